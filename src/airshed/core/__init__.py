@@ -1,0 +1,1 @@
+"""What every layer shares: constants, errors, units, shipped resources."""

@@ -1,0 +1,33 @@
+"""Errors that a user can act on.
+
+Every message says what is wrong, where, and what to do, in a line or two. The command line prints the message alone;
+anything that is not an :class:`AirshedError` is a defect of Airshed itself and keeps its traceback.
+"""
+
+
+class AirshedError(Exception):
+    """Base of all errors that are the user's to mend; ``str(error)`` is the whole message."""
+
+
+class CaseError(AirshedError):
+    """A case file, a command-line setting or a conditions file asks for something that cannot be."""
+
+
+class MechanismError(AirshedError):
+    """A reaction file cannot be read, or a mechanism lacks what a case needs of it."""
+
+
+class DataError(AirshedError):
+    """An input file is missing, truncated, out of range or of the wrong shape."""
+
+
+class KernelError(AirshedError):
+    """Generated code could not be compiled or loaded."""
+
+
+class OutputError(AirshedError):
+    """A result could not be written or read back."""
+
+
+class NumericalError(AirshedError):
+    """A computation left the range where its result means anything."""
