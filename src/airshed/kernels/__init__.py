@@ -1,0 +1,1 @@
+"""C++ kernels: generated, compiled once, called without Python's interpreter lock."""

@@ -1,0 +1,108 @@
+"""The folder of compiled kernels: where it is, and which of its files can be trusted.
+
+A library is *sealed*: the SHA-256 of its bytes is appended to it. Loaders ignore bytes behind the last ELF section, and a
+file that a full disk or a crash cut short no longer matches its seal. (Trying to load it is no test: a truncated library
+can end the process with a bus error.)
+"""
+
+import hashlib
+import os
+import stat
+import tempfile
+import warnings
+from pathlib import Path
+
+from airshed.core.errors import KernelError
+
+VARIABLE = "AIRSHED_CACHE"
+"""Environment variable that moves the folder."""
+
+_SEAL_LENGTH = hashlib.sha256().digest_size
+
+
+def cache_folder() -> Path:
+    """Return the folder of compiled kernels: ``$AIRSHED_CACHE``, else ``airshed/kernels`` in the user's cache."""
+    chosen = os.environ.get(VARIABLE)
+    if chosen:
+        return Path(chosen).expanduser().absolute()
+    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    try:
+        return Path(base).expanduser().absolute() / "airshed" / "kernels"
+    except RuntimeError:  # a user without a home folder, as in some batch systems
+        return _temporary_folder()
+
+
+def writable_folder() -> Path:
+    """Return the cache folder, made if need be; one of the user's own in the temporary folder where it is read-only.
+
+    Raises KernelError when neither can be written.
+    """
+    folder = cache_folder()
+    problem = write_problem(folder)
+    if problem is None:
+        return folder
+    fallback = _temporary_folder()
+    warnings.warn(
+        f"cannot write to the kernel cache {folder} ({problem}); using {fallback}. Set {VARIABLE} to a folder that you own",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+    return fallback
+
+
+def write_problem(folder: Path) -> str | None:
+    """Return why files cannot be written to a folder, or None when they can."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return None
+    except OSError as error:
+        return error.strerror or str(error)
+
+
+def _temporary_folder() -> Path:
+    """Return a folder in the temporary one that nobody else can have put a library into.
+
+    Its name can be guessed, so owner and mode are checked: a library from a stranger would run as this user.
+    """
+    folder = Path(tempfile.gettempdir()) / f"airshed-kernels-{os.getuid()}"
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        status = folder.lstat()
+    except OSError as error:
+        raise KernelError(
+            f"no folder for compiled kernels: {error}. Set {VARIABLE} to one that you can write to"
+        ) from error
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o022:
+        raise KernelError(f"{folder} belongs to someone else; set {VARIABLE} to a folder that you can write to")
+    return folder
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file so that a reader sees all of it or the one before, never a part."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def store(path: Path, library: bytes) -> None:
+    """Write a compiled library with its seal."""
+    write_whole(path, library + hashlib.sha256(library).digest())
+
+
+def intact(path: Path) -> bool:
+    """Tell whether a stored library is there and is byte for byte what was compiled."""
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return False
+    library, seal = content[:-_SEAL_LENGTH], content[-_SEAL_LENGTH:]
+    return bool(library) and hashlib.sha256(library).digest() == seal

@@ -1,0 +1,191 @@
+"""Compiles generated C++ into a shared library, once for each source, compiler and processor, and loads it.
+
+The compiler is the system's (``AIRSHED_CXX``, g++, c++, clang++), else the ``ziglang`` wheel. This is the only module, with
+the back ends beside it, that knows ``ctypes``.
+"""
+
+import ctypes
+import hashlib
+import importlib.util
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from airshed.core.errors import KernelError
+from airshed.kernels.cache import VARIABLE as CACHE_VARIABLE
+from airshed.kernels.cache import cache_folder, intact, store, writable_folder, write_whole
+from airshed.kernels.diagnostics import explain
+from airshed.kernels.host import Processor, processor, usable_cores
+
+COMPILER_VARIABLE: Final = "AIRSHED_CXX"
+"""Environment variable that names the compiler, with options if need be."""
+
+ADVICE: Final = "install one (Debian, Ubuntu: apt install g++) or the wheel that holds one: pip install ziglang"
+
+FLAGS: Final[dict[str, str]] = {
+    "-std=c++17": "the language of the generated code",
+    "-O3": "unroll and vectorise the inner loops",
+    "-fPIC": "the code goes into a shared library",
+    "-fno-math-errno": "nobody reads errno after sqrt or exp, and setting it forbids vector forms",
+    "-fno-trapping-math": "no code waits for floating-point exceptions, so both sides of a choice may be computed",
+    "-ffp-contract=fast": "a * b + c in one rounding, where the processor has it",
+}
+"""Compiler options of every kernel, and why. Not ``-ffast-math``: it reorders sums and lets checks for NaN vanish."""
+
+_PREFERRED: Final = ("g++", "c++", "clang++")
+
+Source = str | Sequence[tuple[str, str]]
+"""C++ text, or translation units as (name, text)."""
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """A compiler, the processor that it compiles for, and the options that suit both."""
+
+    command: tuple[str, ...]
+    version: str
+    cpu: str
+    flags: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class BuiltLibrary:
+    """A compiled library: where it is, what it took [s], and whether it was there already."""
+
+    path: Path
+    seconds: float
+    cached: bool
+    key: str
+
+
+def find_toolchain() -> Toolchain:
+    """Return the compiler of this machine.
+
+    Raises KernelError when there is none, or when ``AIRSHED_CXX`` names one that does not run.
+    """
+    cpu = processor()
+    chosen = os.environ.get(COMPILER_VARIABLE)
+    if chosen:
+        command = tuple(shlex.split(chosen))
+        version = compiler_version(command)
+        if version is None:
+            raise KernelError(f"{COMPILER_VARIABLE}={chosen!r} is not a compiler that runs; correct it or unset it")
+        return Toolchain(command, version, cpu.identity, flags_for(cpu))
+    for command in _candidates():
+        version = compiler_version(command)
+        if version is not None:
+            return Toolchain(command, version, cpu.identity, flags_for(cpu))
+    raise KernelError(f"no C++ compiler found; {ADVICE}")
+
+
+def _candidates() -> list[tuple[str, ...]]:
+    found = [(path,) for path in map(shutil.which, _PREFERRED) if path is not None]
+    return found + ([(sys.executable, "-m", "ziglang", "c++")] if has_zig() else [])
+
+
+def has_zig() -> bool:
+    """Tell whether the ``ziglang`` wheel, a compiler for machines without one, is installed."""
+    return importlib.util.find_spec("ziglang") is not None
+
+
+def compiler_version(command: tuple[str, ...]) -> str | None:
+    """Return the first line that a compiler says about its version; None when it does not run."""
+    try:
+        answer = subprocess.run((*command, "--version"), capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return answer.stdout.strip().partition("\n")[0]
+
+
+def flags_for(cpu: Processor) -> tuple[str, ...]:
+    """Return the options for a processor: those of every kernel, its instruction sets, its widest vectors."""
+    native = "-march=native" if cpu.architecture in ("x86_64", "AMD64") else "-mcpu=native"
+    # Compilers halve the vectors of AVX-512 processors for fear of their clock rate; kernels gain by the whole width.
+    wide = ("-mprefer-vector-width=512",) if "avx512f" in cpu.features else ()
+    return (*FLAGS, native, *wide)
+
+
+def build(
+    source: Source, *, name: str, toolchain: Toolchain | None = None, extra_flags: Sequence[str] = ()
+) -> BuiltLibrary:
+    """Compile C++ into a shared library, or find the one that was compiled before.
+
+    Several translation units are compiled at once, on as many cores as there are, and linked in their order. The source
+    stays beside the library, to be read. Processes that build the same library at the same time do not disturb each other.
+
+    Raises KernelError with the compiler's first errors and the source lines that they are about.
+    """
+    began = time.perf_counter()
+    toolchain = toolchain or find_toolchain()
+    units = [("", source)] if isinstance(source, str) else list(source)
+    key = _key(units, toolchain, extra_flags)
+    folder = cache_folder()
+    cached = intact(_library_path(folder, name, key))
+    if not cached:
+        folder = writable_folder()
+        path = _library_path(folder, name, key)
+        cached = intact(path)  # in the fallback folder, or by another process meanwhile
+        if not cached:
+            _compile(units, path, (*toolchain.command, *toolchain.flags, *extra_flags))
+    return BuiltLibrary(_library_path(folder, name, key), time.perf_counter() - began, cached, key)
+
+
+def load(library: BuiltLibrary) -> ctypes.CDLL:
+    """Load a compiled library; its calls release Python's interpreter lock.
+
+    Raises KernelError when the system refuses, as on a folder mounted without the right to execute.
+    """
+    try:
+        return ctypes.CDLL(str(library.path))
+    except OSError as error:
+        raise KernelError(
+            f"cannot load {library.path}: {error}. Delete it, or set {CACHE_VARIABLE} to a folder that may hold programs"
+        ) from error
+
+
+def _key(units: list[tuple[str, str]], toolchain: Toolchain, extra_flags: Sequence[str]) -> str:
+    """Return the digest of all that decides what a library does."""
+    parts = (repr(units), repr(toolchain), repr(tuple(extra_flags)))
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+
+def _library_path(folder: Path, name: str, key: str) -> Path:
+    return folder / f"{name}-{key}.so"
+
+
+def _compile(units: list[tuple[str, str]], path: Path, command: tuple[str, ...]) -> None:
+    """Compile translation units in parallel, link them, and store the library under its path."""
+    sources = {path.with_name(f"{path.stem}{'-' if unit else ''}{unit}.cpp"): text for unit, text in units}
+    try:
+        for kept, text in sources.items():
+            write_whole(kept, text.encode())
+        with tempfile.TemporaryDirectory(dir=path.parent, prefix=".build-") as workshop:
+            objects = {kept: Path(workshop) / f"{kept.stem}.o" for kept in sources}
+            compiles = [(*command, "-c", str(kept), "-o", str(target)) for kept, target in objects.items()]
+            with ThreadPoolExecutor(usable_cores()) as pool:
+                complaints = list(pool.map(_run, compiles))
+            linked = Path(workshop) / path.name
+            if not any(complaints):
+                complaints = [_run((*command, "-shared", *map(str, objects.values()), "-o", str(linked)))]
+            if any(complaints):
+                raise KernelError(explain("\n".join(complaints), sources))
+            store(path, linked.read_bytes())
+    except OSError as error:
+        raise KernelError(f"cannot build {path}: {error}. Free the disk, or set {CACHE_VARIABLE} elsewhere") from error
+
+
+def _run(command: tuple[str, ...]) -> str:
+    """Run a compiler; return what it complained about when it failed, else nothing."""
+    answer = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    if answer.returncode == 0:
+        return ""
+    return answer.stderr.strip() or f"{command[0]} ended with status {answer.returncode}"
