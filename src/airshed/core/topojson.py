@@ -1,0 +1,80 @@
+"""Reads polygons from TopoJSON, the compact map format in which neighbours share each border line.
+
+Source: the TopoJSON format specification (Bostock & Metcalf), version 3.0: quantised delta-encoded arcs, ``~i`` means
+arc ``i`` run backwards, consecutive arcs of a ring repeat their common point.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from airshed.core.errors import DataError
+
+Ring = NDArray[np.float64]
+"""One closed line, shape (points, 2): longitude, latitude [degrees]; the last point repeats the first."""
+
+Polygon = list[Ring]
+"""The outer ring first, then the rings of its holes."""
+
+
+def decode(source: str | Path | Mapping[str, Any], object_name: str) -> dict[str, list[Polygon]]:
+    """Return the polygons of one object of a TopoJSON file by feature name, else feature id, else the object's name.
+
+    Rings come as in the file: all lie on the longitudes -180 to 180 and are closed; features of the same name join.
+    Raises DataError for a file that is missing, is not TopoJSON, or has no such object.
+    """
+    place = "the given TopoJSON" if isinstance(source, Mapping) else str(source)
+    topology = source if isinstance(source, Mapping) else _load(Path(source))
+    objects = topology.get("objects", {})
+    if object_name not in objects:
+        raise DataError(f"{place} has no object {object_name!r}; it has: {', '.join(objects) or 'none'}")
+    try:
+        arcs = _arcs(topology)
+        root = objects[object_name]
+        features = root["geometries"] if root["type"] == "GeometryCollection" else [root]
+        found: dict[str, list[Polygon]] = {}
+        for feature in features:
+            name = feature.get("properties", {}).get("name") or feature.get("id") or object_name
+            found.setdefault(str(name), []).extend(_polygons(feature, arcs))
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        raise DataError(f"{place} is not well-formed TopoJSON ({error!r}); get a fresh copy of the file") from error
+    return found
+
+
+def _load(path: Path) -> Mapping[str, Any]:
+    try:
+        topology = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise DataError(f"{path} does not exist; give the path of a TopoJSON file") from error
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path} cannot be read as TopoJSON ({error}); get a fresh copy of the file") from error
+    if not isinstance(topology, dict) or topology.get("type") != "Topology":
+        raise DataError(f"{path} is not TopoJSON: its type is not 'Topology'")
+    return topology
+
+
+def _arcs(topology: Mapping[str, Any]) -> list[NDArray[np.float64]]:
+    """Undo the quantisation: cumulative sums of integer steps, then scale and shift to degrees."""
+    arcs = [np.asarray(arc, dtype=np.float64)[:, :2] for arc in topology["arcs"]]
+    if "transform" not in topology:
+        return arcs
+    scale, shift = (np.asarray(topology["transform"][key], dtype=np.float64) for key in ("scale", "translate"))
+    return [np.cumsum(arc, axis=0) * scale + shift for arc in arcs]
+
+
+def _polygons(feature: Mapping[str, Any], arcs: list[NDArray[np.float64]]) -> list[Polygon]:
+    kind = feature["type"]
+    if kind == "Polygon":
+        return [[_ring(ring, arcs) for ring in feature["arcs"]]]
+    if kind == "MultiPolygon":
+        return [[_ring(ring, arcs) for ring in polygon] for polygon in feature["arcs"]]
+    return []
+
+
+def _ring(indices: list[int], arcs: list[NDArray[np.float64]]) -> Ring:
+    pieces = [arcs[index] if index >= 0 else arcs[~index][::-1] for index in indices]
+    return np.concatenate([pieces[0], *(piece[1:] for piece in pieces[1:])])
