@@ -1,0 +1,31 @@
+"""Where something stands in a reaction file, and messages that say so."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from airshed.core.errors import MechanismError
+
+
+@dataclass(frozen=True, order=True)
+class Location:
+    """A place in a reaction file; lines and columns count from 1."""
+
+    file: str
+    line: int
+    column: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+def error_at(location: Location | None, message: str) -> MechanismError:
+    """Return the error ``file:line:column: message``, or the message alone where no place is known."""
+    return MechanismError(f"{location}: {message}" if location else message)
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return ``; did you mean 'X'?`` for the known name nearest to `name` in any case of letters, or nothing."""
+    by_folded = {candidate.casefold(): candidate for candidate in known}
+    close = get_close_matches(name.casefold(), list(by_folded), n=1, cutoff=0.6)
+    return f"; did you mean {by_folded[close[0]]!r}?" if close else ""

@@ -1,0 +1,271 @@
+"""A chemical mechanism as data: species, reactions, and the terms of dy/dt = P - L y. Knows no kernels.
+
+With y_i [molecules cm-3] the variable species in the order of their file, the rate of reaction r is
+
+    v_r = k_r * product of y_j over its variable reactants j, each as often as its coefficient says
+    dy_i/dt = sum over r of net(r, i) * v_r = P_i - L_i * y_i
+
+where k_r, :attr:`ReactionNetwork.rate_constants`, includes the concentrations of the reactants that are fixed.
+A + A loses two A per reaction: dA/dt = -2 k A^2, the convention of KPP.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.core.errors import MechanismError
+from airshed.mechanism.elements import ATOMIC_WEIGHTS
+from airshed.mechanism.expressions import SYMBOLS, Binary, Environment, Expression, Number, Symbol, evaluate, fold
+from airshed.mechanism.location import Location, error_at, nearest
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Species:
+    """A chemical species.
+
+    name   as declared; names that differ only in the case of letters are the same species
+    atoms  element -> number; empty where the file says IGNORE
+    text   its description, from the comment behind the declaration
+    fixed  whether its concentration is prescribed (never changed by the chemistry)
+    """
+
+    name: str
+    atoms: Mapping[str, int] = field(default_factory=dict, hash=False)
+    text: str = ""
+    fixed: bool = False
+
+    @property
+    def molar_mass(self) -> float | None:
+        """Molar mass [kg/mol], or None where the composition is not told or holds no known element."""
+        weights = [ATOMIC_WEIGHTS.get(atom, np.nan) * number for atom, number in self.atoms.items()]
+        mass = sum(weights)
+        return 1e-3 * mass if weights and np.isfinite(mass) else None
+
+
+@dataclass(frozen=True)
+class Reaction:
+    """One equation as written: ``<label> reactants = products : rate;``, with light (hv) left out.
+
+    reactants, products  (declared name, coefficient) in the order of the file; a reactant's coefficient is 1, 2 or 3
+    rate                 rate constant [s-1, cm3 s-1, cm6 s-1 ...], before fixed reactants are folded in
+    text                 the equation as in the file, blanks made single
+    """
+
+    label: str
+    reactants: tuple[tuple[str, float], ...]
+    products: tuple[tuple[str, float], ...]
+    rate: Expression
+    text: str = ""
+    location: Location | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One summand of P_i or L_i: coefficient * k[reaction] * product of y[f] over `factors`.
+
+    coefficient  > 0, the net number of molecules made (P) or used (L) per reaction
+    reaction     index into :attr:`ReactionNetwork.reactions` and :attr:`ReactionNetwork.rate_constants`
+    factors      indices of variable species in the order of the reaction, an index repeated for a power. In P: every
+                 variable reactant. In L: the same with one occurrence of the species itself taken out.
+    """
+
+    coefficient: float
+    reaction: int
+    factors: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class ReactionNetwork:
+    """A mechanism: its variable species in the order of the file, its fixed species, and its reactions.
+
+    initial  species -> [molecules cm-3], where the files give initial values; empty otherwise
+    sources  the files that it was read from, the first one first
+
+    Raises MechanismError for two species or labels of one name, an undeclared species, or a loss that is not
+    proportional to the species that is lost.
+    """
+
+    name: str
+    species: tuple[Species, ...]
+    fixed: tuple[Species, ...] = ()
+    reactions: tuple[Reaction, ...] = ()
+    atoms: tuple[str, ...] = ()
+    initial: Mapping[str, float] = field(default_factory=dict, hash=False)
+    sources: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        _refuse_duplicates("species", [species.name for species in self.species + self.fixed])
+        _refuse_duplicates("reaction label", [reaction.label for reaction in self.reactions])
+        for reaction in self.reactions:
+            _check_order(reaction)
+        _ = self.loss_terms
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Names of the variable species."""
+        return tuple(species.name for species in self.species)
+
+    @cached_property
+    def _indices(self) -> dict[str, int]:
+        return {name.casefold(): number for number, name in enumerate(self.names)}
+
+    @cached_property
+    def _fixed_names(self) -> frozenset[str]:
+        return frozenset(species.name.casefold() for species in self.fixed)
+
+    def index(self, name: str) -> int:
+        """Return the number of a variable species, its name in any case of letters; raise MechanismError if unknown."""
+        number = self._indices.get(name.casefold())
+        if number is None:
+            raise MechanismError(f"mechanism {self.name!r} has no species {name!r}{nearest(name, self.names)}")
+        return number
+
+    @cached_property
+    def reactant_indices(self) -> tuple[tuple[int, ...], ...]:
+        """For each reaction its variable reactants, an index repeated as often as its coefficient says."""
+        return tuple(
+            tuple(self.index(name) for name, number in reaction.reactants if not self._is_fixed(name, reaction)
+                  for _ in range(round(number)))
+            for reaction in self.reactions
+        )  # fmt: skip
+
+    @cached_property
+    def net_stoichiometry(self) -> tuple[tuple[tuple[int, float], ...], ...]:
+        """For each reaction its (variable species, net coefficient) pairs, species ascending, zeros left out.
+
+        Coefficients are added as decimals, as they are written: 1 - 0.12 is 0.88 exactly.
+        """
+        return tuple(self._net(reaction) for reaction in self.reactions)
+
+    @cached_property
+    def rate_constants(self) -> tuple[Expression, ...]:
+        """For each reaction k_r: its rate times the concentrations of its fixed reactants, constants folded.
+
+        A fixed species that is a symbol of the air (M, O2, N2, H2O) stands for the air's; another one for its
+        initial value, which the files must give.
+        """
+        return tuple(self._rate_constant(reaction) for reaction in self.reactions)
+
+    @cached_property
+    def production_terms(self) -> tuple[tuple[Term, ...], ...]:
+        """For each variable species the terms of P_i [molecules cm-3 s-1], reactions ascending."""
+        return self._terms[0]
+
+    @cached_property
+    def loss_terms(self) -> tuple[tuple[Term, ...], ...]:
+        """For each variable species the terms of L_i [s-1], reactions ascending."""
+        return self._terms[1]
+
+    @cached_property
+    def _terms(self) -> tuple[tuple[tuple[Term, ...], ...], tuple[tuple[Term, ...], ...]]:
+        production: list[list[Term]] = [[] for _ in self.species]
+        loss: list[list[Term]] = [[] for _ in self.species]
+        for number, net in enumerate(self.net_stoichiometry):
+            reactants = self.reactant_indices[number]
+            for species, coefficient in net:
+                if coefficient > 0.0:
+                    production[species].append(Term(coefficient, number, reactants))
+                else:
+                    loss[species].append(Term(-coefficient, number, self._without(number, species)))
+        return tuple(map(tuple, production)), tuple(map(tuple, loss))
+
+    def _without(self, reaction: int, species: int) -> tuple[int, ...]:
+        factors = list(self.reactant_indices[reaction])
+        if species not in factors:
+            where, name = self.reactions[reaction], self.names[species]
+            message = f"reaction <{where.label}> uses up {name}, which is not among its reactants and could become negative"
+            raise error_at(where.location, f"{message}; write {name} on the left side")
+        factors.remove(species)
+        return tuple(factors)
+
+    def _net(self, reaction: Reaction) -> tuple[tuple[int, float], ...]:
+        net: dict[int, Decimal] = {}
+        for sign, side in ((-1, reaction.reactants), (1, reaction.products)):
+            for name, coefficient in side:
+                if not self._is_fixed(name, reaction):
+                    species = self.index(name)
+                    net[species] = net.get(species, Decimal(0)) + sign * Decimal(repr(float(coefficient)))
+        return tuple((species, float(change)) for species, change in sorted(net.items()) if change)
+
+    def _rate_constant(self, reaction: Reaction) -> Expression:
+        constant = reaction.rate
+        for name, number in reaction.reactants:
+            if self._is_fixed(name, reaction):
+                for _ in range(round(number)):
+                    constant = Binary("*", constant, self._concentration(name, reaction))
+        return fold(constant)
+
+    def _concentration(self, name: str, reaction: Reaction) -> Expression:
+        if name.upper() in SYMBOLS:
+            return Symbol(name.upper())
+        for known, value in self.initial.items():
+            if known.casefold() == name.casefold():
+                return Number(value)
+        message = f"reaction <{reaction.label}> needs the concentration of the fixed species {name}"
+        raise error_at(reaction.location, f"{message}: give it under #INITVALUES")
+
+    def _is_fixed(self, name: str, reaction: Reaction) -> bool:
+        if name.casefold() in self._indices:
+            return False
+        if name.casefold() in self._fixed_names:
+            return True
+        known = self.names + tuple(species.name for species in self.fixed)
+        raise error_at(reaction.location, f"species {name!r} is not declared{nearest(name, known)}")
+
+
+def rates(network: ReactionNetwork, environment: Environment) -> Array:
+    """Return the rate constants k (reaction, ...) [molecules, cm3, s] for an environment of any shape (...)."""
+    shape = np.broadcast_shapes(*(np.shape(value) for value in environment.values()))
+    result = np.empty((len(network.reactions), *shape))
+    for number, constant in enumerate(network.rate_constants):
+        result[number] = evaluate(constant, environment)
+    return result
+
+
+def tendency(network: ReactionNetwork, k: Array, y: Array) -> Array:
+    """Return dy/dt (species, ...) [molecules cm-3 s-1] of the reactions, slowly and plainly.
+
+    k  (reaction, ...) as :func:`rates` gives them;  y  (species, ...) [molecules cm-3]
+    """
+    result = np.zeros(np.broadcast_shapes(y.shape, (len(network.species), *k.shape[1:])))
+    for number, net in enumerate(network.net_stoichiometry):
+        speed = k[number] * _product(y, network.reactant_indices[number])
+        for species, coefficient in net:
+            result[species] += coefficient * speed
+    return result
+
+
+def sum_terms(terms: Sequence[Term], k: Array, y: Array) -> Array:
+    """Return the sum of the terms of one species: P_i [molecules cm-3 s-1] or L_i [s-1], shape (...)."""
+    total = np.zeros(np.broadcast_shapes(y.shape[1:], k.shape[1:]))
+    for term in terms:
+        total = total + term.coefficient * k[term.reaction] * _product(y, term.factors)
+    return total
+
+
+def _product(y: Array, factors: Sequence[int]) -> Array:
+    product = np.ones(y.shape[1:])
+    for species in factors:
+        product = product * y[species]
+    return product
+
+
+def _check_order(reaction: Reaction) -> None:
+    for name, coefficient in reaction.reactants:
+        if coefficient not in (1, 2, 3):
+            message = f"reaction <{reaction.label}>: a reactant's coefficient is 1, 2 or 3, not {coefficient:g} of {name}"
+            raise error_at(reaction.location, f"{message}; write what one reaction leaves of it on the right side")
+
+
+def _refuse_duplicates(what: str, names: Sequence[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name.casefold() in seen:
+            raise MechanismError(f"{what} {name!r} stands twice")
+        seen.add(name.casefold())
