@@ -27,22 +27,51 @@ def decode(source: str | Path | Mapping[str, Any], object_name: str) -> dict[str
     Rings come as in the file: all lie on the longitudes -180 to 180 and are closed; features of the same name join.
     Raises DataError for a file that is missing, is not TopoJSON, or has no such object.
     """
-    place = "the given TopoJSON" if isinstance(source, Mapping) else str(source)
-    topology = source if isinstance(source, Mapping) else _load(Path(source))
-    objects = topology.get("objects", {})
-    if object_name not in objects:
-        raise DataError(f"{place} has no object {object_name!r}; it has: {', '.join(objects) or 'none'}")
+    topology, place = _topology(source, object_name)
     try:
         arcs = _arcs(topology)
-        root = objects[object_name]
-        features = root["geometries"] if root["type"] == "GeometryCollection" else [root]
         found: dict[str, list[Polygon]] = {}
-        for feature in features:
+        for feature in _features(topology, object_name):
             name = feature.get("properties", {}).get("name") or feature.get("id") or object_name
             found.setdefault(str(name), []).extend(_polygons(feature, arcs))
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise DataError(f"{place} is not well-formed TopoJSON ({error!r}); get a fresh copy of the file") from error
     return found
+
+
+def lines(source: str | Path | Mapping[str, Any], object_name: str) -> tuple[list[Ring], list[Ring]]:
+    """Return the outlines of one object, its arcs that belong to one feature, and its borders, those that two share.
+
+    Each line comes once, shape (points, 2): longitude, latitude [degrees]; raises DataError as `decode` does.
+    """
+    topology, place = _topology(source, object_name)
+    try:
+        arcs = _arcs(topology)
+        uses = [0] * len(arcs)
+        for feature in _features(topology, object_name):
+            polygons = [feature["arcs"]] if feature["type"] == "Polygon" else feature.get("arcs", [])
+            for index in (index for polygon in polygons for ring in polygon for index in ring):
+                uses[index if index >= 0 else ~index] += 1
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        raise DataError(f"{place} is not well-formed TopoJSON ({error!r}); get a fresh copy of the file") from error
+    outlines = [arc for arc, count in zip(arcs, uses, strict=True) if count == 1]
+    return outlines, [arc for arc, count in zip(arcs, uses, strict=True) if count > 1]
+
+
+def _topology(source: str | Path | Mapping[str, Any], object_name: str) -> tuple[Mapping[str, Any], str]:
+    """Return the topology and how a message names it; raises DataError when it lacks the object."""
+    place = "the given TopoJSON" if isinstance(source, Mapping) else str(source)
+    topology = source if isinstance(source, Mapping) else _load(Path(source))
+    objects = topology.get("objects", {})
+    if object_name not in objects:
+        raise DataError(f"{place} has no object {object_name!r}; it has: {', '.join(objects) or 'none'}")
+    return topology, place
+
+
+def _features(topology: Mapping[str, Any], object_name: str) -> list[Mapping[str, Any]]:
+    root = topology["objects"][object_name]
+    features: list[Mapping[str, Any]] = root["geometries"] if root["type"] == "GeometryCollection" else [root]
+    return features
 
 
 def _load(path: Path) -> Mapping[str, Any]:
