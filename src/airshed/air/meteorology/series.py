@@ -1,0 +1,71 @@
+"""Instants in time order: lookup, linear interpolation between them, a small cache, and the repeated day."""
+
+from bisect import bisect_right
+from collections.abc import Callable, Mapping
+
+from airshed.air.meteorology.state import Meteorology, MetState, interpolate
+from airshed.core.constants import SECONDS_PER_DAY
+from airshed.core.errors import DataError
+
+
+class InstantCache:
+    """Builds instants when they are first asked for, and keeps the newest few."""
+
+    def __init__(self, build: Callable[[int], MetState], keep: int = 4) -> None:
+        self._build = build
+        self._keep = keep
+        self._states: dict[int, MetState] = {}
+
+    def __call__(self, index: int) -> MetState:
+        """Return the instant of an index."""
+        if index not in self._states:
+            if len(self._states) >= self._keep:
+                del self._states[next(iter(self._states))]
+            self._states[index] = self._build(index)
+        return self._states[index]
+
+
+def state_at(times: tuple[float, ...], build: Callable[[int], MetState], seconds: float) -> MetState:
+    """Return the state at a time, linear between the instants; the first and the last are held beyond them."""
+    index = bisect_right(times, seconds) - 1
+    if index < 0:
+        return build(0)
+    if index >= len(times) - 1:
+        return build(len(times) - 1)
+    weight = (seconds - times[index]) / (times[index + 1] - times[index])
+    return build(index) if weight == 0.0 else interpolate(build(index), build(index + 1), weight)
+
+
+class RepeatedDay:
+    """A meteorology whose first day is repeated before its start, for a spin-up.
+
+    At times t < 0 the state is that of t + n * 24 h in the first day. Over the last interval before midnight the state
+    goes linearly from the day's last instant to the start's.
+    """
+
+    def __init__(self, base: Meteorology, days: int) -> None:
+        if days < 1:
+            raise DataError(f"the first day can be repeated 1 time or more, not {days}")
+        self._base = base
+        day = [time for time in base.times if 0.0 <= time < SECONDS_PER_DAY]
+        if not day or day[0] != 0.0:
+            day.insert(0, 0.0)
+        repeated = [(time - n * SECONDS_PER_DAY, time) for n in range(days, 0, -1) for time in day]
+        later = [(time, time) for time in base.times if time > 0.0]
+        pairs = [*repeated, (0.0, 0.0), *later]
+        self._times = tuple(time for time, _ in pairs)
+        self._sources = tuple(source for _, source in pairs)
+
+    @property
+    def times(self) -> tuple[float, ...]:
+        """Return the instants [s since the case's start], from the first repeated day on."""
+        return self._times
+
+    @property
+    def provenance(self) -> Mapping[str, str]:
+        """Return the provenance of the repeated meteorology."""
+        return {**self._base.provenance, "before the start": "the first day, repeated"}
+
+    def at(self, seconds: float) -> MetState:
+        """Return the state at a time [s since the case's start]."""
+        return state_at(self._times, lambda index: self._base.at(self._sources[index]), seconds)

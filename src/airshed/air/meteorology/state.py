@@ -1,0 +1,113 @@
+"""One instant of the atmosphere on the model grid, and what supplies such instants."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from airshed.core.errors import DataError
+from airshed.grid import Grid
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class MetState:
+    """The meteorology at one instant; (nz, nlat, nlon) at cell centres unless said otherwise.
+
+    Air fluxes are positive to the east and north; the vertical one follows from continuity and is not kept here.
+    """
+
+    air_density: Array
+    """[mol m-3]"""
+    temperature: Array
+    """[K]"""
+    pressure: Array
+    """[Pa]"""
+    water_vapour: Array
+    """[mol mol-1] of moist air"""
+    eastward_air_flux: Array
+    """(nz, nlat, nlon + 1) [mol s-1] through the west and east faces"""
+    northward_air_flux: Array
+    """(nz, nlat + 1, nlon) [mol s-1] through the south and north faces"""
+    diffusivity: Array
+    """(nz + 1, nlat, nlon) [m2 s-1] at the layer faces, 0 at the ground and the top"""
+    cloud_cover: Array
+    """(nlat, nlon) [1] total, 0 to 1"""
+    friction_velocity: Array
+    """(nlat, nlon) [m s-1]"""
+    obukhov_length: Array
+    """(nlat, nlon) [m], > 0 stable, magnitude at most 1e6"""
+    boundary_layer_height: Array
+    """(nlat, nlon) [m above ground]"""
+    precipitation: Array
+    """(nlat, nlon) [kg m-2 s-1]"""
+    surface_temperature: Array
+    """(nlat, nlon) [K] of the air near the ground"""
+    surface_pressure: Array
+    """(nlat, nlon) [Pa]"""
+
+    def check(self, grid: Grid, where: str) -> None:
+        """Raise DataError unless every field has the grid's shape and finite values."""
+        for name, shape in state_shapes(grid).items():
+            value = getattr(self, name)
+            if value.shape != shape:
+                raise DataError(f"{where}: {name} has shape {value.shape}, the grid needs {shape}")
+            if not np.all(np.isfinite(value)):
+                raise DataError(f"{where}: {name} holds values that are not finite; check the meteorological input")
+
+
+def state_shapes(grid: Grid) -> dict[str, tuple[int, ...]]:
+    """Return the shape of each field of a MetState on a grid."""
+    nz, nlat, nlon = grid.shape
+    shapes: dict[str, tuple[int, ...]] = {field.name: (nlat, nlon) for field in fields(MetState)}
+    for name in ("air_density", "temperature", "pressure", "water_vapour"):
+        shapes[name] = (nz, nlat, nlon)
+    shapes["eastward_air_flux"] = (nz, nlat, nlon + 1)
+    shapes["northward_air_flux"] = (nz, nlat + 1, nlon)
+    shapes["diffusivity"] = (nz + 1, nlat, nlon)
+    return shapes
+
+
+def interpolate(before: MetState, after: MetState, weight: float) -> MetState:
+    """Return (1 - weight) before + weight after for every field; of the Obukhov length its inverse is linear.
+
+    The length goes to infinity between stable and unstable, its inverse passes through 0.
+    """
+    if weight == 0.0:
+        return before
+    blended = {}
+    for field in fields(MetState):
+        first, second = getattr(before, field.name), getattr(after, field.name)
+        if field.name == "obukhov_length":
+            inverse = (1.0 - weight) / first + weight / second
+            blended[field.name] = bounded_obukhov_length(inverse)
+        else:
+            blended[field.name] = (1.0 - weight) * first + weight * second
+    return MetState(**blended)
+
+
+def bounded_obukhov_length(inverse: Array) -> Array:
+    """Return the Obukhov length [m] of its inverse [1/m], with magnitude between 1 m and 1e6 m."""
+    magnitude = np.clip(np.abs(inverse), 1e-6, 1.0)
+    return np.asarray(np.where(inverse < 0.0, -1.0, 1.0) / magnitude)
+
+
+class Meteorology(Protocol):
+    """Supplies the state of the air at any time; linear between its instants."""
+
+    @property
+    def times(self) -> tuple[float, ...]:
+        """Return the instants [s since the case's start] between which the state is linear, rising."""
+        ...
+
+    @property
+    def provenance(self) -> Mapping[str, str]:
+        """Return for each field where it comes from: read (file), given, or diagnosed (formula, source)."""
+        ...
+
+    def at(self, seconds: float) -> MetState:
+        """Return the state at a time [s since the case's start]."""
+        ...
