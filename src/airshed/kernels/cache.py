@@ -1,8 +1,8 @@
 """The folder of compiled kernels: where it is, and which of its files can be trusted.
 
-A library is *sealed*: the SHA-256 of its bytes is appended to it. Loaders ignore bytes behind the last ELF section, and a
-file that a full disk or a crash cut short no longer matches its seal. (Trying to load it is no test: a truncated library
-can end the process with a bus error.)
+A library is *sealed*: the SHA-256 of its bytes is appended to it. Loaders ignore bytes behind the last ELF section, and
+a file that a full disk or a crash cut short no longer matches its seal. (Trying to load it is no test: a truncated
+library can end the process with a bus error.)
 """
 
 import hashlib
@@ -43,7 +43,7 @@ def writable_folder() -> Path:
         return folder
     fallback = _temporary_folder()
     warnings.warn(
-        f"cannot write to the kernel cache {folder} ({problem}); using {fallback}. Set {VARIABLE} to a folder that you own",
+        f"cannot write to the kernel cache {folder} ({problem}); using {fallback}. Set {VARIABLE} to a folder of yours",
         RuntimeWarning,
         stacklevel=2,
     )
@@ -74,7 +74,7 @@ def _temporary_folder() -> Path:
             f"no folder for compiled kernels: {error}. Set {VARIABLE} to one that you can write to"
         ) from error
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o022:
-        raise KernelError(f"{folder} belongs to someone else; set {VARIABLE} to a folder that you can write to")
+        raise KernelError(f"{folder} belongs to someone else; set {VARIABLE} to a folder of yours")
     return folder
 
 

@@ -1,6 +1,6 @@
 """Turns a compiler's complaints about generated code into a message with the generated lines themselves.
 
-Generated lines carry a comment with their reaction or setting, so the line shows what is at fault better than its number.
+Generated lines carry a comment with their reaction or setting: the line says what is at fault, its number does not.
 """
 
 import re
@@ -21,9 +21,7 @@ def explain(complaints: str, sources: Mapping[Path, str]) -> str:
     matches = [match for match in map(_ERROR.match, complaints.splitlines()) if match]
     shown = [_with_source(match, sources) for match in matches[:_SHOWN_ERRORS]]
     if not shown:
-        shown = [line for line in complaints.splitlines() if line.strip()][:_SHOWN_LINES] or [
-            "the compiler said nothing"
-        ]
+        shown = [line for line in complaints.splitlines() if line.strip()][:_SHOWN_LINES]
     more = len(matches) - _SHOWN_ERRORS
     tail = [f"... and {more} more"] if more > 0 else []
     kept = ", ".join(str(path) for path in sources)

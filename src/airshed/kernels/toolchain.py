@@ -1,7 +1,6 @@
 """Compiles generated C++ into a shared library, once for each source, compiler and processor, and loads it.
 
-The compiler is the system's (``AIRSHED_CXX``, g++, c++, clang++), else the ``ziglang`` wheel. This is the only module, with
-the back ends beside it, that knows ``ctypes``.
+The compiler is the one that ``AIRSHED_CXX`` names, else g++, c++ or clang++, else the one in the ``ziglang`` wheel.
 """
 
 import ctypes
@@ -119,8 +118,8 @@ def build(
 ) -> BuiltLibrary:
     """Compile C++ into a shared library, or find the one that was compiled before.
 
-    Several translation units are compiled at once, on as many cores as there are, and linked in their order. The source
-    stays beside the library, to be read. Processes that build the same library at the same time do not disturb each other.
+    Several translation units are compiled at once, on as many cores as there are, and linked in their order. The
+    source stays beside the library, to be read. Processes that build the same library at once do not disturb each other.
 
     Raises KernelError with the compiler's first errors and the source lines that they are about.
     """
@@ -148,7 +147,7 @@ def load(library: BuiltLibrary) -> ctypes.CDLL:
         return ctypes.CDLL(str(library.path))
     except OSError as error:
         raise KernelError(
-            f"cannot load {library.path}: {error}. Delete it, or set {CACHE_VARIABLE} to a folder that may hold programs"
+            f"cannot load {library.path}: {error}. Delete it, or set {CACHE_VARIABLE} to a folder that may run programs"
         ) from error
 
 

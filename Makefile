@@ -1,0 +1,57 @@
+# make demo: install, simulate a day of air over western Europe, draw its maps.   make test: all checks and tests.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+CASE := cases/west-europe
+RUN := runs/west-europe
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: help setup demo check test format lock clean
+.DELETE_ON_ERROR:
+
+help: ## say what can be made
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+
+setup: $(VENV)/.installed ## install Airshed and its pinned dependencies into .venv
+
+$(VENV)/.installed: requirements.lock pyproject.toml
+	@command -v $(PYTHON) >/dev/null || { echo "Airshed needs Python 3.11 or newer, and there is no $(PYTHON): apt install python3 python3-venv"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Airshed needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) -V 2>&1). Name another: make $(or $(MAKECMDGOALS),setup) PYTHON=python3.11"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "$(PYTHON) cannot make virtual environments: apt install python3-venv"; exit 1; }
+	@echo "Installing into $(VENV) (about a minute, once) ..."
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) install --require-hashes --only-binary :all: -r requirements.lock
+	@$(PIP) install --no-deps --no-build-isolation -e .
+	@$(BIN)/airshed doctor || true
+	@touch $@
+
+demo: setup ## simulate 24 hours over western Europe and draw the maps
+	@$(BIN)/airshed run $(CASE) --output $(RUN)
+	@$(BIN)/airshed plot $(RUN)
+	@echo; echo "The maps:"; find $(RUN) -name '*.png' -o -name '*.gif' | sort | sed 's/^/  /'
+
+check: setup ## look at style, types and the layers of imports
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+test: check ## run all checks, then the tests
+	@$(BIN)/python -m pytest
+
+format: setup ## bring the code into its style
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+lock: ## choose the versions in requirements.lock anew
+	@$(PYTHON) -m venv --clear $(VENV)-lock
+	@$(VENV)-lock/bin/python -m pip --disable-pip-version-check --quiet install uv
+	@printf '%s\n' hatchling editables | $(VENV)-lock/bin/uv --quiet pip compile pyproject.toml - --extra dev --upgrade \
+		--universal --python-version 3.11 --fork-strategy fewest --generate-hashes \
+		--no-header --no-annotate --no-emit-index-url --no-emit-find-links --output-file requirements.lock
+	@rm -rf $(VENV)-lock
+
+clean: ## remove everything that was made, the environment and the runs too
+	@rm -rf $(VENV) $(VENV)-lock runs dist build .kernel_cache .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

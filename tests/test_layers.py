@@ -1,0 +1,55 @@
+"""The import contracts of pyproject.toml hold, can fail, and ``import airshed`` stays light."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+CONTRACTS = len(tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"])
+
+TRESPASSES = {
+    "core/bad.py": "import airshed.grid\n",
+    "process/bad.py": "import ctypes\n",
+    "runtime/bad.py": "from rich.progress import Progress\n",
+    "air/bad.py": "import lark\nimport pint\n",
+    "grid/bad.py": "import netCDF4\nimport matplotlib.pyplot\n",
+}
+
+
+def contracts(source: Path, folder: Path) -> dict[str, bool]:
+    """Run import-linter on a source folder; return for each contract whether it is kept."""
+    command = [Path(sys.executable).with_name("lint-imports"), "--no-cache", "--config", ROOT / "pyproject.toml"]
+    environment = {**os.environ, "PYTHONPATH": str(source), "NO_COLOR": "1", "COLUMNS": "200"}
+    answer = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    verdicts = dict(re.findall(r"^(.+) (KEPT|BROKEN)\b", answer.stdout, re.MULTILINE))
+    assert len(verdicts) == CONTRACTS, answer.stdout + answer.stderr
+    return {name: verdict == "KEPT" for name, verdict in verdicts.items()}
+
+
+def test_the_packages_keep_the_import_contracts(tmp_path: Path) -> None:
+    assert all(contracts(ROOT / "src", tmp_path).values())
+
+
+def test_each_contract_is_broken_by_an_import_that_it_forbids(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__", "data"))
+    for name, text in TRESPASSES.items():
+        (tmp_path / "src/airshed" / name).write_text(text)
+    assert not any(contracts(tmp_path / "src", tmp_path).values())
+
+
+def modules_after(statement: str) -> set[str]:
+    """Return the modules that a fresh interpreter holds after a statement."""
+    command = [sys.executable, "-c", f"{statement}; import sys; print(*sys.modules)"]
+    return set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
+
+
+@pytest.mark.parametrize(("statement", "light"), [("import airshed", True), ("import airshed, numpy", False)])
+def test_import_airshed_is_light(statement: str, light: bool) -> None:
+    heavy = {"numpy", "xarray", "matplotlib", "pydantic", "netCDF4", "pint", "rich"}
+    assert heavy.isdisjoint(modules_after(statement)) == light
