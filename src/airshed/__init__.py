@@ -1,3 +1,23 @@
 """Airshed: a parallel, differentiable, steerable air-quality model."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from airshed.air.case import Case as Case
+    from airshed.runtime.simulation import Simulation as Simulation
+
 __version__ = "0.1.0"
+
+_LAZY = {"Case": "airshed.air.case", "Simulation": "airshed.runtime.simulation"}
+
+
+def __getattr__(name: str) -> Any:
+    """Import the user's classes when they are first asked for, so that ``import airshed`` stays light."""
+    if name in _LAZY:
+        return getattr(import_module(_LAZY[name]), name)
+    raise AttributeError(f"module 'airshed' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_LAZY])

@@ -1,0 +1,5 @@
+"""The case file of the air-quality model: its settings, and how they are read, checked and shown."""
+
+from airshed.air.case.case import Case, check_species
+
+__all__ = ["Case", "check_species"]

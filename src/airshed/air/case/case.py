@@ -1,0 +1,225 @@
+"""The case: what to simulate, read from a file or a dictionary, checked, immutable."""
+
+import copy
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import Field, PrivateAttr, ValidationError, model_validator
+
+from airshed.air.case import sections
+from airshed.air.case.messages import dotted, explain
+from airshed.air.case.toml import Path_, flatten, key_lines, override, read_toml, write_toml
+from airshed.core.errors import CaseError
+from airshed.core.nearest import suggestion
+from airshed.core.resources import resource
+from airshed.core.settings import Section, refuse, setting
+
+
+class Case(Section):
+    """Everything that a run of the air-quality model needs to know.
+
+    Attributes are the sections of the case file, for example ``case.time.length.value`` in seconds; `docs/case-file.md`
+    lists them. Two cases are equal when their settings are.
+    """
+
+    title: str = setting("Airshed case", "What the case is called on pictures and in files.")
+    description: str = setting("", "What it is about.")
+    grid: sections.GridSection
+    time: sections.TimeSection
+    chemistry: sections.ChemistrySection
+    transport: sections.TransportSection = Field(default_factory=sections.TransportSection)
+    meteorology: sections.MeteorologySection = Field(default_factory=sections.MeteorologySection)
+    emissions: sections.EmissionsSection = Field(default_factory=sections.EmissionsSection)
+    deposition: sections.DepositionSection = Field(default_factory=sections.DepositionSection)
+    boundary: sections.BoundarySection = Field(default_factory=sections.BoundarySection)
+    initial: sections.InitialSection = Field(default_factory=sections.InitialSection)
+    photolysis: sections.PhotolysisSection = Field(default_factory=sections.PhotolysisSection)
+    output: tuple[sections.OutputSection, ...] = Field(default_factory=lambda: (sections.OutputSection(),))
+    restart: sections.RestartSection = Field(default_factory=sections.RestartSection)
+    run: sections.RunSection = Field(default_factory=sections.RunSection)
+
+    _base: Path = PrivateAttr(default_factory=Path.cwd)
+    _provenance: Mapping[str, str] = PrivateAttr(default_factory=dict)
+
+    @classmethod
+    def load(cls, path: str | Path, overrides: Sequence[str] = ()) -> Self:
+        """Read a case from a TOML file, or from the ``case.toml`` of a folder, and apply ``key=value`` overrides.
+
+        A name without a folder, such as "west-europe", that is not there is looked up among the shipped cases.
+        Raises CaseError with file, line and key for everything that is wrong with it.
+        """
+        file = _case_file(Path(path))
+        data, text = read_toml(file)
+        return cls._build(data, file.parent, overrides, file, key_lines(text))
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], base: str | Path | None = None, overrides: Sequence[str] = ()) -> Self:
+        """Build a case from nested dictionaries with the keys of a case file.
+
+        Paths in it are relative to ``base``, by default the working folder. Raises CaseError.
+        """
+        return cls._build(
+            copy.deepcopy(dict(data)), Path(base) if base is not None else Path.cwd(), overrides, None, {}
+        )
+
+    @classmethod
+    def _build(
+        cls, data: dict[str, Any], base: Path, overrides: Sequence[str], file: Path | None, lines: Mapping[Path_, int]
+    ) -> Self:
+        changed = [override(data, assignment) for assignment in overrides]
+        locate = _locator(data, changed, file, lines)
+        try:
+            case = cls.model_validate(data)
+        except ValidationError as error:
+            raise CaseError(explain(error, cls, lambda key: _place(locate(key), file))) from error
+        case._base = base.resolve()
+        case._provenance = {dotted(key): locate(key) or "default" for key in flatten(case.to_dict())}
+        return case
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        names = [output.name for output in self.output]
+        if len(set(names)) < len(names):
+            raise refuse(
+                f'output: two [[output]] have the name {_repeated(names)!r}; give each its own, name = "ground"'
+            )
+        layers = len(self.grid.layers)
+        for index, output in enumerate(self.output):
+            if isinstance(output.levels, tuple) and any(not 0 <= level < layers for level in output.levels):
+                raise refuse(
+                    f"output.{index}.levels = {list(output.levels)}: the layers are numbered 0 to {layers - 1}"
+                )
+        (west, east), (south, north) = self.grid.area.lon, self.grid.area.lat
+        for index, point in enumerate(self.emissions.point):
+            if not (west <= point.lon <= east and south <= point.lat <= north):
+                raise refuse(f"emissions.point.{index} at {point.lon:g} E, {point.lat:g} N lies outside grid.area")
+        return self
+
+    @property
+    def base(self) -> Path:
+        """The folder that paths in the case are relative to."""
+        return self._base
+
+    @property
+    def provenance(self) -> Mapping[str, str]:
+        """Where each value comes from: "case.toml:12", "given", "--set" or "default", by dotted key."""
+        return self._provenance
+
+    @cached_property
+    def hash(self) -> str:
+        """A fingerprint of all settings that bear on results: not of title, description and [run]."""
+        settings = {key: value for key, value in self.to_dict().items() if key not in ("title", "description", "run")}
+        return hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode()).hexdigest()[:16]
+
+    def path(self, name: str) -> Path:
+        """Return a path of the case, which is relative to its folder unless absolute."""
+        return self._base / name
+
+    def files(self, patterns: Iterable[str], key: str) -> list[Path]:
+        """Return the files that the patterns under ``key`` name, each once, in order; raises CaseError for none."""
+        found: dict[Path, None] = {}
+        for pattern in patterns:
+            absolute = Path(pattern)
+            root, relative = (
+                (Path(absolute.anchor), str(absolute)[1:]) if absolute.is_absolute() else (self._base, pattern)
+            )
+            matches = sorted(path for path in root.glob(relative) if path.is_file())
+            if not matches:
+                raise CaseError(f"{key} = {pattern!r}: there is no such file in {root}")
+            found |= dict.fromkeys(matches)
+        return list(found)
+
+    def to_toml(self) -> str:
+        """Return the resolved case, all defaults filled in, as the text of a case file."""
+        return write_toml(self.to_dict())
+
+    def __eq__(self, other: object) -> bool:
+        return self.to_dict() == other.to_dict() if isinstance(other, Case) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.hash)
+
+
+def check_species(case: Case, species: Iterable[str]) -> None:
+    """Refuse a case that names a species that the mechanism does not have; raises CaseError with the nearest one."""
+    known = set(species)
+    named: list[tuple[str, Iterable[str]]] = [
+        (f"output.{index}.fields", output.fields if isinstance(output.fields, tuple) else ())
+        for index, output in enumerate(case.output)
+    ]
+    named += [(f"emissions.point.{i}.species", (point.species,)) for i, point in enumerate(case.emissions.point)]
+    named += [
+        ("deposition.velocities", case.deposition.velocities),
+        ("boundary.scale", case.boundary.scale),
+        ("boundary.values", case.boundary.values),
+        ("initial.values", case.initial.values),
+    ]
+    for key, names in named:
+        for name in names:
+            if name not in known:
+                mechanism = case.chemistry.mechanism
+                raise CaseError(f"{key}: {name!r} is not a species of {mechanism}; {suggestion(name, known)}")
+
+
+def _case_file(path: Path) -> Path:
+    if path.is_dir():
+        if not (path / "case.toml").is_file():
+            raise CaseError(f"the folder {path} has no case.toml")
+        return path / "case.toml"
+    if path.exists():
+        return path
+    shipped = _shipped_cases()
+    if str(path) in shipped:
+        return shipped[str(path)] / "case.toml"
+    raise CaseError(f"there is no case {str(path)!r}; shipped cases: {', '.join(shipped)}")
+
+
+def _shipped_cases() -> dict[str, Path]:
+    return {file.parent.name: file.parent for file in sorted(resource("cases").glob("*/case.toml"))}
+
+
+def _locator(
+    data: Mapping[str, Any], changed: Sequence[Path_], file: Path | None, lines: Mapping[Path_, int]
+) -> Callable[[Path_], str]:
+    """Return the function that says where a key was set: by --set, on a line of the file, in a dictionary, or ''."""
+
+    def locate(path: Path_) -> str:
+        if any(path[: len(key)] == key for key in changed):
+            return "--set"
+        if not _contains(data, path):
+            return ""
+        if file is None:
+            return "given"
+        known = next((path[:n] for n in range(len(path), 0, -1) if path[:n] in lines), ())
+        return f"{file.name}:{lines[known]}" if known else file.name
+
+    return locate
+
+
+def _place(origin: str, file: Path | None) -> str:
+    """Return the origin of a value for a message, which names the whole path of the file."""
+    if origin in ("given", "--set") or file is None:
+        return "" if origin == "given" else origin
+    return f"{file}{origin.removeprefix(file.name)}"
+
+
+def _contains(data: Any, path: Path_) -> bool:
+    """Return whether the path was given, itself or as part of a single value such as spacing = "0.25 deg"."""
+    for part in path:
+        if isinstance(data, Mapping):
+            if part not in data:
+                return False
+            data = data[part]
+        elif isinstance(data, list) and isinstance(part, int):
+            if part >= len(data):
+                return False
+            data = data[part]
+    return True
+
+
+def _repeated(names: Sequence[str]) -> str:
+    return next(name for index, name in enumerate(names) if name in names[:index])

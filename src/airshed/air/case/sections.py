@@ -1,0 +1,279 @@
+"""The sections of an air-quality case: every setting with its unit, default and text.
+
+This is the registry from which the case file is validated, shown and documented.
+"""
+
+from collections.abc import Mapping
+from datetime import UTC, date, datetime
+from itertools import pairwise
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, BeforeValidator, PlainValidator, model_validator
+
+from airshed.core.settings import KEY, Number, OrWords, Section, Switch, Whole, measured, refuse, setting
+from airshed.core.units import Quantity
+
+Time = Annotated[Quantity, measured("s", above=0.0)]
+Duration = Annotated[Quantity, measured("s", least=0.0)]
+Height = Annotated[Quantity, measured("m", above=0.0)]
+Angle = Annotated[Quantity, measured("deg", above=0.0)]
+Speed = Annotated[Quantity, measured("m/s")]
+DepositionVelocity = Annotated[Quantity, measured("m/s", least=0.0)]
+MixingRatio = Annotated[Quantity, measured("mol/mol", least=0.0)]
+EmissionRate = Annotated[Quantity, measured("kg/s", "mol/s", least=0.0)]
+
+PLANNED_STRATEGIES = ("files", "mpiio", "pnetcdf", "netcdf4", "zarr")
+
+
+def _range(value: tuple[float, float]) -> tuple[float, float]:
+    if value[0] >= value[1]:
+        raise refuse(f"{KEY} = {list(value)} must run from the smaller to the larger: [west, east] or [south, north]")
+    return value
+
+
+def _factor(value: float) -> float:
+    if value < 0.0:
+        raise refuse(f"{KEY} = {value:g} must not be negative")
+    return value
+
+
+def _spacing(value: Any) -> Any:
+    return {"lon": value, "lat": value} if isinstance(value, str | int | float | Quantity) else value
+
+
+def _instant(value: object) -> datetime:
+    """Return a moment of time in UTC; one without an offset is taken as UTC."""
+    try:
+        if isinstance(value, str):
+            value = datetime.fromisoformat(value)
+    except ValueError as error:
+        raise refuse(f"{KEY} = {value!r} is not a time; write it as 2022-08-31T00:00:00Z") from error
+    if isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime(value.year, value.month, value.day)
+    if not isinstance(value, datetime):
+        raise refuse(f"{KEY} must be a time such as 2022-08-31T00:00:00Z, not {value!r}")
+    if value.microsecond:
+        raise refuse(f"{KEY} = {value.isoformat()} must be a whole second")
+    return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+def _strategy(value: object) -> object:
+    if value in PLANNED_STRATEGIES:
+        raise refuse(f'{KEY} = "{value}" is not there yet; this version of Airshed writes with "gather"')
+    return value
+
+
+Range = Annotated[tuple[Number, Number], AfterValidator(_range)]
+Factor = Annotated[Number, AfterValidator(_factor)]
+Instant = Annotated[datetime, PlainValidator(_instant)]
+
+
+class Area(Section):
+    """The box of the case, on the sphere."""
+
+    lon: Range = setting(..., "Western and eastern edge.", unit="deg")
+    lat: Range = setting(..., "Southern and northern edge.", unit="deg")
+
+    @model_validator(mode="after")
+    def _on_the_sphere(self) -> Self:
+        if self.lat[0] < -90.0 or self.lat[1] > 90.0:
+            raise refuse(f"{KEY}.lat = {list(self.lat)} leaves the sphere: latitudes lie between -90 and 90")
+        if self.lon[0] < -180.0 or self.lon[1] > 360.0 or self.lon[1] - self.lon[0] > 360.0:
+            raise refuse(f"{KEY}.lon = {list(self.lon)} leaves the sphere: longitudes lie between -180 and 360")
+        return self
+
+
+class Spacing(Section):
+    """The size of a cell."""
+
+    lon: Angle = setting(..., "West to east size of a cell; `spacing` itself may be one angle for both.")
+    lat: Angle = setting(..., "South to north size of a cell.")
+
+
+def _default_layers() -> tuple[str, ...]:
+    from airshed.grid.layers import default_layers  # not needed where the case names its layers
+
+    return tuple(f"{top:g} m" for top in default_layers())
+
+
+class GridSection(Section):
+    """Where: the box and its cells."""
+
+    area: Area
+    spacing: Annotated[Spacing, BeforeValidator(_spacing)]
+    layers: tuple[Height, ...] = setting(_default_layers, "Tops of the layers, above ground, lowest first.")
+
+    @model_validator(mode="after")
+    def _cells(self) -> Self:
+        tops = [top.value for top in self.layers]
+        if not tops or any(upper <= lower for lower, upper in pairwise(tops)):
+            raise refuse(f"{KEY}.layers must name at least one height and increase upwards")
+        for axis in ("lon", "lat"):
+            edges, size = getattr(self.area, axis), getattr(self.spacing, axis)
+            cells = (edges[1] - edges[0]) / size.value
+            if cells < 0.5 or abs(cells - round(cells)) > 1e-6 * cells:
+                extent = f"{edges[1] - edges[0]:g} degrees of {KEY}.area.{axis}"
+                raise refuse(f"{KEY}.spacing.{axis} = {size.text!r} does not divide the {extent} into whole cells")
+        return self
+
+
+class TimeSection(Section):
+    """When, and in what steps."""
+
+    start: Instant = setting(..., "First moment of the output, in UTC.", unit="UTC")
+    length: Time = setting(..., "How long to simulate.")
+    step: Annotated[Quantity | Literal["auto"], OrWords(("auto",), Time)] = setting(
+        "auto", "Time step; `auto` takes the longest that the Courant number allows."
+    )
+    spinup: Duration = setting(
+        "0 h",
+        "Time simulated before `start` to settle the chemistry, with the forcing of the first day.",
+        validate_default=True,
+    )
+    courant: Number = setting(
+        0.4,
+        'Largest sum of the Courant numbers over the three directions, for `step = "auto"`.',
+        unit="1",
+        gt=0.0,
+        le=0.5,
+    )
+
+
+class ChemistrySection(Section):
+    """The mechanism and its solver."""
+
+    mechanism: str = setting(..., "Name of a shipped mechanism (`emep`), or the path of a reaction file.", min_length=1)
+    sweeps: Whole = setting(1, "Gauss-Seidel sweeps over the species in a step.", unit="1", ge=1)
+    precision: Literal["double", "single"] = setting("double", "Floating-point precision of the kernels.")
+
+
+class TransportSection(Section):
+    """Movement of the air."""
+
+    advection: Switch = setting(True, "Whether the wind carries the species.")
+    diffusion: Switch = setting(True, "Whether turbulence mixes them vertically.")
+
+
+class MeteorologySection(Section):
+    """Where wind, temperature and cloud come from."""
+
+    kind: Literal["era5", "uniform", "given"] = setting(
+        "given",
+        "`era5` reads files; `uniform` takes the values below everywhere; `given` waits for "
+        "`Simulation(case, meteorology=...)` in Python.",
+    )
+    files: tuple[str, ...] = setting((), "For `era5`: netCDF files, relative to the case; `*` stands for any name.")
+    eastward: Speed = setting("0 m/s", "For `uniform`: wind towards the east.")
+    northward: Speed = setting("0 m/s", "For `uniform`: wind towards the north.")
+    rotation: Annotated[Quantity, measured("s")] | None = setting(
+        None, "For `uniform`: time of one turn around the middle of the area, added to the wind; negative is clockwise."
+    )
+    temperature: Annotated[Quantity, measured("K", above=0.0)] = setting(
+        "288.15 K", "For `uniform`: air temperature, at every height."
+    )
+    pressure: Annotated[Quantity, measured("Pa", above=0.0)] = setting(
+        "1013.25 hPa", "For `uniform`: pressure at the ground."
+    )
+    water_vapour: MixingRatio = setting("0 mol/mol", "For `uniform`: water vapour in the air.")
+    diffusivity: Annotated[Quantity, measured("m2/s", least=0.0)] = setting(
+        "0 m2/s", "For `uniform`: vertical turbulent diffusivity."
+    )
+    cloud_cover: Number = setting(0.0, "For `uniform`: fraction of the sky under cloud.", unit="1", ge=0.0, le=1.0)
+
+    @model_validator(mode="after")
+    def _sources(self) -> Self:
+        if self.kind == "era5" and not self.files:
+            raise refuse(f'{KEY}.kind = "era5" needs {KEY}.files, such as files = ["meteorology/*.nc"]')
+        return self
+
+
+class PointSource(Section):
+    """One chimney, or one release of a tracer."""
+
+    species: str = setting(..., "Species of the mechanism that is emitted.")
+    lon: Number = setting(..., "Longitude.", unit="deg")
+    lat: Number = setting(..., "Latitude.", unit="deg", ge=-90.0, le=90.0)
+    height: Annotated[Quantity, measured("m", least=0.0)] = setting("0 m", "Height of the release above ground.")
+    rate: EmissionRate = setting(..., "Emission, as mass or as amount per time.")
+
+
+class EmissionsSection(Section):
+    """What enters the air at the ground and from chimneys."""
+
+    inventory: str | None = setting(None, "Folder of the inventory, relative to the case; without it none is read.")
+    year: Whole | None = setting(None, "Year of the national totals; without it the year of `time.start`.")
+    biogenic: Switch = setting(False, "Whether vegetation emits isoprene, by temperature and light.")
+    scale: Mapping[str, Factor] = setting(
+        {}, "Factors on pollutants of the inventory, such as `{ NOx = 0.7 }`.", unit="1"
+    )
+    species_map: str | None = setting(
+        None, "File that splits pollutants to model species, instead of the built-in one."
+    )
+    gridded: tuple[str, ...] = setting((), "netCDF files of gridded emissions, relative to the case.")
+    point: tuple[PointSource, ...] = setting((), "Point sources.")
+
+
+class DepositionSection(Section):
+    """What the ground takes up."""
+
+    scheme: Literal["resistance", "constant", "none"] = setting(
+        "resistance",
+        "`resistance` follows turbulence and surface; `constant` takes `velocities` everywhere; `none` is none.",
+    )
+    velocities: Mapping[str, DepositionVelocity] = setting(
+        {}, 'Deposition velocities by species, such as `{ O3 = "0.5 cm/s" }`; they replace those of the scheme.'
+    )
+
+
+class BoundarySection(Section):
+    """What the wind brings in."""
+
+    profiles: str | None = setting(
+        None, "File of vertical profiles, relative to the case; without it the air is clean."
+    )
+    map: str | None = setting(
+        None, "File that maps species of the profiles to the mechanism's, instead of the built-in one."
+    )
+    scale: Mapping[str, Factor] = setting({}, "Factors on the profiles by species.", unit="1")
+    values: Mapping[str, MixingRatio] = setting(
+        {}, "Mixing ratios by species, at every height; they replace the profiles."
+    )
+
+
+class InitialSection(Section):
+    """What is in the air at the start: the boundary's profiles, unless said otherwise here."""
+
+    values: Mapping[str, MixingRatio] = setting({}, "Mixing ratios by species, everywhere.")
+    file: str | None = setting(None, "netCDF file of species on the grid of the case, relative to the case.")
+
+
+class PhotolysisSection(Section):
+    """Light for the chemistry."""
+
+    cloud: Switch = setting(True, "Whether clouds dim it.")
+
+
+class OutputSection(Section):
+    """One file of results."""
+
+    name: str = setting("output", "Name of the file, without `.nc`.", pattern=r"^[A-Za-z0-9][\w.-]*$")
+    fields: Annotated[tuple[str, ...] | Literal["all"], OrWords(("all",), tuple[str, ...])] = setting(
+        "all", "Species to write."
+    )
+    every: Time = setting("1 h", "Time between two records.")
+    levels: Annotated[tuple[Whole, ...] | Literal["all", "ground"], OrWords(("all", "ground"), tuple[Whole, ...])] = (
+        setting("all", "Layers to write; 0 is the one at the ground.")
+    )
+    strategy: Annotated[Literal["gather"], BeforeValidator(_strategy)] = setting("gather", "How the file is written.")
+
+
+class RestartSection(Section):
+    """Insurance against interruption."""
+
+    every: Time = setting("1 h", "Time between two restart files; the newest is kept.")
+
+
+class RunSection(Section):
+    """How this machine does it; nothing here changes a result."""
+
+    threads: Whole = setting(0, "Threads to compute with; 0 takes all cores.", unit="1", ge=0)

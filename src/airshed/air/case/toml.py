@@ -1,0 +1,170 @@
+"""Reads TOML for people: errors with line and column, the line of every key, and `--set` overrides."""
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from airshed.core.errors import CaseError
+
+Path_ = tuple[int | str, ...]
+
+_TABLE = re.compile(r"\s*(\[\[?)\s*([^\]]+?)\s*\]\]?\s*(?:#.*)?")
+_KEY = re.compile(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
+_SHORT_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?!:)")
+_AT = re.compile(r"\(at line (\d+), column (\d+)\)")
+
+
+def read_toml(path: Path) -> tuple[dict[str, Any], str]:
+    """Return the content of a TOML file as a dictionary and as text; raises CaseError with line and column."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise CaseError(f"there is no file {path}") from error
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise CaseError(f"{path} cannot be read: {reason}") from error
+    try:
+        return tomllib.loads(text), text
+    except tomllib.TOMLDecodeError as error:
+        raise CaseError(_syntax(path, text, str(error))) from error
+
+
+def key_lines(text: str) -> dict[Path_, int]:
+    """Return the line on which each table and key of a TOML text is written, counted from 1."""
+    lines: dict[Path_, int] = {}
+    counts: dict[Path_, int] = {}
+    table: Path_ = ()
+    quotes = 0
+    for number, line in enumerate(text.splitlines(), start=1):
+        inside, quotes = quotes % 2 == 1, quotes + line.count('"""') + line.count("'''")
+        if inside:
+            continue
+        if match := _TABLE.fullmatch(line):
+            table = _parts(match[2])
+            if match[1] == "[[":
+                counts[table] = counts.get(table, -1) + 1
+                table = (*table, counts[table])
+            lines.setdefault(table, number)
+        elif match := _KEY.match(line):
+            lines.setdefault((*table, *_parts(match[1])), number)
+    return lines
+
+
+def override(data: dict[str, Any], assignment: str) -> Path_:
+    """Set one ``key=value`` in ``data`` as `--set` gives it, and return its key path; raises CaseError."""
+    key, equals, text = assignment.partition("=")
+    parts = key.strip().split(".")
+    if not equals or not all(parts):
+        raise CaseError(f'--set {assignment!r} is not understood; write key=value, such as time.step="120 s"')
+    path: Path_ = tuple(int(part) if part.isdecimal() else part for part in parts)
+    node: Any = data
+    for depth, part in enumerate(path[:-1]):
+        if isinstance(node, dict) and part not in node:
+            after = path[depth + 1]
+            node[str(part)] = ([{}] if after == 0 else []) if isinstance(after, int) else {}
+        node = _enter(node, part, path[: depth + 1], assignment)
+    if isinstance(node, list) and not (isinstance(path[-1], int) and path[-1] < len(node)):
+        raise CaseError(_no_item(assignment, path, len(node)))
+    if not isinstance(node, list | dict):
+        raise CaseError(f"--set {assignment!r}: {_dotted(path[:-1])} is a single value and has no {path[-1]!r}")
+    node[path[-1] if isinstance(node, list) else str(path[-1])] = _value(text.strip())  # type: ignore[index]
+    return path
+
+
+def _enter(node: Any, part: int | str, path: Path_, assignment: str) -> Any:
+    if isinstance(node, list):
+        if not isinstance(part, int) or part >= len(node):
+            raise CaseError(_no_item(assignment, path, len(node)))
+        return node[part]
+    if isinstance(node, dict):
+        return node[str(part)]
+    raise CaseError(f"--set {assignment!r}: {_dotted(path[:-1])} is a single value and has no {part!r}")
+
+
+def _no_item(assignment: str, path: Path_, count: int) -> str:
+    there = f"its items are numbered 0 to {count - 1}" if count else "it has none"
+    return f"--set {assignment!r}: {_dotted(path[:-1])} has no item {path[-1]!r}; {there}"
+
+
+def _value(text: str) -> Any:
+    """Return the text as a TOML value; what is none is a bare string, so that time.step=120 s needs no quotes."""
+    try:
+        parsed = tomllib.loads(f"value = {text}")
+    except tomllib.TOMLDecodeError:
+        return text
+    return parsed["value"] if parsed.keys() == {"value"} else text
+
+
+def _syntax(path: Path, text: str, message: str) -> str:
+    match = _AT.search(message)
+    lines = text.splitlines()
+    number, column = (int(match[1]), int(match[2])) if match else (len(lines), len(lines[-1]) + 1 if lines else 1)
+    problem = _AT.sub("", message).strip().removesuffix("(at end of document)").strip()
+    shown = lines[number - 1].strip() if 0 < number <= len(lines) else ""
+    hint = "; TOML writes times with seconds, 2022-08-31T00:00:00Z" if _SHORT_TIME.search(shown) else f" in {shown!r}"
+    return f"{path}:{number}:{column}: this is not TOML: {problem[0].lower()}{problem[1:]}{hint}"
+
+
+def _parts(key: str) -> Path_:
+    return tuple(part.strip().strip("\"'") for part in key.split("."))
+
+
+def _dotted(path: Path_) -> str:
+    return ".".join(map(str, path))
+
+
+def flatten(data: Mapping[str, Any], prefix: Path_ = ()) -> dict[Path_, Any]:
+    """Return the leaves of nested tables and of lists of tables by their key paths."""
+    leaves: dict[Path_, Any] = {}
+    for key, value in data.items():
+        path = (*prefix, key)
+        if isinstance(value, Mapping) and value:
+            leaves |= flatten(value, path)
+        elif isinstance(value, list) and value and all(isinstance(item, Mapping) for item in value):
+            for index, item in enumerate(value):
+                leaves |= flatten(item, (*path, index))
+        else:
+            leaves[path] = value
+    return leaves
+
+
+def write_toml(data: Mapping[str, Any]) -> str:
+    """Return tables, lists of tables and values as TOML text, with one line for each key of a table."""
+    blocks = [
+        "".join(f"{_name(k)} = {_written(v)}\n" for k, v in data.items() if not _is_table(v) and not _is_tables(v))
+    ]
+    for key, value in data.items():
+        tables, brackets = ([value], "[{}]") if _is_table(value) else (value if _is_tables(value) else [], "[[{}]]")
+        for table in tables:
+            rows = "".join(f"{_name(k)} = {_written(v)}\n" for k, v in table.items())
+            blocks.append(f"{brackets.format(_name(key))}\n{rows}")
+    return "\n".join(block for block in blocks if block)
+
+
+def _is_table(value: object) -> bool:
+    return isinstance(value, Mapping)
+
+
+def _is_tables(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(item, Mapping) for item in value)
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, Mapping):
+        inside = ", ".join(f"{_name(key)} = {_written(item)}" for key, item in value.items())
+        return f"{{ {inside} }}" if inside else "{}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_written, value))}]"
+    if isinstance(value, datetime):
+        return value.isoformat().replace("+00:00", "Z")
+    if isinstance(value, str):  # JSON escapes what TOML does, except for the delete character
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return str(value).lower() if isinstance(value, bool) else repr(value)
+
+
+def _name(key: str) -> str:
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _written(key)

@@ -1,0 +1,171 @@
+"""Quantities with units, as people write them in a case file.
+
+Numbers meet their units only here, at the edge; inside the model everything is SI. The registry is a short one of our
+own: a unit that is not listed is refused with the nearest one, and an angle is a dimension, so that 5 ppb is none.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from math import isfinite
+from typing import TYPE_CHECKING
+
+from airshed.core.constants import AVOGADRO
+from airshed.core.errors import CaseError
+from airshed.core.nearest import nearest
+
+if TYPE_CHECKING:
+    from pint import Quantity as PintQuantity
+    from pint import Unit, UnitRegistry
+
+_PREFIXES = {"p": "1e-12", "n": "1e-9", "u": "1e-6", "m": "1e-3", "c": "1e-2", "h": "1e2", "k": "1e3"}
+_PREFIXES |= {"M": "1e6", "G": "1e9"}
+
+_UNITS = (
+    "m = [length] = metre = meter",
+    "s = [time] = second = sec",
+    "g = [mass] = gram",
+    "K = [temperature] = kelvin",
+    "mol = [substance] = mole",
+    "deg = [angle] = degree = degrees",
+    "rad = 57.29577951308232 * deg = radian",
+    "min = 60 * s = minute",
+    "h = 3600 * s = hour = hr",
+    "day = 86400 * s = d",
+    "week = 604800 * s",
+    "year = 31557600 * s = yr",
+    "t = 1e6 * g = tonne",
+    "N = 1000 * g * m / s**2 = newton",
+    "Pa = N / m**2 = pascal",
+    "bar = 1e5 * Pa",
+    "atm = 101325 * Pa",
+    "J = N * m = joule",
+    "W = J / s = watt",
+    "litre = 1e-3 * m**3 = l = L = liter",
+    "ha = 1e4 * m**2 = hectare",
+    "knot = 0.5144444444444445 * m / s",
+    "degC = K; offset: 273.15 = celsius",
+    f"molecule = {1 / AVOGADRO!r} * mol = molec",
+    "percent = 0.01 = %",
+    "ppm = 1e-6 = ppmv",
+    "ppb = 1e-9 = ppbv",
+    "ppt = 1e-12 = pptv",
+)
+
+_MEANINGS = {
+    "s": ("a time", "120 s"),
+    "m": ("a length", "20 m"),
+    "deg": ("an angle", "0.25 deg"),
+    "m/s": ("a speed", "0.5 cm/s"),
+    "m2/s": ("a diffusivity", "10 m2/s"),
+    "K": ("a temperature", "15 degC"),
+    "Pa": ("a pressure", "1013 hPa"),
+    "mol/mol": ("a mixing ratio", "10 ppb"),
+    "kg/s": ("a mass per time", "5 g/s"),
+    "mol/s": ("an amount per time", "0.1 mol/s"),
+    "kg": ("a mass", "5 kg"),
+    "molecules/cm3": ("a number concentration", "8.1e11 molecules/cm3"),
+    "1/s": ("a rate", "1e-5 1/s"),
+}
+
+_NUMBER = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(.*?)\s*", re.DOTALL)
+_UNIT_TEXT = re.compile(r"[A-Za-z%][\w%*/^(). +-]*|1\s*/\s*[A-Za-z][\w*/^() +-]*")
+_POWER = re.compile(r"(?<=[A-Za-z])(?:\^|\*\*)?([-+]?\d+)")
+_SPELLINGS = str.maketrans({"°": "deg", "µ": "u", "\u03bc": "u"})
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A value as it was written, and as a number in ``unit``: the SI unit, or degrees for angles."""
+
+    text: str
+    value: float
+    unit: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def to(value: str | int | float, unit: str, *, where: str) -> float:
+    """Return ``value``, such as "24 h" or "10 ppb", as a number in ``unit``.
+
+    ``where`` is the key that the message names. A bare number is taken only where ``unit`` is "1".
+    Raises CaseError for a missing or unknown unit, or one of another dimension.
+    """
+    return quantity(value, (unit,), where=where).value
+
+
+def quantity(value: object, units: Sequence[str], *, where: str) -> Quantity:
+    """Return ``value`` as a Quantity in the first of ``units`` whose dimension it has; raises CaseError."""
+    if isinstance(value, Quantity):
+        value = value.text
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise CaseError(f"{where} must be {_expected(units)}, not {value!r}")
+    number, unit_text = _split(str(value), units, where)
+    if not unit_text and units[0] != "1":
+        raise CaseError(f'{where} needs a unit, such as "{_meaning(units[0])[1]}"; {value!r} has none')
+    measured = _registry().Quantity(number, _parse_unit(unit_text, units, f"{where} = {value!r}"))
+    for unit in units:
+        target = _parse_unit(unit, units, where)
+        if measured.is_compatible_with(target):
+            return Quantity(str(value), float(measured.to(target).magnitude), unit)
+    raise CaseError(f"{where} = {value!r} has the wrong kind of unit: expected {_expected(units)}{_given(measured)}")
+
+
+def _split(text: str, units: Sequence[str], where: str) -> tuple[float, str]:
+    match = _NUMBER.fullmatch(text)
+    if match is None:
+        raise CaseError(f"{where} = {text!r} is not a quantity: expected {_expected(units)}")
+    number = float(match.group(1))
+    if not isfinite(number):
+        raise CaseError(f"{where} = {text!r} is too large a number")
+    return number, match.group(2).translate(_SPELLINGS)
+
+
+def _parse_unit(text: str, units: Sequence[str], place: str) -> "Unit":
+    """Return the parsed unit; "cm3" and "m s-1" mean cm**3 and m*s**-1."""
+    if text in ("", "1"):
+        return _registry().Unit("")
+    problem = f"{place}: {text!r} is not a unit that Airshed knows"
+    if not _UNIT_TEXT.fullmatch(text):
+        raise CaseError(f"{problem}; expected {_expected(units)}")
+    for name in re.findall(r"[A-Za-z%]+", text):
+        if name not in _registry():
+            match = nearest(name, _names())
+            raise CaseError(f"{problem}; " + (f"did you mean {match}?" if match else f"expected {_expected(units)}"))
+    try:
+        return _registry().parse_units(_POWER.sub(r"**(\1)", text))
+    except Exception as error:  # pint raises many kinds, down to those of Python's tokenizer
+        raise CaseError(f"{problem}; expected {_expected(units)}") from error
+
+
+def _expected(units: Sequence[str]) -> str:
+    return " or ".join(f'{noun} (such as "{example}")' for noun, example in map(_meaning, units))
+
+
+def _meaning(unit: str) -> tuple[str, str]:
+    return _MEANINGS.get(unit, (f"a quantity in {unit}", f"1 {unit}"))
+
+
+def _given(measured: "PintQuantity[float]") -> str:
+    for unit, (noun, _) in _MEANINGS.items():
+        if measured.is_compatible_with(_parse_unit(unit, (unit,), unit)):
+            return f", not {noun}"
+    return ""
+
+
+def _names() -> list[str]:
+    """Units to suggest: the listed names and the multiples in common use."""
+    listed = [part.strip() for line in _UNITS for part in line.split("=")]
+    return [name for name in listed if name.isalpha()] + ["km", "cm", "mm", "hPa", "kPa", "kg", "mg", "ug"]
+
+
+@cache
+def _registry() -> "UnitRegistry[float]":
+    from pint import UnitRegistry  # slow to import, and needed only where a case is read
+
+    registry: UnitRegistry[float] = UnitRegistry(None)
+    prefixes = [f"{symbol}- = {factor}" for symbol, factor in _PREFIXES.items()]
+    registry.load_definitions([*prefixes, *_UNITS])
+    return registry
