@@ -1,0 +1,73 @@
+"""An initial state that the user gives as a dataset of species."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from airshed.core.errors import CaseError
+from airshed.core.nearest import suggestion
+from airshed.core.units import to
+from airshed.grid import Grid
+
+Array = NDArray[np.float64]
+
+_DIMS = ("level", "lat", "lon")
+_SAME_PLACE = 1e-6
+
+
+def initial_from_dataset(dataset: xr.Dataset, species: Sequence[str], grid: Grid, default: Array) -> Array:
+    """Return the initial state, from the dataset's variables where it has a species, from ``default`` elsewhere.
+
+    reads    dataset  variables named by species, on level, lat, lon or some of them; attribute ``units`` is a mixing
+                      ratio such as "ppb", without it mol/mol. Level, lat and lon, where the dataset has coordinates
+                      for them, are the grid's; latitude may also run from north to south.
+             default  [mol/mol], broadcast to (species, nz, nlat, nlon): :meth:`BoundaryProfiles.initial`, or 0
+    returns  (species, nz, nlat, nlon) [mol/mol]
+    raises   CaseError for variables that are no species (all of them), and for wrong dims, sizes, places and numbers
+    """
+    unknown = [str(name) for name in dataset.data_vars if name not in species]
+    if unknown:
+        raise CaseError(
+            f"the initial dataset has {', '.join(unknown)}, no species of the mechanism; "
+            f"{unknown[0]}: {suggestion(unknown[0], species)}"
+        )
+    state = np.array(np.broadcast_to(default, (len(species), *grid.shape)), dtype=np.float64)
+    for row, name in enumerate(species):
+        if name in dataset.data_vars:
+            state[row] = _one_species(dataset[name], name, grid)
+    return state
+
+
+def _one_species(variable: xr.DataArray, name: str, grid: Grid) -> Array:
+    """Return one species (nz, nlat, nlon) [mol/mol]."""
+    where = f"the initial dataset's {name}"
+    size = dict(zip(_DIMS, grid.shape, strict=True))
+    for dim in variable.dims:
+        if dim not in size:
+            raise CaseError(f"{where} has the dimension {dim!r}; it may have {', '.join(_DIMS)} only")
+        if variable.sizes[dim] != size[str(dim)]:
+            raise CaseError(f"{where} has {variable.sizes[dim]} points along {dim}, but the grid has {size[str(dim)]}")
+    placed = _on_grid(variable, where, grid)
+    missing = [dim for dim in _DIMS if dim not in placed.dims]
+    values = placed.expand_dims({dim: size[dim] for dim in missing}).transpose(*_DIMS).to_numpy().astype(np.float64)
+    if not np.all(np.isfinite(values)) or np.any(values < 0.0):
+        raise CaseError(f"{where} holds a value that is negative or not finite; mend it, or leave the variable out")
+    unit = str(variable.attrs.get("units", "1"))
+    return np.asarray(values * to(f"1 {unit}", "mol/mol", where=f"units of {where}"))
+
+
+def _on_grid(variable: xr.DataArray, where: str, grid: Grid) -> xr.DataArray:
+    """Return the variable with latitudes from south to north; raises CaseError where its places are not the grid's."""
+    if "lat" in variable.coords and "lat" in variable.dims:
+        variable = variable.sortby("lat")
+    for dim, places in zip(_DIMS, (grid.level, grid.lat, grid.lon), strict=True):
+        if dim in variable.dims and dim in variable.coords:
+            given = variable.coords[dim].to_numpy()
+            if not np.allclose(given, places, rtol=0.0, atol=_SAME_PLACE * max(1.0, float(np.max(np.abs(places))))):
+                raise CaseError(
+                    f"{where} lies at {dim} {given[0]:g} to {given[-1]:g}, but the grid's cell centres at "
+                    f"{places[0]:g} to {places[-1]:g}; interpolate it onto the grid first"
+                )
+    return variable

@@ -1,0 +1,77 @@
+"""How much of each cell is land, and how rough land and sea are."""
+
+from functools import cache
+from importlib.resources import as_file, files
+
+import numpy as np
+from netCDF4 import Dataset
+from numpy.typing import NDArray
+
+from airshed.core.constants import GRAVITY
+from airshed.grid import Grid
+
+Array = NDArray[np.float64]
+
+LAND_FRACTION_SOURCE = "land_fraction.nc: Natural Earth 1:50m land polygons as 0.1 degree fractions, whole globe"
+"""Where :func:`land_fraction` has its map from, for the provenance of a case."""
+
+LAND_ROUGHNESS = 0.25
+"""Roughness length of the mixed land of western Europe [m]: logarithmic mean of 65 % fields and grass (0.1 m),
+30 % forest (1.0 m) and 5 % towns (0.7 m), classes as in Stull (1988), fig. 9.6."""
+
+_CHARNOCK = 0.016
+_AIR_VISCOSITY = 1.5e-5
+
+
+def land_fraction(grid: Grid) -> Array:
+    """Return the area of land in each cell over the cell's area.
+
+    f = sum over map cells of f_map |cell and map cell| / |cell|, areas on the sphere; lakes count as land.
+
+    returns  (nlat, nlon) [1], 0 to 1
+    source   Natural Earth 1:50m (public domain)
+    """
+    percent, lat_faces, lon_faces = _land_map()
+    rows = _overlap(np.sin(np.radians(grid.lat_faces)), np.sin(np.radians(lat_faces)))
+    columns = sum(_overlap(grid.lon_faces, lon_faces + turn) for turn in (-360.0, 0.0, 360.0))
+    fraction: Array = rows @ percent @ np.asarray(columns).T / 100.0
+    return np.clip(fraction, 0.0, 1.0)
+
+
+def sea_roughness(friction_velocity: Array) -> Array:
+    """Return the roughness length of the sea, that grows with the waves.
+
+    z0 = 0.016 u*^2 / g + 0.11 nu / u*
+
+    reads    friction_velocity [m/s], any shape, > 0
+    returns  same shape [m]
+    source   Charnock 1955, Q. J. R. Meteorol. Soc. 81, 639-640; smooth flow: Smith 1988, J. Geophys. Res. 93, 15467
+    """
+    return _CHARNOCK * friction_velocity**2 / GRAVITY + 0.11 * _AIR_VISCOSITY / friction_velocity
+
+
+def roughness_length(land: Array, friction_velocity: Array) -> Array:
+    """Return the roughness length of cells that are part land and part sea: the area-weighted logarithmic mean.
+
+    reads    land [1] and friction_velocity [m/s], both (nlat, nlon)
+    returns  (nlat, nlon) [m]
+    source   Mason 1988, Q. J. R. Meteorol. Soc. 114, 399-420, for a blending height far above both
+    """
+    mean: Array = np.exp(land * np.log(LAND_ROUGHNESS) + (1.0 - land) * np.log(sea_roughness(friction_velocity)))
+    return mean
+
+
+def _overlap(cells: Array, map_cells: Array) -> Array:
+    """Return the share of each cell, given by its faces, that each map cell covers: (cells, map cells)."""
+    low = np.maximum(cells[:-1, None], map_cells[None, :-1])
+    high = np.minimum(cells[1:, None], map_cells[None, 1:])
+    return np.asarray(np.maximum(high - low, 0.0) / np.diff(cells)[:, None])
+
+
+@cache
+def _land_map() -> tuple[Array, Array, Array]:
+    """Return the map of land [percent] on (lat, lon), and its faces in degrees."""
+    with as_file(files("airshed.air") / "data" / "land_fraction.nc") as path, Dataset(path) as data:
+        percent = np.asarray(data["land_fraction"][:], dtype=np.float64)
+    rows, columns = percent.shape
+    return percent, np.linspace(-90.0, 90.0, rows + 1), np.linspace(-180.0, 180.0, columns + 1)
