@@ -1,0 +1,81 @@
+"""The fields of the air model: weather as the chemistry sees it, and a mixing ratio for each species."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from airshed.fields.spec import FieldRegistry, FieldSpec
+
+VOLUME: Final = ("level", "lat", "lon")
+SURFACE: Final = ("lat", "lon")
+
+WEATHER: Final = (
+    FieldSpec("air_temperature", VOLUME, "K", "Temperature of the air", "air_temperature"),
+    FieldSpec("air_pressure", VOLUME, "Pa", "Pressure of the air", "air_pressure"),
+    FieldSpec("air_density", VOLUME, "mol m-3", "Amount of air per volume"),
+    FieldSpec(
+        "water_vapour", VOLUME, "mol mol-1", "Mixing ratio of water vapour", "mole_fraction_of_water_vapor_in_air"
+    ),
+    FieldSpec("surface_temperature", SURFACE, "K", "Temperature of the air at the ground", "surface_temperature"),
+    FieldSpec("surface_pressure", SURFACE, "Pa", "Pressure of the air at the ground", "surface_air_pressure"),
+    FieldSpec("cloud_cover", SURFACE, "1", "Fraction of the sky under cloud", "cloud_area_fraction"),
+    FieldSpec("precipitation", SURFACE, "kg m-2 s-1", "Precipitation reaching the ground", "precipitation_flux"),
+    FieldSpec(
+        "boundary_layer_height", SURFACE, "m", "Height of the mixed layer", "atmosphere_boundary_layer_thickness"
+    ),
+    FieldSpec("friction_velocity", SURFACE, "m s-1", "Friction velocity at the ground"),
+    FieldSpec("obukhov_length", SURFACE, "m", "Obukhov length, positive in stable air"),
+)
+"""The weather fields that output may hold, named as in the state of the meteorology."""
+
+CF_SPECIES: Final = {
+    "NO": "nitrogen_monoxide",
+    "NO2": "nitrogen_dioxide",
+    "NO3": "nitrate_radical",
+    "N2O5": "dinitrogen_pentoxide",
+    "HNO3": "nitric_acid",
+    "HONO": "nitrous_acid",
+    "PAN": "peroxyacetyl_nitrate",
+    "NH3": "ammonia",
+    "O3": "ozone",
+    "OH": "hydroxyl_radical",
+    "HO2": "hydroperoxyl_radical",
+    "H2O2": "hydrogen_peroxide",
+    "H2": "molecular_hydrogen",
+    "CO": "carbon_monoxide",
+    "SO2": "sulfur_dioxide",
+    "CH4": "methane",
+    "C2H6": "ethane",
+    "NC4H10": "butane",
+    "C2H4": "ethene",
+    "C3H6": "propene",
+    "HCHO": "formaldehyde",
+    "CH3CHO": "acetaldehyde",
+    "CH3OH": "methanol",
+    "C2H5OH": "ethanol",
+    "CH3O2": "methyl_peroxy_radical",
+    "CH3O2H": "methyl_hydroperoxide",
+    "GLYOX": "glyoxal",
+    "MGLYOX": "methylglyoxal",
+    "ISOPRE": "isoprene",
+}
+"""Species whose mole fraction has a name in the CF standard name table (version 93)."""
+
+
+def species_fields(species: Iterable[tuple[str, str]]) -> tuple[FieldSpec, ...]:
+    """Return the field of each species, given as (name, text): its mixing ratio [mol mol-1], kept in restarts."""
+    return tuple(
+        FieldSpec(
+            name,
+            VOLUME,
+            "mol mol-1",
+            f"Mixing ratio of {text.strip() or name}",
+            f"mole_fraction_of_{CF_SPECIES[name]}_in_air" if name in CF_SPECIES else None,
+            restart=True,
+        )
+        for name, text in species
+    )
+
+
+def air_registry(species: Iterable[tuple[str, str]]) -> FieldRegistry:
+    """Return all fields of the air model with these species; raises CaseError for two of the same name."""
+    return FieldRegistry((*species_fields(species), *WEATHER))

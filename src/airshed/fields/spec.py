@@ -1,0 +1,95 @@
+"""What a field is: one specification feeds state, output attributes, restarts and documentation."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from airshed.core.errors import CaseError, DataError
+from airshed.core.nearest import suggestion
+
+DIMENSIONS: Final = ("level", "lat", "lon")
+"""The dimensions that a field may have, in the order that its array has them."""
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+
+
+@dataclass(frozen=True)
+class FieldSpec:
+    """One field: its name, its dimensions out of (level, lat, lon), its unit in SI and one line of text.
+
+    ``standard_name`` is that of the CF table where one exists for the same quantity; ``default`` is the value [unit]
+    that a new array has; ``restart`` says that a run cannot go on without it. Raises CaseError when a part is missing.
+    """
+
+    name: str
+    dims: tuple[str, ...]
+    unit: str
+    text: str
+    standard_name: str | None = None
+    default: float = 0.0
+    restart: bool = False
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.name):
+            raise CaseError(f"field name {self.name!r} is not usable: letters, digits and _ only, a letter first")
+        if not self.unit.strip() or not self.text.strip():
+            raise CaseError(f"field {self.name} needs a unit ('1' for a plain number) and a text")
+        if self.dims != tuple(dim for dim in DIMENSIONS if dim in self.dims):
+            raise CaseError(
+                f"field {self.name} has dimensions {self.dims}; they must be among {DIMENSIONS}, in this order"
+            )
+
+    def shape(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
+        """Return the shape of the field's array for the sizes of the dimensions."""
+        return tuple(sizes[dim] for dim in self.dims)
+
+    def checked(self, value: ArrayLike, sizes: Mapping[str, int]) -> NDArray[np.float64]:
+        """Return ``value`` as an array of this field; raises DataError when its shape is another one."""
+        array = np.asarray(value)
+        if array.shape != self.shape(sizes):
+            expected = ", ".join(f"{dim} {sizes[dim]}" for dim in self.dims)
+            raise DataError(f"field {self.name} must have the shape ({expected}), not {array.shape}")
+        return array
+
+
+class FieldRegistry(Mapping[str, FieldSpec]):
+    """The fields that a model has, by name and in order; raises CaseError for two of the same name."""
+
+    def __init__(self, specs: Iterable[FieldSpec]) -> None:
+        self._specs: dict[str, FieldSpec] = {}
+        for spec in specs:
+            if spec.name in self._specs:
+                raise CaseError(f"two fields have the name {spec.name}; rename the species or tracer")
+            self._specs[spec.name] = spec
+
+    def __getitem__(self, name: str) -> FieldSpec:
+        return self._specs[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._specs)
+
+    def __len__(self) -> int:
+        return len(self._specs)
+
+    def select(self, names: Iterable[str], *, where: str = "fields") -> tuple[FieldSpec, ...]:
+        """Return the named fields in the order of ``names``; raises CaseError for an unknown or repeated one."""
+        chosen = tuple(names)
+        for name in chosen:
+            if name not in self._specs:
+                raise CaseError(f"{where}: there is no field {name!r}; {suggestion(name, self._specs)}")
+            if chosen.count(name) > 1:
+                raise CaseError(f"{where}: field {name!r} is named twice; name it once")
+        return tuple(self._specs[name] for name in chosen)
+
+    def markdown(self) -> str:
+        """Return the registry as a table for the documentation."""
+        rows = ["| field | unit | dimensions | CF standard name | meaning |", "|---|---|---|---|---|"]
+        rows += [
+            f"| `{s.name}` | {s.unit} | {', '.join(s.dims)} | {s.standard_name or '-'} | {s.text} |"
+            for s in self.values()
+        ]
+        return "\n".join(rows)

@@ -1,0 +1,1 @@
+"""Files: readers of forcing, output of results, restarts. Knows fields and grids, not physics."""

@@ -1,0 +1,52 @@
+"""Named arrays in one file: an uncompressed NumPy ``.npz`` archive with a JSON member ``metadata.json``.
+
+Anybody reads it with ``numpy.load(path)``. Each member carries a CRC-32, which is checked on reading, and the list of
+members stands at the end of the file, so that a truncated or damaged file is recognised. No HDF5 is involved: that
+library must not be used by two threads at once, and the thread that writes these files runs beside one that may read.
+"""
+
+import json
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from airshed.core.errors import OutputError
+
+_METADATA = "metadata.json"
+
+
+def save_arrays(path: Path, arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]) -> None:
+    """Write arrays, bit for bit, and metadata that JSON can hold; the same content gives the same bytes."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr(zipfile.ZipInfo(_METADATA), json.dumps(metadata))
+        for name, array in arrays.items():
+            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
+                contiguous = np.ascontiguousarray(array).reshape(np.shape(array))
+                header = np.lib.format.header_data_from_array_1_0(contiguous)
+                np.lib.format.write_array_header_1_0(member, header)
+                if contiguous.size:
+                    member.write(contiguous.reshape(-1).view(np.uint8).data)
+
+
+def load_arrays(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """Return the arrays and the metadata of a file; raises OutputError when it is damaged or not such a file."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            metadata = json.loads(archive.read(_METADATA))
+            names = [name for name in archive.namelist() if name != _METADATA]
+            return {name.removesuffix(".npy"): _read_member(archive, name) for name in names}, metadata
+    except FileNotFoundError as error:
+        raise OutputError(f"there is no file {path}") from error
+    except (OSError, ValueError, KeyError, EOFError, NotImplementedError, zipfile.BadZipFile) as error:
+        raise OutputError(f"{path} is damaged or is not a file of Airshed: {error}") from error
+
+
+def _read_member(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
+    with archive.open(name) as member:
+        array: NDArray[Any] = np.lib.format.read_array(member, allow_pickle=False)
+        member.read()  # the checksum is compared at the member's end
+    return array

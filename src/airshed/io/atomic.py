@@ -1,0 +1,103 @@
+"""Files that are written whole or not at all.
+
+A file gets its content under a temporary name in the same folder, reaches the disk, and only then takes its name in one
+indivisible step; whoever finds the name finds the whole file, however the writing process ended.
+"""
+
+import errno
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from itertools import count
+from pathlib import Path
+from typing import Final
+
+from airshed.core.errors import OutputError
+
+_SERIAL = count()
+_PART_SUFFIX: Final = ".part"
+_ADVICE: Final = {
+    errno.EACCES: "there is no permission to write there; choose another folder",
+    errno.EPERM: "there is no permission to write there; choose another folder",
+    errno.EROFS: "that file system is read-only; choose another folder",
+    errno.ENOTDIR: "part of that path is a file, not a folder; choose another folder",
+    errno.EEXIST: "a file is in the way; remove it or choose another folder",
+    errno.EISDIR: "a folder is in the way; remove it or choose another folder",
+    errno.ENOSPC: "the disk is full; free some space, or choose a folder on another disk",
+    errno.EDQUOT: "the disk quota is used up; free some space, or choose a folder on another disk",
+    errno.ENAMETOOLONG: "that name is too long; choose a shorter one",
+}
+
+
+@contextmanager
+def write_whole(path: Path) -> Iterator[Path]:
+    """Yield a temporary path to write to; at the end of the block the file appears under ``path``, whole.
+
+    When the block raises, the temporary file is removed and what was under ``path`` stays. Raises OutputError, which
+    names the path and what to do, for whatever the system refuses.
+    """
+    part = part_path(path)
+    with guarded(path, part):
+        yield part
+        publish(part, path)
+
+
+def part_path(path: Path) -> Path:
+    """Return a new temporary name beside ``path``."""
+    return path.with_name(f".{path.name}.{os.getpid()}-{next(_SERIAL)}{_PART_SUFFIX}")
+
+
+def publish(part: Path, path: Path) -> None:
+    """Bring a written temporary file to the disk and give it its name; the folder entry reaches the disk too."""
+    _sync(part)
+    os.replace(part, path)
+    _sync(path.parent)
+
+
+@contextmanager
+def guarded(path: Path, part: Path | None = None) -> Iterator[None]:
+    """Turn what the system refuses in the block into OutputError, after removing the temporary file ``part``."""
+    try:
+        yield
+    except BaseException as error:
+        if part is not None:
+            with suppress(OSError):
+                part.unlink(missing_ok=True)
+        if isinstance(error, OSError | RuntimeError):
+            raise OutputError(_explanation(error, path)) from error
+        raise
+
+
+def is_part(path: Path) -> bool:
+    """Say whether a path is a temporary file of :func:`write_whole`, left by a process that was killed."""
+    return path.name.startswith(".") and path.name.endswith(_PART_SUFFIX)
+
+
+def remove_parts(folder: Path) -> None:
+    """Remove the temporary files that killed processes left anywhere in a folder."""
+    for path in folder.rglob(f".*{_PART_SUFFIX}"):
+        path.unlink(missing_ok=True)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _explanation(error: OSError | RuntimeError, path: Path) -> str:
+    number = error.errno if isinstance(error, OSError) else None
+    if number not in _ADVICE and _disk_is_full(path.parent):
+        number = errno.ENOSPC  # the netCDF library says no more than "HDF error" then
+    advice = _ADVICE.get(number or 0, f"the system says {error}; mend that or choose another folder")
+    return f"cannot write {path}: {advice}"
+
+
+def _disk_is_full(folder: Path) -> bool:
+    try:
+        return shutil.disk_usage(folder).free < 64 * 1024
+    except OSError:
+        return False

@@ -1,0 +1,49 @@
+"""Opens what a run has written."""
+
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+
+from airshed.core.errors import OutputError
+from airshed.core.nearest import suggestion
+from airshed.io.folder import RECORDS, read_state
+
+
+def open_run(path: str | Path, name: str = "output") -> xr.Dataset:
+    """Return an output file as a lazily read dataset, given the file or its run folder.
+
+    Raises OutputError when there is none, when the run is unfinished, and when the file is damaged or no netCDF.
+    """
+    path = Path(path)
+    if not path.exists():
+        raise OutputError(f"there is no run or file {path}")
+    return _open_file(_output_of(path, name) if path.is_dir() else path)
+
+
+def _output_of(folder: Path, name: str) -> Path:
+    state = read_state(folder)
+    output = folder / f"{name}.nc"
+    if output.exists():
+        return output
+    if state is None:
+        raise OutputError(f"{folder} holds no run of Airshed; give the folder of a run, or a netCDF file")
+    if name not in state.outputs:
+        raise OutputError(f"the run in {folder} has no output {name!r}; {suggestion(name, state.outputs)}")
+    count = len(list((folder / RECORDS / name).glob("*.npz")))
+    raise OutputError(
+        f"the run in {folder} is unfinished, with {count} output times so far; "
+        "wait for it, or complete it with: airshed run CASE --resume"
+    )
+
+
+def _open_file(path: Path) -> xr.Dataset:
+    try:
+        dataset = xr.open_dataset(path, engine="netcdf4")
+    except (OSError, ValueError, RuntimeError) as error:
+        raise OutputError(f"{path} is damaged or is no netCDF file; make it again with airshed run") from error
+    missing = {"time", "lat", "lon"} - set(dataset.variables)
+    if missing or not np.issubdtype(dataset["time"].dtype, np.datetime64):
+        dataset.close()
+        raise OutputError(f"{path} is no output of Airshed: it lacks {', '.join(sorted(missing)) or 'times'}")
+    return dataset
