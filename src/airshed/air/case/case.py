@@ -17,6 +17,7 @@ from airshed.core.errors import CaseError
 from airshed.core.nearest import suggestion
 from airshed.core.resources import resource
 from airshed.core.settings import Section, refuse, setting
+from airshed.grid import Grid
 
 
 class Case(Section):
@@ -115,6 +116,13 @@ class Case(Section):
         settings = {key: value for key, value in self.to_dict().items() if key not in ("title", "description", "run")}
         return hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
+    @property
+    def mechanism(self) -> str:
+        """The mechanism's shipped name, or the path of its file when one lies there or the name is that of a file."""
+        name = self.chemistry.mechanism
+        file = self.path(name)
+        return str(file) if file.is_file() or file.suffix or len(Path(name).parts) > 1 else name
+
     def path(self, name: str) -> Path:
         """Return a path of the case, which is relative to its folder unless absolute."""
         return self._base / name
@@ -132,6 +140,12 @@ class Case(Section):
                 raise CaseError(f"{key} = {pattern!r}: there is no such file in {root}")
             found |= dict.fromkeys(matches)
         return list(found)
+
+    def make_grid(self) -> Grid:
+        """Return the grid of the case."""
+        area, spacing = self.grid.area, self.grid.spacing
+        layers = [top.value for top in self.grid.layers]
+        return Grid.regular(lon=area.lon, lat=area.lat, spacing=(spacing.lon.value, spacing.lat.value), layers=layers)
 
     def to_toml(self) -> str:
         """Return the resolved case, all defaults filled in, as the text of a case file."""

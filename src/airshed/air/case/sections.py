@@ -5,13 +5,14 @@ This is the registry from which the case file is validated, shown and documented
 
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
-from itertools import pairwise
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, PlainValidator, model_validator
 
+from airshed.core.errors import CaseError
 from airshed.core.settings import KEY, Number, OrWords, Section, Switch, Whole, measured, refuse, setting
 from airshed.core.units import Quantity
+from airshed.grid.layers import check_layer_tops, default_layers
 
 Time = Annotated[Quantity, measured("s", above=0.0)]
 Duration = Annotated[Quantity, measured("s", least=0.0)]
@@ -91,8 +92,6 @@ class Spacing(Section):
 
 
 def _default_layers() -> tuple[str, ...]:
-    from airshed.grid.layers import default_layers  # not needed where the case names its layers
-
     return tuple(f"{top:g} m" for top in default_layers())
 
 
@@ -105,9 +104,10 @@ class GridSection(Section):
 
     @model_validator(mode="after")
     def _cells(self) -> Self:
-        tops = [top.value for top in self.layers]
-        if not tops or any(upper <= lower for lower, upper in pairwise(tops)):
-            raise refuse(f"{KEY}.layers must name at least one height and increase upwards")
+        try:
+            check_layer_tops(tuple(top.value for top in self.layers))
+        except CaseError as error:
+            raise refuse(f"{KEY}.layers: {error}") from error
         for axis in ("lon", "lat"):
             edges, size = getattr(self.area, axis), getattr(self.spacing, axis)
             cells = (edges[1] - edges[0]) / size.value
@@ -142,7 +142,9 @@ class TimeSection(Section):
 class ChemistrySection(Section):
     """The mechanism and its solver."""
 
-    mechanism: str = setting(..., "Name of a shipped mechanism (`emep`), or the path of a reaction file.", min_length=1)
+    mechanism: str = setting(
+        ..., "Name of a shipped mechanism (`emep`), or a reaction file relative to the case.", min_length=1
+    )
     sweeps: Whole = setting(1, "Gauss-Seidel sweeps over the species in a step.", unit="1", ge=1)
     precision: Literal["double", "single"] = setting("double", "Floating-point precision of the kernels.")
 
@@ -206,9 +208,6 @@ class EmissionsSection(Section):
     scale: Mapping[str, Factor] = setting(
         {}, "Factors on pollutants of the inventory, such as `{ NOx = 0.7 }`.", unit="1"
     )
-    species_map: str | None = setting(
-        None, "File that splits pollutants to model species, instead of the built-in one."
-    )
     gridded: tuple[str, ...] = setting((), "netCDF files of gridded emissions, relative to the case.")
     point: tuple[PointSource, ...] = setting((), "Point sources.")
 
@@ -228,11 +227,12 @@ class DepositionSection(Section):
 class BoundarySection(Section):
     """What the wind brings in."""
 
-    profiles: str | None = setting(
-        None, "File of vertical profiles, relative to the case; without it the air is clean."
+    profiles: str = setting(
+        "zero",
+        "Profiles of the air outside: `clean-air` (shipped), `zero`, or the path of a CSV file relative to the case.",
     )
-    map: str | None = setting(
-        None, "File that maps species of the profiles to the mechanism's, instead of the built-in one."
+    map: str = setting(
+        "emep", "How model species are made of the profiles' columns: `emep` (shipped), or a file relative to the case."
     )
     scale: Mapping[str, Factor] = setting({}, "Factors on the profiles by species.", unit="1")
     values: Mapping[str, MixingRatio] = setting(
