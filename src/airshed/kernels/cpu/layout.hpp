@@ -1,0 +1,60 @@
+// layout.hpp: what the step reads and writes, and where it lies in memory. Python fills `Step` (kernels/step.py mirrors it).
+//
+// A block is W neighbouring columns (along longitude). State: [lat][block][species][level][W], so that the step of one
+// block walks through memory once. Fields without species: [lat][block][level][W]. Lanes beyond the last longitude are
+// padding: columns of their own, with no flux, no source and no weight in any sum.
+
+struct Ends {              // a field at the two ends of a forcing interval; its value is start + weight (end - start)
+    const real* start;
+    const real* end;
+};
+
+struct Ghost {             // mixing ratios outside one side: block (row, block) at data + row row_stride + block block_stride
+    const real* data;
+    int64_t row_stride, block_stride;
+};
+
+struct Step {
+    int64_t rows, blocks, last_lanes;      // last_lanes: columns in use in the last block of a row, 1..W
+    // state [mol/mol] and transport tendencies [mol/s]
+    const real* q;                         // level n
+    real* q_other;                         // in: level n-1, out: level n+1
+    real* tendency;                        // in: level n-1, out: level n
+    // air: content of each cell [mol] and its tendency [mol/s], advanced by the same formula
+    const real* air;
+    real* air_other;
+    real* air_tendency;
+    // air fluxes through west, south and upper faces at level n [mol/s]
+    Ends flux_x, flux_y, flux_z;
+    double flux_weight, flux_z_weight;
+    Ghost west, east, south, north;
+    const real* top;                       // [species]: mixing ratio above the model
+    const real* vertical_weights;          // [level][4]: parabola weights for upward (2) and downward (2) flow
+    // the column at level n+1
+    Ends temperature;                      // [K]
+    Ends water;                            // water vapour [mol/mol]
+    Ends exchange;                         // turbulent exchange through upper faces [mol/s]
+    double column_weight;
+    const double* density_factor;          // [lat][level]: relative air density per mole of air in the cell [1/mol]
+    const real* photolysis_sun;            // [lat][block][2][W]: secant of the zenith angle, light factor (0 at night)
+    Ends deposition;                       // conductance [mol/s], [lat][block][deposited][W]
+    const int32_t* deposited;              // their species
+    int64_t deposited_count;
+    const real* emission;                  // [mol/s], [lat][block][emitted][emission_levels][W]
+    const int32_t* emitted;
+    int64_t emitted_count, emission_levels;
+    double oxygen, nitrogen;               // mole fractions of O2 and N2 in air
+    // two-step formula: A(n+1) q(n+1) = c0 A(n) q(n) + c1 A(n-1) q(n-1) + t0 T(n) + t1 T(n-1) + g [column terms at n+1]
+    double c0, c1, t0, t1, g;
+    double s0, s1;                         // start of the iteration: s0 q(n) + s1 q(n-1), not below zero
+    int64_t sweeps;
+    // sums for the budgets of each row, [lat][TERMS][species] [mol/s], see `Term`
+    double* sums;
+};
+
+enum Term { INFLOW, OUTFLOW, DEPOSITED, CHEMISTRY, CLIPPED, TERMS };
+
+INLINE pack between(const real* start, const real* end, pack weight, int64_t at) {
+    const pack a = *(const pack*)(start + at), b = *(const pack*)(end + at);
+    return a + weight * (b - a);
+}

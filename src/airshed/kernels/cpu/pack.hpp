@@ -1,0 +1,85 @@
+// pack.hpp: W columns at once. A pack is a SIMD vector of `real`, one lane per column; `dpack` is its double twin.
+// Everything above this file is written once for double, float and any width; only the operations that compilers do not
+// reduce to one instruction on their own (min, max, reciprocal) name an instruction set here.
+#include <cstdint>
+#include <cstring>
+#include <utility>
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
+
+typedef real pack __attribute__((vector_size(W * sizeof(real))));
+typedef double dpack __attribute__((vector_size(W * sizeof(double))));
+typedef int64_t ipack __attribute__((vector_size(W * sizeof(int64_t))));
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE pack splat(real value) { return value - pack{}; }
+INLINE dpack dsplat(double value) { return value - dpack{}; }
+
+#if defined(__AVX512F__) && REAL_IS_DOUBLE && W == 8
+INLINE pack minimum(pack a, pack b) { return (pack)_mm512_min_pd((__m512d)a, (__m512d)b); }
+INLINE pack maximum(pack a, pack b) { return (pack)_mm512_max_pd((__m512d)a, (__m512d)b); }
+INLINE pack magnitude(pack a) { return (pack)_mm512_abs_pd((__m512d)a); }
+// 1/x for x >= 1: a 14-bit estimate and two Newton steps, exact to about one unit in the last place.
+INLINE pack reciprocal(pack x) {
+    pack y = (pack)_mm512_rcp14_pd((__m512d)x);
+    y = y + y * (1.0 - x * y);
+    return y + y * (1.0 - x * y);
+}
+#else
+INLINE pack minimum(pack a, pack b) { return a < b ? a : b; }
+INLINE pack maximum(pack a, pack b) { return a > b ? a : b; }
+INLINE pack magnitude(pack a) { return a < 0 ? -a : a; }
+INLINE pack reciprocal(pack x) { return real(1) / x; }
+#endif
+
+// Lanes move by one or two columns: `west` and `east` are the packs beside `here`.
+template <int FIRST, int... I>
+INLINE pack lanes_from(pack low, pack high, std::integer_sequence<int, I...>) {
+    return __builtin_shufflevector(low, high, (FIRST + I)...);
+}
+typedef std::make_integer_sequence<int, W> lanes;
+INLINE pack from_west_1(pack west, pack here) { return lanes_from<W - 1>(west, here, lanes{}); }
+INLINE pack from_east_1(pack here, pack east) { return lanes_from<1>(here, east, lanes{}); }
+INLINE pack from_east_2(pack here, pack east) { return lanes_from<2>(here, east, lanes{}); }
+
+// exp(x) in double: x = n ln 2 + r, |r| <= ln 2 / 2, a polynomial in r, the exponent added as bits. Below -700: 0.
+INLINE dpack vexp(dpack x) {
+    x = x > 700.0 ? dsplat(700.0) : x;
+    const dpack shifted = x * 0x1.71547652b82fep+0 + 0x1.8p52;
+    const dpack n = shifted - 0x1.8p52;
+    const dpack r = (x - n * 0x1.62e42fefa3800p-1) - n * 0x1.ef35793c76730p-45;
+    dpack p = dsplat(1.0 / 6227020800.0);
+    const double inverse_factorials[] = {1.0 / 479001600.0, 1.0 / 39916800.0, 1.0 / 3628800.0, 1.0 / 362880.0,
+                                         1.0 / 40320.0, 1.0 / 5040.0, 1.0 / 720.0, 1.0 / 120.0,
+                                         1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0, 1.0};
+    for (double coefficient : inverse_factorials) p = p * r + coefficient;
+    const ipack exponent = ((ipack)shifted) << 52;
+    const dpack result = (dpack)((ipack)p + exponent);
+    return x < -700.0 ? dpack{} : result;
+}
+
+// log(x) in double for normal x > 0: x = 2^n m, m in [sqrt(1/2), sqrt 2), log m = 2 atanh(s), s = (m - 1)/(m + 1).
+INLINE dpack vlog(dpack x) {
+    const ipack bits = (ipack)x;
+    const ipack offset = bits - 0x3fe6a09e667f3bcdLL;
+    const ipack n = offset >> 52;
+    const dpack m = (dpack)(bits - (n << 52));
+    const dpack s = (m - 1.0) / (m + 1.0);
+    const dpack s2 = s * s;
+    dpack p = dsplat(1.0 / 21.0);
+    const double odd[] = {1.0 / 19.0, 1.0 / 17.0, 1.0 / 15.0, 1.0 / 13.0, 1.0 / 11.0, 1.0 / 9.0, 1.0 / 7.0, 1.0 / 5.0, 1.0 / 3.0};
+    for (double coefficient : odd) p = p * s2 + coefficient;
+    const dpack log_m = 2.0 * s + 2.0 * s * s2 * p;
+    return __builtin_convertvector(n, dpack) * 0x1.62e42fefa39efp-1 + log_m;
+}
+INLINE dpack vlog10(dpack x) { return vlog(x) * 0x1.bcb7b1526e50ep-2; }
+INLINE dpack vmin(dpack a, dpack b) { return a < b ? a : b; }
+INLINE dpack vmax(dpack a, dpack b) { return a > b ? a : b; }
+INLINE dpack vabs(dpack a) { return a < 0.0 ? -a : a; }
+INLINE dpack vsqrt(dpack a) {
+    for (int i = 0; i < W; i++) a[i] = __builtin_sqrt(a[i]);
+    return a;
+}
+INLINE pack to_real(dpack a) { return __builtin_convertvector(a, pack); }
+INLINE dpack to_double(pack a) { return __builtin_convertvector(a, dpack); }

@@ -1,0 +1,206 @@
+// transport.hpp: limited third-order upwind-biased transport of every species of one block, and of its air.
+//
+// A face between cells b | c with flow from b to c, a upstream of b: q_face = b + psi, |psi| = min(|c-b|, |b-a|,
+// alpha |c-b| + beta |b-a|), psi = 0 at an extremum (Hundsdorfer, Koren, van Loon & Verwer 1995, kappa = 1/3:
+// alpha = 1/3, beta = 1/6; on layers of unequal thickness the weights of the parabola through three cell means).
+// Outside the area: inflow brings the ghost value; for outflow the ghost equals the cell inside, so that it is free.
+
+constexpr int64_t COLUMN = NZ * W;                  // reals of one species in a block
+constexpr int64_t BLOCK = NS * COLUMN;              // reals of a block
+
+INLINE pack limit(pack b, pack up, pack down, pack smooth) {
+    const pack high = maximum(maximum(up, down), smooth);
+    const pack low = minimum(minimum(up, down), smooth);
+    return b + (maximum(low, pack{}) + minimum(high, pack{}));
+}
+
+// On equal cells psi = ((c-b) + (c-b) + (b-a)) / 6, written without a product that a compiler could fuse into a sum in one
+// place and not in another: a face that two threads compute then has the same bits in both.
+INLINE pack face(pack flux, pack before2, pack before, pack after, pack after2) {
+    const auto forward = flux > 0;
+    const pack b = forward ? before : after;
+    const pack up = b - (forward ? before2 : after2), down = (forward ? after : before) - b;
+    return flux * limit(b, up, down, real(1.0 / 6.0) * ((down + down) + up));
+}
+
+INLINE pack upper_face(pack flux, pack below2, pack below, pack above, pack above2, pack alpha, pack beta) {
+    const auto forward = flux > 0;
+    const pack b = forward ? below : above;
+    const pack up = b - (forward ? below2 : above2), down = (forward ? above : below) - b;
+    return flux * limit(b, up, down, alpha * down + beta * up);
+}
+
+struct BlockFlux {                     // fluxes of one block, the same for all species
+    pack west[NZ], east[NZ], south[NZ], north[NZ], up[NZ], alpha[NZ], beta[NZ];
+    // weights of the two-step formula, divided by the new air content
+    pack c0[NZ], c1[NZ], t0[NZ], t1[NZ];
+    pack air[NZ], weight[NZ];          // new air content; the same with padding lanes at zero, for sums
+};
+
+struct Worker {                        // what one thread carries from block to block; all of it fits the second-level cache
+    pack rhs[NS * NZ];
+    pack carry_x[NS * NZ];             // flux through the east faces of the block to the west
+    pack* carry_y;                     // [block][species][level]: flux through the north faces of the row to the south
+    pack air_carry_x[NZ];
+    pack rate[RATES * NZ + 1];         // rate functions of the mechanism, [function][level]
+    pack light[PHOTOLYSES + 1];        // photolysis functions
+    pack density[NZ];                  // air density / reference density
+    pack above[NZ], below[NZ];         // turbulent exchange with the neighbours, times g / air content
+    pack deposition[NS];               // loss at the ground [1/s]
+    pack g;
+    pack sums[TERMS][NS];              // of the row so far
+    pack result[TERMS][NS];            // of the newest sweep of this block
+    BlockFlux flux;
+};
+
+INLINE pack lane_mask(int64_t used) {  // 1 in lanes in use, 0 in padding
+    pack mask;
+    for (int i = 0; i < W; i++) mask[i] = i < used ? real(1) : real(0);
+    return mask;
+}
+
+static void load_fluxes(const Step& s, int64_t row, int64_t block, BlockFlux& f) {
+    const pack w = splat(real(s.flux_weight)), wz = splat(real(s.flux_z_weight));
+    const int64_t here = (row * s.blocks + block) * COLUMN, x = (row * (s.blocks + 1) + block) * COLUMN;
+    for (int z = 0; z < NZ; z++) {
+        const int64_t k = z * W;
+        f.west[z] = between(s.flux_x.start, s.flux_x.end, w, x + k);
+        f.east[z] = from_east_1(f.west[z], between(s.flux_x.start, s.flux_x.end, w, x + COLUMN + k));
+        f.south[z] = between(s.flux_y.start, s.flux_y.end, w, here + k);
+        f.north[z] = between(s.flux_y.start, s.flux_y.end, w, here + s.blocks * COLUMN + k);
+        f.up[z] = between(s.flux_z.start, s.flux_z.end, wz, here + k);
+        const real* v = s.vertical_weights + 4 * z;
+        f.alpha[z] = f.up[z] > 0 ? splat(v[0]) : splat(v[2]);
+        f.beta[z] = f.up[z] > 0 ? splat(v[1]) : splat(v[3]);
+    }
+}
+
+// The air of one block by the same two-step formula: a uniform mixing ratio then stays uniform to round-off.
+static void advance_air(const Step& s, int64_t row, int64_t block, BlockFlux& f) {
+    const int64_t here = (row * s.blocks + block) * COLUMN;
+    const pack mask = lane_mask(block == s.blocks - 1 ? s.last_lanes : W);
+    pack below = pack{};
+    for (int z = 0; z < NZ; z++) {
+        const pack now = *(const pack*)(s.air + here + z * W);
+        pack& other = *(pack*)(s.air_other + here + z * W);
+        pack& kept = *(pack*)(s.air_tendency + here + z * W);
+        const pack change = (f.west[z] - f.east[z] + (f.south[z] - f.north[z]) + (below - f.up[z])) * mask;
+        below = f.up[z];
+        const pack next = real(s.c0) * now + real(s.c1) * other + real(s.t0) * change + real(s.t1) * kept;
+        const pack inverse = real(1) / next;
+        f.c0[z] = real(s.c0) * now * inverse;
+        f.c1[z] = real(s.c1) * other * inverse;
+        f.t0[z] = real(s.t0) * inverse;
+        f.t1[z] = real(s.t1) * inverse;
+        f.air[z] = next;
+        f.weight[z] = next * mask;
+        other = next;
+        kept = change;
+    }
+}
+
+// Where the mixing ratios around a block lie; rows and blocks outside the area point to ghost values.
+struct Around {
+    const real *here, *west, *east, *south, *north, *north2;
+    bool west_edge, east_edge, south_edge, north_edge;
+};
+
+static Around around(const Step& s, int64_t row, int64_t block) {
+    Around a;
+    const real* q = s.q + (row * s.blocks + block) * BLOCK;
+    const int64_t line = s.blocks * BLOCK;
+    a.west_edge = block == 0, a.east_edge = block == s.blocks - 1;
+    a.south_edge = row == 0, a.north_edge = row == s.rows - 1;
+    a.here = q;
+    a.west = a.west_edge ? s.west.data + row * s.west.row_stride : q - BLOCK;
+    a.east = a.east_edge ? s.east.data + row * s.east.row_stride : q + BLOCK;
+    a.south = a.south_edge ? s.south.data + block * s.south.block_stride : q - line;
+    a.north = a.north_edge ? s.north.data + block * s.north.block_stride : q + line;
+    a.north2 = row + 2 < s.rows ? q + 2 * line : s.north.data + block * s.north.block_stride;
+    return a;
+}
+
+INLINE pack at(const real* base, int64_t offset) { return *(const pack*)(base + offset); }
+
+// Flux of every species through the south faces of a row's block: where a thread starts, and at the southern edge.
+static void start_row(const Step& s, int64_t row, int64_t block, pack* carry) {
+    const pack w = splat(real(s.flux_weight));
+    const Around a = around(s, row, block);
+    const int64_t here = (row * s.blocks + block) * COLUMN, line = s.blocks * BLOCK;
+    const real* south2 = row >= 2 ? a.here - 2 * line : s.south.data + block * s.south.block_stride;
+    for (int i = 0; i < NS; i++)
+        for (int z = 0; z < NZ; z++) {
+            const int64_t o = i * COLUMN + z * W;
+            const pack flux = between(s.flux_y.start, s.flux_y.end, w, here + z * W);
+            pack s1 = at(a.south, o), s2 = at(south2, o), c = at(a.here, o), n = at(a.north, o);
+            if (a.south_edge) s1 = flux > 0 ? s1 : c, s2 = s1;
+            else if (row == 1) {
+                const pack edge = between(s.flux_y.start, s.flux_y.end, w, here - s.blocks * COLUMN + z * W);
+                s2 = edge > 0 ? s2 : s1;
+            }
+            if (a.north_edge) {
+                const pack edge = between(s.flux_y.start, s.flux_y.end, w, here + s.blocks * COLUMN + z * W);
+                n = edge > 0 ? c : n;
+            }
+            carry[i * NZ + z] = face(flux, s2, s1, c, n);
+        }
+}
+
+// The explicit part of the step for one block: fluxes through all faces, the new tendency, the right-hand side of the
+// implicit part (in mixing ratio) and the start of its iteration (written over level n-1).
+// EDGE: the block touches the area's edge or holds padding; interior blocks are compiled without those questions.
+template <bool EDGE>
+static void transport(const Step& s, int64_t row, int64_t block, Worker& t) {
+    const Around a = around(s, row, block);
+    const BlockFlux& f = t.flux;
+    const pack s0 = splat(real(s.s0)), s1 = splat(real(s.s1)), mask = lane_mask(a.east_edge ? s.last_lanes : W);
+    const int64_t offset = (row * s.blocks + block) * BLOCK, last = s.last_lanes - 1;
+    pack* carry_y = t.carry_y + block * NS * NZ;
+    for (int i = 0; i < NS; i++) {
+        const int64_t o = i * COLUMN;
+        const pack* q = (const pack*)(a.here + o);
+        pack below = pack{};
+        pack gone = pack{}, come = pack{};
+        for (int z = 0; z < NZ; z++) {
+            const int64_t k = o + z * W;
+            pack c = q[z], west = at(a.west, k), east = at(a.east, k), n1 = at(a.north, k), n2 = at(a.north2, k);
+            const pack so = at(a.south, k);
+            pack s_1 = so;
+            if (EDGE) {
+                if (a.west_edge) west = f.west[z][0] > 0 ? west : splat(c[0]);
+                if (a.east_edge) {
+                    const pack ghost = f.east[z][last] > 0 ? splat(c[last]) : east;
+                    c = mask > 0 ? c : ghost, east = ghost;
+                }
+                if (a.south_edge) s_1 = f.south[z] > 0 ? s_1 : c;
+                if (a.north_edge) n1 = f.north[z] > 0 ? c : n1, n2 = n1;
+                if (row == s.rows - 2) n2 = between(s.flux_y.start, s.flux_y.end, splat(real(s.flux_weight)),
+                    ((row + 2) * s.blocks + block) * COLUMN + z * W) > 0 ? n1 : n2;
+            }
+            const pack x = face(f.east[z], from_west_1(west, c), c, from_east_1(c, east), from_east_2(c, east));
+            const pack x_west = EDGE && a.west_edge ? splat(f.west[z][0] * west[W - 1]) : t.carry_x[i * NZ + z];
+            const pack from_west = from_west_1(x_west, x);
+            const pack y = face(f.north[z], s_1, c, n1, n2);
+            const pack from_south = carry_y[i * NZ + z];
+            const pack v = z < NZ - 1
+                ? upper_face(f.up[z], q[z > 0 ? z - 1 : 0], q[z], q[z + 1], q[z + 2 < NZ ? z + 2 : NZ - 1], f.alpha[z], f.beta[z])
+                : f.up[z] * (f.up[z] > 0 ? q[z] : splat(s.top[i]));
+            pack change = (from_west - x) + (from_south - y) + (below - v);
+            if (EDGE) {
+                change = change * mask;
+                if (a.west_edge) come[0] += from_west[0] > 0 ? from_west[0] : 0, gone[0] -= from_west[0] < 0 ? from_west[0] : 0;
+                if (a.east_edge) gone[0] += x[last] > 0 ? x[last] : 0, come[0] -= x[last] < 0 ? x[last] : 0;
+                if (a.south_edge) come += maximum(from_south, pack{}) * mask, gone -= minimum(from_south, pack{}) * mask;
+                if (a.north_edge) gone += maximum(y, pack{}) * mask, come -= minimum(y, pack{}) * mask;
+            }
+            if (z == NZ - 1) gone += maximum(v, pack{}) * mask, come -= minimum(v, pack{}) * mask;
+            t.carry_x[i * NZ + z] = x, carry_y[i * NZ + z] = y, below = v;
+            pack& other = *(pack*)(s.q_other + offset + k);
+            pack& kept = *(pack*)(s.tendency + offset + k);
+            t.rhs[i * NZ + z] = f.c0[z] * q[z] + f.c1[z] * other + f.t0[z] * change + f.t1[z] * kept;
+            other = maximum(s0 * q[z] + s1 * other, pack{});
+            kept = change;
+        }
+        t.sums[INFLOW][i] += come, t.sums[OUTFLOW][i] += gone;
+    }
+}

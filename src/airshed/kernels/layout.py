@@ -1,0 +1,70 @@
+"""Arrays in the order in which kernels walk through memory: [lat][block][...][W], W neighbouring columns to a block.
+
+Python's arrays are (..., lat, lon). Lanes beyond the last longitude are padding: they repeat the last column, or hold
+zero where a source or a flux must not act on them.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+_ALIGNMENT = 64  # bytes: a cache line, and the widest vector
+
+AnyArray = npt.NDArray[np.floating]
+
+
+def aligned_zeros(shape: tuple[int, ...], dtype: npt.DTypeLike) -> AnyArray:
+    """Return zeros whose first element lies at a multiple of 64 bytes, as vector loads need it."""
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    memory = np.zeros(size + _ALIGNMENT, np.uint8)
+    first = -memory.ctypes.data % _ALIGNMENT
+    return memory[first : first + size].view(dtype).reshape(shape)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a horizontal grid of rows (lat) x columns (lon) is cut into blocks of `width` columns."""
+
+    rows: int
+    columns: int
+    width: int
+    dtype: type[np.floating]
+
+    @property
+    def blocks(self) -> int:
+        """Blocks in a row."""
+        return -(-self.columns // self.width)
+
+    @property
+    def last_lanes(self) -> int:
+        """Columns in use in the last block of a row."""
+        return self.columns - (self.blocks - 1) * self.width
+
+    def zeros(self, *middle: int) -> AnyArray:
+        """Return zeros [lat][block][middle...][W]."""
+        return aligned_zeros((self.rows, self.blocks, *middle, self.width), self.dtype)
+
+    def pack(self, field: npt.ArrayLike, *, padding: str = "edge") -> AnyArray:
+        """Return (..., lat, lon) as [lat][block][...][W]; padding is "edge" (the last column again) or "constant" (zero).
+
+        One row or one column more than the grid has, as for the faces of cells, gives one row or one block more.
+        """
+        values = np.asarray(field, dtype=np.float64)
+        blocks = -(-values.shape[-1] // self.width)
+        if values.shape[-1] == self.columns + 1:
+            blocks = self.blocks + 1
+        missing = blocks * self.width - values.shape[-1]
+        widths = [(0, 0)] * (values.ndim - 1) + [(0, missing)]
+        padded = np.pad(values, widths, mode=padding)  # type: ignore[call-overload]
+        split = padded.reshape(*padded.shape[:-1], blocks, self.width)
+        ordered = np.moveaxis(split, (-3, -2), (0, 1))
+        result = aligned_zeros(ordered.shape, self.dtype)
+        result[...] = ordered
+        return result
+
+    def unpack(self, packed: AnyArray) -> npt.NDArray[np.float64]:
+        """Return [lat][block][...][W] as (..., lat, lon) in double, padding left out."""
+        split = np.moveaxis(packed, (0, 1), (-3, -2))
+        joined = split.reshape(*split.shape[:-2], -1)
+        return np.ascontiguousarray(joined[..., : self.columns], dtype=np.float64)

@@ -1,0 +1,83 @@
+"""The compiler pipeline of a mechanism: network -> schedule -> emit -> compile -> load, each stage timed.
+
+Parsing comes before (``airshed.mechanism``); what comes out is a library of C functions for one mechanism, one number
+of levels and one precision.
+"""
+
+import ctypes
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final, TypeVar
+
+import numpy as np
+
+from airshed.kernels.emit import Shape, Source, emit
+from airshed.kernels.schedule import Schedule, schedule
+from airshed.kernels.toolchain import BuiltLibrary, build, load
+from airshed.mechanism.network import ReactionNetwork
+
+LARGEST_GROUP: Final = 4
+"""Species solved together; measured: see docs/performance.md."""
+
+WIDTH: Final = 8
+"""Columns in a pack: one AVX-512 register of doubles, one AVX register of floats; 4 and 16 measured slower."""
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class MechanismKernel:
+    """A mechanism as compiled code.
+
+    seconds   wall time of each stage by its name
+    library   where the compiled code and its readable source lie
+    """
+
+    network: ReactionNetwork
+    shape: Shape
+    schedule: Schedule
+    source: Source
+    library: BuiltLibrary
+    functions: ctypes.CDLL
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def dtype(self) -> type[np.floating]:
+        """NumPy type of the state."""
+        return np.float64 if self.shape.precision == "double" else np.float32
+
+
+def compile_mechanism(
+    network: ReactionNetwork, levels: int, precision: str = "double", *,
+    width: int = WIDTH, largest_group: int = LARGEST_GROUP,
+) -> MechanismKernel:  # fmt: skip
+    """Return the compiled code of a mechanism for `levels` levels, in "double" or "single" precision.
+
+    Raises KernelError when there is no compiler or it refuses the code.
+    """
+    seconds: dict[str, float] = {}
+    shape = Shape(levels, width, precision)
+    order = _timed(seconds, "schedule", lambda: schedule(network, largest_group))
+    source = _timed(seconds, "emit", lambda: emit(network, order, shape))
+    name = f"{network.name}-{levels}-{precision}"
+    library = _timed(seconds, "compile", lambda: build(source.text, name=name))
+    functions = _timed(seconds, "load", lambda: _declare(load(library)))
+    return MechanismKernel(network, shape, order, source, library, functions, seconds)
+
+
+def _timed(seconds: dict[str, float], stage: str, work: Callable[[], Result]) -> Result:
+    began = time.perf_counter()
+    result = work()
+    seconds[stage] = time.perf_counter() - began
+    return result
+
+
+def _declare(library: ctypes.CDLL) -> ctypes.CDLL:
+    library.airshed_worker_bytes.restype = ctypes.c_int64
+    library.airshed_worker_bytes.argtypes = [ctypes.c_int64]
+    library.airshed_step_rows.restype = None
+    library.airshed_step_rows.argtypes = [ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p]
+    library.airshed_rates.restype = None
+    library.airshed_rates.argtypes = [ctypes.c_void_p] * 5 + [ctypes.c_double] * 2 + [ctypes.c_void_p] * 2
+    return library

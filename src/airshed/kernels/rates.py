@@ -1,0 +1,110 @@
+"""Rate constants as coefficient x air^n x shared functions, so that what is constant costs nothing in the step.
+
+With mixing ratios q = y / N (N: number density of air) the rate of a reaction of order m is
+
+    v / N = k N^(m-1) q_1 ... q_m,    k N^(m-1) = c n^p f_1(T, ...) ... J_1 ...,    n = N / REFERENCE_DENSITY
+
+with c a number, f functions of the air's state shared by all reactions that differ in c only, and J photolysis
+functions exp(-b sec z) of the column alone.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final, TypeVar
+
+from airshed.core.errors import KernelError
+from airshed.mechanism.expressions import PHOTO, Binary, Call, Expression, Negate, Number, Symbol
+from airshed.mechanism.network import ReactionNetwork
+
+Item = TypeVar("Item")
+
+REFERENCE_DENSITY: Final = 2.5e19
+"""Number density [molecules cm-3] that relative air densities refer to; keeps coefficients near one in single precision."""
+
+
+@dataclass(frozen=True)
+class Rate:
+    """c n^p f_1 f_2 ... J_1 ...: `functions` and `photolyses` index the lists of a :class:`RateTable`."""
+
+    coefficient: float
+    air_power: int
+    functions: tuple[int, ...]
+    photolyses: tuple[int, ...]
+
+
+@dataclass
+class RateTable:
+    """The rates of all reactions and the functions that they share."""
+
+    rates: list[Rate] = field(default_factory=list)
+    functions: list[Expression] = field(default_factory=list)
+    photolyses: list[float] = field(default_factory=list)
+
+    def add(self, constant: Expression, order: int) -> None:
+        """Append the rate of a reaction with `order` variable reactants."""
+        coefficient, factors = _factors(constant)
+        power, functions, photolyses = order - 1, [], []
+        rest: list[Expression] = []
+        for factor in factors:
+            if factor == Symbol("M"):
+                power += 1
+            elif isinstance(factor, Call) and factor.name == PHOTO:
+                a, b = factor.arguments
+                coefficient *= _number(a)
+                photolyses.append(_place(self.photolyses, _number(b)))
+            else:
+                rest.append(factor)
+        if power < 0:  # an emission-like reaction: cm-3 s-1, not per molecule
+            rest.append(Binary("/", Number(REFERENCE_DENSITY), Symbol("M")))
+            coefficient /= REFERENCE_DENSITY
+            power = 0
+        if rest:
+            functions.append(_place(self.functions, _product(sorted(rest, key=str))))
+        coefficient *= REFERENCE_DENSITY**power
+        self.rates.append(Rate(coefficient, power, tuple(functions), tuple(photolyses)))
+
+
+def rate_table(network: ReactionNetwork) -> RateTable:
+    """Return the rates of a mechanism, reaction by reaction."""
+    table = RateTable()
+    for constant, reactants in zip(network.rate_constants, network.reactant_indices, strict=True):
+        table.add(constant, len(reactants))
+    return table
+
+
+def _factors(expression: Expression) -> tuple[float, list[Expression]]:
+    """Return a number and factors whose product is the expression."""
+    match expression:
+        case Number(value):
+            return value, []
+        case Negate(operand):
+            coefficient, factors = _factors(operand)
+            return -coefficient, factors
+        case Binary("*", left, right):
+            first, second = _factors(left), _factors(right)
+            return first[0] * second[0], first[1] + second[1]
+        case Binary("/", left, right):
+            first, second = _factors(left), _factors(right)
+            inverse: list[Expression] = [Binary("/", Number(1.0), _product(second[1]))] if second[1] else []
+            return first[0] / second[0], first[1] + inverse
+    return 1.0, [expression]
+
+
+def _product(factors: Sequence[Expression]) -> Expression:
+    product = factors[0]
+    for factor in factors[1:]:
+        product = Binary("*", product, factor)
+    return product
+
+
+def _number(expression: Expression) -> float:
+    coefficient, factors = _factors(expression)
+    if factors:
+        raise KernelError(f"the arguments of a photolysis rate are constants, not {expression}")
+    return coefficient
+
+
+def _place(items: list[Item], item: Item) -> int:
+    if item not in items:
+        items.append(item)
+    return items.index(item)

@@ -1,0 +1,49 @@
+"""The C structure ``Step`` of ``cpu/layout.hpp``, field by field."""
+
+import ctypes
+from typing import Final
+
+import numpy as np
+
+TERMS: Final = ("inflow", "outflow", "deposited", "chemistry", "clipped")
+"""What a step sums for budgets, in the order of ``enum Term``: [mol/s], clipped in [mol]."""
+
+
+class Ends(ctypes.Structure):
+    """A field at the two ends of a forcing interval."""
+
+    _fields_ = (("start", ctypes.c_void_p), ("end", ctypes.c_void_p))
+
+
+class Ghost(ctypes.Structure):
+    """Mixing ratios outside one side of the area."""
+
+    _fields_ = (("data", ctypes.c_void_p), ("row_stride", ctypes.c_int64), ("block_stride", ctypes.c_int64))
+
+
+class Step(ctypes.Structure):
+    """Everything that one step reads and writes; the meaning of each field stands in ``cpu/layout.hpp``."""
+
+    _fields_ = (
+        ("rows", ctypes.c_int64), ("blocks", ctypes.c_int64), ("last_lanes", ctypes.c_int64),
+        ("q", ctypes.c_void_p), ("q_other", ctypes.c_void_p), ("tendency", ctypes.c_void_p),
+        ("air", ctypes.c_void_p), ("air_other", ctypes.c_void_p), ("air_tendency", ctypes.c_void_p),
+        ("flux_x", Ends), ("flux_y", Ends), ("flux_z", Ends),
+        ("flux_weight", ctypes.c_double), ("flux_z_weight", ctypes.c_double),
+        ("west", Ghost), ("east", Ghost), ("south", Ghost), ("north", Ghost),
+        ("top", ctypes.c_void_p), ("vertical_weights", ctypes.c_void_p),
+        ("temperature", Ends), ("water", Ends), ("exchange", Ends), ("column_weight", ctypes.c_double),
+        ("density_factor", ctypes.c_void_p), ("photolysis_sun", ctypes.c_void_p),
+        ("deposition", Ends), ("deposited", ctypes.c_void_p), ("deposited_count", ctypes.c_int64),
+        ("emission", ctypes.c_void_p), ("emitted", ctypes.c_void_p),
+        ("emitted_count", ctypes.c_int64), ("emission_levels", ctypes.c_int64),
+        ("oxygen", ctypes.c_double), ("nitrogen", ctypes.c_double),
+        ("c0", ctypes.c_double), ("c1", ctypes.c_double), ("t0", ctypes.c_double), ("t1", ctypes.c_double),
+        ("g", ctypes.c_double), ("s0", ctypes.c_double), ("s1", ctypes.c_double),
+        ("sweeps", ctypes.c_int64), ("sums", ctypes.c_void_p),
+    )  # fmt: skip
+
+
+def address(array: np.ndarray) -> int:
+    """Return where the array's data lie."""
+    return int(array.ctypes.data)
