@@ -13,7 +13,8 @@ from typing import Any, Final, Literal
 import numpy as np
 import numpy.typing as npt
 
-from airshed.mechanism.location import Location, error_at, nearest
+from airshed.core.errors import MechanismError
+from airshed.mechanism.location import nearest
 
 Value = float | npt.NDArray[np.float64]
 """A number or an array over cells."""
@@ -137,28 +138,28 @@ class Call(_Node):
 Expression = Number | Symbol | Negate | Binary | Call
 
 
-def symbol(name: str, location: Location | None = None) -> Symbol:
+def symbol(name: str) -> Symbol:
     """Return the symbol of this name in any case of letters; raise MechanismError if there is none."""
     canonical = ALIASES.get(name.upper(), name.upper())
     if canonical not in SYMBOLS:
         known = ", ".join(SYMBOLS)
-        raise error_at(location, f"a rate does not know {name!r} (it knows {known}){nearest(name, SYMBOLS)}")
+        raise MechanismError(f"a rate does not know {name!r} (it knows {known}){nearest(name, SYMBOLS)}")
     return Symbol(canonical)
 
 
-def call(name: str, arguments: tuple[Expression, ...], location: Location | None = None) -> Call:
+def call(name: str, arguments: tuple[Expression, ...]) -> Call:
     """Return the call of a known function; raise MechanismError if it is unknown or has the wrong arguments."""
     canonical = name.upper()
     function = FUNCTIONS.get(canonical)
     if function is None:
         known = ", ".join(known.lower() for known in FUNCTIONS)
-        raise error_at(location, f"a rate cannot call {name!r} (it can call {known}){nearest(name, FUNCTIONS)}")
+        raise MechanismError(f"a rate cannot call {name!r} (it can call {known}){nearest(name, FUNCTIONS)}")
     count = len(arguments)
     if count < function.least or (function.most is not None and count > function.most):
         wanted = f"{function.least}" if function.most == function.least else f"{function.least} or more"
-        raise error_at(location, f"{name} takes {wanted} argument{'' if wanted == '1' else 's'}, not {count}")
+        raise MechanismError(f"{name} takes {wanted} argument{'' if wanted == '1' else 's'}, not {count}")
     if canonical == PHOTO and any(dependencies(argument) for argument in arguments):
-        raise error_at(location, f"{name} takes two constants, a [1/s] and b, for a*exp(-b*sec(zenith angle))")
+        raise MechanismError(f"{name} takes two constants, a [1/s] and b, for a*exp(-b*sec(zenith angle))")
     return Call(canonical, arguments)
 
 
@@ -254,7 +255,7 @@ def fold(expression: Expression) -> Expression:
 def _look_up(name: str, environment: Environment) -> Value:
     if name not in environment:
         known = {**SYMBOLS, **SUN_POSITION}[name]
-        raise error_at(None, f"the rates need {name} ({known.text}, {known.unit}), which the conditions do not give")
+        raise MechanismError(f"the rates need {name} ({known.text}, {known.unit}), which the conditions do not give")
     return environment[name]
 
 

@@ -179,7 +179,7 @@ class ReactionNetwork:
         factors = list(self.reactant_indices[reaction])
         if species not in factors:
             where, name = self.reactions[reaction], self.names[species]
-            message = f"reaction <{where.label}> uses up {name}, which is not among its reactants and could become negative"
+            message = f"reaction <{where.label}> uses up {name}, which is no reactant of it and could get negative"
             raise error_at(where.location, f"{message}; write {name} on the left side")
         factors.remove(species)
         return tuple(factors)
@@ -259,7 +259,7 @@ def _product(y: Array, factors: Sequence[int]) -> Array:
 def _check_order(reaction: Reaction) -> None:
     for name, coefficient in reaction.reactants:
         if coefficient not in (1, 2, 3):
-            message = f"reaction <{reaction.label}>: a reactant's coefficient is 1, 2 or 3, not {coefficient:g} of {name}"
+            message = f"reaction <{reaction.label}>: {name} on the left side is 1, 2 or 3, not {coefficient:g}"
             raise error_at(reaction.location, f"{message}; write what one reaction leaves of it on the right side")
 
 

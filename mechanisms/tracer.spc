@@ -1,0 +1,3 @@
+#DEFVAR
+TRACER  = IGNORE;  {passive tracer}
+TRACER2 = IGNORE;  {second passive tracer}

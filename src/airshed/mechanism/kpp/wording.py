@@ -1,0 +1,67 @@
+"""Says in words what the grammar expected."""
+
+from typing import Final
+
+from lark import Token, UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+
+from airshed.mechanism.kpp.statements import MisplacedError
+
+_WORDS: Final = {
+    "_SEMICOLON": "';'",
+    "SEMICOLON": "';'",
+    "_PLUS": "'+'",
+    "_EQUALS": "'='",
+    "_COLON": "':'",
+    "_COMMA": "','",
+    "_CLOSE": "')'",
+    "LABEL": "a label <...>",
+    "IGNORE": "IGNORE",
+    "NAME": "a name",
+    "COEFFICIENT": "a number",
+    "NUMBER": "a number",
+    "_OPEN": "'('",
+    "SIGN": "'+'",
+    "OPERATOR": "an operator",
+    "$END": "the end of the section",
+}
+"""Terminal -> words, in the order in which they are listed; a '-' is not offered where a '+' is."""
+
+
+def complaint(error: UnexpectedInput, text: str, end: int) -> MisplacedError:
+    """Return the message ``expected ..., but ... follows`` for a syntax error in a section that ends at `end`.
+
+    Where the unexpected thing stands on a later line, the place told is the end of what came before: that is where
+    something is missing, as a forgotten ';'.
+    """
+    if isinstance(error, UnexpectedToken) and error.token.type == "$END":
+        return MisplacedError(_behind(text, end), f"expected {_expected(error)}, but the section ends after it")
+    offset = error.pos_in_stream or 0
+    before, expected, found = _behind(text, offset), _expected(error), _found(error, text)
+    if "\n" in text[before:offset]:
+        return MisplacedError(before, f"expected {expected}, but {found} after it")
+    return MisplacedError(offset, f"expected {expected}, but {found}")
+
+
+def _behind(text: str, offset: int) -> int:
+    """Return where the last thing before `offset` ends."""
+    while offset > 0 and text[offset - 1].isspace():
+        offset -= 1
+    return offset
+
+
+def _expected(error: UnexpectedInput) -> str:
+    if isinstance(error, UnexpectedCharacters):
+        names = set(error.allowed or ())
+    else:
+        assert isinstance(error, UnexpectedToken)
+        names = set(error.accepts or error.expected)
+    if "TIMES" in names:
+        names = names - {"TIMES", "POWER", "SIGN"} | {"OPERATOR"}
+    words = list(dict.fromkeys(words for name, words in _WORDS.items() if name in names))
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+def _found(error: UnexpectedInput, text: str) -> str:
+    token = error.token if isinstance(error, UnexpectedToken) else None
+    found = str(token) if isinstance(token, Token) else text[error.pos_in_stream or 0 :][:1]
+    return f"{found[:40]!r} follows"
