@@ -1,0 +1,189 @@
+"""Looks at everything that Airshed needs from its machine, and says what to do about what is missing."""
+
+import importlib.metadata
+import platform
+import re
+import shutil
+import sys
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from rich.table import Table
+from rich.text import Text
+
+import airshed
+from airshed.core.errors import AirshedError, KernelError
+from airshed.core.resources import resource
+from airshed.kernels.cache import VARIABLE as CACHE_VARIABLE
+from airshed.kernels.cache import cache_folder, write_problem
+from airshed.kernels.host import processor, usable_cores
+from airshed.kernels.toolchain import ADVICE, build, find_toolchain, has_zig, load
+
+Status = Literal["ok", "warning", "missing"]
+
+_GIB: Final = 2**30
+_ENOUGH_MEMORY: Final = 1 * _GIB
+_ENOUGH_DISK: Final = 1 * _GIB
+_COLOUR: Final[dict[Status, str]] = {"ok": "green", "warning": "yellow", "missing": "red"}
+_PROBE: Final = '#include <cmath>\nextern "C" double airshed_probe(double x) { return std::exp(x); }\n'
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing looked at: how it is, what was found, and, unless all is well, what to do."""
+
+    name: str
+    status: Status
+    detail: str
+    advice: str = ""
+
+
+def collect() -> list[Check]:
+    """Look at interpreter, packages, compiler, cache, processor, memory, disk, time zones and shipped files."""
+    return [
+        _python(),
+        _packages(),
+        _compiler(),
+        _zig(),
+        _cache(),
+        _processor(),
+        _cores(),
+        _memory(),
+        _disk(),
+        _time_zones(),
+        _shipped_files(),
+    ]
+
+
+def healthy(checks: Iterable[Check]) -> bool:
+    """Tell whether nothing that a run needs is missing."""
+    return all(check.status != "missing" for check in checks)
+
+
+def as_table(checks: Iterable[Check]) -> Table:
+    """Return the checks as a table for a terminal."""
+    table = Table("", "", "", show_header=False, box=None, pad_edge=False)
+    for check in checks:
+        advice = Text(f"\n{check.advice}" if check.advice else "", style="bold")
+        table.add_row(Text(check.status, style=_COLOUR[check.status]), check.name, Text(check.detail) + advice)
+    return table
+
+
+def as_dict(checks: Sequence[Check]) -> dict[str, Any]:
+    """Return the checks as plain values, ready for JSON."""
+    return {"airshed": airshed.__version__, "healthy": healthy(checks), "checks": [asdict(check) for check in checks]}
+
+
+def _python() -> Check:
+    detail = f"{platform.python_implementation()} {platform.python_version()} at {sys.executable}"
+    return Check("Python", "ok", detail)
+
+
+def _packages() -> Check:
+    needed = required_packages(importlib.metadata.requires("airshed") or [])
+    absent = [name for name in needed if _version(name) is None]
+    if absent:
+        return Check("packages", "missing", f"not installed: {', '.join(absent)}", f"pip install {' '.join(absent)}")
+    return Check("packages", "ok", ", ".join(f"{name} {_version(name)}" for name in needed))
+
+
+def required_packages(requirements: Iterable[str]) -> list[str]:
+    """Return the names in a list of requirements, without those of extras."""
+    plain = (text for text in requirements if "extra ==" not in text)
+    return [match[0] for match in (re.match(r"[\w.-]+", text) for text in plain) if match]
+
+
+def _version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _compiler() -> Check:
+    """Compile and load a function: a compiler that answers --version may still lack its libraries."""
+    try:
+        toolchain = find_toolchain()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # about the cache folder, which has a check of its own
+            load(build(_PROBE, name="doctor", toolchain=toolchain))
+    except KernelError as error:
+        return Check("C++ compiler", "missing", str(error).removesuffix(f"; {ADVICE}"), ADVICE)
+    return Check("C++ compiler", "ok", f"{toolchain.version} ({' '.join(toolchain.command)})")
+
+
+def _zig() -> Check:
+    if has_zig():
+        return Check("ziglang", "ok", f"{_version('ziglang')}, the compiler for machines without another")
+    return Check("ziglang", "ok", "not installed; pip install ziglang brings a compiler where there is no other")
+
+
+def _cache() -> Check:
+    folder = cache_folder()
+    problem = write_problem(folder)
+    if problem:
+        return Check("kernel cache", "warning", f"{folder}: {problem}", f"set {CACHE_VARIABLE} to a folder of yours")
+    sizes = [path.stat().st_size for path in folder.glob("*.so")]
+    detail = f"{folder}: {len(sizes)} libraries, {sum(sizes) / 1e6:.1f} MB; may be deleted at any time"
+    return Check("kernel cache", "ok", detail)
+
+
+def _processor() -> Check:
+    cpu = processor()
+    sets = [name for name in ("avx512f", "avx2", "fma", "sve", "asimd") if name in cpu.features]
+    detail = f"{cpu.model} ({cpu.architecture}; {', '.join(sets) or 'vector instructions unknown'})"
+    if cpu.architecture == "x86_64" and "avx2" not in cpu.features:
+        return Check("processor", "warning", detail, "kernels run without AVX2, at a fraction of their speed")
+    return Check("processor", "ok", detail)
+
+
+def _cores() -> Check:
+    return Check("cores", "ok", f"{usable_cores()} usable")
+
+
+def _memory() -> Check:
+    available = available_memory()
+    if available is None:
+        return Check("memory", "ok", "unknown on this system")
+    detail = f"{available / _GIB:.1f} GiB available"
+    if available < _ENOUGH_MEMORY:
+        return Check("memory", "warning", detail, "airshed show CASE says what a case needs; close other programs")
+    return Check("memory", "ok", detail)
+
+
+def available_memory() -> int | None:
+    """Return the memory that can still be had [bytes], from Linux's own estimate; None on other systems."""
+    try:
+        text = Path("/proc/meminfo").read_text(encoding="ascii")
+    except OSError:
+        return None
+    match = re.search(r"^MemAvailable:\s+(\d+) kB", text, re.MULTILINE)
+    return int(match[1]) * 1024 if match else None
+
+
+def _disk() -> Check:
+    free = shutil.disk_usage(Path.cwd()).free
+    detail = f"{free / _GIB:.1f} GiB free in {Path.cwd()}"
+    if free < _ENOUGH_DISK:
+        return Check("disk", "warning", detail, "write results elsewhere: airshed run CASE --output DIR")
+    return Check("disk", "ok", detail)
+
+
+def _time_zones() -> Check:
+    try:
+        ZoneInfo("Europe/Paris")
+    except ZoneInfoNotFoundError:
+        return Check("time zones", "missing", "no time zone data; emissions follow local time", "pip install tzdata")
+    return Check("time zones", "ok", "present")
+
+
+def _shipped_files() -> Check:
+    try:
+        folders = [resource(name) for name in ("mechanisms", "cases")]
+    except AirshedError as error:
+        return Check("shipped files", "missing", str(error), "install Airshed again from a complete checkout or wheel")
+    return Check("shipped files", "ok", ", ".join(str(folder) for folder in folders))
