@@ -12,7 +12,7 @@ from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
 from airshed.air.case import sections
 from airshed.air.case.messages import dotted, explain
-from airshed.air.case.toml import Path_, flatten, key_lines, override, read_toml, write_toml
+from airshed.air.case.toml import Path_, flatten, key_lines, override, read_toml, write_toml, write_value
 from airshed.core.errors import CaseError
 from airshed.core.nearest import suggestion
 from airshed.core.resources import resource
@@ -43,6 +43,7 @@ class Case(Section):
     restart: sections.RestartSection = Field(default_factory=sections.RestartSection)
     run: sections.RunSection = Field(default_factory=sections.RunSection)
 
+    _name: str = PrivateAttr(default="case")
     _base: Path = PrivateAttr(default_factory=Path.cwd)
     _provenance: Mapping[str, str] = PrivateAttr(default_factory=dict)
 
@@ -78,6 +79,8 @@ class Case(Section):
         except ValidationError as error:
             raise CaseError(explain(error, cls, lambda key: _place(locate(key), file))) from error
         case._base = base.resolve()
+        if file is not None:
+            case._name = case._base.name if file.name == "case.toml" else file.stem
         case._provenance = {dotted(key): locate(key) or "default" for key in flatten(case.to_dict())}
         return case
 
@@ -101,6 +104,11 @@ class Case(Section):
         return self
 
     @property
+    def name(self) -> str:
+        """The name of the case's folder or file, after which its run folder is called; "case" without a file."""
+        return self._name
+
+    @property
     def base(self) -> Path:
         """The folder that paths in the case are relative to."""
         return self._base
@@ -109,6 +117,11 @@ class Case(Section):
     def provenance(self) -> Mapping[str, str]:
         """Where each value comes from: "case.toml:12", "given", "--set" or "default", by dotted key."""
         return self._provenance
+
+    def rows(self) -> list[tuple[str, str, str]]:
+        """Return every setting as its dotted key, its value in TOML, and where the value comes from."""
+        leaves = flatten(self.to_dict())
+        return [(dotted(key), write_value(value), self._provenance[dotted(key)]) for key, value in leaves.items()]
 
     @cached_property
     def hash(self) -> str:

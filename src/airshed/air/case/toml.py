@@ -135,12 +135,12 @@ def flatten(data: Mapping[str, Any], prefix: Path_ = ()) -> dict[Path_, Any]:
 def write_toml(data: Mapping[str, Any]) -> str:
     """Return tables, lists of tables and values as TOML text, with one line for each key of a table."""
     blocks = [
-        "".join(f"{_name(k)} = {_written(v)}\n" for k, v in data.items() if not _is_table(v) and not _is_tables(v))
+        "".join(f"{_name(k)} = {write_value(v)}\n" for k, v in data.items() if not _is_table(v) and not _is_tables(v))
     ]
     for key, value in data.items():
         tables, brackets = ([value], "[{}]") if _is_table(value) else (value if _is_tables(value) else [], "[[{}]]")
         for table in tables:
-            rows = "".join(f"{_name(k)} = {_written(v)}\n" for k, v in table.items())
+            rows = "".join(f"{_name(k)} = {write_value(v)}\n" for k, v in table.items())
             blocks.append(f"{brackets.format(_name(key))}\n{rows}")
     return "\n".join(block for block in blocks if block)
 
@@ -153,12 +153,13 @@ def _is_tables(value: object) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(item, Mapping) for item in value)
 
 
-def _written(value: Any) -> str:
+def write_value(value: Any) -> str:
+    """Return one value as TOML on one line."""
     if isinstance(value, Mapping):
-        inside = ", ".join(f"{_name(key)} = {_written(item)}" for key, item in value.items())
+        inside = ", ".join(f"{_name(key)} = {write_value(item)}" for key, item in value.items())
         return f"{{ {inside} }}" if inside else "{}"
     if isinstance(value, list):
-        return f"[{', '.join(map(_written, value))}]"
+        return f"[{', '.join(map(write_value, value))}]"
     if isinstance(value, datetime):
         return value.isoformat().replace("+00:00", "Z")
     if isinstance(value, str):  # JSON escapes what TOML does, except for the delete character
@@ -167,4 +168,4 @@ def _written(value: Any) -> str:
 
 
 def _name(key: str) -> str:
-    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _written(key)
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else write_value(key)

@@ -1,0 +1,1 @@
+"""One file for each command; heavy imports wait until a command runs, so that ``--help`` is quick."""

@@ -1,0 +1,24 @@
+"""`airshed show`: the resolved case."""
+
+from typing import Annotated
+
+import typer
+
+from airshed.cli.options import CasePath, Overrides
+
+
+def show(
+    case: CasePath,
+    overrides: Overrides = None,
+    toml: Annotated[bool, typer.Option("--toml", help="Print the resolved case as a case file.")] = False,
+) -> None:
+    """Show every setting of a case with where its value comes from, and what a run will take."""
+    from airshed.air.case import Case
+    from airshed.cli.estimate import case_report
+    from airshed.cli.render import show as show_report
+
+    loaded = Case.load(case, overrides or [])
+    if toml:
+        typer.echo(loaded.to_toml(), nl=False)
+    else:
+        show_report(case_report(loaded))

@@ -1,0 +1,47 @@
+"""How a command ends when it cannot do what it was asked."""
+
+import errno
+import os
+import sys
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from airshed.core.errors import AirshedError, OutputError
+
+REFUSED = 2
+"""Exit code for errors that are the user's to mend."""
+
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as shells have it."""
+
+
+class Guarded(TyperGroup):
+    """A group of commands whose errors end in a message of a line or two instead of a traceback.
+
+    Anything that is not an AirshedError, nor the system's refusal to read or write a file, is a defect and keeps its
+    traceback; so does everything when the environment has AIRSHED_DEBUG=1.
+    """
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the chosen command."""
+        if os.environ.get("AIRSHED_DEBUG", "0") not in ("", "0"):
+            return super().invoke(ctx)
+        try:
+            return super().invoke(ctx)
+        except AirshedError as error:
+            complain(error)
+        except OSError as error:
+            if error.errno == errno.EPIPE or error.filename is None:
+                raise  # the reader of a pipe has gone, which Click handles; or no file is at fault
+            complain(OutputError(f"{error.filename}: {(error.strerror or str(error)).lower()}"))
+        except KeyboardInterrupt:
+            typer.echo("airshed: stopped", err=True)
+            raise typer.Exit(INTERRUPTED) from None
+        raise typer.Exit(REFUSED)
+
+
+def complain(error: AirshedError) -> None:
+    """Write the message of an error to standard error."""
+    print(f"airshed: error: {error}", file=sys.stderr)

@@ -1,0 +1,50 @@
+"""The `airshed` program."""
+
+from typing import Annotated
+
+import typer
+
+from airshed import __version__
+from airshed.cli.commands.bench import bench
+from airshed.cli.commands.box import box
+from airshed.cli.commands.doctor import doctor
+from airshed.cli.commands.kernel import show_kernel
+from airshed.cli.commands.plot import plot
+from airshed.cli.commands.run import run
+from airshed.cli.commands.show import show
+from airshed.cli.commands.verify import verify
+from airshed.cli.errors import Guarded
+
+app = typer.Typer(
+    cls=Guarded,
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+kernel = typer.Typer(no_args_is_help=True, help="Look at generated code.")
+
+for command in (run, show, box, plot, bench, verify, doctor):
+    app.command()(command)
+kernel.command("show")(show_kernel)
+app.add_typer(kernel, name="kernel")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"airshed {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def airshed(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which version this is.")
+    ] = False,
+) -> None:
+    """Simulate the air over a region: winds, emissions, chemistry, deposition."""
+
+
+def main() -> None:
+    """Run the program with the arguments of this process."""
+    app(prog_name="airshed")

@@ -1,0 +1,152 @@
+"""Shows how far a simulation is: live on a terminal, a line for each simulated hour elsewhere, or nothing."""
+
+import math
+import sys
+import time
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from types import TracebackType
+from typing import Protocol, Self
+
+
+class StepInfo(Protocol):
+    """What the simulation tells at each step boundary."""
+
+    @property
+    def time(self) -> float:
+        """Simulated time [s] since the start of the case; negative in the spin-up."""
+
+    @property
+    def step(self) -> int:
+        """Number of steps done."""
+
+    @property
+    def dt(self) -> float:
+        """Length of the last step [s]."""
+
+    @property
+    def cells_per_second(self) -> float:
+        """Cells advanced by one step, per second of wall time, of late."""
+
+    @property
+    def fraction(self) -> float:
+        """Part of the whole simulation that is done, 0 to 1."""
+
+
+class Progress(Protocol):
+    """Something that is fed with step infos between ``with`` and the end of the block."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+    def __call__(self, info: StepInfo) -> None:
+        """Take note of a finished step."""
+
+
+def progress_for(start: datetime, *, quiet: bool) -> Progress:
+    """Return the progress display that fits standard error."""
+    if quiet:
+        return Silent()
+    return Live(start) if sys.stderr.isatty() else Lines(start)
+
+
+def instant(start: datetime, seconds: float) -> str:
+    """Return the simulated time as text: 2022-08-31 05:12 UTC."""
+    return f"{start + timedelta(seconds=seconds):%Y-%m-%d %H:%M} UTC"
+
+
+def speed(cells_per_second: float) -> str:
+    """Return a speed as text: 2.9 M cells/s."""
+    factor, letter = next(((f, t) for f, t in ((1e9, "G"), (1e6, "M"), (1e3, "k")) if cells_per_second >= f), (1.0, ""))
+    return (
+        f"{cells_per_second / factor:.3g} {letter}cells/s"
+        if letter == ""
+        else f"{cells_per_second / factor:.3g} {letter} cells/s"
+    )
+
+
+class Silent:
+    """Shows nothing."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return None
+
+    def __call__(self, info: StepInfo) -> None:
+        """Take note of a finished step."""
+
+
+class Lines(Silent):
+    """Writes at most one line for each simulated hour."""
+
+    def __init__(
+        self, start: datetime, write: Callable[[str], object] | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """``write`` takes a line, by default to standard error."""
+        self._start, self._clock, self._began = start, clock, clock()
+        self._write = write or (lambda line: print(line, file=sys.stderr, flush=True))
+        self._hour = -math.inf
+
+    def __call__(self, info: StepInfo) -> None:
+        """Write a line when another simulated hour has passed."""
+        hour = math.floor(info.time / 3600.0)
+        if hour <= self._hour:
+            return
+        self._hour = hour
+        left = remaining(self._clock() - self._began, info.fraction)
+        spinup = "spin-up  " if info.time < 0.0 else ""
+        self._write(
+            f"{instant(self._start, info.time)}  {spinup}step {info.step} ({info.dt:g} s)  {info.fraction:4.0%}  "
+            f"{speed(info.cells_per_second)}  {left} left"
+        )
+
+
+class Live:
+    """A bar with simulated time, step, speed and time left."""
+
+    def __init__(self, start: datetime) -> None:
+        from rich import progress
+        from rich.console import Console
+
+        self._start = start
+        self._bar = progress.Progress(
+            progress.TextColumn("{task.fields[now]}"),
+            progress.BarColumn(),
+            progress.TaskProgressColumn(),
+            progress.TextColumn("{task.fields[pace]}"),
+            progress.TimeRemainingColumn(),
+            progress.TextColumn("left"),
+            console=Console(stderr=True, highlight=False),
+        )
+        self._task = self._bar.add_task("", total=1.0, now="preparing", pace="")
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.stop()
+
+    def __call__(self, info: StepInfo) -> None:
+        """Move the bar."""
+        spinup = " (spin-up)" if info.time < 0.0 else ""
+        pace = f"step {info.step} ({info.dt:g} s)  {speed(info.cells_per_second)}"
+        now = f"{instant(self._start, info.time)}{spinup}"
+        self._bar.update(self._task, completed=info.fraction, now=now, pace=pace)
+
+
+def remaining(elapsed: float, fraction: float) -> str:
+    """Return the wall time left as text, when ``fraction`` of the work took ``elapsed`` seconds."""
+    if fraction <= 0.0:
+        return "?"
+    seconds = round(elapsed * (1.0 - fraction) / fraction)
+    return str(timedelta(seconds=seconds))

@@ -1,0 +1,63 @@
+"""Shows reports on a terminal, or as JSON."""
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+from airshed.core.report import Cell, Report, Table
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table as RichTable
+
+
+def terminal() -> "Console":
+    """Return the console of standard output; text that goes to a file or a pipe is not cut to a width."""
+    from rich.console import Console
+
+    return Console(highlight=False, width=None if sys.stdout.isatty() else 160)
+
+
+def show(report: Report, *, as_json: bool = False) -> None:
+    """Print a report."""
+    if as_json:
+        print(json.dumps(report.to_dict(), indent=2, allow_nan=False))
+        return
+    console = terminal()
+    console.print(f"[bold]{_escaped(report.title)}[/bold]")
+    width = max((len(name) for name in report.facts), default=0)
+    for name, value in report.facts.items():
+        console.print(f"  {_escaped(name):<{width}}  {_escaped(cell(value))}")
+    for table in report.tables:
+        console.print()
+        console.print(drawn(table))
+
+
+def drawn(table: Table) -> "RichTable":
+    """Return a table for the terminal: text to the left, numbers to the right."""
+    from rich import box
+    from rich.table import Table as RichTable
+
+    rich = RichTable(title=_escaped(table.title), caption=_escaped(table.note) or None, box=box.SIMPLE_HEAD)
+    rich.title_justify = rich.caption_justify = "left"
+    for index, name in enumerate(table.columns):
+        numeric = any(isinstance(row[index], int | float) for row in table.rows)
+        rich.add_column(_escaped(name), justify="right" if numeric else "left", overflow="fold")
+    for row in table.rows:
+        rich.add_row(*(_escaped(cell(value)) for value in row))
+    return rich
+
+
+def cell(value: Cell) -> str:
+    """Return a value as text: yes or no, four significant digits, nothing for None."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _escaped(text: str) -> str:
+    from rich.markup import escape
+
+    return escape(text)

@@ -1,0 +1,45 @@
+"""What a command has to say: tables as data, for the terminal, for JSON and for tests alike."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+Cell = str | int | float | bool | None
+"""What a table holds; None is an empty cell."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under named columns; a column's unit is part of its name, as in "emitted [mol]"."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        for row in self.rows:
+            if len(row) != len(self.columns):
+                raise ValueError(
+                    f"table {self.title!r} has {len(self.columns)} columns, but a row of {len(row)}: {row}"
+                )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the table as a JSON object with one object for each row."""
+        rows = [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+        return {"title": self.title, "rows": rows, **({"note": self.note} if self.note else {})}
+
+
+@dataclass(frozen=True)
+class Report:
+    """Facts and tables; ``ok`` is False when something that was checked does not hold."""
+
+    title: str
+    tables: Sequence[Table] = ()
+    facts: Mapping[str, Cell] = field(default_factory=dict)
+    ok: bool = True
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as a JSON object."""
+        tables = [table.to_dict() for table in self.tables]
+        return {"title": self.title, "ok": self.ok, "facts": dict(self.facts), "tables": tables}
