@@ -1,0 +1,117 @@
+"""Moist air: humidity, hydrostatics, the standard atmosphere."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from airshed.core.constants import (
+    GAS_CONSTANT,
+    GAS_CONSTANT_DRY_AIR,
+    GRAVITY,
+    MOLAR_MASS_DRY_AIR,
+    MOLAR_MASS_WATER,
+)
+
+Array = NDArray[np.float64]
+
+STANDARD_TEMPERATURE = 288.15
+"""Temperature of the standard atmosphere at sea level [K] (ISO 2533)."""
+STANDARD_PRESSURE = 101325.0
+"""Pressure of the standard atmosphere at sea level [Pa] (ISO 2533)."""
+LAPSE_RATE = 6.5e-3
+"""Fall of temperature with height in the standard troposphere [K/m] (ISO 2533)."""
+TROPOPAUSE_TEMPERATURE = 216.65
+"""Temperature of the standard atmosphere above 11 km [K] (ISO 2533)."""
+LAPSE_EXPONENT = LAPSE_RATE * GAS_CONSTANT_DRY_AIR / GRAVITY
+"""Exponent 0.190 of T ~ p^x in the standard troposphere [1]."""
+
+_EPSILON = MOLAR_MASS_WATER / MOLAR_MASS_DRY_AIR
+
+
+def mole_fraction(specific_humidity: Array) -> Array:
+    """Return water vapour [mol/mol of moist air] of specific humidity [kg/kg]: q / (eps + (1 - eps) q)."""
+    return np.asarray(specific_humidity / (_EPSILON + (1.0 - _EPSILON) * specific_humidity))
+
+
+def molar_mass(water_vapour: Array) -> Array:
+    """Return the molar mass of moist air [kg/mol] of its water vapour [mol/mol]."""
+    return np.asarray(MOLAR_MASS_DRY_AIR + (MOLAR_MASS_WATER - MOLAR_MASS_DRY_AIR) * water_vapour)
+
+
+def virtual_temperature(temperature: Array, water_vapour: Array) -> Array:
+    """Return the temperature [K] at which dry air has the density of the moist air: T M_dry / M_moist."""
+    return np.asarray(temperature * (MOLAR_MASS_DRY_AIR / molar_mass(water_vapour)))
+
+
+def molar_density(pressure: Array, temperature: Array) -> Array:
+    """Return moles of air per volume p / (R T) [mol/m3]."""
+    return np.asarray(pressure / (GAS_CONSTANT * temperature))
+
+
+def saturation_vapour_pressure(temperature: Array) -> Array:
+    """Return the vapour pressure over water [Pa] at a temperature [K]; source: Bolton 1980, Mon. Weather Rev. 108."""
+    celsius = np.maximum(temperature, 150.0) - 273.15
+    return np.asarray(611.2 * np.exp(17.67 * celsius / (celsius + 243.5)))
+
+
+def dew_point(vapour_pressure: Array) -> Array:
+    """Return the temperature [K] whose saturation vapour pressure [Pa] is given: the inverse of Bolton's formula."""
+    logarithm = np.log(np.maximum(vapour_pressure, 1e-3) / 611.2)
+    return np.asarray(273.15 + 243.5 * logarithm / (17.67 - logarithm))
+
+
+def relative_humidity(water_vapour: Array, temperature: Array, pressure: Array) -> Array:
+    """Return vapour pressure over saturation vapour pressure [1]."""
+    return np.asarray(water_vapour * pressure / saturation_vapour_pressure(temperature))
+
+
+def standard_relative_humidity(pressure: Array, surface_pressure: Array) -> Array:
+    """Return 0.77 (p / ps - 0.02) / 0.98 [1], at least 0; source: Manabe & Wetherald 1967, J. Atmos. Sci. 24, 241."""
+    return np.asarray(np.maximum(0.77 * (pressure / surface_pressure - 0.02) / 0.98, 0.0))
+
+
+def standard_water_vapour(pressure: Array, temperature: Array, surface_pressure: Array) -> Array:
+    """Return water vapour [mol/mol] at the standard relative humidity, at least 3 ppm as in the stratosphere."""
+    vapour = standard_relative_humidity(pressure, surface_pressure) * saturation_vapour_pressure(temperature)
+    return np.asarray(np.maximum(vapour / pressure, 3e-6))
+
+
+def standard_temperature(height: Array) -> Array:
+    """Return the temperature [K] of the standard atmosphere at heights [m]: -6.5 K/km to 216.65 K (ISO 2533)."""
+    return np.asarray(np.maximum(STANDARD_TEMPERATURE - LAPSE_RATE * height, TROPOPAUSE_TEMPERATURE))
+
+
+def standard_pressure(height: Array) -> Array:
+    """Return the pressure [Pa] of the standard atmosphere at heights [m] up to 20 km (ISO 2533)."""
+    tropopause = (STANDARD_TEMPERATURE - TROPOPAUSE_TEMPERATURE) / LAPSE_RATE
+    temperature = standard_temperature(height)
+    below = STANDARD_PRESSURE * (temperature / STANDARD_TEMPERATURE) ** (1.0 / LAPSE_EXPONENT)
+    above = np.maximum(height - tropopause, 0.0) * GRAVITY / (GAS_CONSTANT_DRY_AIR * TROPOPAUSE_TEMPERATURE)
+    return np.asarray(below * np.exp(-above))
+
+
+def inverse_scale_height(virtual: Array) -> Array:
+    """Return g / (R_dry Tv) [1/m]: - d ln p / dz of air at rest."""
+    return np.asarray(GRAVITY / (GAS_CONSTANT_DRY_AIR * virtual))
+
+
+def hypsometric_heights(pressure: Array, virtual: Array, surface_pressure: Array) -> Array:
+    """Return the heights above ground [m] of levels, from the ground up, by the hypsometric equation.
+
+    z(k) - z(k-1) = ln(p(k-1) / p(k)) / mean(g / (R Tv)), and Tv below the first level is that of the first level;
+    so g / (R Tv) linear in height between the levels gives back exactly their pressures.
+
+    reads  pressure [Pa], virtual [K]  (level, ...), falling pressure;  surface_pressure [Pa] (...)
+    """
+    inverse = inverse_scale_height(virtual)
+    first = np.log(surface_pressure / pressure[0]) / inverse[0]
+    rises = np.log(pressure[:-1] / pressure[1:]) / (0.5 * (inverse[1:] + inverse[:-1]))
+    return np.asarray(np.concatenate([first[None], first[None] + np.cumsum(rises, axis=0)]))
+
+
+def hydrostatic_density(face_pressure: Array, water_vapour: Array, thickness: Array) -> Array:
+    """Return the molar density (p_below - p_above) / (g M dz) [mol/m3] of layers from the pressures [Pa] at their faces.
+
+    The mass of a column is then (p_ground - p_top) / g to round-off.
+    """
+    mass = -np.diff(face_pressure, axis=0) / (GRAVITY * thickness[:, None, None])
+    return np.asarray(mass / molar_mass(water_vapour))

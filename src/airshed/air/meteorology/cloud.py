@@ -1,0 +1,38 @@
+"""Cloud cover from relative humidity, for data that has no cloud."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+_CRITICAL_LAND = 0.75
+_CRITICAL_SEA = 0.85
+_DEEPEST_FOG = 100.0
+
+
+def cloud_fraction(relative_humidity: Array, land_fraction: Array) -> Array:
+    """Return the cloud fraction 1 - sqrt((1 - RH) / (1 - RHc)) of layers [1], with RHc = 0.75 over land, 0.85 over sea.
+
+    source  Sundqvist, Berge & Kristjansson 1989, Mon. Weather Rev. 117, 1641-1657
+    """
+    critical = _CRITICAL_LAND * land_fraction + _CRITICAL_SEA * (1.0 - land_fraction)
+    dryness = np.clip((1.0 - relative_humidity) / (1.0 - critical), 0.0, 1.0)
+    return np.asarray(1.0 - np.sqrt(dryness))
+
+
+def total_cover(fraction: Array) -> Array:
+    """Return the total cover of layers (level, ...) that overlap at most when they touch, at random otherwise.
+
+    1 - product over k of (1 - max(c(k), c(k-1))) / (1 - c(k-1))
+    source  Geleyn & Hollingsworth 1979, Beitr. Phys. Atmos. 52, 1-16
+    """
+    bounded = np.clip(fraction, 0.0, 1.0 - 1e-9)
+    below = np.concatenate([np.zeros_like(bounded[:1]), bounded[:-1]])
+    clear = np.prod((1.0 - np.maximum(bounded, below)) / (1.0 - below), axis=0)
+    return np.asarray(np.clip(1.0 - clear, 0.0, 1.0))
+
+
+def diagnosed_cover(relative_humidity: Array, heights: Array, land_fraction: Array) -> Array:
+    """Return the total cover of the layers above 100 m (level, lat, lon): moist air at the ground is no cloud."""
+    fraction = cloud_fraction(relative_humidity, land_fraction)
+    return total_cover(fraction[heights > _DEEPEST_FOG]) if np.any(heights > _DEEPEST_FOG) else total_cover(fraction)

@@ -1,0 +1,224 @@
+"""Meteorology from an xarray.Dataset with CF names: analytic flows, other models, anything on a lon-lat box."""
+
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+from types import MappingProxyType
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from airshed.air.meteorology import atmosphere
+from airshed.air.meteorology.cloud import total_cover
+from airshed.air.meteorology.diagnose import Diagnosis, Instant
+from airshed.air.meteorology.onto import onto, standard_dims
+from airshed.air.meteorology.provenance import CF_FIELDS, dataset_provenance
+from airshed.air.meteorology.remap import interpolation_matrix
+from airshed.air.meteorology.series import InstantCache, state_at
+from airshed.air.meteorology.state import MetState
+from airshed.core.errors import DataError
+from airshed.grid import Grid
+
+Array = NDArray[np.float64]
+
+class GriddedDataset:
+    """A Dataset with CF names, checked once, and read instant by instant onto the model grid.
+
+    Dimensions (any may be absent, the field is then the same along it): time, level, lat, lon. ``level`` is the height
+    above ground [m], or the number of the model's layer, or without values and as long as the grid has layers.
+    ``eastward_wind`` on ``lon_face`` and ``northward_wind`` on ``lat_face`` are taken at the cell faces as they are.
+    Units are SI: m s-1, K, Pa, kg kg-1.
+    """
+
+    def __init__(self, dataset: xr.Dataset, grid: Grid) -> None:
+        self._grid = grid
+        self._fields = {
+            str(name): standard_dims(name, dataset[name]) for name in dataset.data_vars if str(name) in CF_FIELDS
+        }
+        for name in ("eastward_wind", "northward_wind"):
+            if name not in self._fields:
+                raise DataError(
+                    f"the meteorology has no {name}; it holds {', '.join(map(str, dataset.data_vars)) or 'nothing'}"
+                )
+        for used, field in self._fields.items():
+            if not np.all(np.isfinite(field.values)):
+                raise DataError(f"the meteorology's {used} holds NaN or infinite values; fill them or cut them off")
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Return the CF names that the data holds and the model uses."""
+        return frozenset(self._fields)
+
+    @property
+    def times(self) -> NDArray[np.generic] | None:
+        """Return the time coordinate, None where nothing depends on time."""
+        for field in self._fields.values():
+            if "time" in field.dims:
+                if "time" not in field.coords:
+                    raise DataError("the meteorology's dimension time has no values; give it times or seconds")
+                return np.asarray(field["time"].values)
+        return None
+
+    def instant(self, index: int) -> Instant:
+        """Return the data at one time, on the model grid."""
+        grid = self._grid
+        get = self._getter(index)
+        temperature, pressure = self._air(get)
+        surface_pressure = get("surface_air_pressure", "surface")
+        if surface_pressure is None:
+            inverse = atmosphere.inverse_scale_height(temperature[0])
+            surface_pressure = pressure[0] * np.exp(inverse * grid.level[0])
+        east, north = get("eastward_wind", "east"), get("northward_wind", "north")
+        assert east is not None
+        assert north is not None
+        return Instant(
+            eastward_wind=east,
+            northward_wind=north,
+            temperature=temperature,
+            pressure=pressure,
+            water_vapour=self._vapour(get, temperature, pressure, surface_pressure),
+            surface_pressure=surface_pressure,
+            temperature_is_read="air_temperature" in self._fields,
+            surface_temperature=get("surface_temperature", "surface"),
+            diffusivity=self._diffusivity(get),
+            cloud_cover=self._cloud(get),
+            friction_velocity=get("friction_velocity", "surface"),
+            obukhov_length=get("obukhov_length", "surface"),
+            boundary_layer_height=get("atmosphere_boundary_layer_thickness", "surface"),
+            precipitation=get("precipitation_flux", "surface"),
+            shortwave=get("surface_downwelling_shortwave_flux_in_air", "surface"),
+            sensible_heat=get("surface_upward_sensible_heat_flux", "surface"),
+        )
+
+    def _getter(self, index: int) -> "Getter":
+        """Return the function that reads a field of an instant onto a set of grid points."""
+
+        def get(name: str, where: str) -> Array | None:
+            field = self._fields.get(name)
+            if field is None:
+                return None
+            if "time" in field.dims:
+                field = field.isel(time=min(index, field.sizes["time"] - 1))
+            return onto(self._grid, name, field, where)
+
+        return get
+
+    def _air(self, get: "Getter") -> tuple[Array, Array]:
+        """Return temperature [K] and pressure [Pa]: given, hydrostatic, or of the standard atmosphere."""
+        level = self._grid.level[:, None, None]
+        temperature = get("air_temperature", "cells")
+        pressure = get("air_pressure", "cells")
+        if temperature is None:
+            temperature = np.broadcast_to(atmosphere.standard_temperature(level), self._grid.shape).copy()
+            if pressure is None:
+                pressure = np.broadcast_to(atmosphere.standard_pressure(level), self._grid.shape).copy()
+        elif pressure is None:
+            surface_pressure = get("surface_air_pressure", "surface")
+            base = atmosphere.STANDARD_PRESSURE if surface_pressure is None else surface_pressure
+            pressure = _hydrostatic(temperature, self._grid, base)
+        return temperature, pressure
+
+    def _vapour(self, get: "Getter", temperature: Array, pressure: Array, surface_pressure: Array) -> Array:
+        """Return water vapour [mol/mol]: given, or at the standard relative humidity."""
+        specific = get("specific_humidity", "cells")
+        if specific is None:
+            return atmosphere.standard_water_vapour(pressure, temperature, surface_pressure)
+        return atmosphere.mole_fraction(np.maximum(specific, 0.0))
+
+    def _diffusivity(self, get: "Getter") -> Array | None:
+        """Return the given diffusivity at the layer faces, 0 at the ground and the top."""
+        field = self._fields.get("atmosphere_heat_diffusivity")
+        if field is None:
+            return None
+        given = get("atmosphere_heat_diffusivity", "layer_faces" if "level_face" in field.dims else "cells")
+        assert given is not None
+        diffusivity = np.zeros((self._grid.shape[0] + 1, *self._grid.shape[1:]))
+        inner = given[1:-1] if "level_face" in field.dims else self._between_layers(given)
+        diffusivity[1:-1] = np.maximum(inner, 0.0)
+        return diffusivity
+
+    def _between_layers(self, given: Array) -> Array:
+        """Return values at layer centres interpolated to the faces between them."""
+        return np.asarray(
+            np.einsum("fk,kyx->fyx", interpolation_matrix(self._grid.level, self._grid.layer_faces[1:-1]), given)
+        )
+
+    def _cloud(self, get: "Getter") -> Array | None:
+        """Return the total cloud cover, of one field or of layers."""
+        field = self._fields.get("cloud_area_fraction")
+        if field is None:
+            return None
+        if "level" in field.dims:
+            layers = get("cloud_area_fraction", "cells")
+            return None if layers is None else total_cover(layers)
+        return get("cloud_area_fraction", "surface")
+
+
+Getter = Callable[[str, str], Array | None]
+
+
+class DatasetMeteorology:
+    """Meteorology of a Dataset in memory; linear between its times, constant when it has none.
+
+    Before the first and after the last time the nearest one is held.
+    raises  DataError where a wind is missing, values are not finite, shapes or areas do not fit, or time is not covered
+    """
+
+    def __init__(
+        self, dataset: xr.Dataset, grid: Grid, start: np.datetime64, land_fraction: Array | None = None
+    ) -> None:
+        data = GriddedDataset(dataset, grid)
+        self._times = seconds_since(data.times, start)
+        land = np.ones(grid.shape[1:]) if land_fraction is None else land_fraction
+        self._diagnosis = Diagnosis(grid, land, start, self._times, data.instant)
+        self._cache = InstantCache(self._checked)
+        self._grid = grid
+        self._provenance = MappingProxyType(dataset_provenance(data.names, map(str, dataset.data_vars)))
+
+    def _checked(self, index: int) -> MetState:
+        """Return a state whose shapes and values have been checked."""
+        state = self._diagnosis.state(index)
+        state.check(self._grid, f"the meteorology at {self._times[index]:g} s")
+        return state
+
+    @property
+    def times(self) -> tuple[float, ...]:
+        """Return the times of the Dataset [s since the case's start]."""
+        return self._times
+
+    @property
+    def provenance(self) -> Mapping[str, str]:
+        """Return which fields were given and how the others are diagnosed."""
+        return self._provenance
+
+    def at(self, seconds: float) -> MetState:
+        """Return the state at a time [s since the case's start]."""
+        return state_at(self._times, self._cache, seconds)
+
+
+def seconds_since(times: NDArray[np.generic] | None, start: np.datetime64) -> tuple[float, ...]:
+    """Return times as seconds since the start: of dates, durations, or numbers that are seconds already."""
+    if times is None:
+        return (0.0,)
+    values = np.atleast_1d(times)
+    if np.issubdtype(values.dtype, np.datetime64):
+        values = values.astype("datetime64[ns]") - start.astype("datetime64[ns]")
+    if np.issubdtype(values.dtype, np.timedelta64):
+        values = values / np.timedelta64(1, "s")
+    try:
+        seconds = tuple(float(value) for value in values)
+    except (TypeError, ValueError):
+        raise DataError(f"the meteorology's times are {values.dtype}; give UTC dates, durations, or seconds") from None
+    if any(later <= earlier for earlier, later in pairwise(seconds)):
+        raise DataError("the meteorology's times do not rise; sort them and drop double ones")
+    return seconds
+
+
+def _hydrostatic(temperature: Array, grid: Grid, surface_pressure: Array | float) -> Array:
+    """Return the pressure at the layer centres [Pa] of air at rest with the given temperature."""
+    inverse = atmosphere.inverse_scale_height(temperature)
+    steps = np.concatenate([
+        (inverse[:1] * grid.level[0]),
+        0.5 * (inverse[1:] + inverse[:-1]) * np.diff(grid.level)[:, None, None],
+    ])  # fmt: skip
+    return np.asarray(surface_pressure * np.exp(-np.cumsum(steps, axis=0)))

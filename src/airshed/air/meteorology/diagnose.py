@@ -1,0 +1,263 @@
+"""From what the data holds to a full MetState: each missing field is diagnosed, each given one is kept.
+
+The order of the steps is the order of the functions here: air, cloud, ground, depth of the boundary layer, diffusivity.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from airshed.air.meteorology import cloud, mixing, surface
+from airshed.air.meteorology.atmosphere import molar_density, relative_humidity
+from airshed.air.meteorology.state import MetState, bounded_obukhov_length
+from airshed.air.solar import cos_zenith, day_length
+from airshed.core.constants import GAS_CONSTANT_DRY_AIR, HEAT_CAPACITY_DRY_AIR
+from airshed.grid import Grid
+
+Array = NDArray[np.float64]
+
+_REFERENCE_PRESSURE = 1e5
+
+
+@dataclass
+class Instant:
+    """What the data says at one instant, on the model grid; None where it says nothing."""
+
+    eastward_wind: Array
+    """(nz, nlat, nlon + 1) [m/s] at the west and east faces"""
+    northward_wind: Array
+    """(nz, nlat + 1, nlon) [m/s] at the south and north faces"""
+    temperature: Array
+    pressure: Array
+    water_vapour: Array
+    surface_pressure: Array
+    temperature_is_read: bool
+    """Whether the profile of temperature carries information on stability."""
+    air_density: Array | None = None
+    surface_temperature: Array | None = None
+    wind_speed_10m: Array | None = None
+    diffusivity: Array | None = None
+    cloud_cover: Array | None = None
+    friction_velocity: Array | None = None
+    obukhov_length: Array | None = None
+    boundary_layer_height: Array | None = None
+    precipitation: Array | None = None
+    evaporation: Array | None = None
+    """[kg m-2 s-1], positive upwards"""
+    shortwave: Array | None = None
+    """[W/m2] downwards at the ground"""
+    sensible_heat: Array | None = None
+    """[W/m2], positive upwards"""
+
+
+@dataclass
+class _Ground:
+    """The state of the surface layer, (nlat, nlon)."""
+
+    friction: Array
+    inverse_obukhov: Array
+    heat: Array
+    """w'theta' of sensible heat and of the evaporation's buoyancy [K m/s]"""
+
+
+class Diagnosis:
+    """Completes the instants of one meteorology, in any order; each instant is built from the data alone.
+
+    The growth of the convective layer needs the heat flux since the morning: it is summed from the first instant on,
+    so that an instant is the same whether the run came to it or began there.
+    """
+
+    def __init__(
+        self, grid: Grid, land_fraction: Array, start: np.datetime64, times: tuple[float, ...],
+        instant: Callable[[int], Instant],
+    ) -> None:  # fmt: skip
+        self._grid = grid
+        self._land = land_fraction
+        self._start = start.astype("datetime64[ns]")
+        self._times = times
+        self._instant = instant
+        self._heat: list[tuple[Array, Array]] = []
+
+    def state(self, index: int) -> MetState:
+        """Return the full state of an instant."""
+        instant = self._instant(index)
+        density = instant.air_density
+        if density is None:
+            density = molar_density(instant.pressure, instant.temperature)
+        cover = self._cloud_cover(instant)
+        ground = self._ground(instant, cover, index)
+        depth = self._depth(instant, ground, index)
+        diffusivity = instant.diffusivity
+        if diffusivity is None:
+            diffusivity = self._diffusivity(instant, ground, depth)
+        east, north = air_fluxes(self._grid, density, instant.eastward_wind, instant.northward_wind)
+        still = np.zeros(self._grid.shape[1:])
+        return MetState(
+            air_density=density,
+            temperature=instant.temperature,
+            pressure=instant.pressure,
+            water_vapour=instant.water_vapour,
+            eastward_air_flux=east,
+            northward_air_flux=north,
+            diffusivity=diffusivity,
+            cloud_cover=cover,
+            friction_velocity=ground.friction,
+            obukhov_length=bounded_obukhov_length(ground.inverse_obukhov),
+            boundary_layer_height=depth,
+            precipitation=still if instant.precipitation is None else instant.precipitation,
+            surface_temperature=_surface_temperature(instant),
+            surface_pressure=instant.surface_pressure,
+        )
+
+    def _when(self, index: int) -> np.datetime64:
+        """Return the time of an instant, UTC."""
+        return np.datetime64(self._start + np.timedelta64(round(self._times[index] * 1e9), "ns"))
+
+    def _cloud_cover(self, instant: Instant) -> Array:
+        """Return the given total cover, or that of the relative humidity."""
+        if instant.cloud_cover is not None:
+            return np.clip(instant.cloud_cover, 0.0, 1.0)
+        humidity = relative_humidity(instant.water_vapour, instant.temperature, instant.pressure)
+        return cloud.diagnosed_cover(humidity, self._grid.level, self._land)
+
+    def _ground(self, instant: Instant, cover: Array, index: int) -> _Ground:
+        """Return friction velocity, stability and heat flux; what is given is kept."""
+        temperature, pressure = _surface_temperature(instant), instant.surface_pressure
+        wind, height = self._wind(instant)
+        roughness = surface.roughness_length(wind, height, self._land)
+        flux = self._day_flux(instant, cover, temperature, self._when(index))
+        sensible = surface.kinematic(flux, pressure, temperature)
+        if instant.evaporation is not None:
+            sensible = sensible + surface.buoyancy_of_evaporation(instant.evaporation, pressure, temperature)
+        friction = surface.friction_of_flux(wind, height, roughness, temperature, sensible)
+        if instant.sensible_heat is None:
+            theta_scale = surface.night_temperature_scale(cover) * self._land
+            at_night = surface.friction_of_night(wind, height, roughness, temperature, theta_scale)
+            night = (flux <= 0.0) & (self._land > 0.0)
+            friction = np.where(night, at_night, friction)
+            sensible = np.where(night, -friction * theta_scale, sensible)
+        if instant.friction_velocity is not None:
+            friction = np.maximum(instant.friction_velocity, 1e-3)
+        inverse = surface.inverse_obukhov(friction, temperature, sensible)
+        if instant.obukhov_length is not None:
+            inverse = 1.0 / instant.obukhov_length
+        return _Ground(friction, 1.0 / bounded_obukhov_length(inverse), sensible)
+
+    def _wind(self, instant: Instant) -> tuple[Array, float]:
+        """Return a wind speed near the ground [m/s] and its height [m]."""
+        if instant.wind_speed_10m is not None:
+            return instant.wind_speed_10m, 10.0
+        east, north = centred_winds(instant)
+        return np.hypot(east[0], north[0]), float(self._grid.level[0])
+
+    def _day_flux(self, instant: Instant, cover: Array, temperature: Array, when: np.datetime64) -> Array:
+        """Return the sensible heat flux [W/m2] of the cells, given or from the ground's energy; the sea's is 0."""
+        if instant.sensible_heat is not None:
+            return instant.sensible_heat
+        incoming = instant.shortwave
+        if incoming is None:
+            incoming = surface.shortwave(cos_zenith(when, self._grid.lon, self._grid.lat[:, None]), cover)
+        net = surface.net_radiation(incoming, temperature, cover)
+        latent = None if instant.evaporation is None else surface.LATENT_HEAT * instant.evaporation
+        return self._land * surface.daytime_heat_flux(net, temperature, latent)
+
+    def _depth(self, instant: Instant, ground: _Ground, index: int) -> Array:
+        """Return the height of the boundary layer: given, from the stability, or from the heat since the morning."""
+        if instant.boundary_layer_height is not None:
+            return np.maximum(instant.boundary_layer_height, 10.0)
+        lat = self._grid.lat[:, None]
+        mechanical = mixing.equilibrium_height(ground.friction, ground.inverse_obukhov, lat)
+        if instant.temperature_is_read:
+            thermal = self._richardson(instant, ground)
+            mechanical = np.where(ground.inverse_obukhov > 0.0, mechanical, 0.0)
+        else:
+            thermal = mixing.convective_height(self._heat_since_morning(index, ground.heat))
+        return np.clip(np.maximum(mechanical, thermal), mixing.LEAST_HEIGHT, mixing.GREATEST_HEIGHT)
+
+    def _richardson(self, instant: Instant, ground: _Ground) -> Array:
+        """Return the height from the bulk Richardson number."""
+        theta = potential_temperature(instant.temperature, instant.pressure)
+        east, north = centred_winds(instant)
+        excess = np.minimum(np.maximum(8.5 * ground.heat / np.maximum(ground.friction, 0.1), 0.0), 3.0)
+        return mixing.richardson_height(theta, east, north, self._grid.level, ground.friction, excess)
+
+    def _heat_since_morning(self, index: int, flux: Array) -> Array:
+        """Return the heat given to the air [K m] up to an instant, summed over all instants before it."""
+        while len(self._heat) <= index:
+            here = len(self._heat)
+            now = flux if here == index else self._flux(here)
+            if here == 0:
+                total = self._heat_before_start(now)
+            else:
+                total = mixing.accumulate_heat(*self._heat[-1], now, self._times[here] - self._times[here - 1])
+            self._heat.append((total, now))
+        return self._heat[index][0]
+
+    def _flux(self, index: int) -> Array:
+        """Return the heat flux of an instant [K m/s]."""
+        instant = self._instant(index)
+        return self._ground(instant, self._cloud_cover(instant), index).heat
+
+    def _heat_before_start(self, flux: Array) -> Array:
+        """Return the heat [K m] at the first instant: its flux, as the sun went since sunrise, or since sunset."""
+        when, lon, lat = self._when(0), self._grid.lon, self._grid.lat[:, None]
+        hours = np.arange(0.0, 16.0, 0.5)
+        past = [np.maximum(cos_zenith(when - np.timedelta64(int(h * 3600), "s"), lon, lat), 0.0) for h in hours]
+        up = np.cumprod([angle > 0.0 for angle in past], axis=0)
+        sunlit = 1800.0 * np.sum(np.array(past) * up, axis=0) / np.maximum(past[0], 0.05)
+        since_sunset = 0.5 * (86400.0 - day_length(when, lat))
+        deficit = np.maximum(flux * since_sunset, -mixing.GREATEST_DEFICIT)
+        return np.asarray(np.where(flux > 0.0, flux * sunlit, deficit))
+
+    def _diffusivity(self, instant: Instant, ground: _Ground, depth: Array) -> Array:
+        """Return the diffusivity at the layer faces: the larger of the boundary layer's and the free air's."""
+        grid = self._grid
+        east, north = centred_winds(instant)
+        theta = potential_temperature(instant.temperature, instant.pressure)
+        profile = mixing.boundary_layer_diffusivity(grid.layer_faces, depth, ground.friction, ground.inverse_obukhov)
+        free = mixing.free_diffusivity(theta, east, north, grid.level, grid.layer_faces)
+        diffusivity = np.zeros((grid.shape[0] + 1, *grid.shape[1:]))
+        diffusivity[1:-1] = np.maximum(profile[1:-1], free)
+        return diffusivity
+
+
+def potential_temperature(temperature: Array, pressure: Array) -> Array:
+    """Return theta = T (1000 hPa / p)^(R/cp) [K]."""
+    return np.asarray(temperature * (_REFERENCE_PRESSURE / pressure) ** (GAS_CONSTANT_DRY_AIR / HEAT_CAPACITY_DRY_AIR))
+
+
+def centred_winds(instant: Instant) -> tuple[Array, Array]:
+    """Return both wind components at the cell centres [m/s], as means of the faces."""
+    east, north = instant.eastward_wind, instant.northward_wind
+    return 0.5 * (east[..., 1:] + east[..., :-1]), 0.5 * (north[:, 1:, :] + north[:, :-1, :])
+
+
+def air_fluxes(grid: Grid, density: Array, eastward_wind: Array, northward_wind: Array) -> tuple[Array, Array]:
+    """Return the air fluxes n u A [mol/s] through the west-east and the south-north faces.
+
+    The density n at a face is the mean of both cells, at the edge of the grid that of the cell inside.
+
+    reads  density         [mol/m3]  (nz, nlat, nlon)
+           eastward_wind   [m/s]     (nz, nlat, nlon + 1)
+           northward_wind  [m/s]     (nz, nlat + 1, nlon)
+    """
+    thickness = grid.thickness[:, None, None]
+    east = _face_means(density, 2) * eastward_wind * thickness * grid.meridional_face_length
+    north = _face_means(density, 1) * northward_wind * thickness * grid.zonal_face_length[:, None]
+    return east, north
+
+
+def _face_means(density: Array, axis: int) -> Array:
+    """Return the mean of the cells on both sides of each face along an axis."""
+    widths = [(1, 1) if a == axis else (0, 0) for a in range(3)]
+    padded = np.pad(density, widths, mode="edge")
+    low = np.take(padded, np.arange(padded.shape[axis] - 1), axis=axis)
+    high = np.take(padded, np.arange(1, padded.shape[axis]), axis=axis)
+    return np.asarray(0.5 * (low + high))
+
+
+def _surface_temperature(instant: Instant) -> Array:
+    """Return the given temperature near the ground, or that of the lowest layer."""
+    return instant.temperature[0] if instant.surface_temperature is None else instant.surface_temperature

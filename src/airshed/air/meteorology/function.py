@@ -1,0 +1,90 @@
+"""Meteorology from a function of time that returns a Dataset."""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Literal
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from airshed.air.meteorology.dataset import GriddedDataset
+from airshed.air.meteorology.diagnose import Diagnosis, Instant
+from airshed.air.meteorology.provenance import dataset_provenance
+from airshed.air.meteorology.series import InstantCache, state_at
+from airshed.air.meteorology.state import MetState
+from airshed.core.errors import DataError
+from airshed.grid import Grid
+
+Array = NDArray[np.float64]
+
+
+class CallableMeteorology:
+    """Meteorology of a function time -> Dataset with CF names, called every so many seconds, linear in between.
+
+    function  takes seconds since the case's start, or with ``argument="datetime"`` an ``np.datetime64`` in UTC, and
+              returns a Dataset as ``DatasetMeteorology`` takes it, without a dimension time
+    every     [s]  time between calls
+    first, last  [s since the start]  the calls' range; the function is not called outside it
+    raises  DataError as DatasetMeteorology, and when the function returns something else than a Dataset
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., xr.Dataset],
+        grid: Grid,
+        start: np.datetime64,
+        every: float = 3600.0,
+        *,
+        first: float = 0.0,
+        last: float = 10.0 * 86400.0,
+        argument: Literal["seconds", "datetime"] = "seconds",
+        land_fraction: Array | None = None,
+    ) -> None:
+        if not (every > 0.0 and last >= first):
+            raise DataError(f"a meteorology from {first:g} s to {last:g} s every {every:g} s cannot be; give every > 0")
+        count = int(np.ceil((last - first) / every - 1e-9)) + 1
+        self._times = tuple(first + every * index for index in range(count))
+        self._function = function
+        self._grid = grid
+        self._start = start.astype("datetime64[ns]")
+        self._argument = argument
+        land = np.ones(grid.shape[1:]) if land_fraction is None else land_fraction
+        self._diagnosis = Diagnosis(grid, land, start, self._times, self._instant)
+        self._cache = InstantCache(self._checked)
+        initial = self._call(0)
+        names = GriddedDataset(initial, grid).names
+        self._provenance = MappingProxyType(dataset_provenance(names, map(str, initial.data_vars)))
+
+    def _call(self, index: int) -> xr.Dataset:
+        """Return what the function gives for an instant."""
+        seconds = self._times[index]
+        when = self._start + np.timedelta64(round(seconds * 1e9), "ns")
+        dataset = self._function(seconds if self._argument == "seconds" else when)
+        if not isinstance(dataset, xr.Dataset):
+            raise DataError(f"the meteorology's function returned {type(dataset).__name__}; return an xarray.Dataset")
+        return dataset
+
+    def _instant(self, index: int) -> Instant:
+        """Return the data of an instant on the model grid."""
+        return GriddedDataset(self._call(index), self._grid).instant(0)
+
+    def _checked(self, index: int) -> MetState:
+        """Return a state whose shapes and values have been checked."""
+        state = self._diagnosis.state(index)
+        state.check(self._grid, f"the meteorology at {self._times[index]:g} s")
+        return state
+
+    @property
+    def times(self) -> tuple[float, ...]:
+        """Return the times of the calls [s since the case's start]."""
+        return self._times
+
+    @property
+    def provenance(self) -> Mapping[str, str]:
+        """Return which fields were given and how the others are diagnosed."""
+        return self._provenance
+
+    def at(self, seconds: float) -> MetState:
+        """Return the state at a time [s since the case's start]."""
+        return state_at(self._times, self._cache, seconds)

@@ -1,0 +1,136 @@
+"""Puts one field of a Dataset onto the points of the model grid."""
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from airshed.air.meteorology.remap import averaging_matrix, clamped_matrix, interpolation_matrix
+from airshed.core.errors import DataError
+from airshed.grid import Grid
+
+Array = NDArray[np.float64]
+
+_DIMENSIONS = {
+    "time": "time", "valid_time": "time", "level": "level", "lev": "level", "height": "level", "z": "level",
+    "lat": "lat", "latitude": "lat", "lon": "lon", "longitude": "lon",
+    "lat_face": "lat_face", "lon_face": "lon_face", "level_face": "level_face",
+}  # fmt: skip
+_TOLERANCE = 1e-4
+
+
+def standard_dims(name: object, field: xr.DataArray) -> xr.DataArray:
+    """Return the field with the model's names of dimensions, in the model's order, rising, as float64."""
+    unknown = [str(dim) for dim in field.dims if str(dim) not in _DIMENSIONS]
+    if unknown:
+        raise DataError(
+            f"the meteorology's {name} has the dimension {unknown[0]!r}; use time, level, lat, lon, lat_face or lon_face"
+        )
+    field = field.rename({dim: _DIMENSIONS[str(dim)] for dim in field.dims if _DIMENSIONS[str(dim)] != dim})
+    order = ("time", "level", "level_face", "lat", "lat_face", "lon", "lon_face")
+    field = field.transpose(*[dim for dim in order if dim in field.dims])
+    for dim in ("lat", "lon", "level"):
+        if dim in field.coords and dim in field.dims and field.sizes[dim] > 1:
+            field = field.sortby(dim)
+    return field.astype(np.float64)
+
+
+def onto(grid: Grid, name: str, field: xr.DataArray, where: str) -> Array:
+    """Return a field (level, lat, lon) at the points of the grid that ``where`` names."""
+    values: Array = field.values
+    for position, dims in enumerate((("level", "level_face"), ("lat", "lat_face"), ("lon", "lon_face"))):
+        if not any(dim in field.dims for dim in dims):
+            values = np.expand_dims(values, position)
+    values = _along_latitude(grid, name, field, values, where)
+    values = _along_longitude(grid, name, field, values, where)
+    if where == "surface":
+        if values.shape[0] != 1:
+            raise DataError(f"the meteorology's {name} has levels; give it on lat and lon alone")
+        return np.asarray(values[0])
+    return _along_height(grid, name, field, values, where)
+
+
+def _along_longitude(grid: Grid, name: str, field: xr.DataArray, values: Array, where: str) -> Array:
+    """Interpolate or average the last axis."""
+    targets = grid.lon_faces if where == "east" else grid.lon
+    if "lon_face" in field.dims:
+        return _as_given(name, "lon_face", values, 2, targets.size, where == "east")
+    if "lon" not in field.dims:
+        return np.repeat(values, targets.size, axis=2)
+    nodes = _nodes(name, field, "lon", grid.lon)
+    return np.asarray(values @ _weights(nodes, targets, grid.lon, grid.lon_faces, where == "east").T)
+
+
+def _along_latitude(grid: Grid, name: str, field: xr.DataArray, values: Array, where: str) -> Array:
+    """Interpolate or average the middle axis."""
+    targets = grid.lat_faces if where == "north" else grid.lat
+    if "lat_face" in field.dims:
+        return _as_given(name, "lat_face", values, 1, targets.size, where == "north")
+    if "lat" not in field.dims:
+        return np.repeat(values, targets.size, axis=1)
+    nodes = _nodes(name, field, "lat", grid.lat)
+    return np.asarray(_weights(nodes, targets, grid.lat, grid.lat_faces, where == "north") @ values)
+
+
+def _weights(nodes: Array, targets: Array, centres: Array, faces: Array, at_faces: bool) -> Array:
+    """Return the weights from nodes to faces or cells; data on the grid's own cells stay as they are."""
+    if at_faces:
+        return interpolation_matrix(nodes, targets)
+    if nodes.size == centres.size and np.allclose(nodes, centres, rtol=0.0, atol=_TOLERANCE):
+        return np.eye(nodes.size)
+    inside = nodes[0] <= faces[0] + _TOLERANCE and nodes[-1] >= faces[-1] - _TOLERANCE
+    return averaging_matrix(nodes, faces) if inside else interpolation_matrix(nodes, centres)
+
+
+def _as_given(name: str, dim: str, values: Array, axis: int, size: int, allowed: bool) -> Array:
+    """Return values that already lie at the faces."""
+    if not allowed:
+        raise DataError(f"the meteorology's {name} cannot lie on {dim}; give it at the cell centres")
+    if values.shape[axis] != size:
+        raise DataError(f"the meteorology's {name} has {values.shape[axis]} values along {dim}, the grid {size} faces")
+    return values
+
+
+def _nodes(name: str, field: xr.DataArray, dim: str, centres: Array) -> Array:
+    """Return the coordinate of a horizontal dimension, and check that it covers the cell centres."""
+    if dim not in field.coords:
+        if field.sizes[dim] == centres.size:
+            return centres
+        raise DataError(
+            f"the meteorology's {name} has {field.sizes[dim]} values along {dim} and no coordinate, "
+            f"the grid has {centres.size}; add the coordinate"
+        )
+    nodes = field[dim].values.astype(np.float64)
+    if dim == "lon":
+        nodes = nodes + 360.0 * np.round((centres.mean() - nodes.mean()) / 360.0)
+    if nodes.size > 1 and (nodes[0] > centres[0] + _TOLERANCE or nodes[-1] < centres[-1] - _TOLERANCE):
+        raise DataError(
+            f"the meteorology's {name} covers {dim} {nodes[0]:g} to {nodes[-1]:g}, the grid's cells are at "
+            f"{centres[0]:g} to {centres[-1]:g}; give data for the whole grid"
+        )
+    return nodes
+
+
+def _along_height(grid: Grid, name: str, field: xr.DataArray, values: Array, where: str) -> Array:
+    """Interpolate the first axis to the layer centres; below the lowest level its value is held."""
+    count = grid.shape[0] + 1 if where == "layer_faces" else grid.shape[0]
+    if "level" not in field.dims and "level_face" not in field.dims:
+        return np.repeat(values, count, axis=0)
+    if "level_face" in field.dims or "level" not in field.coords:
+        return _same_layers(name, values, count)
+    nodes = field["level"].values.astype(np.float64)
+    numbered = nodes.size == count and any(np.array_equal(nodes, np.arange(count) + first) for first in (0, 1))
+    if numbered or (nodes.size == count and np.allclose(nodes, grid.level, rtol=1e-6, atol=1e-3)):
+        return values
+    if nodes.size > 1 and nodes[-1] < grid.level[-1] - 1.0:
+        raise DataError(
+            f"the meteorology's {name} reaches {nodes[-1]:g} m above ground, the highest layer's centre is at "
+            f"{grid.level[-1]:g} m; give data to there or fewer layers"
+        )
+    return np.asarray(np.einsum("kn,nyx->kyx", clamped_matrix(nodes, grid.level), values))
+
+
+def _same_layers(name: str, values: Array, count: int) -> Array:
+    """Return values on the grid's own layers."""
+    if values.shape[0] != count:
+        raise DataError(f"the meteorology's {name} has {values.shape[0]} levels without heights, the grid has {count}")
+    return values

@@ -1,0 +1,66 @@
+"""Where each field of the state comes from, in words."""
+
+from collections.abc import Iterable, Mapping
+
+CF_FIELDS: Mapping[str, str] = {
+    "eastward_wind": "eastward_air_flux",
+    "northward_wind": "northward_air_flux",
+    "air_temperature": "temperature",
+    "air_pressure": "pressure",
+    "specific_humidity": "water_vapour",
+    "surface_air_pressure": "surface_pressure",
+    "surface_temperature": "surface_temperature",
+    "atmosphere_heat_diffusivity": "diffusivity",
+    "atmosphere_boundary_layer_thickness": "boundary_layer_height",
+    "cloud_area_fraction": "cloud_cover",
+    "precipitation_flux": "precipitation",
+    "friction_velocity": "friction_velocity",
+    "obukhov_length": "obukhov_length",
+    "surface_upward_sensible_heat_flux": "sensible heat flux",
+    "surface_downwelling_shortwave_flux_in_air": "solar radiation",
+}
+"""CF name in a Dataset -> field of the state, or the quantity that the diagnosis uses."""
+
+DIAGNOSED: Mapping[str, str] = {
+    "cloud_cover": "diagnosed: from relative humidity (Sundqvist et al. 1989), maximum-random overlap",
+    "friction_velocity": "diagnosed: log law with Businger-Dyer stability by day, Venkatram 1980 by night",
+    "obukhov_length": "diagnosed: from friction velocity and heat flux",
+    "sensible heat flux": "diagnosed: energy of the ground (Holtslag & van Ulden 1983), by night theta* of "
+    "van Ulden & Holtslag 1985; 0 over sea",
+    "solar radiation": "diagnosed: solar elevation and cloud (Holtslag & van Ulden 1983)",
+    "diffusivity": "diagnosed: K-profile (Troen & Mahrt 1986), above it Holtslag & Boville 1993",
+    "surface_temperature": "diagnosed: temperature of the lowest layer",
+}
+
+RICHARDSON = "diagnosed: bulk Richardson number 0.25 (Vogelezang & Holtslag 1996), at least 100 m"
+ENCROACHMENT = (
+    "diagnosed: heat since the morning (Tennekes 1973), friction (Zilitinkevich et al. 2007), at least 100 m"
+)
+STANDARD_HUMIDITY = "diagnosed: relative humidity of Manabe & Wetherald 1967"
+CONTINUITY = "diagnosed: continuity of air in the model"
+
+
+def height_rule(temperature_read: bool) -> str:
+    """Return how the height of the boundary layer is diagnosed."""
+    return RICHARDSON if temperature_read else ENCROACHMENT
+
+
+def dataset_provenance(used: Iterable[str], present: Iterable[str]) -> dict[str, str]:
+    """Return the provenance of each quantity for a Dataset with CF names."""
+    given = {CF_FIELDS[name]: f"given: {name}" for name in used}
+    result = {
+        "temperature": "diagnosed: standard atmosphere (ISO 2533)",
+        "pressure": "diagnosed: hydrostatic, 1013.25 hPa at the ground"
+        if "temperature" in given
+        else "diagnosed: standard atmosphere (ISO 2533)",
+        "water_vapour": STANDARD_HUMIDITY,
+        "surface_pressure": "diagnosed: hydrostatic, from the lowest layer",
+        "precipitation": "none given: 0",
+        "boundary_layer_height": height_rule("temperature" in given),
+        **DIAGNOSED,
+        "air_density": "diagnosed: p / (R T)",
+        "vertical air flux": CONTINUITY,
+        **given,
+    }
+    unused = sorted(set(present) - set(CF_FIELDS))
+    return {**result, **dict.fromkeys(unused, "given, not used")}
