@@ -96,12 +96,13 @@ class OrWords:
 
 @dataclass(frozen=True)
 class Setting:
-    """What there is to know about one setting."""
+    """What there is to know about one setting; ``default`` is a plain value, None where there is none."""
 
     key: str
     kind: str
     unit: str
-    default: str
+    required: bool
+    default: Any
     text: str
 
 
@@ -113,7 +114,8 @@ def settings_of(section: type[Section], prefix: str = "") -> Iterator[Setting]:
         if inner is not None:
             yield from settings_of(inner, f"{key}.N." if many else f"{key}.")
         else:
-            yield Setting(key, _kind(field), _unit(field), _default(field), field.description or "")
+            default = None if field.is_required() else _plain(field.get_default(call_default_factory=True))
+            yield Setting(key, _kind(field), _unit(field), field.is_required(), default, field.description or "")
 
 
 def section_inside(annotation: Any) -> tuple[type[Section] | None, bool]:
@@ -173,15 +175,12 @@ def _name(annotation: Any) -> str:
     if origin in (Union, UnionType):
         return ", ".join(_name(argument) for argument in arguments if argument is not type(None))
     if origin is tuple:
-        return f"list of {_name(arguments[0])}"
+        return f"list of {_plural(_name(arguments[0]))}"
     if isinstance(origin, type) and issubclass(origin, Mapping):
-        return f"table of {_name(arguments[1])}"
+        return f"table of {_plural(_name(arguments[1]))}"
     names = {str: "text", int: "whole number", float: "number", bool: "true or false", Quantity: "quantity"}
     return names.get(annotation, "time")
 
 
-def _default(field: FieldInfo) -> str:
-    if field.is_required():
-        return "required"
-    value = _plain(field.get_default(call_default_factory=True))
-    return "" if value is None else str(value)
+def _plural(name: str) -> str:
+    return f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"

@@ -155,8 +155,13 @@ def _given(measured: "PintQuantity[float]") -> str:
     return ""
 
 
+def unit_names() -> list[str]:
+    """Return the name of each unit that there is, as it is mostly written."""
+    return [line.split("=")[0].strip() for line in _UNITS]
+
+
 def _names() -> list[str]:
-    """Units to suggest: the listed names and the multiples in common use."""
+    """Units to suggest: all names, and the multiples in common use."""
     listed = [part.strip() for line in _UNITS for part in line.split("=")]
     return [name for name in listed if name.isalpha()] + ["km", "cm", "mm", "hPa", "kPa", "kg", "mg", "ug"]
 
