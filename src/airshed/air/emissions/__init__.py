@@ -1,1 +1,16 @@
 """Emission: the inventory of national totals, prescribed fields, single sources, and what they have in common."""
+
+from airshed.air.emissions.builder import build_inventory
+from airshed.air.emissions.inventory import CountryTotal, Inventory, SectorAmount
+from airshed.air.emissions.settings import InventorySettings
+from airshed.air.emissions.source import CombinedEmissions, EmissionSource
+
+__all__ = [
+    "CombinedEmissions",
+    "CountryTotal",
+    "EmissionSource",
+    "Inventory",
+    "InventorySettings",
+    "SectorAmount",
+    "build_inventory",
+]

@@ -1,0 +1,125 @@
+"""Builds the inventory: national totals x proxies x profiles, over whole countries, then onto the grid of the case."""
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+import numpy as np
+from numpy.typing import NDArray
+
+from airshed.air.emissions.countries import Country, read_countries
+from airshed.air.emissions.inventory import CountryTotal, Inventory, Layout
+from airshed.air.emissions.placement import Placed, Placer, footprints
+from airshed.air.emissions.profiles import read_height_profiles, read_time_profiles
+from airshed.air.emissions.proxies import read_sectors
+from airshed.air.emissions.settings import InventorySettings
+from airshed.air.emissions.split import read_split
+from airshed.air.emissions.totals import NationalTotals, read_totals
+from airshed.core.errors import CaseError
+from airshed.grid import Grid
+
+Array = NDArray[np.float64]
+Mixture = Mapping[str, Mapping[str, float]]
+"""The shares of proxies of each sector."""
+
+_KG_PER_GG = 1e6
+_YEAR = 365.0 * 86400.0
+
+
+def build_inventory(settings: InventorySettings, grid: Grid, start: np.datetime64, species: Iterable[str]) -> Inventory:
+    """Distribute the national totals of every country that the grid touches, and split them to the species.
+
+    Each total is spread over the whole country on a fine grid, so that the country's sum is kept, then aggregated
+    conservatively onto ``grid`` and cut at its edge. ``start`` is the UTC time from which ``rate`` counts its seconds.
+
+    Raises DataError for a missing or faulty file, naming it and its line; CaseError for settings that do not fit the data
+    or the mechanism, and for a grid that touches no country of the map.
+    """
+    folder = settings.folder
+    parts = read_split(settings.split_file, settings.pollutants, species)
+    sectors = read_sectors(folder / "sector_proxies.csv")
+    countries = read_countries(folder / "countries.csv", folder / "countries.topo.json")
+    settings.check_scale(countries, sectors)
+    totals = read_totals(
+        folder / "national_totals.csv", settings, pollutants=parts, sectors=sectors, countries=countries
+    )
+    mixture = {name: shares for name, shares in sectors.items() if name not in settings.leave_out}
+    names = tuple(mixture)
+    distribution = _Distribution(settings, totals, mixture, tuple(parts))
+    distribution.run(countries, grid)
+    zones = _local_times(distribution.annual, countries, start)
+    annual = np.stack([sum(distribution.annual[iso2] for iso2 in members) for members in zones.values()], axis=1)
+    return Inventory(
+        start,
+        Layout(parts, names, tuple(zones)),
+        annual,
+        read_time_profiles(folder, names),
+        read_height_profiles(folder / "height_profiles.csv", names, grid.layer_faces),
+        countries=distribution.rows,
+        notes=distribution.notes,
+    )
+
+
+class _Distribution:
+    """Spreads totals country by country, and keeps account."""
+
+    def __init__(
+        self, settings: InventorySettings, totals: NationalTotals, mixture: Mixture, pollutants: tuple[str, ...]
+    ) -> None:
+        self.settings, self.totals, self.mixture, self.pollutants = settings, totals, mixture, pollutants
+        self.annual: dict[str, Array] = {}
+        self.rows: list[CountryTotal] = []
+        self.notes = [
+            f"left out: {', '.join(settings.leave_out)}; so ships at sea emit nothing but what countries count as their own"
+        ]
+
+    def run(self, countries: Mapping[str, Country], grid: Grid) -> None:
+        """Fill ``annual``, kg/s of (sector, pollutant, lat, lon) by country, and the accounts."""
+        present = footprints(countries, grid)
+        silent = [iso2 for iso2 in present if iso2 not in self.totals.countries()]
+        if silent:
+            self.notes.append(f"no totals, so no emission: {', '.join(silent)}")
+        reporting = [iso2 for iso2 in present if iso2 not in silent]
+        if not reporting:
+            raise CaseError(
+                f"{self.settings.folder}: no country with totals has land inside the grid; leave emissions.inventory out"
+            )
+        placer = Placer(self.settings.folder, reporting, self.pollutants, grid)
+        proxies = tuple(dict.fromkeys(name for shares in self.mixture.values() for name in shares))
+        for iso2 in reporting:
+            placed = placer.place(iso2, present[iso2], proxies)
+            self.notes += [f"{iso2} has no {name}: {other} instead" for name, other in placed.substitutes.items()]
+            self.annual[iso2] = self._distribute(iso2, placed, grid)
+
+    def _distribute(self, iso2: str, placed: Placed, grid: Grid) -> Array:
+        annual = np.zeros((len(self.mixture), len(self.pollutants), *grid.shape[1:]))
+        for column, pollutant in enumerate(self.pollutants):
+            whole = 0.0
+            for row, (sector, shares) in enumerate(self.mixture.items()):
+                total = self.totals.emitted.get((iso2, sector, pollutant), 0.0)
+                total *= self.settings.factor(iso2, sector, pollutant)
+                for name, share in shares.items():
+                    whole += total * share * placed.whole[name, pollutant]
+                    annual[row, column] += total * share * placed.field[name, pollutant]
+            reported, left_out = (
+                sum(value for key, value in amounts.items() if key[::2] == (iso2, pollutant))
+                for amounts in (self.totals.emitted, self.totals.left_out)
+            )
+            inside = float(annual[:, column].sum())
+            self.rows.append(CountryTotal(iso2, pollutant, reported, left_out, whole, inside))
+        return annual * (_KG_PER_GG / _YEAR)
+
+
+def _local_times(
+    emitting: Iterable[str], countries: Mapping[str, Country], start: np.datetime64
+) -> dict[ZoneInfo, list[str]]:
+    """The countries by the local time that they keep: the same offsets in January and July are one."""
+    year = int(str(start.astype("datetime64[Y]")))
+    instants = [datetime(year, month, 1, tzinfo=UTC) for month in (1, 7)]
+    zones: dict[tuple[object, ...], ZoneInfo] = {}
+    members: dict[ZoneInfo, list[str]] = {}
+    for iso2 in emitting:
+        own = countries[iso2].zone
+        kept = zones.setdefault(tuple(instant.astimezone(own).utcoffset() for instant in instants), own)
+        members.setdefault(kept, []).append(iso2)
+    return members

@@ -1,0 +1,147 @@
+"""The built inventory: emission by species, layer and cell at any hour, and what it adds up to."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+import numpy as np
+from numpy.typing import NDArray
+
+from airshed.air.emissions.profiles import TimeProfiles
+from airshed.air.emissions.split import Part
+
+Array = NDArray[np.float64]
+
+HOUR = 3600
+"""Seconds of an hour, over which emission is constant."""
+
+
+@dataclass(frozen=True)
+class CountryTotal:
+    """Emission of one pollutant by one country [Gg/a]: where it is on the way from the report to the grid.
+
+    reported     in the national total
+    left_out     reported beside it, in the sectors that are left out
+    distributed  on the fine grid over the whole country, after the factors of the settings
+    in_domain    of that, inside the grid of the case
+    """
+
+    country: str
+    pollutant: str
+    reported: float
+    left_out: float
+    distributed: float
+    in_domain: float
+
+
+@dataclass(frozen=True)
+class SectorAmount:
+    """Emission of one species by one sector over a run; the mass counts NO as NO2, as it is reported."""
+
+    species: str
+    sector: str
+    kilograms_per_day: float
+    moles: float
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The axes of an inventory: pollutants and their parts, sectors, and a representative zone of each local time."""
+
+    parts: Mapping[str, Sequence[Part]]
+    sectors: tuple[str, ...]
+    zones: tuple[ZoneInfo, ...]
+
+
+class Inventory:
+    """Emission of an inventory on the grid of a case, an EmissionSource.
+
+    rate[k, l, y, x] = sum over pollutant p, sector s, local time z of
+                       split[k, p] height[s, l] f(s, z, t) annual[s, z, p, y, x]        [mol/s]
+    """
+
+    def __init__(
+        self,
+        start: np.datetime64,
+        layout: Layout,
+        annual: Array,
+        profiles: TimeProfiles,
+        height: Array,
+        *,
+        countries: Sequence[CountryTotal],
+        notes: Sequence[str],
+    ) -> None:
+        """Take the parts that the builder made.
+
+        annual  [kg/s]  mean over the year, (sectors, zones, pollutants, lat, lon)
+        height  [1]     share by layer, (sectors, layers)
+        """
+        self._start = int(start.astype("datetime64[s]").astype(np.int64))
+        self._layout, self._annual, self._profiles = layout, annual, profiles
+        self.species = tuple(dict.fromkeys(part.species for parts in layout.parts.values() for part in parts))
+        self.levels = int(np.flatnonzero(height.any(axis=0)).max()) + 1
+        self._height = height[:, : self.levels]
+        self._split = np.zeros((len(self.species), len(layout.parts)))
+        for column, parts in enumerate(layout.parts.values()):
+            for part in parts:
+                self._split[self.species.index(part.species), column] += part.moles
+        self._countries, self._notes = tuple(countries), tuple(notes)
+        self._hour: int | None = None
+        self._rate = np.zeros((len(self.species), self.levels, *annual.shape[-2:]))
+
+    def rate(self, seconds: float) -> Array:
+        """Emission [mol/s per cell], shape (species, levels, lat, lon), constant within each hour [h, h + 1) UTC.
+
+        The array is read-only and shared by all calls within an hour.
+        """
+        hour = int(np.floor((self._start + seconds) / HOUR))
+        if hour != self._hour:
+            # einsum, not a matrix product: its sums run in one order whatever the number of threads
+            by_sector = np.einsum("sz,szpyx->spyx", self._factors(hour), self._annual)
+            by_layer = np.einsum("sl,spyx->plyx", self._height, by_sector)
+            rate = np.einsum("kp,plyx->klyx", self._split, by_layer)
+            rate.setflags(write=False)
+            self._hour, self._rate = hour, rate
+        return self._rate
+
+    def summary(self, length: float = 86400.0) -> list[SectorAmount]:
+        """Emission by species and sector over ``length`` seconds [s] from the start, in the grid of the case.
+
+        Only species and sectors that emit are listed, species in the order of :attr:`species`.
+        """
+        factors = sum(weight * self._factors(hour) for hour, weight in self._hours(length))
+        kilograms = np.einsum("sz,szp->sp", factors, self._annual.sum(axis=(3, 4)))
+        rows = []
+        for species in self.species:
+            for sector, masses in zip(self._layout.sectors, kilograms, strict=True):
+                parts = [
+                    (part, mass)
+                    for mass, of_pollutant in zip(masses, self._layout.parts.values(), strict=True)
+                    for part in of_pollutant
+                    if part.species == species and mass > 0.0
+                ]
+                if parts:
+                    mass = sum(part.share * mass for part, mass in parts)
+                    moles = sum(part.moles * mass for part, mass in parts)
+                    rows.append(SectorAmount(species, sector, float(mass) * 86400.0 / length, float(moles)))
+        return rows
+
+    def country_totals(self) -> list[CountryTotal]:
+        """National totals by country and pollutant, as reported, as distributed and inside the grid."""
+        return list(self._countries)
+
+    def notes(self) -> list[str]:
+        """What a reader of the totals should know: countries without a report, proxies that were empty, what is left out."""
+        return list(self._notes)
+
+    def _factors(self, hour: int) -> Array:
+        """Time factors of an hour [hours since 1970 UTC], shape (sectors, zones)."""
+        instant = datetime.fromtimestamp(hour * HOUR, UTC)
+        return np.stack([self._profiles.factors(instant.astimezone(zone)) for zone in self._layout.zones], axis=1)
+
+    def _hours(self, length: float) -> list[tuple[int, float]]:
+        """The hours that a run of ``length`` seconds touches, each with the seconds of it in the run."""
+        end = self._start + length
+        hours = range(self._start // HOUR, int(np.ceil(end / HOUR)))
+        return [(hour, min(end, (hour + 1) * HOUR) - max(self._start, hour * HOUR)) for hour in hours]

@@ -1,0 +1,123 @@
+"""Places the emission of whole countries: proxies on the fine grid, then conservatively onto the grid of the case."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from airshed.air.emissions.countries import Country
+from airshed.air.emissions.coverage import Window, coverage
+from airshed.air.emissions.places import read_cities, read_fuels, read_plants
+from airshed.air.emissions.proxies import MARGIN, PLANTS, CountryFields, MethaneGrid, normalised
+from airshed.air.emissions.regrid import Regridder
+from airshed.core.errors import DataError
+from airshed.core.topojson import Polygon
+from airshed.grid import Grid
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """A country on the fine grid: its window, and its own and any country's part of each cell [1], (nlat, nlon)."""
+
+    window: Window
+    share: Array
+    land: Array
+
+
+@dataclass(frozen=True)
+class Placed:
+    """The proxies of one country.
+
+    whole        sum of each proxy over the whole country on the fine grid, one but for round-off
+    field        the proxy on the grid of the case, (lat, lon), cut at its edge
+    substitutes  the proxy taken in place of one that is empty in this country
+    """
+
+    whole: dict[tuple[str, str], float]
+    field: dict[tuple[str, str], Array]
+    substitutes: dict[str, str]
+
+
+def footprints(countries: Mapping[str, Country], grid: Grid) -> dict[str, Footprint]:
+    """The countries that have land inside the grid, on windows that hold all of their land."""
+    turn = 360.0 * np.round(np.mean(grid.lon_faces) / 360.0)
+    west, east = grid.lon_faces[[0, -1]] - turn
+    south, north = grid.lat_faces[[0, -1]]
+    everybody = [polygon for country in countries.values() for polygon in country.polygons]
+    found = {}
+    for iso2, country in countries.items():
+        if country.may_touch(west, south, east, north):
+            window = Window.around(country.polygons, MARGIN)
+            share = coverage(country.polygons, window)
+            if Regridder(window.lon_faces, window.lat_faces, grid)(share).any():
+                found[iso2] = Footprint(window, share, coverage(_near(everybody, window), window))
+    return found
+
+
+class Placer:
+    """Knows cities, plants, fuels and methane, and turns them into proxies of a country on the grid of the case."""
+
+    def __init__(self, folder: Path, countries: Iterable[str], pollutants: Sequence[str], grid: Grid) -> None:
+        """Read the places of the given countries; raises DataError."""
+        names = tuple(countries)
+        self._pollutants, self._grid = tuple(pollutants), grid
+        self._fuels = read_fuels(folder / "fuel_factors.csv", self._pollutants)
+        self._cities = read_cities(folder / "cities.csv", names)
+        self._plants = read_plants(folder / "power_plants.csv", names, self._fuels)
+        self._methane = read_methane(folder / "edgar_methane_2012.nc")
+
+    def place(self, country: str, footprint: Footprint, proxies: Iterable[str]) -> Placed:
+        """The named proxies of a country by (proxy, pollutant); only power plants differ by pollutant."""
+        fields = CountryFields(
+            footprint.window,
+            footprint.share,
+            footprint.land,
+            self._cities[country],
+            tuple(self._plants[country]),
+            self._methane,
+        )
+        regrid = Regridder(footprint.window.lon_faces, footprint.window.lat_faces, self._grid)
+        placed = Placed({}, {}, {})
+        for name in proxies:
+            for index, pollutant in enumerate(self._pollutants):
+                if index == 0 or name == PLANTS:
+                    factors = {fuel: by_pollutant[pollutant] for fuel, by_pollutant in self._fuels.items()}
+                    weights, taken = normalised(fields, name, factors)
+                    whole, field = float(weights.sum()), regrid(weights)
+                placed.whole[name, pollutant], placed.field[name, pollutant] = whole, field
+                if taken != name:
+                    placed.substitutes[name] = taken
+        return placed
+
+
+def read_methane(path: Path) -> MethaneGrid:
+    """Read the methane flux [mol m-2 s-1] on its longitude-latitude grid; raises DataError."""
+    try:
+        with xr.open_dataset(path) as file:
+            flux = file["methane_flux"].transpose("lat", "lon")
+            grid = MethaneGrid(*(np.asarray(values, dtype=np.float64) for values in (flux.lon, flux.lat, flux)))
+    except FileNotFoundError as error:
+        raise DataError(f"{path} does not exist; the inventory's folder must hold it (see docs/emissions.md)") from error
+    except (OSError, KeyError, ValueError) as error:
+        raise DataError(f"{path} cannot be read as a methane grid ({error}); get a fresh copy of the file") from error
+    wrong = ~(grid.flux >= 0.0)
+    if wrong.any():
+        row, column = np.argwhere(wrong)[0]
+        raise DataError(f"{path}: methane_flux is {grid.flux[row, column]:g} at lat {row}, lon {column}; it must be 0 or more")
+    return grid
+
+
+def _near(polygons: Iterable[Polygon], window: Window) -> list[Polygon]:
+    """The polygons whose boxes meet the window; the others cannot cover any of it."""
+    low = np.array([window.lon_faces[0], window.lat_faces[0]])
+    high = np.array([window.lon_faces[-1], window.lat_faces[-1]])
+    return [
+        polygon
+        for polygon in polygons
+        if np.all(polygon[0].max(axis=0) > low) and np.all(polygon[0].min(axis=0) < high)
+    ]

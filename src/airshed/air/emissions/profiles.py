@@ -1,0 +1,98 @@
+"""When in the year, the week and the day a sector emits, and how high above the ground."""
+
+import calendar
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from airshed.air.emissions.regrid import overlap_fractions
+from airshed.air.emissions.tables import header, read_table, unique
+from airshed.core.errors import DataError
+
+Array = NDArray[np.float64]
+
+MONTHS = tuple(calendar.month_abbr[month] for month in range(1, 13))
+WEEKDAYS = tuple(calendar.day_abbr[day] for day in range(7))
+HOURS = tuple(str(hour) for hour in range(1, 25))
+
+
+@dataclass(frozen=True)
+class TimeProfiles:
+    """Relative emission by local time, one row per sector: month (sectors, 12), weekday (sectors, 7), hour (sectors, 24).
+
+    Weekdays count from Monday; hour 0 is from 0 to 1 o'clock local time. The hours of a day average one.
+    """
+
+    month: Array
+    weekday: Array
+    hour: Array
+
+    def factors(self, local: datetime) -> Array:
+        """Emission at a local time over the mean of its year, shape (sectors,).
+
+        f = month x weekday x hour / mean of month x weekday over all days of the calendar year, so that the mean of f over
+        every year is one.
+        """
+        days = _days(local.year)
+        mean = np.einsum("sm,mw,sw->s", self.month, days, self.weekday) / days.sum()
+        day = self.month[:, local.month - 1] * self.weekday[:, local.weekday()] / mean
+        return np.asarray(day * self.hour[:, local.hour])
+
+
+def read_time_profiles(folder: Path, sectors: Sequence[str]) -> TimeProfiles:
+    """The profiles of the sectors, by their GNFR letter; raises DataError."""
+    month = _read(folder / "month_profiles.csv", MONTHS, sectors)
+    weekday = _read(folder / "weekday_profiles.csv", WEEKDAYS, sectors)
+    hour = _read(folder / "hour_profiles.csv", HOURS, sectors)
+    return TimeProfiles(month, weekday, hour / hour.mean(axis=1, keepdims=True))
+
+
+def read_height_profiles(path: Path, sectors: Sequence[str], layer_faces: Array) -> Array:
+    """Share of each sector's emission in each model layer, shape (sectors, layers); each row sums to one.
+
+    The columns of the file are the tops of its layers (20m, 92m, ...), the lowest of which stands on the ground; within a
+    layer emission is even in height. What lies above the model's top goes to its highest layer. Raises DataError.
+    """
+    columns = [name for name in header(path) if name.removesuffix("m").isdigit()]
+    shares = _read(path, columns, sectors)
+    faces = np.array([0.0, *(float(name.removesuffix("m")) for name in columns)])
+    if len(columns) == 0 or np.any(np.diff(faces) <= 0.0):
+        raise DataError(f"{path}: the columns must be rising layer tops, such as 20m,92m; they are {', '.join(columns)}")
+    total = shares.sum(axis=1)
+    if np.any(np.abs(total - 1.0) > 1e-3):
+        worst = int(np.argmax(np.abs(total - 1.0)))
+        raise DataError(f"{path}: the shares of {sectors[worst]} sum to {total[worst]:g}, but must sum to 1")
+    to_layers = overlap_fractions(faces, layer_faces)
+    to_layers[-1] += 1.0 - to_layers.sum(axis=0)
+    return np.asarray(shares / total[:, None]) @ to_layers.T
+
+
+def _read(path: Path, columns: Sequence[str], sectors: Iterable[str]) -> Array:
+    """One row of numbers per sector; the mean of each row must not be zero."""
+    found: dict[str, list[float]] = {}
+    for row in read_table(path, ("GNFR", *columns)):
+        values = [row.number(column) for column in columns]
+        if sum(values) == 0.0:
+            raise row.error("all values are 0; give a profile that emits at some time")
+        unique(found, row.text("GNFR"), values, row)
+    missing = [sector for sector in sectors if sector[0] not in found]
+    if missing:
+        raise DataError(f"{path} has no profile for {', '.join(missing)}; add a line that begins with the sector's letter")
+    return np.array([found[sector[0]] for sector in sectors])
+
+
+@cache
+def _days(year: int) -> Array:
+    """Number of days of each month and weekday in a year, shape (12, 7)."""
+    days = np.zeros((12, 7))
+    for month in range(12):
+        first, length = calendar.monthrange(year, month + 1)
+        for day in range(length):
+            days[month, (first + day) % 7] += 1.0
+    days.setflags(write=False)
+    return days
