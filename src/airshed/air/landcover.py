@@ -21,6 +21,7 @@ LAND_ROUGHNESS = 0.25
 
 _CHARNOCK = 0.016
 _AIR_VISCOSITY = 1.5e-5
+_SMALLEST_FRICTION_VELOCITY = 0.01
 
 
 def land_fraction(grid: Grid) -> Array:
@@ -43,11 +44,12 @@ def sea_roughness(friction_velocity: Array) -> Array:
 
     z0 = 0.016 u*^2 / g + 0.11 nu / u*
 
-    reads    friction_velocity [m/s], any shape, > 0
+    reads    friction_velocity [m/s], any shape; below 0.01 it is taken as 0.01
     returns  same shape [m]
     source   Charnock 1955, Q. J. R. Meteorol. Soc. 81, 639-640; smooth flow: Smith 1988, J. Geophys. Res. 93, 15467
     """
-    return _CHARNOCK * friction_velocity**2 / GRAVITY + 0.11 * _AIR_VISCOSITY / friction_velocity
+    friction = np.maximum(friction_velocity, _SMALLEST_FRICTION_VELOCITY)
+    return np.asarray(_CHARNOCK * friction**2 / GRAVITY + 0.11 * _AIR_VISCOSITY / friction)
 
 
 def roughness_length(land: Array, friction_velocity: Array) -> Array:
