@@ -29,7 +29,7 @@ def load_mechanism(name_or_path: str | PathLike[str]) -> ReactionNetwork:
     names = shipped_mechanisms()
     for name in names:
         if name.casefold() == text.casefold():
-            return read_kpp(resource("mechanisms") / f"{name}.def")
+            return read_kpp(resource("mechanisms") / f"{name}.def", shown=f"{name}.def")
     known = ", ".join(names)
     raise MechanismError(
         f"there is no mechanism {text[:80]!r} (shipped are {known}; a path ends in .def, .eqn or .kpp)"

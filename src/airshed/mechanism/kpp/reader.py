@@ -25,15 +25,17 @@ _LIGHT, _NOTHING = "hv", "prod"
 _GROUPS = ("all_spec", "var_spec", "fix_spec")
 
 
-def read_kpp(path: Path) -> ReactionNetwork:
+def read_kpp(path: Path, shown: str | None = None) -> ReactionNetwork:
     """Return the mechanism of a .def, .kpp, .eqn or .spc file and its includes, named after the file.
+
+    shown  what messages and provenance call the file, if not by its path
 
     Raises MechanismError with file, line and column.
     """
     collection = _Collection()
-    _collect(read_source(path, path.name), collection)
+    _collect(read_source(path, shown or str(path)), collection)
     if not collection.declared(fixed=False):
-        raise MechanismError(f"{path.name}: no species; declare them under #DEFVAR, or #INCLUDE a file that does")
+        raise MechanismError(f"{shown or path}: no species; declare them under #DEFVAR, or #INCLUDE a file that does")
     return _network(path.stem, collection)
 
 
@@ -86,15 +88,21 @@ def _included(source: SourceFile, section: Section) -> SourceFile:
         after = source.location(section.end - len(rest.lstrip()))
         raise error_at(after, "expected a command such as #DEFVAR or #EQUATIONS after the line of #INCLUDE")
     name = line.strip().strip("\"'")
-    shipped = resource("mechanisms")
-    for path in (source.path.parent / name, shipped / name, shipped / f"{name}.kpp"):
-        try:
-            if path.is_file():
-                return read_source(path, name)
-        except (OSError, ValueError):
-            continue
-    beside = [path.name for path in source.path.parent.iterdir()]
-    raise error_at(here, f"the file {name[:80]!r} to include is not beside {source.name}{nearest(name[:80], beside)}")
+    beside = source.path.parent / name, str(Path(source.name).parent / name)
+    shipped = [(resource("mechanisms") / file, file) for file in (name, f"{name}.kpp")]
+    for path, shown in (beside, *shipped):
+        if _is_file(path):
+            return read_source(path, shown)
+    neighbours = [path.name for path in source.path.parent.iterdir()]
+    hint = nearest(name[:80], neighbours)
+    raise error_at(here, f"the file {name[:80]!r} to include is not beside {source.path.name}{hint}")
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # a name that no file system takes
+        return False
 
 
 def _add(source: SourceFile, command: str, statement: Statement, collection: _Collection) -> None:
@@ -131,7 +139,7 @@ def _network(name: str, collection: _Collection) -> ReactionNetwork:
         reactions=_reactions(collection),
         atoms=atoms,
         initial=_initial(collection),
-        sources=tuple(str(source.path) for source in collection.sources),
+        sources=tuple(source.name for source in collection.sources),
     )
 
 
@@ -188,7 +196,7 @@ def _amounts(
 
 
 def _initial(collection: _Collection) -> dict[str, float]:
-    """Return the initial values [molecules cm-3]: CFACTOR times those under #INITVALUES, of which the last one counts."""
+    """Return the initial values [molecules cm-3]: CFACTOR times those of #INITVALUES, of which the last counts."""
     factor = 1.0
     values: dict[str, float] = {}
     for location, statement in collection.values:

@@ -95,7 +95,8 @@ def read_source(path: Path, name: str) -> SourceFile:
     """
     try:
         if not path.is_file():
-            raise MechanismError(f"{name}: there is no such file")
+            fault = "is not a file" if path.exists() else "there is no such file"
+            raise MechanismError(f"{name}: {fault}; expected a reaction file in KPP syntax (.def, .eqn, .spc)")
         if path.stat().st_size > LARGEST:
             raise MechanismError(f"{name}: larger than {LARGEST // 1_000_000} MB, which no reaction file is")
         data = path.read_bytes()
