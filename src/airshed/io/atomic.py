@@ -17,6 +17,7 @@ from airshed.core.errors import OutputError
 
 _SERIAL = count()
 _PART_SUFFIX: Final = ".part"
+_CHUNK_OF_A_LARGE_GRID: Final = 4 * 1024 * 1024
 _ADVICE: Final = {
     errno.EACCES: "there is no permission to write there; choose another folder",
     errno.EPERM: "there is no permission to write there; choose another folder",
@@ -61,11 +62,12 @@ def guarded(path: Path, part: Path | None = None) -> Iterator[None]:
     try:
         yield
     except BaseException as error:
+        explanation = _explanation(error, path)  # first, while a full disk is still full
         if part is not None:
             with suppress(OSError):
                 part.unlink(missing_ok=True)
-        if isinstance(error, OSError | RuntimeError):
-            raise OutputError(_explanation(error, path)) from error
+        if explanation is not None:
+            raise OutputError(explanation) from error
         raise
 
 
@@ -88,16 +90,20 @@ def _sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def _explanation(error: OSError | RuntimeError, path: Path) -> str:
-    number = error.errno if isinstance(error, OSError) else None
-    if number not in _ADVICE and _disk_is_full(path.parent):
-        number = errno.ENOSPC  # the netCDF library says no more than "HDF error" then
+def _explanation(error: BaseException, path: Path) -> str | None:
+    """Return what the system refused and what to do, or None for an error of another kind."""
+    if isinstance(error, OSError):
+        number = error.errno
+    elif type(error) is RuntimeError and str(error).startswith("NetCDF"):
+        number = errno.ENOSPC if _disk_is_full(path.parent) else None  # the library says no more than "HDF error"
+    else:
+        return None
     advice = _ADVICE.get(number or 0, f"the system says {error}; mend that or choose another folder")
     return f"cannot write {path}: {advice}"
 
 
 def _disk_is_full(folder: Path) -> bool:
     try:
-        return shutil.disk_usage(folder).free < 64 * 1024
+        return shutil.disk_usage(folder).free < _CHUNK_OF_A_LARGE_GRID
     except OSError:
         return False

@@ -25,8 +25,8 @@ def _settings(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str,
         if isinstance(value, dict):
             yield from _settings(value, f"{name}.")
         elif isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
-            for number, item in enumerate(value, start=1):
-                yield from _settings(item, f"{name}[{number}].")
+            for index, item in enumerate(value):
+                yield from _settings(item, f"{name}.{index}.")
         else:
             yield name, value
 

@@ -17,7 +17,7 @@ from airshed.grid import Grid
 
 CONVENTIONS: Final = "CF-1.11"
 _COMPRESSION: Final[dict[str, Any]] = {"zlib": True, "complevel": 1, "shuffle": True}
-_CHUNK_BYTES: Final = 64 * 1024
+_CHUNK_BYTES: Final = 32 * 1024
 
 
 def create(
@@ -89,6 +89,8 @@ def _add_field(file: netCDF4.Dataset, spec: FieldSpec) -> None:
         spec.name, "f4", ("time", *spec.dims), chunksizes=(1, *_chunks(sizes)), fill_value=False, **_COMPRESSION
     )
     variable.setncatts({"long_name": spec.text, "units": spec.unit, "cell_methods": "time: point"})
+    if spec.unit == "K":
+        variable.units_metadata = "temperature: on_scale"
     if spec.standard_name is not None:
         variable.standard_name = spec.standard_name
 

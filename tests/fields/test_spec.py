@@ -1,0 +1,108 @@
+"""The field registry: everything has a unit and a text, and what does not fit is refused."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from airshed.core.errors import CaseError, DataError
+from airshed.core.units import quantity
+from airshed.fields.air import CF_SPECIES, WEATHER, air_registry, species_fields
+from airshed.fields.spec import FieldRegistry, FieldSpec
+from airshed.fields.state import FieldState
+
+SIZES = {"level": 2, "lat": 3, "lon": 4}
+SPECIES = [("O3", "ozone"), ("NO2", "nitrogen dioxide"), ("TRACER", "")]
+
+
+def assert_described(specs):
+    for spec in specs:
+        assert spec.text
+        quantity(f"1 {spec.unit}" if spec.unit != "1" else 1, (spec.unit,), where=spec.name)
+
+
+def test_every_field_has_a_unit_and_a_text():
+    assert_described(air_registry([(name, name) for name in CF_SPECIES]).values())
+
+
+def test_an_unknown_unit_is_found():
+    with pytest.raises(CaseError, match="not a unit"):
+        assert_described([FieldSpec("a", ("lat", "lon"), "furlong", "A length")])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"unit": " "}, "needs a unit"),
+        ({"text": ""}, "a text"),
+        ({"name": "2nd"}, "not usable"),
+        ({"name": "../up"}, "not usable"),
+        ({"dims": ("lon", "lat")}, "in this order"),
+        ({"dims": ("height",)}, "must be among"),
+    ],
+)
+def test_an_incomplete_field_is_refused(change, message):
+    with pytest.raises(CaseError, match=message):
+        FieldSpec(**{"name": "a", "dims": ("lat", "lon"), "unit": "m", "text": "A length", **change})
+
+
+def test_species_are_mixing_ratios_kept_in_restarts():
+    ozone, _, tracer = species_fields(SPECIES)
+    assert (ozone.unit, ozone.restart, ozone.dims) == ("mol mol-1", True, ("level", "lat", "lon"))
+    assert ozone.standard_name == "mole_fraction_of_ozone_in_air"
+    assert ozone.text == "Mixing ratio of ozone"
+    assert tracer.standard_name is None
+    assert tracer.text == "Mixing ratio of TRACER"
+
+
+def test_two_fields_of_one_name_are_refused():
+    with pytest.raises(CaseError, match="two fields have the name air_pressure"):
+        air_registry([("air_pressure", "a species with the name of a weather field")])
+
+
+def test_selection_keeps_the_order_and_names_the_nearest():
+    registry = air_registry(SPECIES)
+    assert [spec.name for spec in registry.select(["NO2", "O3"])] == ["NO2", "O3"]
+    with pytest.raises(CaseError, match=r"output\.0\.fields: there is no field 'o3'; did you mean O3"):
+        registry.select(["o3"], where="output.0.fields")
+    with pytest.raises(CaseError, match="named twice"):
+        registry.select(["O3", "O3"])
+
+
+def test_the_table_for_the_documentation_lists_every_field():
+    table = FieldRegistry(WEATHER).markdown()
+    assert len(table.splitlines()) == len(WEATHER) + 2
+    assert "| `cloud_cover` | 1 | lat, lon | cloud_area_fraction | Fraction of the sky under cloud |" in table
+
+
+def test_state_begins_with_defaults_and_keeps_its_arrays():
+    warm = FieldSpec("warmth", ("lat", "lon"), "K", "A temperature", default=280.0)
+    state = FieldState(FieldRegistry([warm, *species_fields(SPECIES)]), SIZES)
+    array = state["warmth"]
+    assert np.all(array == 280.0)
+    assert array.shape == (3, 4)
+    state["warmth"] = np.full((3, 4), 290.0)
+    assert state["warmth"] is array
+    assert np.all(array == 290.0)
+    assert list(state.restart_arrays()) == ["O3", "NO2", "TRACER"]
+    assert "warmth" in state
+    assert "coldness" not in state
+    assert len(state) == len(list(state)) == 4
+
+
+def test_state_refuses_unknown_names():
+    state = FieldState(air_registry(SPECIES), SIZES)
+    with pytest.raises(CaseError, match="did you mean air_pressure"):
+        state["air_presure"]
+    with pytest.raises(CaseError, match="no field 'N'"):
+        state["N"] = np.zeros((2, 3, 4))
+
+
+@given(st.lists(st.integers(0, 4), max_size=4).map(tuple))
+def test_only_the_registered_shape_is_accepted(shape):
+    state = FieldState(air_registry(SPECIES), SIZES)
+    if shape == (2, 3, 4):
+        state["O3"] = np.zeros(shape)
+    else:
+        with pytest.raises(DataError, match=r"O3 must have the shape \(level 2, lat 3, lon 4\)"):
+            state["O3"] = np.zeros(shape)
