@@ -3,6 +3,7 @@
 This is the registry from which the case file is validated, shown and documented.
 """
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from typing import Annotated, Any, Literal, Self
@@ -64,6 +65,13 @@ def _strategy(value: object) -> object:
     return value
 
 
+def _file_name(value: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9][\w-]*", value):
+        raise refuse(f'{KEY} = "{value}" must be a plain name: letters, digits, - and _')
+    return value
+
+
+FileName = Annotated[str, AfterValidator(_file_name)]
 Range = Annotated[tuple[Number, Number], AfterValidator(_range)]
 Factor = Annotated[Number, AfterValidator(_factor)]
 Instant = Annotated[datetime, PlainValidator(_instant)]
@@ -256,7 +264,7 @@ class PhotolysisSection(Section):
 class OutputSection(Section):
     """One file of results."""
 
-    name: str = setting("output", "Name of the file, without `.nc`.", pattern=r"^[A-Za-z0-9][\w.-]*$")
+    name: FileName = setting("output", "Name of the file, without `.nc`.")
     fields: Annotated[tuple[str, ...] | Literal["all"], OrWords(("all",), tuple[str, ...])] = setting(
         "all", "Species to write."
     )

@@ -1,0 +1,107 @@
+"""The settings registry: sections describe themselves, and refuse what they do not know."""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+import pytest
+from pydantic import ValidationError
+
+from airshed.core.nearest import nearest, suggestion
+from airshed.core.report import Report, Table
+from airshed.core.settings import Number, OrWords, Section, Switch, Whole, measured, setting, settings_of
+from airshed.core.units import Quantity
+
+Length = Annotated[Quantity, measured("m", above=0.0)]
+
+
+class Inner(Section):
+    depth: Length = setting("2 m", "How deep.")
+    weights: Mapping[str, Number] = setting({}, "By name.", unit="1")
+
+
+class Outer(Section):
+    inner: Inner = Inner()
+    many: tuple[Inner, ...] = ()
+    steps: Whole = setting(..., "How many.", unit="1", ge=1)
+    on: Switch = setting(True, "Whether.")
+    mode: Literal["a", "b"] = setting("a", "Which.")
+    span: Annotated[Quantity | Literal["auto"], OrWords(("auto",), Length)] = setting("auto", "How long.")
+    heights: tuple[Length, ...] = setting(lambda: ("1 m",), "Where.")
+    note: str | None = setting(None, "Anything.")
+
+
+def test_settings_are_listed_in_order_with_unit_kind_and_default() -> None:
+    listed = {s.key: s for s in settings_of(Outer)}
+    assert list(listed) == [
+        "inner.depth", "inner.weights", "many.N.depth", "many.N.weights", "steps", "on", "mode", "span",
+        "heights", "note",
+    ]  # fmt: skip
+    assert (listed["inner.depth"].unit, listed["inner.depth"].default) == ("m", "2 m")
+    assert listed["inner.depth"].kind == "quantity"
+    assert listed["inner.weights"].kind == "table of numbers"
+    assert listed["steps"].required
+    assert (listed["steps"].kind, listed["steps"].text) == ("whole number", "How many.")
+    assert listed["mode"].kind == '"a", "b"'
+    assert (listed["span"].kind, listed["span"].unit) == ('"auto", quantity', "m")
+    assert (listed["heights"].kind, listed["heights"].default) == ("list of quantities", ["1 m"])
+    assert listed["note"].default is None
+    assert not listed["note"].required
+
+
+def test_a_section_is_parsed_and_given_back_as_plain_values() -> None:
+    outer = Outer.model_validate({"steps": 2, "span": "3 km", "many": [{"depth": "1 cm"}]})
+    assert isinstance(outer.span, Quantity)
+    assert (outer.span.value, outer.span.text) == (3000.0, "3 km")
+    assert outer.inner.depth.value == 2.0
+    assert outer.to_dict() == {
+        "inner": {"depth": "2 m", "weights": {}},
+        "many": [{"depth": "1 cm", "weights": {}}],
+        "steps": 2,
+        "on": True,
+        "mode": "a",
+        "span": "3 km",
+        "heights": ["1 m"],
+    }
+    assert Outer.model_validate(outer.to_dict()) == outer
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {},
+        {"stepps": 1},
+        {"steps": "1"},
+        {"steps": True},
+        {"steps": 1, "on": 1},
+        {"steps": 1, "span": "auto "},
+        {"steps": 1, "inner": {"depth": "0 m"}},
+        {"steps": 1, "inner": {"weights": {"a": "1"}}},
+    ],
+)
+def test_what_is_unknown_or_of_the_wrong_type_is_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        Outer.model_validate(wrong)
+
+
+def test_a_section_cannot_be_changed() -> None:
+    outer = Outer.model_validate({"steps": 2})
+    with pytest.raises(ValidationError):
+        outer.steps = 3  # type: ignore[misc]
+
+
+def test_nearest_names() -> None:
+    assert nearest("stpe", ["step", "start"]) == "step"
+    assert nearest("nox", ["NOx", "SOx"]) == "NOx"
+    assert nearest("zzz", ["step"]) is None
+    assert suggestion("o3", ["O3", "NO"]) == "did you mean O3?"
+    assert suggestion("zzz", ["b", "a"]) == "known are a, b"
+    assert suggestion("zzz", [f"s{i:02}" for i in range(15)]).endswith("s11 and 3 more")
+    assert suggestion("zzz", []) == "there are none to choose from"
+
+
+def test_a_table_refuses_a_row_of_the_wrong_length() -> None:
+    table = Table("t", ("a", "b [m]"), [(1, 2.0)], note="n")
+    assert table.to_dict() == {"title": "t", "rows": [{"a": 1, "b [m]": 2.0}], "note": "n"}
+    assert Report("r", [table]).to_dict()["ok"] is True
+    with pytest.raises(ValueError, match="2 columns, but a row of 1"):
+        Table("t", ("a", "b"), [(1,)])
