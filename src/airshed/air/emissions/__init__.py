@@ -1,7 +1,9 @@
 """Emission: the inventory of national totals, prescribed fields, single sources, and what they have in common."""
 
 from airshed.air.emissions.builder import build_inventory
+from airshed.air.emissions.gridded import GriddedEmissions
 from airshed.air.emissions.inventory import CountryTotal, Inventory, SectorAmount
+from airshed.air.emissions.point import PointEmissions, PointSource
 from airshed.air.emissions.settings import InventorySettings
 from airshed.air.emissions.source import CombinedEmissions, EmissionSource
 
@@ -9,8 +11,11 @@ __all__ = [
     "CombinedEmissions",
     "CountryTotal",
     "EmissionSource",
+    "GriddedEmissions",
     "Inventory",
     "InventorySettings",
+    "PointEmissions",
+    "PointSource",
     "SectorAmount",
     "build_inventory",
 ]

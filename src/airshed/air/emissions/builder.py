@@ -1,5 +1,6 @@
 """Builds the inventory: national totals x proxies x profiles, over whole countries, then onto the grid of the case."""
 
+from calendar import isleap
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
@@ -23,7 +24,7 @@ Mixture = Mapping[str, Mapping[str, float]]
 """The shares of proxies of each sector."""
 
 _KG_PER_GG = 1e6
-_YEAR = 365.0 * 86400.0
+_DAY = 86400.0
 
 
 def build_inventory(settings: InventorySettings, grid: Grid, start: np.datetime64, species: Iterable[str]) -> Inventory:
@@ -32,8 +33,8 @@ def build_inventory(settings: InventorySettings, grid: Grid, start: np.datetime6
     Each total is spread over the whole country on a fine grid, so that the country's sum is kept, then aggregated
     conservatively onto ``grid`` and cut at its edge. ``start`` is the UTC time from which ``rate`` counts its seconds.
 
-    Raises DataError for a missing or faulty file, naming it and its line; CaseError for settings that do not fit the data
-    or the mechanism, and for a grid that touches no country of the map.
+    Raises DataError for a missing or faulty file, naming it and its line; CaseError for settings that do not fit the
+    data or the mechanism, and for a grid that touches no country of the map.
     """
     folder = settings.folder
     parts = read_split(settings.split_file, settings.pollutants, species)
@@ -70,7 +71,8 @@ class _Distribution:
         self.annual: dict[str, Array] = {}
         self.rows: list[CountryTotal] = []
         self.notes = [
-            f"left out: {', '.join(settings.leave_out)}; so ships at sea emit nothing but what countries count as their own"
+            f"left out: {', '.join(settings.leave_out) or 'nothing'}",
+            "international shipping is in no national total, so the sea lanes emit nothing",
         ]
 
     def run(self, countries: Mapping[str, Country], grid: Grid) -> None:
@@ -82,7 +84,7 @@ class _Distribution:
         reporting = [iso2 for iso2 in present if iso2 not in silent]
         if not reporting:
             raise CaseError(
-                f"{self.settings.folder}: no country with totals has land inside the grid; leave emissions.inventory out"
+                f"no country of the inventory {self.settings.folder} has land inside the grid; leave the inventory out"
             )
         placer = Placer(self.settings.folder, reporting, self.pollutants, grid)
         proxies = tuple(dict.fromkeys(name for shares in self.mixture.values() for name in shares))
@@ -107,7 +109,8 @@ class _Distribution:
             )
             inside = float(annual[:, column].sum())
             self.rows.append(CountryTotal(iso2, pollutant, reported, left_out, whole, inside))
-        return annual * (_KG_PER_GG / _YEAR)
+        days = 366 if isleap(self.settings.year) else 365
+        return annual * (_KG_PER_GG / (days * _DAY))
 
 
 def _local_times(

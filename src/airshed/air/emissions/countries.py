@@ -27,7 +27,7 @@ class Country:
 
 
 def read_countries(table: Path, outlines: Path) -> dict[str, Country]:
-    """Countries by code; the table may give a country several polygons of the map, a line for each. Raises DataError."""
+    """Countries by code; the table may give one several polygons of the map, a line for each. Raises DataError."""
     polygons = decode(outlines, "countries")
     countries: dict[str, Country] = {}
     for row in read_table(table, ("iso2", "time_zone", "polygon")):

@@ -37,12 +37,12 @@ class Window:
     @cached_property
     def lon_faces(self) -> Array:
         """Longitudes of the faces [degrees], shape (nlon + 1,)."""
-        return np.arange(self.west, self.west + self.nlon + 1) * SPACING
+        return np.arange(self.west, self.west + self.nlon + 1, dtype=np.float64) * SPACING
 
     @cached_property
     def lat_faces(self) -> Array:
         """Latitudes of the faces [degrees], shape (nlat + 1,)."""
-        return np.arange(self.south, self.south + self.nlat + 1) * SPACING
+        return np.arange(self.south, self.south + self.nlat + 1, dtype=np.float64) * SPACING
 
     @cached_property
     def area(self) -> Array:
@@ -64,11 +64,11 @@ class Window:
 
 
 def coverage(polygons: Iterable[Polygon], window: Window) -> Array:
-    """The exact share [0..1] of each cell that the polygons cover, shape (nlat, nlon), areas taken in the lon-lat plane.
+    """The exact share [0..1] of each cell that the polygons cover, shape (nlat, nlon), in the lon-lat plane.
 
-    Green's theorem, cell by cell: a piece of border that climbs by dv at the height-averaged position u within column i
-    covers dv (i + 1 - u) of its own cell and dv of every cell to its right. So all pieces are cut at the cell faces,
-    added up per cell, and summed along each row. Polygons must not overlap.
+    Green's theorem, cell by cell: a piece of border that climbs by dv at the mean position u within column i covers
+    dv (i + 1 - u) of its own cell and dv of every cell to its right. So all pieces are cut at the cell faces, added up
+    per cell, and summed along each row. Polygons must not overlap.
     """
     rings = [_oriented(ring, clockwise=index == 0) for polygon in polygons for index, ring in enumerate(polygon)]
     start = np.concatenate([ring[:-1] for ring in rings]) / SPACING - (window.west, window.south)

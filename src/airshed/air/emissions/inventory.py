@@ -132,7 +132,7 @@ class Inventory:
         return list(self._countries)
 
     def notes(self) -> list[str]:
-        """What a reader of the totals should know: countries without a report, proxies that were empty, what is left out."""
+        """What is left out, countries without a report, and proxies that were empty, a line each."""
         return list(self._notes)
 
     def _factors(self, hour: int) -> Array:

@@ -13,6 +13,7 @@ from airshed.air.emissions.coverage import Window, coverage
 from airshed.air.emissions.places import read_cities, read_fuels, read_plants
 from airshed.air.emissions.proxies import MARGIN, PLANTS, CountryFields, MethaneGrid, normalised
 from airshed.air.emissions.regrid import Regridder
+from airshed.air.emissions.tables import missing_file
 from airshed.core.errors import DataError
 from airshed.core.topojson import Polygon
 from airshed.grid import Grid
@@ -102,13 +103,14 @@ def read_methane(path: Path) -> MethaneGrid:
             flux = file["methane_flux"].transpose("lat", "lon")
             grid = MethaneGrid(*(np.asarray(values, dtype=np.float64) for values in (flux.lon, flux.lat, flux)))
     except FileNotFoundError as error:
-        raise DataError(f"{path} does not exist; the inventory's folder must hold it (see docs/emissions.md)") from error
+        raise missing_file(path) from error
     except (OSError, KeyError, ValueError) as error:
         raise DataError(f"{path} cannot be read as a methane grid ({error}); get a fresh copy of the file") from error
     wrong = ~(grid.flux >= 0.0)
     if wrong.any():
         row, column = np.argwhere(wrong)[0]
-        raise DataError(f"{path}: methane_flux is {grid.flux[row, column]:g} at lat {row}, lon {column}; it must be 0 or more")
+        place = f"lat {grid.lat[row]:g}, lon {grid.lon[column]:g}"
+        raise DataError(f"{path}: methane_flux is {grid.flux[row, column]:g} at {place}; it must be 0 or more")
     return grid
 
 

@@ -107,8 +107,8 @@ def deduplicate(records: Sequence[Plant]) -> list[Plant]:
     """The plants of one country, each once, where several registers list the same ones.
 
     Records that come with a capacity lead. Within one register two of them are one unit when they lie within 0.5 km and
-    agree in fuel and, to 10 %, in capacity. A record without a capacity is dropped when any kept one lies within 2 km, or
-    within 15 km with a distinctive word in common: one of five letters or more that few names of the country have.
+    agree in fuel and, to 10 %, in capacity. A record without a capacity is dropped when any kept one lies within 2 km,
+    or within 15 km with a distinctive word in common: one of five letters or more that few names of the country have.
     """
     words = [_words(record.name) for record in records]
     frequency = Counter(word for of_record in words for word in of_record)

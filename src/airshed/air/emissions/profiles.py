@@ -23,7 +23,7 @@ HOURS = tuple(str(hour) for hour in range(1, 25))
 
 @dataclass(frozen=True)
 class TimeProfiles:
-    """Relative emission by local time, one row per sector: month (sectors, 12), weekday (sectors, 7), hour (sectors, 24).
+    """Relative emission by local time, one row per sector: month (.., 12), weekday (.., 7), hour (.., 24).
 
     Weekdays count from Monday; hour 0 is from 0 to 1 o'clock local time. The hours of a day average one.
     """
@@ -35,8 +35,8 @@ class TimeProfiles:
     def factors(self, local: datetime) -> Array:
         """Emission at a local time over the mean of its year, shape (sectors,).
 
-        f = month x weekday x hour / mean of month x weekday over all days of the calendar year, so that the mean of f over
-        every year is one.
+        f = month x weekday x hour / mean of month x weekday over all days of the calendar year, so that the mean of f
+        over every year is one.
         """
         days = _days(local.year)
         mean = np.einsum("sm,mw,sw->s", self.month, days, self.weekday) / days.sum()
@@ -55,14 +55,14 @@ def read_time_profiles(folder: Path, sectors: Sequence[str]) -> TimeProfiles:
 def read_height_profiles(path: Path, sectors: Sequence[str], layer_faces: Array) -> Array:
     """Share of each sector's emission in each model layer, shape (sectors, layers); each row sums to one.
 
-    The columns of the file are the tops of its layers (20m, 92m, ...), the lowest of which stands on the ground; within a
-    layer emission is even in height. What lies above the model's top goes to its highest layer. Raises DataError.
+    The columns of the file are the tops of its layers (20m, 92m, ...), the lowest of which stands on the ground; within
+    a layer emission is even in height. What lies above the model's top goes to its highest layer. Raises DataError.
     """
     columns = [name for name in header(path) if name.removesuffix("m").isdigit()]
     shares = _read(path, columns, sectors)
     faces = np.array([0.0, *(float(name.removesuffix("m")) for name in columns)])
     if len(columns) == 0 or np.any(np.diff(faces) <= 0.0):
-        raise DataError(f"{path}: the columns must be rising layer tops, such as 20m,92m; they are {', '.join(columns)}")
+        raise DataError(f"{path}: the columns must be rising layer tops, such as 20m,92m, not {', '.join(columns)}")
     total = shares.sum(axis=1)
     if np.any(np.abs(total - 1.0) > 1e-3):
         worst = int(np.argmax(np.abs(total - 1.0)))
@@ -82,7 +82,7 @@ def _read(path: Path, columns: Sequence[str], sectors: Iterable[str]) -> Array:
         unique(found, row.text("GNFR"), values, row)
     missing = [sector for sector in sectors if sector[0] not in found]
     if missing:
-        raise DataError(f"{path} has no profile for {', '.join(missing)}; add a line that begins with the sector's letter")
+        raise DataError(f"{path} has no profile for {', '.join(missing)}; add a line with the sector's first letter")
     return np.array([found[sector[0]] for sector in sectors])
 
 

@@ -2,7 +2,7 @@
 
 An amount that is spread evenly over a source interval goes to the target intervals in proportion to the overlap,
 
-    W[t, s] = | target_t with source_s | / | source_s |,      sum over t of W[t, s] = 1 where the target covers the source.
+    W[t, s] = |target_t and source_s| / |source_s|,     sum over t of W[t, s] = 1 where the target covers the source.
 
 On a longitude-latitude grid the two axes separate when the latitude axis is sin(latitude), along which area is even;
 heights are a third axis of the same kind.
@@ -24,7 +24,7 @@ def overlap_fractions(source_faces: Array, target_faces: Array) -> Array:
     """
     lower = np.maximum(target_faces[:-1, None], source_faces[None, :-1])
     upper = np.minimum(target_faces[1:, None], source_faces[None, 1:])
-    return np.maximum(upper - lower, 0.0) / np.diff(source_faces)
+    return np.asarray(np.maximum(upper - lower, 0.0) / np.diff(source_faces))
 
 
 class Regridder:

@@ -10,7 +10,7 @@ from airshed.core.errors import CaseError
 from airshed.core.nearest import suggestion
 
 MEMO_ITEMS: Final = ("N_Natural", "O_AviCruise", "P_IntShipping", "z_Memo")
-"""Reported beside the national totals and no part of them: nature, cruising aircraft, international shipping, others."""
+"""Reported beside the national totals and no part of them: nature, cruising aircraft, ships abroad, others."""
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,9 @@ class InventorySettings:
     year          of the national totals
     pollutants    to emit, as named in the table of totals; ammonia only when the mechanism has it
     species_map   the table that splits pollutants to species; None: ``species_split.csv`` in the folder
-    scale         factors for what-if runs by pollutant, sector, country (ISO 3166 two letters), or several of them joined by
-                  a slash: {"NOx": 0.7, "F_RoadTransport": 0.5, "DE/A_PublicPower": 0.8}; all that fit are multiplied
+    scale         factors for what-if runs by pollutant, sector, country (ISO 3166 two letters), or several of them
+                  joined by a slash: {"NOx": 0.7, "F_RoadTransport": 0.5, "DE/A_PublicPower": 0.8}; all that fit are
+                  multiplied
     leave_out     sectors that are not emitted
     raises  CaseError for a factor that is negative or not a finite number
     """

@@ -15,7 +15,7 @@ OPTIONAL = ("NH3",)
 
 @dataclass(frozen=True)
 class Part:
-    """The part of a pollutant's reported mass [kg/kg] that is one species, and the mass by which a mole counts [kg/mol].
+    """The part of a pollutant's reported mass [kg/kg] that is one species, and the mass that counts as a mole [kg/mol].
 
     For NOx, reported as NO2, the molar mass is that of NO2 for both species.
     """
@@ -61,5 +61,6 @@ def _require_complete(path: Path, parts: dict[str, list[Part]], wanted: list[str
     lacking = [f"{part.species} (of {p})" for p in wanted for part in parts[p] if part.species not in known]
     if lacking:
         raise CaseError(
-            f"the mechanism lacks the emitted species {', '.join(lacking)}; give a split for this mechanism (now {path})"
+            f"the mechanism lacks the emitted species {', '.join(lacking)}; set emissions.species_map to a file for it, "
+            f"in place of {path}"
         )

@@ -70,9 +70,14 @@ def read_table(path: Path, columns: Iterable[str]) -> Iterator[Row]:
                     raise DataError(f"{path}, line {reader.line_num}: {len(cells)} cells, but {len(header)} columns")
                 yield Row(path, reader.line_num, header, cells)
     except FileNotFoundError as error:
-        raise DataError(f"{path} does not exist; the inventory's folder must hold it (see docs/emissions.md)") from error
+        raise missing_file(path) from error
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise DataError(f"{path} cannot be read as a table ({error}); get a fresh copy of the file") from error
+
+
+def missing_file(path: Path) -> DataError:
+    """The error for a file of the inventory that is not there."""
+    return DataError(f"{path} does not exist; the inventory's folder must hold it (see docs/emissions.md)")
 
 
 def header(path: Path) -> tuple[str, ...]:

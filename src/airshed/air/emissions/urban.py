@@ -35,9 +35,8 @@ def spread(cities: Cities, window: Window, share: Array) -> Array:
 def _add(field: Array, cities: Cities, sigma: Array, half: int, window: Window, share: Array) -> None:
     rows, columns = window.cells(cities.lon, cities.lat)
     present = (rows >= 0) & (rows < window.nlat) & (columns >= 0) & (columns < window.nlon)
-    rows, columns, lon, lat, people, sigma = (
-        values[present] for values in (rows, columns, cities.lon, cities.lat, cities.population, sigma)
-    )
+    rows, columns = rows[present], columns[present]
+    lon, lat, people, sigma = (values[present] for values in (cities.lon, cities.lat, cities.population, sigma))
     row, column = rows[:, None] + np.arange(-half, half + 1), columns[:, None] + np.arange(-half, half + 1)
     along = _integral(row + window.south, lat, sigma / window.cell_size[1]) * ((row >= 0) & (row < window.nlat))
     across = _integral(column + window.west, lon, sigma / window.cell_size[0])
