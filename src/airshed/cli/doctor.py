@@ -118,7 +118,9 @@ def _compiler() -> Check:
 
 def _zig() -> Check:
     if has_zig():
-        return Check("ziglang", "ok", f"{_version('ziglang')}, the compiler for machines without another")
+        return Check(
+            "ziglang", "ok", f"{_version('ziglang')}, used where there is no other compiler; slow the first time"
+        )
     return Check("ziglang", "ok", "not installed; pip install ziglang brings a compiler where there is no other")
 
 
