@@ -1,8 +1,17 @@
 """Meteorological forcing: from data on its own grid to the state of the air on the model's grid."""
 
 from airshed.air.meteorology.dataset import DatasetMeteorology
+from airshed.air.meteorology.era5 import Era5Meteorology
 from airshed.air.meteorology.function import CallableMeteorology
 from airshed.air.meteorology.series import RepeatedDay
 from airshed.air.meteorology.state import Meteorology, MetState, interpolate
 
-__all__ = ["CallableMeteorology", "DatasetMeteorology", "MetState", "Meteorology", "RepeatedDay", "interpolate"]
+__all__ = [
+    "CallableMeteorology",
+    "DatasetMeteorology",
+    "Era5Meteorology",
+    "MetState",
+    "Meteorology",
+    "RepeatedDay",
+    "interpolate",
+]

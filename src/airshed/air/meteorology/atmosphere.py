@@ -109,7 +109,7 @@ def hypsometric_heights(pressure: Array, virtual: Array, surface_pressure: Array
 
 
 def hydrostatic_density(face_pressure: Array, water_vapour: Array, thickness: Array) -> Array:
-    """Return the molar density (p_below - p_above) / (g M dz) [mol/m3] of layers from the pressures [Pa] at their faces.
+    """Return the molar density (p_below - p_above) / (g M dz) [mol/m3] of layers from pressures [Pa] at their faces.
 
     The mass of a column is then (p_ground - p_top) / g to round-off.
     """

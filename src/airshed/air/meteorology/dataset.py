@@ -21,6 +21,7 @@ from airshed.grid import Grid
 
 Array = NDArray[np.float64]
 
+
 class GriddedDataset:
     """A Dataset with CF names, checked once, and read instant by instant onto the model grid.
 

@@ -64,9 +64,7 @@ def convective_height(heat: Array) -> Array:
     return np.asarray(np.sqrt(2.0 * (1.0 + 2.0 * _ENTRAINMENT) / _STABLE_GRADIENT * np.maximum(heat, 0.0)))
 
 
-def richardson_height(
-    theta: Array, east: Array, north: Array, heights: Array, friction: Array, excess: Array
-) -> Array:
+def richardson_height(theta: Array, east: Array, north: Array, heights: Array, friction: Array, excess: Array) -> Array:
     """Return the height [m] where the bulk Richardson number from the lowest layer first reaches 0.25.
 
     Ri(z) = g / theta_s (theta(z) - theta_s) (z - z_s) / ( |V(z) - V_s|^2 + 100 u*^2 ), linear between layers;

@@ -23,7 +23,7 @@ def standard_dims(name: object, field: xr.DataArray) -> xr.DataArray:
     unknown = [str(dim) for dim in field.dims if str(dim) not in _DIMENSIONS]
     if unknown:
         raise DataError(
-            f"the meteorology's {name} has the dimension {unknown[0]!r}; use time, level, lat, lon, lat_face or lon_face"
+            f"the meteorology's {name} has a dimension {unknown[0]!r}; use time, level, lat, lon, lat_face or lon_face"
         )
     field = field.rename({dim: _DIMENSIONS[str(dim)] for dim in field.dims if _DIMENSIONS[str(dim)] != dim})
     order = ("time", "level", "level_face", "lat", "lat_face", "lon", "lon_face")

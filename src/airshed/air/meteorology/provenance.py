@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
+import xarray as xr
+
 CF_FIELDS: Mapping[str, str] = {
     "eastward_wind": "eastward_air_flux",
     "northward_wind": "northward_air_flux",
@@ -21,6 +23,35 @@ CF_FIELDS: Mapping[str, str] = {
 }
 """CF name in a Dataset -> field of the state, or the quantity that the diagnosis uses."""
 
+ERA5_FIELDS: Mapping[str, str] = {
+    "u": "eastward_air_flux",
+    "v": "northward_air_flux",
+    "t": "temperature",
+    "q": "water_vapour",
+    "sp": "surface_pressure",
+    "lnsp": "surface_pressure",
+    "zs": "height of the ground",
+    "z": "heights of the levels",
+    "t2m": "surface_temperature",
+    "u10": "eastward wind at 10 m",
+    "v10": "northward wind at 10 m",
+    "blh": "boundary_layer_height",
+    "zust": "friction_velocity",
+    "tcc": "cloud_cover",
+    "cc": "cloud of levels",
+    "tp": "precipitation",
+    "e": "evaporation",
+    "ssrd": "solar radiation",
+    "sshf": "sensible heat flux",
+    "lsm": "land and sea",
+}
+"""ERA5 name -> field of the state, or the quantity that the diagnosis uses."""
+
+TEMPERATURE = (
+    "diagnosed: date and latitude (Collins & Langley 1999), humidity (77 %, Manabe & Wetherald 1967), hour; 6.5 K/km"
+)
+TEMPERATURE_OF_HEIGHT = "diagnosed: from the geopotential between levels (hypsometric)"
+
 DIAGNOSED: Mapping[str, str] = {
     "cloud_cover": "diagnosed: from relative humidity (Sundqvist et al. 1989), maximum-random overlap",
     "friction_velocity": "diagnosed: log law with Businger-Dyer stability by day, Venkatram 1980 by night",
@@ -33,9 +64,7 @@ DIAGNOSED: Mapping[str, str] = {
 }
 
 RICHARDSON = "diagnosed: bulk Richardson number 0.25 (Vogelezang & Holtslag 1996), at least 100 m"
-ENCROACHMENT = (
-    "diagnosed: heat since the morning (Tennekes 1973), friction (Zilitinkevich et al. 2007), at least 100 m"
-)
+ENCROACHMENT = "diagnosed: heat since the morning (Tennekes 1973), friction (Zilitinkevich et al. 2007), at least 100 m"
 STANDARD_HUMIDITY = "diagnosed: relative humidity of Manabe & Wetherald 1967"
 CONTINUITY = "diagnosed: continuity of air in the model"
 
@@ -64,3 +93,28 @@ def dataset_provenance(used: Iterable[str], present: Iterable[str]) -> dict[str,
     }
     unused = sorted(set(present) - set(CF_FIELDS))
     return {**result, **dict.fromkeys(unused, "given, not used")}
+
+
+def era5_provenance(dataset: xr.Dataset, held: bool) -> dict[str, str]:
+    """Return the provenance of each quantity for fields of ERA5."""
+    names = set(map(str, dataset.data_vars))
+    result = {
+        "temperature": TEMPERATURE_OF_HEIGHT if "z" in names else TEMPERATURE,
+        "water_vapour": STANDARD_HUMIDITY,
+        "surface_pressure": "diagnosed: pressure at the ground's geopotential"
+        if "zs" in names
+        else "diagnosed: pressure at sea level, from geopotential",
+        "precipitation": "not in the files: 0",
+        "boundary_layer_height": height_rule(bool(names & {"t", "z"})),
+        **DIAGNOSED,
+        "pressure": "diagnosed: hydrostatic (hypsometric heights of the levels)",
+        "air_density": "diagnosed: hydrostatic, from pressure, temperature and humidity",
+        "vertical air flux": CONTINUITY,
+    }
+    for name in sorted(names & set(ERA5_FIELDS)):
+        result[ERA5_FIELDS[name]] = f"read: {name} from {dataset[name].attrs['file']}"
+    if held:
+        result["last interval"] = f"held: the data ends at {str(dataset['time'].values[-1])[:16]}"
+    for name in sorted({*dataset.attrs.get("unused", ()), *(names - set(ERA5_FIELDS))}):
+        result[name] = "in the files, not used"
+    return result

@@ -1,0 +1,154 @@
+"""Columns of ERA5 at the data's own points: pressures, heights, and means over the model's layers."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from airshed.air.meteorology import atmosphere
+from airshed.air.meteorology.remap import ColumnIntegrals
+from airshed.core.constants import GAS_CONSTANT_DRY_AIR, GRAVITY
+from airshed.core.errors import DataError
+
+Array = NDArray[np.float64]
+
+
+@dataclass
+class Columns:
+    """The levels of one instant from the ground up, (level, lat, lon); pressures fall, those below ground equal ps."""
+
+    pressure: Array
+    surface_pressure: Array
+    east: Array
+    north: Array
+    water_vapour: Array
+    temperature: Array
+    """[K]; of data without it, the diagnosed one"""
+    geopotential: Array | None = None
+    """[m2 s-2] above any level, None where heights follow from temperature"""
+    ground_wind: tuple[Array, Array] | None = None
+    """[m/s] at 10 m, taken to hold at the ground; None: the wind of the lowest level holds below it"""
+
+
+@dataclass
+class LayerMeans:
+    """Means over the model's layers at the data's points, (layer, lat, lon), and pressures at the layer faces."""
+
+    face_pressure: Array
+    east: Array
+    north: Array
+    water_vapour: Array
+    temperature: Array
+
+
+def above_ground(pressure: Array, surface_pressure: Array, values: Array, ground: Array | None = None) -> Array:
+    """Return level values in which levels below the ground have the value of the lowest level above it.
+
+    With ``ground`` they take that value instead: then it holds at the ground, and the field is linear from there up.
+    """
+    filled = values.copy()
+    for level in range(filled.shape[0] - 2, -1, -1):
+        buried = pressure[level] >= surface_pressure
+        filled[level] = np.where(buried, filled[level + 1] if ground is None else ground, filled[level])
+    return filled
+
+
+def layer_means(columns: Columns, faces: Array) -> LayerMeans:
+    """Return the means over layers between heights ``faces`` [m above ground] of fields that are linear in height.
+
+    Below the lowest level its temperature and humidity hold. The pressure at the faces is hydrostatic:
+    ln p = ln ps - integral of g / (R Tv) dz
+    raises  DataError where the data does not reach the top of the layers
+    """
+    ps = columns.surface_pressure
+    wind = columns.ground_wind or (None, None)
+    east = _with_ground(columns, columns.east, wind[0])
+    north = _with_ground(columns, columns.north, wind[1])
+    vapour = _with_ground(columns, columns.water_vapour)
+    temperature = _with_ground(columns, columns.temperature)
+    virtual = atmosphere.virtual_temperature(temperature, vapour)
+    pressure = np.concatenate([ps[None], np.minimum(columns.pressure, ps)])
+    heights = _heights(columns, pressure, virtual)
+    lowest_top = float(heights[-1].min())
+    if lowest_top < faces[-1]:
+        raise DataError(
+            f"the data reaches up to {lowest_top:.0f} m above ground, the model's layers to {faces[-1]:.0f} m; "
+            "give data on higher levels or fewer layers"
+        )
+    integrals = ColumnIntegrals.of(heights, faces)
+    inverse = atmosphere.inverse_scale_height(virtual)
+    log_pressure = np.log(ps) - integrals.integral(inverse)
+    if columns.geopotential is not None:
+        # given heights need not agree with the given temperature to the last metre: the levels keep their pressures
+        hydrostatic = np.log(ps) - _integral_to_nodes(heights, inverse)
+        log_pressure += integrals.at_faces(np.log(pressure) - hydrostatic)
+    return LayerMeans(
+        face_pressure=np.exp(log_pressure),
+        east=integrals.layer_means(east),
+        north=integrals.layer_means(north),
+        water_vapour=integrals.layer_means(vapour),
+        temperature=integrals.layer_means(temperature),
+    )
+
+
+def _with_ground(columns: Columns, values: Array, ground: Array | None = None) -> Array:
+    """Return level values with the ground as the first node."""
+    filled = above_ground(columns.pressure, columns.surface_pressure, values, ground)
+    return np.concatenate([filled[:1] if ground is None else ground[None], filled])
+
+
+def _heights(columns: Columns, pressure: Array, virtual: Array) -> Array:
+    """Return the heights of the nodes above ground [m], given by geopotential or hypsometric."""
+    if columns.geopotential is None:
+        rises = atmosphere.hypsometric_heights(pressure[1:], virtual[1:], pressure[0])
+        return np.concatenate([np.zeros_like(rises[:1]), rises])
+    height = columns.geopotential / GRAVITY
+    ground = height_of_pressure(columns.pressure, height, virtual[1:], columns.surface_pressure)
+    above = np.where(columns.pressure < columns.surface_pressure, height - ground, 0.0)
+    return np.concatenate([np.zeros_like(above[:1]), np.maximum(above, 0.0)])
+
+
+def _integral_to_nodes(heights: Array, values: Array) -> Array:
+    """Return the integral of node values from the ground to each node."""
+    parts = np.zeros_like(heights)
+    np.cumsum(0.5 * np.diff(heights, axis=0) * (values[1:] + values[:-1]), axis=0, out=parts[1:])
+    return parts
+
+
+def height_of_pressure(pressure: Array, height: Array, virtual: Array, target: Array) -> Array:
+    """Return the height [m] of the pressure ``target`` (lat, lon) in columns, linear in ln p between levels.
+
+    Below the lowest level: hypsometric with the virtual temperature of that level.
+    """
+    above = np.clip(np.sum(pressure > target, axis=0), 1, pressure.shape[0] - 1)[None]
+    low, high = above - 1, above
+    p_low, p_high = (np.take_along_axis(pressure, index, axis=0)[0] for index in (low, high))
+    z_low, z_high = (np.take_along_axis(height, index, axis=0)[0] for index in (low, high))
+    fraction = np.log(p_low / target) / np.log(p_low / p_high)
+    inside = z_low + fraction * (z_high - z_low)
+    below = height[0] - np.log(target / pressure[0]) / atmosphere.inverse_scale_height(virtual[0])
+    return np.asarray(np.where(target > pressure[0], below, inside))
+
+
+def pressure_of_height(pressure: Array, height: Array, virtual: Array, target: Array) -> Array:
+    """Return the pressure [Pa] at the height ``target`` [m] (lat, lon) in columns, ln p linear between levels.
+
+    Below the lowest level: hypsometric with the virtual temperature of that level.
+    """
+    above = np.clip(np.sum(height < target, axis=0), 1, height.shape[0] - 1)[None]
+    low, high = above - 1, above
+    p_low, p_high = (np.take_along_axis(pressure, index, axis=0)[0] for index in (low, high))
+    z_low, z_high = (np.take_along_axis(height, index, axis=0)[0] for index in (low, high))
+    inside = p_low * (p_high / p_low) ** ((target - z_low) / (z_high - z_low))
+    below = pressure[0] * np.exp((height[0] - target) * atmosphere.inverse_scale_height(virtual[0]))
+    return np.asarray(np.where(target < height[0], below, inside))
+
+
+def thickness_temperature(pressure: Array, geopotential: Array, water_vapour: Array) -> Array:
+    """Return the temperature [K] of levels from the geopotential between them: Tv = d(gz) / (R d ln(1/p)).
+
+    The mean over a level's two neighbours; at the ends that of the one neighbour.
+    """
+    virtual = np.diff(geopotential, axis=0) / (GAS_CONSTANT_DRY_AIR * np.log(pressure[:-1] / pressure[1:]))
+    nodes = np.concatenate([virtual[:1], 0.5 * (virtual[1:] + virtual[:-1]), virtual[-1:]])
+    return np.asarray(nodes * atmosphere.molar_mass(water_vapour) / atmosphere.MOLAR_MASS_DRY_AIR)

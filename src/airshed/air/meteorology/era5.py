@@ -1,0 +1,318 @@
+"""Meteorology from ERA5 fields on model or pressure levels."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from airshed.air.meteorology import atmosphere, temperature
+from airshed.air.meteorology.cloud import total_cover
+from airshed.air.meteorology.columns import (
+    Columns,
+    LayerMeans,
+    above_ground,
+    layer_means,
+    pressure_of_height,
+    thickness_temperature,
+)
+from airshed.air.meteorology.diagnose import Diagnosis, Instant
+from airshed.air.meteorology.period import ForcingTimes
+from airshed.air.meteorology.provenance import era5_provenance
+from airshed.air.meteorology.remap import apply, averaging_matrix, clamped_matrix, interpolation_matrix
+from airshed.air.meteorology.series import InstantCache, state_at
+from airshed.air.meteorology.state import MetState
+from airshed.core.constants import GAS_CONSTANT, GRAVITY
+from airshed.core.errors import DataError
+from airshed.grid import Grid
+from airshed.io.level_coefficients import full_level_pressure
+
+Array = NDArray[np.float64]
+
+_TOLERANCE = 1e-4
+_ACCUMULATION = 3600.0
+_WATER = 1000.0
+
+
+class Era5Meteorology:
+    """The atmosphere of ERA5 on the model grid, as ``read_era5`` read it; linear between its times.
+
+    ``length`` [s] is the time that the case needs; where the data ends less than one of its intervals before that, the
+    last instant is held. ``land_fraction`` (nlat, nlon) is used where surfaces differ; without it that of the file, or 1.
+    raises  DataError where the data does not cover the grid or the time, or lacks what heights need
+    """
+
+    def __init__(
+        self,
+        dataset: xr.Dataset,
+        grid: Grid,
+        start: np.datetime64,
+        *,
+        length: float | None = None,
+        land_fraction: Array | None = None,
+    ) -> None:
+        self._period = ForcingTimes.of(dataset["time"].values, start, length)
+        self._data = Era5Columns(dataset, grid, start, self._period, land_fraction)
+        self._grid = grid
+        self._diagnosis = Diagnosis(grid, self._data.land_fraction, start, self._period.times, self._data.instant)
+        self._cache = InstantCache(self._checked)
+        self._provenance = MappingProxyType(era5_provenance(dataset, self._period.held))
+
+    def _checked(self, index: int) -> MetState:
+        """Return a state whose values have been checked."""
+        state = self._diagnosis.state(index)
+        state.check(self._grid, f"the meteorology at {self._period.times[index]:g} s")
+        return state
+
+    @property
+    def times(self) -> tuple[float, ...]:
+        """Return the instants of the data [s since the case's start]."""
+        return self._period.times
+
+    @property
+    def provenance(self) -> Mapping[str, str]:
+        """Return which fields were read, from which file, and how the others are diagnosed."""
+        return self._provenance
+
+    def at(self, seconds: float) -> MetState:
+        """Return the state at a time [s since the case's start]."""
+        return state_at(self._period.times, self._cache, seconds)
+
+
+class Era5Columns:
+    """Brings one instant after the other from the data's points and levels onto the model grid."""
+
+    def __init__(
+        self,
+        dataset: xr.Dataset,
+        grid: Grid,
+        start: np.datetime64,
+        period: ForcingTimes,
+        land_fraction: Array | None,
+    ) -> None:
+        dataset = _covering(dataset, grid)
+        self._grid = grid
+        self._start = start.astype("datetime64[ns]")
+        self._period = period
+        self._fields = {str(name): np.asarray(dataset[name].values) for name in dataset.data_vars}
+        self._static = {str(name) for name in dataset.data_vars if "time" not in dataset[name].dims}
+        self._levels = np.asarray(dataset["level"].values)
+        self._on_model_levels = dataset.attrs["level_kind"] == "model"
+        self._lat = np.asarray(dataset["latitude"].values, dtype=np.float64)
+        self._lon = np.asarray(dataset["longitude"].values, dtype=np.float64)
+        self._lat_means = averaging_matrix(self._lat, grid.lat_faces)
+        self._lon_means = averaging_matrix(self._lon, grid.lon_faces)
+        self._lat_faces = interpolation_matrix(self._lat, grid.lat_faces)
+        self._lon_faces = interpolation_matrix(self._lon, grid.lon_faces)
+        self.land_fraction = self._land(land_fraction)
+        self._land_at_points = apply(
+            clamped_matrix(grid.lat, self._lat), self.land_fraction, clamped_matrix(grid.lon, self._lon)
+        )
+        self._require_pressure(dataset)
+        self._air_mass = None if "t" in self._fields else self._humidity_plane()
+
+    def instant(self, index: int) -> Instant:
+        """Return the data of an instant on the model grid."""
+        columns = self._columns(index)
+        means = layer_means(columns, self._grid.layer_faces)
+        face_pressure = self._cells(means.face_pressure)
+        water_vapour = np.maximum(self._cells(means.water_vapour), 0.0)
+        density = atmosphere.hydrostatic_density(face_pressure, water_vapour, self._grid.thickness)
+        layer_temperature = self._cells(means.temperature)
+        return Instant(
+            eastward_wind=apply(self._lat_means, means.east, self._lon_faces),
+            northward_wind=apply(self._lat_faces, means.north, self._lon_means),
+            temperature=layer_temperature,
+            pressure=density * GAS_CONSTANT * layer_temperature,
+            water_vapour=water_vapour,
+            surface_pressure=self._cells(columns.surface_pressure),
+            temperature_is_read="t" in self._fields or "z" in self._fields,
+            air_density=density,
+            surface_temperature=self._surface("t2m", index),
+            wind_speed_10m=self._wind_speed(index),
+            cloud_cover=self._cloud(index, columns, means),
+            friction_velocity=self._surface("zust", index),
+            boundary_layer_height=self._surface("blh", index),
+            precipitation=self._rate("tp", index, _WATER),
+            evaporation=self._rate("e", index, -_WATER),
+            shortwave=self._rate("ssrd", index, 1.0),
+            sensible_heat=self._rate("sshf", index, -1.0),
+        )
+
+    def _cells(self, field: Array) -> Array:
+        """Return the means over the model's cells of a field at the data's points."""
+        return apply(self._lat_means, field, self._lon_means)
+
+    def _raw(self, name: str, index: int) -> Array:
+        """Return a field of an instant at the data's points."""
+        values = self._fields[name]
+        return np.asarray(values if name in self._static else values[self._period.source[index]], dtype=np.float64)
+
+    def _surface(self, name: str, index: int) -> Array | None:
+        """Return a surface field of an instant in the model's cells, None where the data lacks it."""
+        return self._cells(self._raw(name, index)) if name in self._fields else None
+
+    def _wind_speed(self, index: int) -> Array | None:
+        """Return the wind speed at 10 m in the model's cells [m/s]."""
+        if not {"u10", "v10"} <= self._fields.keys():
+            return None
+        return self._cells(np.hypot(self._raw("u10", index), self._raw("v10", index)))
+
+    def _rate(self, name: str, index: int, factor: float) -> Array | None:
+        """Return the rate of a quantity that ERA5 accumulates over the hour before each time.
+
+        Between two hours of data it is the mean of the hour before and the hour after.
+        """
+        if name not in self._fields:
+            return None
+        source = self._period.source[index]
+        hour = self._fields[name][source]
+        if self._period.is_hourly and source + 1 < self._fields[name].shape[0]:
+            hour = 0.5 * (hour + self._fields[name][source + 1])
+        rate = self._cells(np.asarray(hour, dtype=np.float64)) * (factor / _ACCUMULATION)
+        return np.maximum(rate, 0.0) if name in ("tp", "ssrd") else rate
+
+    def _cloud(self, index: int, columns: Columns, means: LayerMeans) -> Array | None:
+        """Return the total cloud cover that the data gives, directly or as fractions of levels."""
+        if "tcc" in self._fields:
+            return self._surface("tcc", index)
+        if "cc" in self._fields:
+            layers = above_ground(columns.pressure, columns.surface_pressure, self._raw("cc", index))
+            return self._cells(total_cover(layers))
+        return None
+
+    def _require_pressure(self, dataset: xr.Dataset) -> None:
+        """Raise DataError unless the heights of the levels can be found."""
+        if self._on_model_levels and not {"sp", "lnsp"} & self._fields.keys():
+            wind = dataset["u"].attrs["file"]
+            raise DataError(f"{wind} has model levels, which need the surface pressure: add a file with sp or lnsp")
+        if not {"sp", "lnsp", "z"} & self._fields.keys():
+            raise DataError("pressure levels need the height of the ground: add a file with sp (surface pressure) or z")
+
+    def _columns(self, index: int) -> Columns:
+        """Return the levels of an instant at the data's points."""
+        shape = (self._levels.size, self._lat.size, self._lon.size)
+        surface_pressure = self._given_surface_pressure(index)
+        if self._on_model_levels:
+            assert surface_pressure is not None
+            pressure = full_level_pressure(self._levels, surface_pressure)
+        else:
+            pressure = np.broadcast_to(self._levels[:, None, None].astype(np.float64), shape)
+        geopotential = None if self._on_model_levels or "z" not in self._fields else self._raw("z", index)
+        if surface_pressure is None:
+            assert geopotential is not None
+            surface_pressure = self._pressure_of_ground(index, pressure, geopotential)
+        vapour = self._vapour(index, pressure, surface_pressure)
+        return Columns(
+            pressure=pressure,
+            surface_pressure=surface_pressure,
+            east=self._raw("u", index),
+            north=self._raw("v", index),
+            water_vapour=vapour,
+            temperature=self._temperature(index, pressure, surface_pressure, vapour, geopotential),
+            geopotential=geopotential,
+            ground_wind=self._ground_wind(index),
+        )
+
+    def _given_surface_pressure(self, index: int) -> Array | None:
+        """Return the surface pressure [Pa] of the data."""
+        if "sp" in self._fields:
+            return self._raw("sp", index)
+        return np.exp(self._raw("lnsp", index)) if "lnsp" in self._fields else None
+
+    def _pressure_of_ground(self, index: int, pressure: Array, geopotential: Array) -> Array:
+        """Return the pressure [Pa] at the height of the ground, which is sea level where the data does not say."""
+        ground = self._raw("zs", index) / GRAVITY if "zs" in self._fields else np.zeros(pressure.shape[1:])
+        dry = thickness_temperature(pressure, geopotential, np.zeros(pressure.shape))
+        return pressure_of_height(pressure, geopotential / GRAVITY, dry, ground)
+
+    def _vapour(self, index: int, pressure: Array, surface_pressure: Array) -> Array:
+        """Return water vapour [mol/mol] of the data, or at the standard relative humidity."""
+        if "q" in self._fields:
+            return atmosphere.mole_fraction(np.maximum(self._raw("q", index), 0.0))
+        if "t" in self._fields:
+            given = self._raw("t", index)
+        else:
+            sea_level = temperature.sea_level_temperature(self._when(index), self._lat)[:, None]
+            given = temperature.standard_lapse(sea_level, pressure)
+        return atmosphere.standard_water_vapour(pressure, given, surface_pressure)
+
+    def _temperature(
+        self, index: int, pressure: Array, surface_pressure: Array, vapour: Array, geopotential: Array | None
+    ) -> Array:
+        """Return the temperature [K] of the data, of its geopotential, or from date, latitude, hour and humidity."""
+        if "t" in self._fields:
+            return self._raw("t", index)
+        if geopotential is not None:
+            return thickness_temperature(pressure, geopotential, vapour)
+        assert self._air_mass is not None
+        when = self._when(index)
+        sea_level = np.maximum(temperature.sea_level_temperature(when, self._lat)[:, None], self._air_mass)
+        if "t2m" in self._fields:
+            near_ground = self._raw("t2m", index) - temperature.standard_lapse(sea_level, surface_pressure)
+        else:
+            near_ground = temperature.diurnal_wave(when, self._lat, self._lon, self._land_at_points)
+        return temperature.temperature_profile(pressure, surface_pressure, sea_level, near_ground, vapour)
+
+    def _humidity_plane(self) -> Array:
+        """Return the large-scale sea-level temperature [K] that the humidity near the ground tells, of all times."""
+        if "q" not in self._fields or self._given_surface_pressure(0) is None:
+            return np.zeros((self._lat.size, self._lon.size))
+        estimates = np.zeros((self._lat.size, self._lon.size))
+        sources = dict.fromkeys(self._period.source)
+        indices = [self._period.source.index(source) for source in sources]
+        for index in indices:
+            ps = self._given_surface_pressure(index)
+            assert ps is not None
+            near_ground = atmosphere.mole_fraction(np.maximum(self._lowest_humidity(index, ps), 1e-7))
+            estimates += temperature.temperature_of_humidity(near_ground, ps) / len(indices)
+        return temperature.fit_plane(estimates, self._lat, self._lon)
+
+    def _lowest_humidity(self, index: int, surface_pressure: Array) -> Array:
+        """Return the specific humidity of the lowest level above ground."""
+        humidity = self._raw("q", index)
+        if self._on_model_levels:
+            return humidity[0]
+        pressure = np.broadcast_to(self._levels[:, None, None].astype(np.float64), humidity.shape)
+        return above_ground(pressure, surface_pressure, humidity)[0]
+
+    def _ground_wind(self, index: int) -> tuple[Array, Array] | None:
+        """Return the wind at 10 m, where the lowest level lies higher than that."""
+        if self._on_model_levels or not {"u10", "v10"} <= self._fields.keys():
+            return None
+        return self._raw("u10", index), self._raw("v10", index)
+
+    def _land(self, given: Array | None) -> Array:
+        """Return the fraction of land of the model's cells."""
+        if given is not None:
+            return given
+        if "lsm" in self._fields:
+            return np.clip(self._cells(self._raw("lsm", 0)), 0.0, 1.0)
+        return np.ones(self._grid.shape[1:])
+
+    def _when(self, index: int) -> np.datetime64:
+        """Return the time of an instant, UTC."""
+        return np.datetime64(self._start + np.timedelta64(round(self._period.times[index] * 1e9), "ns"))
+
+
+def _covering(dataset: xr.Dataset, grid: Grid) -> xr.Dataset:
+    """Return the part of the data around the grid, its longitudes as the grid counts them.
+
+    raises  DataError where the data does not cover the grid
+    """
+    centre = 0.5 * (grid.lon_faces[0] + grid.lon_faces[-1])
+    lon = dataset["longitude"].values
+    turned = dataset.assign_coords(longitude=lon + 360.0 * np.round((centre - lon) / 360.0)).sortby("longitude")
+    pieces = {}
+    for name, faces in (("latitude", grid.lat_faces), ("longitude", grid.lon_faces)):
+        nodes = turned[name].values
+        if nodes[0] > faces[0] + _TOLERANCE or nodes[-1] < faces[-1] - _TOLERANCE:
+            raise DataError(
+                f"the data covers {name} {nodes[0]:g} to {nodes[-1]:g}, the case asks for {faces[0]:g} to {faces[-1]:g} "
+                f"({dataset['u'].attrs['file']}); take a smaller area or download more"
+            )
+        first = max(int(np.searchsorted(nodes, faces[0] + _TOLERANCE)) - 1, 0)
+        last = min(int(np.searchsorted(nodes, faces[-1] - _TOLERANCE)), nodes.size - 1)
+        pieces[name] = slice(first, last + 1)
+    return turned.isel(pieces)

@@ -1,0 +1,62 @@
+"""The analytic air of a case without data: one wind everywhere, or the turning of the whole area around its middle."""
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+
+from airshed.air.case.sections import MeteorologySection
+from airshed.air.meteorology.dataset import DatasetMeteorology
+from airshed.core.constants import EARTH_RADIUS, GAS_CONSTANT, GRAVITY, MOLAR_MASS_DRY_AIR, MOLAR_MASS_WATER
+from airshed.grid import Grid
+
+Array = npt.NDArray[np.float64]
+
+
+def uniform_meteorology(
+    settings: MeteorologySection, grid: Grid, start: np.datetime64, land: Array
+) -> DatasetMeteorology:
+    """Return steady air from the values of a case: isothermal, hydrostatic, with winds given at the cell faces.
+
+    p(z) = p0 exp(-g M z / (R T)); turning with period P around the middle (lon0, lat0) of the area,
+
+        u = -omega R cos(lat0) (lat - lat0),  v = omega R cos^2(lat0) / cos(lat) (lon - lon0),  omega = 2 pi / P,
+
+    which carries columns around on ellipses without divergence on the sphere, whatever the latitude. [m/s]
+    """
+    eastward, northward = (
+        np.full(grid.lat.size, settings.eastward.value),
+        np.full(grid.lon.size, settings.northward.value),
+    )
+    wind_east = np.repeat(eastward[:, None], grid.lon.size + 1, axis=1)
+    # a wind towards the pole converges with the meridians; so scaled its flux through every circle is the same
+    middle = np.radians(0.5 * (grid.lat_faces[0] + grid.lat_faces[-1]))
+    narrowing = np.cos(middle) / np.maximum(np.cos(np.radians(grid.lat_faces)), 1e-3)
+    wind_north = narrowing[:, None] * northward
+    if settings.rotation is not None:
+        turning_east, turning_north = _rotation(grid, settings.rotation.value)
+        wind_east, wind_north = wind_east + turning_east, wind_north + turning_north
+    temperature, height = settings.temperature.value, grid.level
+    pressure = settings.pressure.value * np.exp(-GRAVITY * MOLAR_MASS_DRY_AIR * height / (GAS_CONSTANT * temperature))
+    ratio = settings.water_vapour.value
+    humidity = ratio * MOLAR_MASS_WATER / (ratio * MOLAR_MASS_WATER + (1.0 - ratio) * MOLAR_MASS_DRY_AIR)
+    data = {
+        "eastward_wind": (("lat", "lon_face"), wind_east),
+        "northward_wind": (("lat_face", "lon"), wind_north),
+        "air_temperature": ("level", np.full(height.size, temperature)),
+        "air_pressure": ("level", pressure),
+        "specific_humidity": ("level", np.full(height.size, humidity)),
+        "atmosphere_heat_diffusivity": ("level", np.full(height.size, settings.diffusivity.value)),
+        "cloud_area_fraction": ((), settings.cloud_cover),
+    }
+    return DatasetMeteorology(xr.Dataset(data), grid, start, land_fraction=land)
+
+
+def _rotation(grid: Grid, period: float) -> tuple[Array, Array]:
+    """Return the winds at the east-west faces (lat, lon_face) and the north-south faces (lat_face, lon)."""
+    lon, lat, lat_faces = np.radians(grid.lon), np.radians(grid.lat), np.radians(grid.lat_faces)
+    middle_lon, middle_lat = 0.5 * (lon[0] + lon[-1]), 0.5 * (lat[0] + lat[-1])
+    speed = 2.0 * np.pi / period * EARTH_RADIUS
+    east = np.repeat(-speed * np.cos(middle_lat) * (lat - middle_lat)[:, None], grid.lon.size + 1, axis=1)
+    narrowing = np.cos(middle_lat) ** 2 / np.maximum(np.cos(lat_faces), 1e-3)
+    north = speed * narrowing[:, None] * (lon - middle_lon)[None, :]
+    return east, north

@@ -1,0 +1,63 @@
+"""Opens netCDF files, and says in a line what is wrong with one that does not open."""
+
+from pathlib import Path
+
+import xarray as xr
+from scipy.io import netcdf_file
+
+from airshed.core.errors import DataError
+
+_HDF5 = b"\x89HDF\r\n\x1a\n"
+_CLASSIC = (b"CDF\x01", b"CDF\x02", b"CDF\x05")
+
+
+def load_netcdf(path: Path) -> xr.Dataset:
+    """Return the whole content of a netCDF file, scaled and with decoded times, detached from the file.
+
+    raises  DataError for a file that is missing, not a netCDF, truncated or damaged
+    """
+    start = _first_bytes(path)
+    if not start.startswith((_HDF5, *_CLASSIC)):
+        raise DataError(f"{path} is not a netCDF file{_guess(start)}")
+    try:
+        with xr.open_dataset(path, engine="netcdf4", decode_timedelta=False) as dataset:
+            content = dataset.load()
+    except (OSError, RuntimeError, ValueError, IndexError, KeyError) as error:
+        reason = str(error).splitlines()[0][:120] if str(error) else type(error).__name__
+        raise DataError(f"{path} is truncated or damaged ({reason}); copy or download it again") from None
+    if start.startswith(_CLASSIC[:2]):
+        _check_classic(path)
+    return content
+
+
+def _first_bytes(path: Path) -> bytes:
+    """Return the first bytes of a file."""
+    if not path.exists():
+        raise DataError(f"{path} does not exist; check the path, or download the file")
+    if path.is_dir():
+        raise DataError(f"{path} is a folder; name the netCDF files in it")
+    try:
+        with path.open("rb") as file:
+            return file.read(8)
+    except OSError as error:
+        raise DataError(f"{path} cannot be read ({error.strerror}); check its permissions") from None
+
+
+def _guess(start: bytes) -> str:
+    """Return what the file is instead, and what to do."""
+    if not start:
+        return ": it is empty; download it again"
+    if start.startswith(b"GRIB"):
+        return " but GRIB; download it as netCDF, or convert it with grib_to_netcdf"
+    if start.startswith(b"PK"):
+        return " but a zip archive; unpack it and name the files inside"
+    return "; check the path, or download it again as netCDF"
+
+
+def _check_classic(path: Path) -> None:
+    """Raise DataError where a classic file is shorter than its variables: netCDF would read the rest as zeros."""
+    try:
+        with netcdf_file(path, mmap=False):
+            pass
+    except (OSError, TypeError, ValueError, IndexError):
+        raise DataError(f"{path} is truncated; copy or download it again") from None
