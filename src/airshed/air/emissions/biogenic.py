@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 STANDARD_EMISSION = 1.0e-6 / 3600.0
 """Isoprene from a square metre of western European land at 303 K and 1000 umol photons m-2 s-1 [kg m-2 s-1].
 
-1.0 mg m-2 h-1 with the leaves' own shade: 6 % of the land under oaks (320 g m-2 of leaves that emit 60 ug g-1 h-1), 15 %
+1.0 mg m-2 h-1 with the shade of leaves: 6 % of the land under oaks (320 g m-2 of leaves that emit 60 ug g-1 h-1), 15 %
 under conifers (1000 g m-2, 1 ug g-1 h-1) and next to nothing from grass and crops make 1.3 mg m-2 h-1 for leaves in the
 sun. Factors of species: Simpson et al. 1999, J. Geophys. Res. 104, 8113-8152; uncertain to a factor of 2 to 3.
 """

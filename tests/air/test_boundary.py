@@ -1,0 +1,216 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+from hypothesis import given
+from hypothesis import strategies as st
+
+from airshed.air.boundary import BoundaryProfiles, initial_from_dataset
+from airshed.core.errors import CaseError, DataError
+from airshed.grid import Grid
+from airshed.mechanism import load_mechanism
+
+PPB = 1e-9
+GROUND, ALOFT = np.array(1.01e5), np.array(5e4)
+GRID = Grid.regular((0.0, 2.0), (45.0, 48.0), 1.0, [20.0, 50.0, 100.0, 200.0])
+
+
+def one(name: str, pressure: np.ndarray = GROUND, **settings: object) -> float:
+    return float(BoundaryProfiles([name], **settings).at(pressure)[0])  # type: ignore[arg-type]
+
+
+def test_every_species_of_emep_has_a_profile() -> None:
+    species = [species.name for species in load_mechanism("emep").species]
+    profiles = BoundaryProfiles(species)
+    values = profiles.at(np.geomspace(2e4, 1.05e5, 50))
+    assert values.shape == (66, 50)
+    assert np.all((values >= 0.0) & (values < 2e-6))
+    assert list(profiles.provenance) == species
+
+
+@pytest.mark.parametrize(
+    ("name", "low", "high"),
+    [("O3", 25, 35), ("CO", 60, 120), ("NO2", 0.02, 0.2), ("PAN", 0.01, 0.2), ("H2O2", 0.2, 2), ("HCHO", 0.1, 0.6),
+     ("CH4", 1800, 2000), ("H2", 480, 580), ("C2H6", 0.3, 2), ("SO2", 0.01, 0.2), ("SA", 0.05, 1.0)],
+)  # fmt: skip
+def test_clean_air_at_the_ground(name: str, low: float, high: float) -> None:
+    assert low < one(name) / PPB < high
+
+
+def test_sulfate_is_converted_from_mass() -> None:
+    """1.15 ug/m3 of sulfate in air of 41.6 mol/m3 is 0.288 ppb; the gas H2SO4 adds 0.0002 ppb."""
+    assert one("SA", np.array(101810.0)) / PPB == pytest.approx(1.1515e-6 / 96.06 / 41.6 / PPB, rel=0.01)
+
+
+def test_ozone_rises_with_height() -> None:
+    column = BoundaryProfiles(["O3"]).at(np.array([1e5, 8e4, 6e4, 4e4, 3e4]))[0]
+    assert np.all(np.diff(column) > 0.0)
+
+
+def test_file_values_at_file_pressures_and_log_linear_between() -> None:
+    assert one("O3", np.array(101810.0)) == pytest.approx(29.161 * PPB, rel=1e-12)
+    between = np.exp(0.5 * (np.log(101810.0) + np.log(101550.0)))
+    assert one("CO", between) == pytest.approx(0.5 * (one("CO", np.array(101810.0)) + one("CO", np.array(101550.0))))
+
+
+def test_outermost_values_beyond_the_file() -> None:
+    assert one("O3", np.array(1.1e5)) == one("O3", np.array(101810.0))
+    assert one("O3", np.array(1e3)) == one("O3", np.array(5899.0))
+
+
+@given(st.floats(1e3, 1.2e5))
+def test_positive_and_bounded_at_any_pressure(pressure: float) -> None:
+    column = BoundaryProfiles(["O3", "NO2"]).at(np.array(pressure))
+    assert np.all((column > 0.0) & (column < 3e-6))
+
+
+def test_shapes() -> None:
+    profiles = BoundaryProfiles(["O3", "CO", "OH"])
+    pressure = np.broadcast_to(np.array([1e5, 9e4, 8e4, 7e4])[:, None, None], GRID.shape)
+    assert profiles.initial(pressure).shape == (3, *GRID.shape)
+    assert profiles.top(6e4).shape == (3,)
+    np.testing.assert_allclose(profiles.lateral(pressure), profiles.initial(pressure)[:, :, 0, 0], rtol=1e-14)
+
+
+def test_scale_and_values() -> None:
+    profiles = BoundaryProfiles(["O3", "CO"], scale={"O3": 1.3}, values={"CO": "120 ppb"})
+    assert profiles.at(GROUND)[0] == pytest.approx(1.3 * one("O3"))
+    assert profiles.at(ALOFT)[1] == pytest.approx(120 * PPB)
+    assert "1.3" in profiles.provenance["O3"]
+    assert "given" in profiles.provenance["CO"]
+
+
+def test_tracers_need_no_map() -> None:
+    assert one("TRACER", values={"TRACER": 5e-9}) == 5e-9
+    assert one("TRACER", profile="zero") == 0.0
+    assert BoundaryProfiles([], profile="zero").at(GROUND).shape == (0,)
+
+
+def test_all_missing_species_are_named_at_once() -> None:
+    with pytest.raises(CaseError, match=r"no initial and boundary value for XX, YY: .* boundary\.values"):
+        BoundaryProfiles(["O3", "XX", "YY"])
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"scale": {"o3": 2.0}}, "did you mean O3"),
+        ({"values": {"OZONE": 1e-9}}, "boundary.values: 'OZONE'"),
+        ({"scale": {"O3": -1.0}}, "not negative"),
+        ({"scale": {"O3": float("nan")}}, "not negative"),
+        ({"values": {"O3": "-1 ppb"}}, "not negative"),
+        ({"values": {"O3": "5 m"}}, "wrong kind of unit"),
+    ],
+)
+def test_wrong_settings(settings: dict[str, object], message: str) -> None:
+    with pytest.raises(CaseError, match=message):
+        BoundaryProfiles(["O3", "CO"], **settings)  # type: ignore[arg-type]
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text)
+    return path
+
+
+def test_files_of_ones_own(tmp_path: Path) -> None:
+    profile = write(tmp_path / "p.csv", "# mine\npressure [Pa],ozone,nox\n50000,0.06,0.001\n100000,0.04,0.002\n")
+    mapping = write(
+        tmp_path / "m.toml",
+        'zero = ["OH"]\n[uniform]\nCO = "100 ppb"\n[profile]\nO3 = { ozone = 1.0 }\nNO2 = { nox = 0.75 }\n',
+    )
+    profiles = BoundaryProfiles(["O3", "NO2", "CO", "OH"], profile=profile, species_map=mapping)
+    np.testing.assert_allclose(profiles.at(np.array(1e5)), [40e-9, 1.5e-9, 100e-9, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "cannot read"),
+        ("ozone\n1\n2\n", "first column"),
+        ("pressure [Pa],O3\n1e5,0.03\n", "two or more"),
+        ("pressure [Pa],O3\n1e5,0.03\n5e4\n", "cannot read"),
+        ("pressure [Pa],O3\n1e5,0.03\n5e4,-0.01\n", "negative"),
+        ("pressure [Pa],O3\n1e5,0.03\n5e4,nan\n", "not finite"),
+        ("pressure [Pa],O3\n1e5,0.03\n1e5,0.04\n", "different"),
+        ("pressure [Pa],O3\n1e5,much\n5e4,0.04\n", "cannot read"),
+    ],
+)
+def test_profile_files_that_cannot_be(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        BoundaryProfiles(["O3"], profile=write(tmp_path / "p.csv", text))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("zero = [", "cannot read"),
+        ("[profil]\nO3 = { O3 = 1.0 }\n", "did you mean profile"),
+        ("[profile]\nO3 = 1.0\n", "wrong shape"),
+        ('[profile]\nO3 = { O3 = "much" }\n', "wrong shape"),
+        ("[profile]\nO3 = { O33 = 1.0 }\n", "did you mean O3"),
+        ("[profile]\nO3 = { O3 = -1.0 }\n", "not negative"),
+        ('[uniform]\nO3 = "30 K"\n', "wrong kind of unit"),
+    ],
+)
+def test_map_files_that_cannot_be(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises((CaseError, DataError), match=message):
+        BoundaryProfiles(["O3"], species_map=write(tmp_path / "m.toml", text))
+
+
+def test_missing_files_are_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"nowhere\.csv"):
+        BoundaryProfiles(["O3"], profile=tmp_path / "nowhere.csv")
+    with pytest.raises(DataError, match=r"nowhere\.toml"):
+        BoundaryProfiles(["O3"], species_map=tmp_path / "nowhere.toml")
+
+
+SPECIES = ["O3", "TRACER"]
+
+
+def dataset(values: np.ndarray, dims: tuple[str, ...] = ("level", "lat", "lon"), **attrs: str) -> xr.Dataset:
+    return xr.Dataset({"TRACER": (dims, values, attrs)})
+
+
+def test_initial_state_from_a_dataset() -> None:
+    values = np.arange(np.prod(GRID.shape), dtype=float).reshape(GRID.shape)
+    state = initial_from_dataset(dataset(values, units="ppb"), SPECIES, GRID, np.full((2, 1, 1, 1), 3e-8))
+    np.testing.assert_allclose(state[1], values * PPB)
+    assert np.all(state[0] == 3e-8)
+
+
+@pytest.mark.parametrize("unit", ["mol mol-1", "1", "mol/mol"])
+def test_initial_units_without_a_factor(unit: str) -> None:
+    state = initial_from_dataset(dataset(np.full(GRID.shape, 1e-9), units=unit), SPECIES, GRID, np.zeros(()))
+    assert np.all(state[1] == 1e-9)
+
+
+def test_initial_state_broadcasts_and_transposes() -> None:
+    column = initial_from_dataset(dataset(np.array([4.0, 3.0, 2.0, 1.0]), ("level",)), SPECIES, GRID, np.zeros(()))
+    assert np.all(column[1] == np.array([4.0, 3.0, 2.0, 1.0])[:, None, None])
+    surface = np.arange(6.0).reshape(2, 3)
+    turned = initial_from_dataset(dataset(surface, ("lon", "lat")), SPECIES, GRID, np.zeros(()))
+    assert np.all(turned[1] == surface.T)
+
+
+def test_initial_latitudes_from_north_to_south() -> None:
+    rows = np.array([3.0, 2.0, 1.0])
+    northern = dataset(rows, ("lat",)).assign_coords(lat=GRID.lat[::-1])
+    assert initial_from_dataset(northern, SPECIES, GRID, np.zeros(()))[1, 0, :, 0].tolist() == [1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    ("given_dataset", "message"),
+    [
+        (xr.Dataset({"TRACR": (("lat",), np.ones(3)), "O4": (("lat",), np.ones(3))}), "TRACR, O4"),
+        (dataset(np.ones((3, 3)), ("lat", "lon")), "3 points along lon, but the grid has 2"),
+        (dataset(np.ones(5), ("time",)), "dimension 'time'"),
+        (dataset(np.ones(3), ("lat",)).assign_coords(lat=[10.0, 11.0, 12.0]), "interpolate it onto the grid"),
+        (dataset(np.full(3, -1.0), ("lat",)), "negative or not finite"),
+        (dataset(np.full(3, np.nan), ("lat",)), "negative or not finite"),
+        (dataset(np.ones(3), ("lat",), units="ug m-3"), "wrong kind of unit"),
+    ],
+)
+def test_initial_datasets_that_do_not_fit(given_dataset: xr.Dataset, message: str) -> None:
+    with pytest.raises(CaseError, match=message):
+        initial_from_dataset(given_dataset, SPECIES, GRID, np.zeros(()))

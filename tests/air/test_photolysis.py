@@ -1,0 +1,63 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from airshed.air.photolysis import cloud_factor, daylight, effective_secant
+from airshed.air.radiation import global_radiation, photon_flux
+
+cosines = st.floats(-1.0, 1.0)
+covers = st.floats(0.0, 1.0)
+
+
+def rate(cos_zenith: np.ndarray, a: float = 0.0353, b: float = 0.081) -> np.ndarray:
+    """NO3 photolysis of the EMEP mechanism: the rate that falls off last towards the horizon."""
+    return np.asarray(daylight(cos_zenith) * a * np.exp(-b * effective_secant(cos_zenith)))
+
+
+def test_daylight_ends_at_the_horizon() -> None:
+    assert daylight(np.array([-1.0, -1e-9, 0.0, 1e-9, 1.0])).tolist() == [0.0, 0.0, 0.0, 1.0, 1.0]
+
+
+@given(st.floats(1e-3, 1.0))
+def test_secant_is_exact_above_the_horizon(cosine: float) -> None:
+    assert effective_secant(np.array(cosine)) == 1.0 / cosine
+
+
+def test_no_jump_at_sunrise() -> None:
+    cosine = np.linspace(-0.02, 0.02, 4001)
+    rates = rate(cosine)
+    assert np.max(np.abs(np.diff(rates))) < 1e-3 * 0.0353
+    assert np.all(np.diff(rates) >= 0.0)
+
+
+def test_an_earlier_floor_would_jump() -> None:
+    """The check above can fail: with the secant held at 10 the day begins with a jump."""
+    cosine = np.linspace(-0.02, 0.02, 4001)
+    held = daylight(cosine) * 0.0353 * np.exp(-0.081 * np.minimum(effective_secant(cosine), 10.0))
+    assert np.max(np.abs(np.diff(held))) > 1e-2 * 0.0353
+
+
+@given(cosines, covers, covers)
+def test_more_cloud_less_light(cosine: float, one: float, other: float) -> None:
+    thin, thick = cloud_factor(np.sort([one, other]), np.array(cosine))
+    assert 0.0 < thick <= thin <= 1.0
+
+
+def test_overcast_and_clear() -> None:
+    assert cloud_factor(np.array(0.0), np.array(0.7)) == 1.0
+    assert cloud_factor(np.array(1.0), np.array(0.5)) == pytest.approx(0.32, abs=0.01)
+    assert cloud_factor(np.array(1.0), np.array(-0.3)) == cloud_factor(np.array(1.0), np.array(0.5))
+
+
+@given(cosines, covers)
+def test_radiation_is_bounded_and_dark_at_night(cosine: float, cover: float) -> None:
+    radiation = float(global_radiation(np.array(cosine), np.array(cover)))
+    assert 0.0 <= radiation <= 880.0
+    assert radiation == 0.0 or cosine > 0.0
+
+
+def test_noon_in_late_summer() -> None:
+    assert global_radiation(np.array(0.75), np.array(0.0)) == pytest.approx(650.0, rel=0.05)
+    assert photon_flux(np.array(0.75), np.array(0.0)) == pytest.approx(1350.0, rel=0.05)
+    assert global_radiation(np.array(0.75), np.array(1.0)) == pytest.approx(0.25 * 652.5)
