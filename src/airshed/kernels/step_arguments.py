@@ -8,6 +8,9 @@ import numpy as np
 TERMS: Final = ("inflow", "outflow", "deposited", "chemistry", "clipped")
 """What a step sums for budgets, in the order of ``enum Term``: [mol/s], clipped in [mol]."""
 
+PARTS: Final = ("transport", "rates and sources", "chemistry and mixing")
+"""Parts of a step whose wall time is measured, in the order of ``enum Part``."""
+
 
 class Ends(ctypes.Structure):
     """A field at the two ends of a forcing interval."""
@@ -40,7 +43,7 @@ class Step(ctypes.Structure):
         ("oxygen", ctypes.c_double), ("nitrogen", ctypes.c_double),
         ("c0", ctypes.c_double), ("c1", ctypes.c_double), ("t0", ctypes.c_double), ("t1", ctypes.c_double),
         ("g", ctypes.c_double), ("s0", ctypes.c_double), ("s1", ctypes.c_double),
-        ("sweeps", ctypes.c_int64), ("sums", ctypes.c_void_p),
+        ("sweeps", ctypes.c_int64), ("sums", ctypes.c_void_p), ("seconds", ctypes.c_void_p),
     )  # fmt: skip
 
 

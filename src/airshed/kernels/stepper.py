@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from airshed.kernels.layout import AnyArray, Layout, aligned_zeros
 from airshed.kernels.pipeline import MechanismKernel
-from airshed.kernels.step_arguments import TERMS, Ends, Ghost, Step, address
+from airshed.kernels.step_arguments import PARTS, TERMS, Ends, Ghost, Step, address
 
 Pair = tuple[AnyArray, AnyArray]
 """A packed field at the two ends of a forcing interval."""
@@ -108,6 +108,7 @@ class Stepper:
         species, levels = len(kernel.network.species), kernel.shape.levels
         self.state = State.zeros(layout, species, levels)
         self.sums = np.zeros((layout.rows, len(TERMS), species))
+        self._seconds = np.zeros((layout.rows, len(PARTS)))
         self._threads = max(1, min(threads, layout.rows))
         self._pool = ThreadPoolExecutor(self._threads) if self._threads > 1 else None
         size = kernel.functions.airshed_worker_bytes(layout.blocks)
@@ -144,6 +145,11 @@ class Stepper:
         self._constants["ghost"][...] = self._splat(ghosts)
         self._constants["top"][...] = top
 
+    @property
+    def seconds(self) -> dict[str, float]:
+        """Time that the threads have spent in each part of the step, added up over threads [s]."""
+        return dict(zip(PARTS, self._seconds.sum(axis=0).tolist(), strict=True))
+
     def close(self) -> None:
         """End the threads."""
         if self._pool is not None:
@@ -163,7 +169,7 @@ class Stepper:
             setattr(step, name, address(constants[name]))
         step.deposited_count, step.emitted_count = len(constants["deposited"]), len(constants["emitted"])
         step.oxygen, step.nitrogen = oxygen, nitrogen
-        step.sums = address(self.sums)
+        step.sums, step.seconds = address(self.sums), address(self._seconds)
         return step
 
     def _fill(self, weights: TwoStepWeights, transport: TransportForcing, column: ColumnForcing) -> None:

@@ -50,8 +50,10 @@ struct Step {
     int64_t sweeps;
     // sums for the budgets of each row, [lat][TERMS][species] [mol/s], see `Term`
     double* sums;
+    double* seconds;                       // wall time of each row, [lat][PARTS], see `Part`; added to
 };
 
+enum Part { TRANSPORT, RATES_AND_SOURCES, SOLVE, PARTS };
 enum Term { INFLOW, OUTFLOW, DEPOSITED, CHEMISTRY, CLIPPED, TERMS };
 
 INLINE pack between(const real* start, const real* end, pack weight, int64_t at) {

@@ -1,4 +1,5 @@
 // step.hpp: one time step of a range of rows. Ranges are independent: a thread each, the same bits for any split.
+#include <chrono>
 
 static void finish_row(const Step& s, int64_t row, Worker& t) {
     for (int term = 0; term < TERMS; term++)
@@ -9,17 +10,26 @@ static void finish_row(const Step& s, int64_t row, Worker& t) {
         }
 }
 
+INLINE double now() {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
 static void step_block(const Step& s, int64_t row, int64_t block, Worker& t) {
+    double* seconds = s.seconds + row * PARTS;
+    const double began = now();
     load_fluxes(s, row, block, t.flux);
     advance_air(s, row, block, t.flux);
     const bool edge = row == 0 || row >= s.rows - 2 || block == 0 || block == s.blocks - 1;
     if (edge) transport<true>(s, row, block, t);
     else transport<false>(s, row, block, t);
+    const double moved = now();
     prepare_column(s, row, block, t);
+    const double prepared = now();
     pack* y = (pack*)(s.q_other + (row * s.blocks + block) * BLOCK);
     for (int64_t sweep = 0; sweep < s.sweeps; sweep++) sweep_species(t, y);
     for (int term : {DEPOSITED, CHEMISTRY, CLIPPED})
         for (int i = 0; i < NS; i++) t.sums[term][i] += t.result[term][i];
+    seconds[TRANSPORT] += moved - began, seconds[RATES_AND_SOURCES] += prepared - moved, seconds[SOLVE] += now() - prepared;
 }
 
 struct FlushDenormals {    // mixing ratios far below any meaning would otherwise slow every operation down a hundredfold

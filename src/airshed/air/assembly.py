@@ -1,0 +1,180 @@
+"""From a case to the parts of the air-quality model: one function for each section of the case."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+
+from airshed.air.boundary import BoundaryProfiles, initial_from_dataset
+from airshed.air.case import Case, sections
+from airshed.air.deposition import DryDeposition, season
+from airshed.air.emissions.biogenic import BiogenicIsoprene
+from airshed.air.emissions.builder import build_inventory
+from airshed.air.emissions.gridded import GriddedEmissions
+from airshed.air.emissions.point import PointEmissions, PointSource
+from airshed.air.emissions.settings import InventorySettings
+from airshed.air.emissions.source import EmissionSource
+from airshed.air.landcover import LAND_FRACTION_SOURCE, land_fraction
+from airshed.air.light import Light
+from airshed.air.meteorology import Meteorology, RepeatedDay
+from airshed.air.meteorology.dataset import DatasetMeteorology
+from airshed.air.meteorology.function import CallableMeteorology
+from airshed.air.meteorology.uniform import uniform_meteorology
+from airshed.air.sources import BiogenicSource
+from airshed.core.constants import SECONDS_PER_DAY
+from airshed.core.errors import CaseError
+from airshed.core.nearest import suggestion
+from airshed.grid import Grid
+from airshed.mechanism import load_mechanism
+from airshed.mechanism.network import ReactionNetwork
+
+Array = npt.NDArray[np.float64]
+Given = xr.Dataset | Callable[[float], xr.Dataset] | Meteorology | None
+
+
+@dataclass
+class Parts:
+    """What a case is made of, before anything is compiled or computed."""
+
+    case: Case
+    grid: Grid
+    network: ReactionNetwork
+    land: Array
+    meteorology: Meteorology
+    light: Light
+    deposition: DryDeposition
+    boundary: BoundaryProfiles
+    sources: tuple[EmissionSource, ...]
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def start(self) -> np.datetime64:
+        """The start of the case, UTC."""
+        return start_of(self.case)
+
+    @property
+    def begin(self) -> float:
+        """The first moment of the simulation [s since the start], negative by the spin-up."""
+        return -self.case.time.spinup.value
+
+
+def start_of(case: Case) -> np.datetime64:
+    """Return the start of a case as UTC without time zone."""
+    return np.datetime64(case.time.start.replace(tzinfo=None), "s")
+
+
+def assemble(case: Case, meteorology: Given = None) -> Parts:
+    """Return the parts of a case; raises CaseError, DataError or MechanismError for what does not fit."""
+    grid, network = case.make_grid(), load_mechanism(case.mechanism)
+    names = network.names
+    land = land_fraction(grid)
+    air = _meteorology(case, grid, land, meteorology)
+    light = Light(grid, case.time.start, clouds=case.photolysis.cloud)
+    return Parts(
+        case, grid, network, land, air, light, _deposition(case, grid, names), _boundary(case, names),
+        _sources(case, grid, network, land, air, light), [f"land and sea: {LAND_FRACTION_SOURCE}"],
+    )  # fmt: skip
+
+
+def initial_state(parts: Parts, pressure: Array, given: xr.Dataset | None = None) -> Array:
+    """Return the initial mixing ratios (species, level, lat, lon) [mol/mol]: profiles, then the case's, then `given`."""
+    case, names = parts.case, parts.network.names
+    state = parts.boundary.initial(pressure)
+    for name, value in case.initial.values.items():
+        if name not in names:
+            raise CaseError(f"initial.values: {name!r} is no species of the mechanism; {suggestion(name, names)}")
+        state[names.index(name)] = value.value
+    if case.initial.file is not None:
+        path = case.path(case.initial.file)
+        if not path.is_file():
+            raise CaseError(f"initial.file = {case.initial.file!r}: there is no such file in {case.base}")
+        with xr.open_dataset(path) as dataset:
+            state = initial_from_dataset(dataset, names, parts.grid, state)
+    return state if given is None else initial_from_dataset(given, names, parts.grid, state)
+
+
+def _meteorology(case: Case, grid: Grid, land: Array, given: Given) -> Meteorology:
+    start, settings = start_of(case), case.meteorology
+    base: Meteorology
+    if isinstance(given, xr.Dataset):
+        base = DatasetMeteorology(given, grid, start, land_fraction=land)
+    elif callable(given):
+        first, last = -case.time.spinup.value, case.time.length.value
+        return CallableMeteorology(given, grid, start, first=first, last=last, land_fraction=land)
+    elif given is not None:
+        base = given
+    elif settings.kind == "era5":
+        from airshed.air.meteorology.era5 import Era5Meteorology
+        from airshed.io.era5 import read_era5
+
+        files = case.files(settings.files, "meteorology.files")
+        base = Era5Meteorology(read_era5(files), grid, start, length=case.time.length.value, land_fraction=land)
+    elif settings.kind == "uniform":
+        base = uniform_meteorology(settings, grid, start, land)
+    else:
+        raise CaseError(
+            'this case waits for its meteorology: give it to Simulation(case, meteorology=...), or set '
+            'meteorology.kind to "era5" or "uniform"'
+        )
+    days = int(np.ceil(case.time.spinup.value / SECONDS_PER_DAY))
+    return RepeatedDay(base, days) if days and len(base.times) > 1 else base
+
+
+def _deposition(case: Case, grid: Grid, names: tuple[str, ...]) -> DryDeposition:
+    month = case.time.start.month
+    return DryDeposition(
+        names, scheme=case.deposition.scheme,
+        velocities={name: value.value for name, value in case.deposition.velocities.items()},
+        reference_height=float(grid.level[0]), season=season(month, float(grid.lat.mean())),
+    )  # fmt: skip
+
+
+def _boundary(case: Case, names: tuple[str, ...]) -> BoundaryProfiles:
+    settings = case.boundary
+    return BoundaryProfiles(
+        names, profile=_name_or_path(case, settings.profiles), species_map=_name_or_path(case, settings.map),
+        scale=settings.scale, values={name: value.value for name, value in settings.values.items()},
+    )  # fmt: skip
+
+
+def _name_or_path(case: Case, name: str) -> str | Path:
+    """A shipped thing has a plain name; whatever ends in a suffix or lies in a folder is a file of the case."""
+    return case.path(name) if Path(name).suffix or len(Path(name).parts) > 1 else name
+
+
+def _sources(
+    case: Case, grid: Grid, network: ReactionNetwork, land: Array, air: Meteorology, light: Light
+) -> tuple[EmissionSource, ...]:
+    settings, start, names = case.emissions, start_of(case), network.names
+    sources: list[EmissionSource] = []
+    if settings.inventory is not None:
+        folder = case.path(settings.inventory)
+        if not folder.is_dir():
+            raise CaseError(f"emissions.inventory = {settings.inventory!r}: there is no such folder in {case.base}")
+        inventory = InventorySettings(folder, settings.year or case.time.start.year, scale=settings.scale)
+        sources.append(build_inventory(inventory, grid, start, names))
+    if settings.biogenic:
+        isoprene = BiogenicIsoprene(grid, names)
+        if isoprene.species:
+            sources.append(BiogenicSource(isoprene, air, light.cos_zenith, land))
+    for path in case.files(settings.gridded, "emissions.gridded") if settings.gridded else ():
+        sources.append(GriddedEmissions(path, grid, start, names))
+    if settings.point:
+        sources.append(PointEmissions([_point(point, network) for point in settings.point], grid))
+    return tuple(sources)
+
+
+def _point(point: sections.PointSource, network: ReactionNetwork) -> PointSource:
+    """A point source of a case in mol/s; one that is given as mass needs the composition of its species."""
+    rate, species = point.rate.value, network.species[network.index(point.species)]
+    if point.rate.unit == "kg/s":
+        if species.molar_mass is None:
+            raise CaseError(
+                f"emissions.point: {point.rate.text!r} of {species.name} is a mass, but the mechanism does not tell the "
+                'composition of the species; give an amount, such as "1 mol/s"'
+            )
+        rate /= species.molar_mass
+    return PointSource(species.name, point.lon, point.lat, point.height.value, rate)

@@ -1,0 +1,137 @@
+"""Meteorology as the kernels want it: air contents, fluxes and exchange on the model grid, packed, between instants."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from math import inf
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.air.meteorology import Meteorology, MetState
+from airshed.grid import Grid
+from airshed.kernels.layout import AnyArray, Layout
+from airshed.kernels.stepper import Pair, TransportForcing
+from airshed.process.continuity import outflow_rate, upward_air_flux
+from airshed.process.vertical import turbulent_exchange
+
+Array = npt.NDArray[np.float64]
+Velocities = Callable[[MetState, float], Array]
+
+
+@dataclass(frozen=True)
+class Instant:
+    """The air at one instant: plain arrays (level, lat, lon), and the packed ones that steps read."""
+
+    seconds: float
+    met: MetState
+    air: Array  # [mol]
+    eastward: Array  # [mol/s]
+    northward: Array
+    flux_x: AnyArray
+    flux_y: AnyArray
+    temperature: AnyArray
+    water: AnyArray
+    exchange: AnyArray
+    deposition: AnyArray
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The time between two instants, over which everything is linear; `end` is infinite after the last instant.
+
+    flux_z        upward air flux [mol/s] at both ends, with the change of the air content in this interval
+    outflow_rate  largest sum of outflow over air content of any cell [1/s]: Courant number = this times the step
+    """
+
+    start: Instant
+    end: Instant
+    until: float
+    flux_z: Pair
+    outflow_rate: float
+
+    def weight(self, seconds: float) -> float:
+        """Where a time lies between the ends, 0 to 1."""
+        span = self.end.seconds - self.start.seconds
+        return (seconds - self.start.seconds) / span if span > 0.0 else 0.0
+
+    def pair(self, name: str) -> Pair:
+        """A packed field at both ends."""
+        return getattr(self.start, name), getattr(self.end, name)
+
+
+class Forcing:
+    """Packed forcing at any time, made from a :class:`Meteorology` instant by instant.
+
+    velocities  dry deposition velocities (species, lat, lon) [m/s] for the air at a time
+    advection, diffusion  whether the wind and the turbulence are to act
+    """
+
+    def __init__(
+        self, grid: Grid, layout: Layout, meteorology: Meteorology, velocities: Velocities, *,
+        begin: float, advection: bool = True, diffusion: bool = True,
+    ) -> None:  # fmt: skip
+        self.grid, self.layout, self.meteorology = grid, layout, meteorology
+        self._velocities, self._begin = velocities, begin
+        self._advection, self._diffusion = advection, diffusion
+        self._times = sorted({begin, *(time for time in meteorology.times if time > begin)})
+        self.instant = lru_cache(maxsize=4)(self._build_instant)
+        self.interval = lru_cache(maxsize=3)(self._build_interval)
+
+    def index_at(self, seconds: float) -> int:
+        """The number of the interval that begins at or before a time."""
+        return int(np.searchsorted(self._times, seconds, side="right")) - 1
+
+    def index_until(self, seconds: float) -> int:
+        """The number of the interval that holds a time as its end or inside; the first one at the very beginning."""
+        return max(int(np.searchsorted(self._times, seconds, side="left")) - 1, 0)
+
+    def next_change(self, seconds: float) -> float:
+        """The next instant after a time."""
+        index = self.index_at(seconds) + 1
+        return self._times[index] if index < len(self._times) else inf
+
+    def transport(self, seconds: float) -> TransportForcing:
+        """Air fluxes at a time; at an instant between two intervals the vertical flux is the mean of both.
+
+        With that mean the air that the two-step formula advances stays within 1e-7 of the given one.
+        """
+        index = self.index_at(seconds)
+        interval = self.interval(index)
+        weight = interval.weight(seconds)
+        flux_z, weight_z = interval.flux_z, weight
+        if seconds == interval.start.seconds and index > 0:
+            flux_z, weight_z = (self.interval(index - 1).flux_z[1], interval.flux_z[0]), 0.5
+        return TransportForcing(interval.pair("flux_x"), interval.pair("flux_y"), flux_z, weight, weight_z)
+
+    def _build_instant(self, index: int) -> Instant:
+        seconds, grid, pack = self._times[index], self.grid, self.layout.pack
+        met = self.meteorology.at(seconds)
+        factor = 1.0 if self._advection else 0.0
+        eastward, northward = factor * met.eastward_air_flux, factor * met.northward_air_flux
+        diffusivity = met.diffusivity if self._diffusion else np.zeros_like(met.diffusivity)
+        exchange = turbulent_exchange(met.air_density, diffusivity, grid.cell_area, grid.thickness)
+        deposition = self._velocities(met, seconds) * (grid.cell_area * met.air_density[0])
+        return Instant(
+            seconds, met, met.air_density * grid.cell_volume, eastward, northward,
+            flux_x=pack(eastward, padding="constant"), flux_y=pack(northward, padding="constant"),
+            temperature=pack(met.temperature), water=pack(met.water_vapour), exchange=pack(exchange),
+            deposition=pack(deposition, padding="constant"),
+        )  # fmt: skip
+
+    def _build_interval(self, index: int) -> Interval:
+        start = self.instant(index)
+        if index + 1 < len(self._times):
+            end = self.instant(index + 1)
+            span = end.seconds - start.seconds
+            until = end.seconds
+        else:  # after the last instant nothing changes any more
+            end, span, until = start, 1.0, inf
+        change = (end.air - start.air) / span if self._advection else np.zeros_like(start.air)
+        upward = [upward_air_flux(each.eastward, each.northward, change) for each in (start, end)]
+        rates = [
+            float(outflow_rate(each.eastward, each.northward, up, each.air).max())
+            for each, up in zip((start, end), upward, strict=True)
+        ]
+        first, last = (self.layout.pack(up, padding="constant") for up in upward)
+        return Interval(start, end, until, (first, last), max(rates))

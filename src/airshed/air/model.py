@@ -1,0 +1,203 @@
+"""The air-quality model: emission, transport, mixing, chemistry and deposition over a longitude-latitude box."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+
+from airshed.air.assembly import Given, Parts, assemble, initial_state
+from airshed.air.budget import Budget
+from airshed.air.case import Case, check_species
+from airshed.air.forcing import Forcing
+from airshed.air.meteorology import MetState
+from airshed.air.sources import PackedSources
+from airshed.core.constants import AVOGADRO, NITROGEN_FRACTION, OXYGEN_FRACTION
+from airshed.core.errors import CaseError, NumericalError
+from airshed.core.report import Report
+from airshed.fields.air import WEATHER, air_registry
+from airshed.kernels.layout import Layout
+from airshed.kernels.pipeline import compile_mechanism
+from airshed.kernels.rates import REFERENCE_DENSITY
+from airshed.kernels.step_arguments import TERMS
+from airshed.kernels.stepper import ColumnForcing, Stepper
+from airshed.process.twostep import two_step_weights
+from airshed.process.vertical import parabola_weights
+
+Array = npt.NDArray[np.float64]
+
+LARGEST_COURANT = 0.5
+"""Sum of Courant numbers beyond which the limited two-step scheme may oscillate or go negative."""
+
+_CUBIC_CENTIMETRES = 1e6
+
+
+class AirModel:
+    """One case in memory: its state and what moves it; satisfies :class:`airshed.core.protocols.Model`.
+
+    The state is q [mol/mol] (species, level, lat, lon) at two time levels, advanced by ``process.twostep``.
+    """
+
+    def __init__(
+        self, case: Case, meteorology: Given = None, initial: xr.Dataset | None = None, *, threads: int = 1
+    ) -> None:
+        self.case = case
+        self.parts: Parts = assemble(case, meteorology)
+        self.network, self.grid = self.parts.network, self.parts.grid
+        check_species(case, self.network.names)
+        self.registry = air_registry((species.name, species.text) for species in self.network.species)
+        self.kernel = compile_mechanism(self.network, self.grid.shape[0], case.chemistry.precision)
+        nz, rows, columns = self.grid.shape
+        self.layout = Layout(rows, columns, self.kernel.shape.width, self.kernel.dtype)
+        self.sources = PackedSources(self.parts.sources, self.layout, (rows, columns))
+        self.forcing = Forcing(
+            self.grid, self.layout, self.parts.meteorology, self._velocities, begin=self.parts.begin,
+            advection=case.transport.advection, diffusion=case.transport.diffusion,
+        )  # fmt: skip
+        self.seconds, self.steps = self.parts.begin, 0
+        self._previous_step: float | None = None
+        self.stepper = self._make_stepper(threads)
+        self.budget = Budget(len(self.network.species))
+        self._set_initial(initial)
+
+    @property
+    def cells(self) -> int:
+        """The number of cells of the grid."""
+        return int(np.prod(self.grid.shape))
+
+    def next_change(self) -> float:
+        """The next instant of the meteorology or hour of the emissions."""
+        return min(self.forcing.next_change(self.seconds), self.sources.next_change(self.seconds))
+
+    def longest_step(self, until: float) -> float:
+        """The step of the case, or the longest one for its Courant number.
+
+        Raises NumericalError when the case fixes a step at which the transport would not be stable.
+        """
+        rate = self.forcing.interval(self.forcing.index_at(self.seconds)).outflow_rate
+        fixed = self.case.time.step
+        if fixed == "auto":
+            return self.case.time.courant / rate if rate > 0.0 else until - self.seconds
+        step = min(fixed.value, until - self.seconds)
+        if step * rate > LARGEST_COURANT:
+            raise NumericalError(
+                f"time.step = {fixed.text!r} is too long for the wind at {self.seconds:g} s: its Courant number is "
+                f'{step * rate:.2f}, at most {LARGEST_COURANT} is stable; take {LARGEST_COURANT / rate:.0f} s or less, or "auto"'
+            )
+        return fixed.value
+
+    def step_to(self, seconds: float) -> None:
+        """Advance by one step that ends at this time, which lies no later than :meth:`next_change`."""
+        step = seconds - self.seconds
+        weights = two_step_weights(step, self._previous_step)
+        column, emission = self._column(self.seconds + 0.5 * step, seconds)
+        sums = self.stepper.step(weights, self.forcing.transport(self.seconds), column)
+        self.budget.add(weights, dict(zip(TERMS, sums, strict=True)), emission)
+        self.seconds, self._previous_step, self.steps = seconds, step, self.steps + 1
+        if not np.isfinite(sums).all():
+            self._refuse_not_finite(sums)
+        if self.seconds == 0.0 and self.parts.begin < 0.0:
+            self.begin_budget()
+
+    def begin_budget(self) -> None:
+        """Count budgets from now on."""
+        self._baseline = self.amounts(), self.budget.amounts.copy(), self.seconds
+
+    @property
+    def baseline(self) -> tuple[Array, Array, float]:
+        """Amounts of species, sums of the budget, and the time [s] from which budgets count."""
+        return self._baseline
+
+    def mixing_ratios(self) -> Array:
+        """The state (species, level, lat, lon) [mol/mol]."""
+        return self.layout.unpack(self.stepper.state.q)
+
+    def amounts(self) -> Array:
+        """The amount of each species in the model [mol], (species,)."""
+        air = self.layout.unpack(self.stepper.state.air)
+        return np.array([np.sum(self._species(number) * air) for number in range(len(self.network.species))])
+
+    def value(self, name: str) -> Array:
+        """A field by its registered name: a species [mol/mol] (level, lat, lon), or a field of the weather."""
+        spec = self.registry.select([name], where="field")[0]
+        if spec in WEATHER:
+            return np.asarray(getattr(self.weather(), spec.name))
+        return self._species(self.network.index(name))
+
+    def weather(self) -> MetState:
+        """The meteorology at the present time."""
+        return self.parts.meteorology.at(self.seconds)
+
+    def save(self) -> tuple[dict[str, Array], dict[str, Any]]:
+        """Return the whole state, see :class:`airshed.core.protocols.Model`."""
+        arrays: dict[str, Array] = {f"state.{name}": array for name, array in vars(self.stepper.state).items()}
+        arrays |= {f"budget.{name}": array for name, array in self.budget.save().items()}
+        arrays |= {"baseline.amounts": self._baseline[0], "baseline.budget": self._baseline[1]}
+        metadata = {
+            "steps": self.steps, "previous_step": self._previous_step, "baseline_seconds": self._baseline[2],
+            "seconds": self.seconds,
+        }  # fmt: skip
+        return arrays, metadata
+
+    def restore(self, arrays: Mapping[str, Array], metadata: Mapping[str, Any]) -> None:
+        """Take over a saved state of the same case."""
+        for name, array in vars(self.stepper.state).items():
+            array[...] = arrays[f"state.{name}"]
+        self.budget.restore({name: arrays[f"budget.{name}"] for name in self.budget.save()})
+        self._baseline = arrays["baseline.amounts"], arrays["baseline.budget"], metadata["baseline_seconds"]
+        self.steps, self._previous_step = metadata["steps"], metadata["previous_step"]
+        self.seconds = metadata["seconds"]
+
+    def summary(self) -> Report:
+        """Budgets, extremes, input and timing, see ``air.report``."""
+        from airshed.air.report import summary
+
+        return summary(self)
+
+    def _species(self, number: int) -> Array:
+        return self.layout.unpack(self.stepper.state.q[:, :, number])
+
+    def _velocities(self, met: MetState, seconds: float) -> Array:
+        return self.parts.deposition.velocities(met, self.parts.land, self.parts.light.cos_zenith(seconds))
+
+    def _column(self, middle: float, end: float) -> tuple[ColumnForcing, Array]:
+        """The forcing of the column at the end of a step, and the emission of each species [mol/s] in it."""
+        interval = self.forcing.interval(self.forcing.index_until(end))
+        weight = interval.weight(end)
+        cloud = (1.0 - weight) * interval.start.met.cloud_cover + weight * interval.end.met.cloud_cover
+        packed, totals = self.sources.at(middle)
+        emission = np.zeros(len(self.network.species))
+        emission[[self.network.index(name) for name in self.sources.species]] = totals
+        sun = self.layout.pack(self.parts.light.sun(end, cloud))
+        pairs = {name: interval.pair(name) for name in ("temperature", "water", "exchange", "deposition")}
+        return ColumnForcing(**pairs, weight=weight, emission=packed, sun=sun), emission
+
+    def _make_stepper(self, threads: int) -> Stepper:
+        start = self.forcing.instant(0).met
+        number_per_mole = AVOGADRO / _CUBIC_CENTIMETRES / REFERENCE_DENSITY
+        density_factor = np.broadcast_to(number_per_mole / self.grid.cell_volume[:, :, 0], self.grid.shape[:2])
+        return Stepper(
+            self.kernel, self.layout, ghosts=self.parts.boundary.lateral(start.pressure),
+            top=self.parts.boundary.top(float(start.pressure[-1].mean())), density_factor=density_factor,
+            vertical_weights=parabola_weights(self.grid.thickness),
+            deposited=[self.network.index(name) for name in self.parts.deposition.species],
+            emitted=[self.network.index(name) for name in self.sources.species],
+            sweeps=self.case.chemistry.sweeps, threads=threads, oxygen=OXYGEN_FRACTION, nitrogen=NITROGEN_FRACTION,
+        )  # fmt: skip
+
+    def _set_initial(self, given: xr.Dataset | None) -> None:
+        first = self.forcing.instant(0)
+        state, q = self.stepper.state, initial_state(self.parts, first.met.pressure, given)
+        if not np.isfinite(q).all() or q.min() < 0.0:
+            raise CaseError("the initial state holds mixing ratios that are negative or not finite")
+        state.q[...] = state.q_other[...] = self.layout.pack(q)
+        state.air[...] = state.air_other[...] = self.layout.pack(first.air)
+        self.begin_budget()
+
+    def _refuse_not_finite(self, sums: Array) -> None:
+        names = [self.network.names[i] for i in np.flatnonzero(~np.isfinite(sums).all(axis=0))[:3]]
+        raise NumericalError(
+            f"the state is no longer finite at {self.seconds:g} s ({', '.join(names)}): check rate constants and "
+            "emissions, or shorten time.step"
+        )

@@ -1,0 +1,67 @@
+"""All that is emitted, hour by hour, packed for the kernels: the sum of inventory, files, points and vegetation."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.air.emissions.biogenic import BiogenicIsoprene
+from airshed.air.emissions.source import EmissionSource
+from airshed.air.meteorology import Meteorology
+from airshed.kernels.layout import AnyArray, Layout
+
+Array = npt.NDArray[np.float64]
+
+_HOUR = 3600.0
+
+
+class BiogenicSource:
+    """Isoprene of the vegetation as an emission source: of each hour that of its middle."""
+
+    levels = 1
+
+    def __init__(
+        self, isoprene: BiogenicIsoprene, meteorology: Meteorology, cos_zenith: Callable[[float], Array], land: Array
+    ) -> None:
+        self.species = isoprene.species
+        self._isoprene, self._meteorology, self._cos_zenith, self._land = isoprene, meteorology, cos_zenith, land
+
+    def rate(self, seconds: float) -> Array:
+        """Emission [mol/s per cell] of the hour that holds the time, (1, 1, lat, lon)."""
+        middle = (seconds // _HOUR + 0.5) * _HOUR
+        rate = self._isoprene.rate(self._meteorology.at(middle), self._cos_zenith(middle), self._land)
+        return rate[None, None]
+
+
+class PackedSources:
+    """The sum of emission sources as the step reads it, renewed each hour."""
+
+    def __init__(self, sources: Sequence[EmissionSource], layout: Layout, columns: tuple[int, int]) -> None:
+        self.sources = tuple(sources)
+        self.species = tuple(dict.fromkeys(name for source in sources for name in source.species))
+        self.levels = max((source.levels for source in sources), default=1)
+        self._layout, self._columns = layout, columns
+        self._hour: float | None = None
+        self._packed: AnyArray | None = None
+        self._totals = np.zeros(len(self.species))
+
+    def next_change(self, seconds: float) -> float:
+        """The beginning of the next hour; infinity where nothing is emitted."""
+        return (seconds // _HOUR + 1.0) * _HOUR if self.sources else np.inf
+
+    def at(self, seconds: float) -> tuple[AnyArray, Array]:
+        """Return the packed emission [mol/s] and its sums by species [mol/s] for the hour that holds the time."""
+        hour = seconds // _HOUR * _HOUR if self.sources else 0.0
+        if self._packed is None or hour != self._hour:
+            rate = self._sum(hour)
+            self._packed, self._totals, self._hour = (
+                self._layout.pack(rate, padding="constant"), rate.sum(axis=(1, 2, 3)), hour,
+            )  # fmt: skip
+        return self._packed, self._totals
+
+    def _sum(self, hour: float) -> Array:
+        total = np.zeros((len(self.species), self.levels, *self._columns))
+        for source in self.sources:
+            rows = [self.species.index(name) for name in source.species]
+            total[rows, : source.levels] += source.rate(hour)
+        return total

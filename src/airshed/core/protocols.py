@@ -1,0 +1,56 @@
+"""Where layers meet: what the runtime asks of a model, whatever it simulates."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.core.report import Report
+
+Array = npt.NDArray[np.float64]
+
+
+class Model(Protocol):
+    """A simulated system that advances in steps and knows nothing of files, clocks on the wall, or users.
+
+    Times are seconds since the start of the case; before it they are negative.
+    """
+
+    @property
+    def seconds(self) -> float:
+        """The time that the state belongs to."""
+        ...
+
+    @property
+    def cells(self) -> int:
+        """The number of cells that a step advances."""
+        ...
+
+    def next_change(self) -> float:
+        """The next time at which the forcing bends or jumps, so that a step must end there; infinity if never."""
+        ...
+
+    def longest_step(self, until: float) -> float:
+        """The longest stable step [s] from now to `until`, which lies no later than :meth:`next_change`."""
+        ...
+
+    def step_to(self, seconds: float) -> None:
+        """Advance the state by one step that ends at this time."""
+        ...
+
+    def value(self, name: str) -> Array:
+        """A field of the model by its registered name, in its registered unit."""
+        ...
+
+    def save(self) -> tuple[dict[str, Array], dict[str, Any]]:
+        """All that :meth:`restore` needs to go on with the same bits: arrays and plain metadata."""
+        ...
+
+    def restore(self, arrays: Mapping[str, Array], metadata: Mapping[str, Any]) -> None:
+        """Take over a saved state."""
+        ...
+
+    def summary(self) -> Report:
+        """What happened so far: budgets, extremes, where the input came from."""
+        ...

@@ -1,0 +1,1 @@
+"""Runs models: the clock, output, restarts, and what the commands bench, verify and box do."""

@@ -1,0 +1,56 @@
+"""Cuts simulated time into steps that end exactly where something is due."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import ceil, inf
+
+from airshed.core.protocols import Model
+
+_ROUND_OFF = 1e-9
+
+
+@dataclass(frozen=True)
+class Every:
+    """Something due at whole multiples of an interval [s], from `first` [s] on."""
+
+    interval: float
+    first: float = -inf
+
+    def next_after(self, seconds: float) -> float:
+        """The next due time after a time."""
+        due = (seconds // self.interval + 1.0) * self.interval
+        return due if due >= self.first else ceil(self.first / self.interval) * self.interval
+
+    def is_due(self, seconds: float) -> bool:
+        """Whether it is due at a time."""
+        return seconds >= self.first and seconds % self.interval == 0.0
+
+
+class Clock:
+    """The times at which steps end: equal steps from one due time, or change of the forcing, to the next.
+
+    The division into steps depends on the case alone, not on when a run was stopped and resumed: due times are
+    multiples of fixed intervals, and each stretch between two of them is divided as a whole.
+    """
+
+    def __init__(self, model: Model, due: Iterable[Every], end: float) -> None:
+        self.end = end
+        self._model, self._due = model, tuple(due)
+        self._stretch: list[float] = []
+
+    def next_step(self, until: float) -> float:
+        """Return the time [s] at which the next step ends; `until` is one more due time."""
+        now = self._model.seconds
+        if not self._stretch or self._stretch[-1] <= now or self._stretch[-1] > until > now:
+            self._stretch = self._divide(now, until)
+        while self._stretch[0] <= now:
+            del self._stretch[0]
+        return self._stretch[0]
+
+    def _divide(self, now: float, until: float) -> list[float]:
+        events = [every.next_after(now) for every in self._due]
+        target = min(until, self.end, self._model.next_change(), *events)
+        longest = self._model.longest_step(target)
+        count = max(1, ceil((target - now) / longest - _ROUND_OFF))
+        step = (target - now) / count
+        return [now + step * number for number in range(1, count)] + [target]

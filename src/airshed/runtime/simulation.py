@@ -1,0 +1,198 @@
+"""A run: a model, a clock, and what happens at step boundaries (output, restarts, observers, stops)."""
+
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from math import inf
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+import xarray as xr
+
+from airshed.air.assembly import Given, start_of
+from airshed.air.case import Case
+from airshed.air.model import AirModel
+from airshed.core.errors import CaseError
+from airshed.core.report import Cell, Report, Table
+from airshed.core.units import to
+from airshed.fields.spec import FieldSpec
+from airshed.kernels.host import usable_cores
+from airshed.runtime.clock import Clock, Every
+from airshed.runtime.records import RunRecords
+
+
+@dataclass(frozen=True)
+class StepInfo:
+    """What an observer is told at each step boundary.
+
+    time  [s] since the start of the case, negative in the spin-up;  dt  [s] length of the step
+    """
+
+    time: float
+    step: int
+    dt: float
+    cells_per_second: float
+    fraction: float
+
+
+Observer = Callable[[StepInfo], object]
+
+
+class Simulation:
+    """A simulation of a case, to be run as a whole, piece by piece, or step by step.
+
+        sim = airshed.Simulation("cases/west-europe")
+        sim.run(until="6 h")
+        sim["O3"].sel(level=10, method="nearest").plot()
+
+    case         a Case, or the path or name of one
+    meteorology  in place of the case's: an xarray.Dataset with CF names (eastward_wind, northward_wind,
+                 air_temperature, air_pressure ... on time, level, lat, lon), or a function seconds -> Dataset
+    initial      in place of the case's: a Dataset of species on level, lat, lon
+    output       folder for results and restarts; None keeps everything in memory
+    resume       go on from the newest restart in that folder
+    Raises AirshedError for everything that is wrong with the case and its data, before anything is computed.
+    """
+
+    def __init__(
+        self, case: Case | str | Path, meteorology: Given = None, initial: xr.Dataset | None = None, *,
+        output: str | Path | None = None, resume: bool = False,
+    ) -> None:  # fmt: skip
+        began = time.perf_counter()
+        self.case = case if isinstance(case, Case) else Case.load(case)
+        self._stack = ExitStack()
+        self._records: RunRecords | None = None
+        self.wall = {"preparation": 0.0, "forcing and steps": 0.0, "output and restarts": 0.0}
+        threads = self.case.run.threads or usable_cores()
+        self.model = AirModel(self.case, meteorology, initial, threads=threads)
+        self.end = self.case.time.length.value
+        self._begin = self.model.seconds
+        if output is not None:
+            self._records = self._stack.enter_context(RunRecords(self.case, self.model, Path(output), resume=resume))
+            self._records.restore()
+        self._clock = Clock(self.model, self._due(), self.end)
+        self._stop = False
+        self.wall["preparation"] = time.perf_counter() - began
+        if self._records is not None and self.model.steps == 0:
+            self._keep_records()
+
+    @property
+    def seconds(self) -> float:
+        """Simulated time [s] since the start of the case; negative in the spin-up."""
+        return self.model.seconds
+
+    @property
+    def time(self) -> np.datetime64:
+        """Simulated time, UTC."""
+        return start_of(self.case).astype("datetime64[ms]") + np.timedelta64(round(self.seconds * 1e3), "ms")
+
+    def step(self) -> StepInfo:
+        """Advance by one step, as long as the case and the wind allow. Raises CaseError at the end of the case."""
+        return self._step(inf)
+
+    def run(self, until: str | float | None = None, observer: Observer | None = None) -> None:
+        """Advance to a time since the start ("6 h", or seconds), by default to the end of the case.
+
+        `observer` is called with a StepInfo after each step. At the end of the case the output file is written.
+        """
+        target = self._target(until)
+        self._stop = False
+        try:
+            while self.seconds < target and not self._stop:
+                info = self._step(target)
+                if observer is not None:
+                    observer(info)
+            if self._records is not None and (self._stop or self.seconds >= self.end):
+                self._timed_records(lambda records: records.finish(complete=not self._stop))
+        except BaseException:
+            self.close()
+            raise
+
+    def request_stop(self) -> None:
+        """Let :meth:`run` end at the next step boundary, with valid files; callable from a signal handler."""
+        self._stop = True
+
+    def __getitem__(self, name: str) -> xr.DataArray:
+        """A field, such as a species [mol/mol] on (level, lat, lon), with its unit and coordinates."""
+        spec: FieldSpec = self.model.registry.select([name], where="field")[0]
+        grid = self.model.grid
+        coordinates = {
+            "level": ("level", grid.level, {"units": "m", "long_name": "height above ground", "positive": "up"}),
+            "lat": ("lat", grid.lat, {"units": "degrees_north"}),
+            "lon": ("lon", grid.lon, {"units": "degrees_east"}),
+        }
+        attributes = {"units": spec.unit, "long_name": spec.text}
+        return xr.DataArray(
+            self.model.value(name), dims=spec.dims, name=name, attrs=attributes,
+            coords={dim: coordinates[dim] for dim in spec.dims} | {"time": self.time},
+        )  # fmt: skip
+
+    def budget(self) -> xr.Dataset:
+        """What each process did to each species and to the families of nitrogen and sulphur since the start [mol].
+
+        Variables: inflow, outflow, emitted, deposited, chemistry, clipped, change, residual; dimension: species.
+        """
+        from airshed.air.report import budget_dataset
+
+        return budget_dataset(self.model)
+
+    def summary(self) -> Report:
+        """Budgets, extremes, what was read and what was diagnosed, and where the time went."""
+        report = self.model.summary()
+        kernel = self.model.stepper.seconds
+        rows: list[tuple[Cell, ...]] = [(name, seconds) for name, seconds in self.wall.items()]
+        rows += [(f"  of the steps, all threads: {name}", seconds) for name, seconds in kernel.items()]
+        timing = Table("Wall time", ("what", "time [s]"), rows)
+        return Report(report.title, [*report.tables, timing], report.facts, report.ok)
+
+    def close(self) -> None:
+        """Give threads and files free; what is unfinished can be resumed."""
+        self._stack.close()
+        self.model.stepper.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _step(self, until: float) -> StepInfo:
+        if self.seconds >= self.end:
+            raise CaseError(f"the case ends at {self.end:g} s, and so far it is simulated; lengthen time.length")
+        before, began = self.seconds, time.perf_counter()
+        self.model.step_to(self._clock.next_step(until))
+        elapsed = time.perf_counter() - began
+        self.wall["forcing and steps"] += elapsed
+        self._keep_records()
+        fraction = (self.seconds - self._begin) / (self.end - self._begin)
+        return StepInfo(
+            self.seconds, self.model.steps, self.seconds - before, self.model.cells / max(elapsed, 1e-9), fraction
+        )
+
+    def _keep_records(self) -> None:
+        self._timed_records(lambda records: records.keep())
+
+    def _timed_records(self, work: Callable[[RunRecords], object]) -> None:
+        if self._records is not None:
+            began = time.perf_counter()
+            work(self._records)
+            self.wall["output and restarts"] += time.perf_counter() - began
+
+    def _due(self) -> list[Every]:
+        outputs = [Every(output.every.value, first=0.0) for output in self.case.output]
+        # the end of the spin-up is a due time of its own: budgets begin there
+        return [*outputs, Every(self.case.restart.every.value), Every(86400.0 * 1e6, first=0.0)]
+
+    def _target(self, until: str | float | None) -> float:
+        if until is None:
+            return self.end
+        seconds = float(until) if isinstance(until, int | float) else to(until, "s", where="until")
+        if seconds > self.end:
+            raise CaseError(f"until = {until!r} lies beyond the end of the case, {self.end:g} s; lengthen time.length")
+        return seconds
+
