@@ -60,12 +60,10 @@ def instant(start: datetime, seconds: float) -> str:
 
 def speed(cells_per_second: float) -> str:
     """Return a speed as text: 2.9 M cells/s."""
-    factor, letter = next(((f, t) for f, t in ((1e9, "G"), (1e6, "M"), (1e3, "k")) if cells_per_second >= f), (1.0, ""))
-    return (
-        f"{cells_per_second / factor:.3g} {letter}cells/s"
-        if letter == ""
-        else f"{cells_per_second / factor:.3g} {letter} cells/s"
-    )
+    for factor, letter in ((1e9, "G "), (1e6, "M "), (1e3, "k ")):
+        if cells_per_second >= factor:
+            return f"{cells_per_second / factor:.3g} {letter}cells/s"
+    return f"{cells_per_second:.3g} cells/s"
 
 
 class Silent:

@@ -1,0 +1,147 @@
+"""The other commands, the progress display and the tables."""
+
+import json
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from airshed import __version__
+from airshed.air.case import Case
+from airshed.cli import progress
+from airshed.cli.estimate import estimate, step_estimate
+from airshed.cli.main import app
+from airshed.cli.render import cell
+from airshed.core.report import Report, Table
+
+START = datetime(2022, 8, 31, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Info:
+    time: float
+    step: int = 1
+    dt: float = 120.0
+    cells_per_second: float = 1.5e6
+    fraction: float = 0.25
+
+
+def airshed(*arguments: str) -> Result:
+    return CliRunner().invoke(app, list(arguments))
+
+
+def stand_in(monkeypatch: pytest.MonkeyPatch, name: str, **contents: object) -> None:
+    module = ModuleType(name)
+    vars(module).update(contents)
+    monkeypatch.setitem(sys.modules, name, module)
+    parent, _, child = name.rpartition(".")
+    __import__(parent)
+    monkeypatch.setattr(sys.modules[parent], child, module, raising=False)
+
+
+def test_version_and_help() -> None:
+    assert airshed("--version").output == f"airshed {__version__}\n"
+    listed = airshed("--help").output
+    for command in ("run", "show", "box", "plot", "bench", "verify", "doctor", "kernel"):
+        assert re.search(rf"\b{command}\b", listed)
+        assert airshed(command, "--help").exit_code == 0
+
+
+def test_help_needs_none_of_the_heavy_libraries() -> None:
+    code = "import sys; from airshed.cli.main import app; app(['--help'], standalone_mode=False); print(*sys.modules)"
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(answer.stdout.split())
+    assert "typer" in loaded
+    assert loaded.isdisjoint({"numpy", "xarray", "matplotlib", "pydantic", "netCDF4", "pint", "lark"})
+
+
+def test_show_lists_every_setting_with_its_origin_and_an_estimate() -> None:
+    result = airshed("show", "tracer-rotation", "--set", "time.step=90 s")
+    assert result.exit_code == 0, result.output
+    assert re.search(r"grid +40 x 40 columns, 4 layers: 6400 cells", result.stdout)
+    assert re.search(r'time\.step +"90 s" +--set', result.stdout)
+    assert re.search(r"time\.spinup +\"0 h\" +default", result.stdout)
+    assert re.search(r'chemistry\.mechanism +"tracer" +case\.toml:\d+', result.stdout)
+    for key in Case.load("tracer-rotation").provenance:
+        assert key in result.stdout
+
+
+def test_show_as_a_case_file_loads_as_the_same_case(tmp_path: Path) -> None:
+    (tmp_path / "case.toml").write_text(airshed("show", "west-europe", "--toml").stdout)
+    assert Case.load(tmp_path) == Case.load("west-europe")
+
+
+def test_the_estimate_grows_with_the_work() -> None:
+    case = Case.load("west-europe")
+    assert estimate(case)["species"] == 66
+    assert "28800 cells" in str(estimate(case)["grid"])
+    assert 90.0 < step_estimate(case) < 200.0
+    assert step_estimate(Case.load("west-europe", ["time.courant=0.2"])) == pytest.approx(step_estimate(case) / 2)
+    assert step_estimate(Case.load("west-europe", ["time.step=2 min"])) == 120.0
+    assert "1440 steps" in str(estimate(Case.load("west-europe", ["time.step=2 min"]))["step"])
+
+
+def test_reports_are_tables_or_json_and_a_failed_check_is_exit_code_1(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = Table("Speed", ("process", "share [1]"), [("chemistry", 0.7), ("[transport]", None)], note="one core")
+    stand_in(monkeypatch, "airshed.runtime.benchmark", run=lambda: Report("Bench", [table], {"cores": 2}))
+    shown = airshed("bench")
+    assert shown.exit_code == 0, shown.output
+    for part in ("Bench", "cores", "share [1]", "[transport]", "0.7", "one core"):
+        assert part in shown.stdout
+    assert json.loads(airshed("bench", "--json").stdout) == Report("Bench", [table], {"cores": 2}).to_dict()
+
+    for ok, code in ((True, 0), (False, 1)):
+        stand_in(monkeypatch, "airshed.runtime.verification", run=lambda ok=ok: Report("Verify", ok=ok))
+        result = airshed("verify", "--json")
+        assert (result.exit_code, json.loads(result.stdout)["ok"]) == (code, ok)
+
+
+def test_doctor_in_json_has_its_checks() -> None:
+    result = airshed("doctor", "--json")
+    assert {"airshed", "healthy", "checks"} <= json.loads(result.stdout).keys()
+
+
+def test_kernel_show_prints_code() -> None:
+    result = airshed("kernel", "show", "tracer", "--levels", "3", "--precision", "single")
+    assert result.exit_code == 0, result.output
+    assert "tracer" in result.stdout
+    assert "typedef float real" in result.stdout
+
+
+def test_progress_fits_where_it_is_shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert isinstance(progress.progress_for(START, quiet=True), progress.Silent)
+    assert isinstance(progress.progress_for(START, quiet=False), progress.Lines)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    live = progress.progress_for(START, quiet=False)
+    assert isinstance(live, progress.Live)
+    with live as display:
+        display(Info(time=-3600.0))
+        display(Info(time=7200.0, step=60, fraction=1.0))
+    assert "2022-08-31 02:00 UTC" in capsys.readouterr().err
+
+
+def test_lines_come_once_an_hour_and_tell_the_time_left() -> None:
+    lines: list[str] = []
+    seconds = iter([0.0, 10.0, 20.0, 30.0])
+    show = progress.Lines(START, lines.append, clock=lambda: next(seconds))
+    for time in (-3600.0, -1800.0, -600.0, 0.0, 600.0, 3500.0, 7200.0):
+        show(Info(time))
+    assert lines == [
+        "2022-08-30 23:00 UTC  spin-up  step 1 (120 s)   25%  1.5 M cells/s  0:00:30 left",
+        "2022-08-31 00:00 UTC  step 1 (120 s)   25%  1.5 M cells/s  0:01:00 left",
+        "2022-08-31 02:00 UTC  step 1 (120 s)   25%  1.5 M cells/s  0:01:30 left",
+    ]
+
+
+def test_numbers_are_short() -> None:
+    assert [cell(v) for v in (None, True, 3, 1234567, 0.123456, "x")] == ["", "yes", "3", "1234567", "0.1235", "x"]
+    assert [progress.speed(v) for v in (12.0, 4.5e4, 2.9e6, 1.2e9)] == [
+        "12 cells/s", "45 k cells/s", "2.9 M cells/s", "1.2 G cells/s",
+    ]  # fmt: skip
+    assert progress.remaining(10.0, 0.0) == "?"

@@ -1,0 +1,226 @@
+"""`airshed run`, against a simulation that only counts: progress, Ctrl-C, summary, refusals."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any, ClassVar
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from airshed.cli.interrupt import stop_on_interrupt
+from airshed.cli.main import app
+from airshed.core.errors import NumericalError
+from airshed.core.report import Report, Table
+
+HOUR = 3600.0
+
+
+@dataclass(frozen=True)
+class Info:
+    time: float
+    step: int
+    dt: float = 600.0
+    cells_per_second: float = 2.5e6
+    fraction: float = 0.5
+
+
+class Counting:
+    """Stands in for the simulation: steps of ten minutes; ``during`` is called before each of them."""
+
+    during: ClassVar[Callable[["Counting"], None]] = staticmethod(lambda simulation: None)
+    last: ClassVar["Counting"]
+
+    def __init__(self, case: Any, *, output: Path, resume: bool) -> None:
+        self.case, self.output, self.resume, self.steps, self.stop = case, output, resume, 0, False
+        type(self).last = self
+
+    @property
+    def seconds(self) -> float:
+        return 600.0 * self.steps
+
+    def request_stop(self) -> None:
+        self.stop = True
+
+    def run(self, observer: Callable[[Info], None]) -> None:
+        total = round(self.case.time.length.value / 600.0)
+        while self.steps < total and not self.stop:
+            type(self).during(self)
+            self.steps += 1
+            observer(Info(self.seconds, self.steps, fraction=self.steps / total))
+
+    def summary(self) -> Report:
+        return Report(
+            "Summary", [Table("Budget", ("species", "emitted [mol]"), [("O3", 12345.678)])], {"steps": self.steps}
+        )
+
+
+@pytest.fixture
+def counting(monkeypatch: pytest.MonkeyPatch) -> type[Counting]:
+    module = ModuleType("airshed.runtime.simulation")
+    fake = type("Simulation", (Counting,), {})
+    module.Simulation = fake  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    return fake
+
+
+def airshed(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def run(tmp_path: Path, *arguments: str) -> Result:
+    return airshed("run", "tracer-rotation", "--output", tmp_path / "out", *arguments)
+
+
+def test_a_run_ends_with_a_summary_and_says_where_the_results_are(counting: type[Counting], tmp_path: Path) -> None:
+    result = run(tmp_path, "--threads", "2", "--set", "time.length=3 h")
+    assert result.exit_code == 0, result.output
+    assert (counting.last.steps, counting.last.output, counting.last.resume) == (18, tmp_path / "out", False)
+    assert counting.last.case.run.threads == 2
+    for part in ("Summary", "emitted [mol]", "1.235e+04", f"airshed plot {tmp_path / 'out'}"):
+        assert part in result.stdout
+
+
+def test_without_a_terminal_there_is_a_line_for_each_simulated_hour(counting: type[Counting], tmp_path: Path) -> None:
+    lines = run(tmp_path, "--set", "time.length=3 h").stderr.splitlines()
+    assert len(lines) == 4
+    assert lines[1].startswith("2022-06-01 01:00 UTC  step 6 (600 s)   33%  2.5 M cells/s  ")
+    assert lines[-1].endswith("0:00:00 left")
+
+
+def test_quiet_says_nothing(counting: type[Counting], tmp_path: Path) -> None:
+    result = run(tmp_path, "--quiet")
+    assert (result.exit_code, result.output) == (0, "")
+
+
+def test_the_results_go_to_a_folder_named_after_the_case(
+    counting: type[Counting], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert airshed("run", "tracer-rotation", "-q", "--resume").exit_code == 0
+    assert counting.last.output == Path("runs/tracer-rotation")
+    assert counting.last.resume
+
+
+def test_ctrl_c_stops_at_a_step_boundary(counting: type[Counting], tmp_path: Path) -> None:
+    def interrupt(simulation: Counting) -> None:
+        if simulation.steps == 6:
+            signal.raise_signal(signal.SIGINT)
+
+    counting.during = staticmethod(interrupt)
+    result = run(tmp_path, "--quiet")
+    assert result.exit_code == 130
+    assert counting.last.steps == 7
+    assert "airshed: stopped at 2022-06-01 01:10 UTC" in result.stderr
+    assert "--resume goes on from there" in result.stderr
+
+
+def test_a_second_ctrl_c_ends_at_once(counting: type[Counting], tmp_path: Path) -> None:
+    def interrupt(simulation: Counting) -> None:
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+
+    counting.during = staticmethod(interrupt)
+    result = run(tmp_path)
+    assert (result.exit_code, counting.last.steps) == (130, 0)
+    assert result.stderr.endswith("airshed: stopped\n")
+
+
+def test_a_signal_is_handled_as_before_when_the_block_ends() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    stops: list[bool] = []
+    with stop_on_interrupt(lambda: stops.append(True)) as interrupt:
+        assert not interrupt.requested
+        signal.raise_signal(signal.SIGTERM)
+        assert interrupt.requested
+    assert stops == [True]
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_errors_in_the_run_are_messages_and_defects_are_tracebacks(counting: type[Counting], tmp_path: Path) -> None:
+    def fail(simulation: Counting) -> None:
+        raise NumericalError("O3 is not a number at 2022-06-01 00:00; take a shorter time.step")
+
+    counting.during = staticmethod(fail)
+    result = run(tmp_path, "-q")
+    assert result.exit_code == 2
+    assert result.stderr == "airshed: error: O3 is not a number at 2022-06-01 00:00; take a shorter time.step\n"
+
+    def defect(simulation: Counting) -> None:
+        raise KeyError("a defect")
+
+    counting.during = staticmethod(defect)
+    assert isinstance(run(tmp_path, "-q").exception, KeyError)
+
+
+def test_debugging_keeps_every_traceback(
+    counting: type[Counting], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(simulation: Counting) -> None:
+        raise NumericalError("wrong")
+
+    counting.during = staticmethod(fail)
+    monkeypatch.setenv("AIRSHED_DEBUG", "1")
+    assert isinstance(run(tmp_path, "-q").exception, NumericalError)
+
+
+@pytest.mark.parametrize("error", [PermissionError(13, "Permission denied", "out/x.nc"), OSError(28, "No space", "x")])
+def test_what_the_system_refuses_is_a_message(counting: type[Counting], tmp_path: Path, error: OSError) -> None:
+    def fail(simulation: Counting) -> None:
+        raise error
+
+    counting.during = staticmethod(fail)
+    result = run(tmp_path, "-q")
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"airshed: error: {error.filename}: ")
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_a_folder_that_cannot_be_written_is_refused_before_the_run(counting: type[Counting], tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    result = airshed("run", "tracer-rotation", "--output", tmp_path / "file" / "out")
+    assert result.exit_code == 2
+    assert "choose another folder" in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (["run", "nosuch"], ["there is no case 'nosuch'"]),
+        (["run", "{tmp}"], ["has no case.toml"]),
+        (["run", "tracer-rotation", "--set", "time.stepp=1 s"], ["did you mean time.step?"]),
+        (["run", "tracer-rotation", "--set", "time.step=1"], ["needs a unit"]),
+        (["run", "tracer-rotation", "--set", "time.length=-1 h"], ["must be more than 0"]),
+        (["run", "tracer-rotation", "--set", "output.0.strategy=zarr"], ["not there yet"]),
+        (["run", "tracer-rotation", "--set", "nonsense"], ["key=value"]),
+        (["show", "{tmp}/case.toml"], ["there is no case"]),
+        (["show", "tracer-rotation", "--set", "chemistry.mechanism=nosuch"], ["there is no mechanism 'nosuch'"]),
+        (["kernel", "show", "nosuch.eqn"], ["nosuch.eqn"]),
+    ],
+)
+def test_a_users_mistake_is_one_line_and_exit_code_2(
+    counting: type[Counting], tmp_path: Path, arguments: list[str], parts: list[str]
+) -> None:
+    result = airshed(*(argument.replace("{tmp}", str(tmp_path)) for argument in arguments))
+    assert result.exit_code == 2, result.output
+    lines = result.stderr.splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith("airshed: error: ")
+    for part in parts:
+        assert part in lines[0]
+
+
+def test_the_installed_program_refuses_without_a_traceback() -> None:
+    program = Path(sys.executable).with_name("airshed")
+    command = [program, "run", "tracer-rotation", "--set", "grid.spacingg=1 deg"]
+    environment = {key: value for key, value in os.environ.items() if key != "AIRSHED_DEBUG"}
+    answer = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert answer.returncode == 2
+    assert answer.stdout == ""
+    assert answer.stderr == "airshed: error: --set: grid.spacingg is not a setting; did you mean grid.spacing?\n"
