@@ -27,5 +27,6 @@ def error_at(location: Location | None, message: str) -> MechanismError:
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return ``; did you mean 'X'?`` for the known name nearest to `name` in any case of letters, or nothing."""
     by_folded = {candidate.casefold(): candidate for candidate in known}
-    close = get_close_matches(name.casefold(), list(by_folded), n=1, cutoff=0.6)
+    cutoff = 0.5 if len(name) <= 3 else 0.6  # of O3 and O4 only half is equal
+    close = get_close_matches(name.casefold(), list(by_folded), n=1, cutoff=cutoff)
     return f"; did you mean {by_folded[close[0]]!r}?" if close else ""

@@ -42,7 +42,7 @@ def parse_section(command: str, text: str, start: int, end: int) -> tuple[Statem
     try:
         statements: Any = _parser().parse(TextSlice(text, start, end), start=SECTIONS[command])
     except UnexpectedInput as error:
-        raise complaint(error, text, end) from None
+        raise complaint(error, text, start, end) from None
     return tuple(statements)
 
 
@@ -133,7 +133,7 @@ class _Statements(Transformer[Token, Any]):
         number = _number(tokens[0]) if len(tokens) == 2 else 1.0
         return Amount(_offset(tokens[0]), str(tokens[-1]), number)
 
-    def value(self, name: Token, expression: Expression) -> ValueStatement:
+    def value(self, name: Token, expression: Expression, _end: Token) -> ValueStatement:
         constant = _constant(_offset(name), expression)
         if not isinstance(constant, Number) or constant.value < 0.0:
             raise MisplacedError(_offset(name), f"the initial value of {_short(name)} is not a number >= 0")

@@ -66,8 +66,9 @@ class SourceFile:
     def remark(self, offset: int) -> str:
         """Return the text of the first comment that starts on the line of `offset` behind it, on one line."""
         line_end = self.raw.find("\n", offset)
-        match = _COMMENT.search(self.raw, offset, line_end if line_end >= 0 else len(self.raw))
-        return " ".join(match.group().strip("{}/").split()) if match else ""
+        opening = _COMMENT.search(self.raw, offset, line_end if line_end >= 0 else len(self.raw))
+        comment = _COMMENT.match(self.raw, opening.start()) if opening else None
+        return " ".join(comment.group().strip("{}/").split()) if comment else ""
 
     def sections(self) -> tuple[Section, ...]:
         """Return the sections in order; raise MisplacedError at an unknown command or text before the first one."""
@@ -76,11 +77,16 @@ class SourceFile:
         if head.strip():
             raise MisplacedError(len(head) - len(head.lstrip()), "expected a command such as #DEFVAR or #EQUATIONS")
         ends = [command.start() for command in commands[1:]] + [len(self.text)]
-        sections = (self._section(command, end) for command, end in zip(commands, ends, strict=True))
+        # One end too many, the text's own, where there is no command.
+        sections = (self._section(command, end) for command, end in zip(commands, ends, strict=False))
         return tuple(section for section in sections if section.command not in _GENERATOR_OPTIONS)
 
     def _section(self, match: re.Match[str], end: int) -> Section:
         command = match.group(1).upper()
+        if command == "INLINE":
+            raise MisplacedError(
+                match.start(), "#INLINE, code of another language, is not read: write rates as formulas"
+            )
         known = [*SECTIONS, INCLUDE]
         if command not in known and command not in _GENERATOR_OPTIONS:
             hint = nearest(command, known) or f" (known are {', '.join(f'#{name}' for name in known)})"

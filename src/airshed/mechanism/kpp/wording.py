@@ -27,17 +27,18 @@ _WORDS: Final = {
 """Terminal -> words, in the order in which they are listed; a '-' is not offered where a '+' is."""
 
 
-def complaint(error: UnexpectedInput, text: str, end: int) -> MisplacedError:
-    """Return the message ``expected ..., but ... follows`` for a syntax error in a section that ends at `end`.
+def complaint(error: UnexpectedInput, text: str, start: int, end: int) -> MisplacedError:
+    """Return the message ``expected ..., but ... follows`` for a syntax error in a section of `text`.
 
-    Where the unexpected thing stands on a later line, the place told is the end of what came before: that is where
-    something is missing, as a forgotten ';'.
+    Where the unexpected thing stands on a later line than the unfinished statement, the place told is the end of the
+    latter: that is where something is missing, such as a ';'.
     """
     if isinstance(error, UnexpectedToken) and error.token.type == "$END":
         return MisplacedError(_behind(text, end), f"expected {_expected(error)}, but the section ends after it")
     offset = error.pos_in_stream or 0
     before, expected, found = _behind(text, offset), _expected(error), _found(error, text)
-    if "\n" in text[before:offset]:
+    unfinished = before > start and text[before - 1] != ";"
+    if unfinished and "\n" in text[before:offset]:
         return MisplacedError(before, f"expected {expected}, but {found} after it")
     return MisplacedError(offset, f"expected {expected}, but {found}")
 
