@@ -199,6 +199,12 @@ def test_initial_latitudes_from_north_to_south() -> None:
     assert initial_from_dataset(northern, SPECIES, GRID, np.zeros(()))[1, 0, :, 0].tolist() == [1.0, 2.0, 3.0]
 
 
+@pytest.mark.parametrize("levels", [[0, 1, 2, 3], GRID.level, GRID.level.astype(np.float32)])
+def test_initial_levels_by_height_or_number(levels: list[int] | np.ndarray) -> None:
+    column = dataset(np.arange(4.0), ("lev",)).assign_coords(lev=levels)
+    assert initial_from_dataset(column, SPECIES, GRID, np.zeros(()))[1, :, 0, 0].tolist() == [0.0, 1.0, 2.0, 3.0]
+
+
 @pytest.mark.parametrize(
     ("given_dataset", "message"),
     [
@@ -206,6 +212,7 @@ def test_initial_latitudes_from_north_to_south() -> None:
         (dataset(np.ones((3, 3)), ("lat", "lon")), "3 points along lon, but the grid has 2"),
         (dataset(np.ones(5), ("time",)), "dimension 'time'"),
         (dataset(np.ones(3), ("lat",)).assign_coords(lat=[10.0, 11.0, 12.0]), "interpolate it onto the grid"),
+        (dataset(np.ones(4), ("level",)).assign_coords(level=[1, 2, 3, 4]), "lies at level 1 to 4"),
         (dataset(np.full(3, -1.0), ("lat",)), "negative or not finite"),
         (dataset(np.full(3, np.nan), ("lat",)), "negative or not finite"),
         (dataset(np.ones(3), ("lat",), units="ug m-3"), "wrong kind of unit"),

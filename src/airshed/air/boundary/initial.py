@@ -14,6 +14,7 @@ from airshed.grid import Grid
 Array = NDArray[np.float64]
 
 _DIMS = ("level", "lat", "lon")
+_OTHER_NAMES = {"lev": "level", "height": "level", "z": "level", "latitude": "lat", "longitude": "lon"}
 _SAME_PLACE = 1e-6
 
 
@@ -21,8 +22,9 @@ def initial_from_dataset(dataset: xr.Dataset, species: Sequence[str], grid: Grid
     """Return the initial state, from the dataset's variables where it has a species, from ``default`` elsewhere.
 
     reads    dataset  variables named by species, on level, lat, lon or some of them; attribute ``units`` is a mixing
-                      ratio such as "ppb", without it mol/mol. Level, lat and lon, where the dataset has coordinates
-                      for them, are the grid's; latitude may also run from north to south.
+                      ratio such as "ppb", without it mol/mol. Where the dataset has coordinates, lat and lon [degrees]
+                      are those of the grid's cells, lat from south to north or the other way, and level is the height
+                      of the layers' middles [m] or their number from 0
              default  [mol/mol], broadcast to (species, nz, nlat, nlon): :meth:`BoundaryProfiles.initial`, or 0
     returns  (species, nz, nlat, nlon) [mol/mol]
     raises   CaseError for variables that are no species (all of them), and for wrong dims, sizes, places and numbers
@@ -43,6 +45,7 @@ def initial_from_dataset(dataset: xr.Dataset, species: Sequence[str], grid: Grid
 def _one_species(variable: xr.DataArray, name: str, grid: Grid) -> Array:
     """Return one species (nz, nlat, nlon) [mol/mol]."""
     where = f"the initial dataset's {name}"
+    variable = variable.rename({dim: _OTHER_NAMES[str(dim)] for dim in variable.dims if dim in _OTHER_NAMES})
     size = dict(zip(_DIMS, grid.shape, strict=True))
     for dim in variable.dims:
         if dim not in size:
@@ -64,10 +67,16 @@ def _on_grid(variable: xr.DataArray, where: str, grid: Grid) -> xr.DataArray:
         variable = variable.sortby("lat")
     for dim, places in zip(_DIMS, (grid.level, grid.lat, grid.lon), strict=True):
         if dim in variable.dims and dim in variable.coords:
-            given = variable.coords[dim].to_numpy()
-            if not np.allclose(given, places, rtol=0.0, atol=_SAME_PLACE * max(1.0, float(np.max(np.abs(places))))):
+            given = np.asarray(variable.coords[dim].to_numpy(), dtype=np.float64)
+            numbers = np.arange(given.size, dtype=np.float64) if dim == "level" else places
+            if not _same(given, places) and not _same(given, numbers):
                 raise CaseError(
                     f"{where} lies at {dim} {given[0]:g} to {given[-1]:g}, but the grid's cell centres at "
                     f"{places[0]:g} to {places[-1]:g}; interpolate it onto the grid first"
                 )
     return variable
+
+
+def _same(given: Array, places: Array) -> bool:
+    """Whether two sets of places agree to the precision of a float in a file."""
+    return bool(np.allclose(given, places, rtol=_SAME_PLACE, atol=_SAME_PLACE))
