@@ -191,3 +191,13 @@ def test_a_gap_in_the_records_is_found(tmp_path, start_run, values):
             run.writer.finish()
     with pytest.raises(OutputError, match=r"lacks the record 000003\.npz"):
         start_run(tmp_path / "run", resume=True, resume_from=3.5 * 3600)
+
+
+def test_a_clock_with_round_off_still_meets_the_records(tmp_path, start_run, values):
+    seconds = float(np.nextafter(3600.0, 0.0))
+    run = start_run(tmp_path / "run")
+    with run.folder:
+        run.writer.write(0.0, values(0))
+        run.writer.write(seconds, values(3600))
+        with xr.open_dataset(run.writer.finish()) as result:
+            assert result["time"][1].values == np.datetime64("2022-08-31T01:00")

@@ -25,6 +25,7 @@ from airshed.io.atomic import guarded, write_whole
 from airshed.io.folder import RECORDS, RunFolder
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_CLOCK_ROUNDOFF: Final = 1e-9
 
 
 class OutputWriter:
@@ -61,12 +62,13 @@ class OutputWriter:
         self._records = run.path / RECORDS / name
         with guarded(self._records):
             self._records.mkdir(parents=True, exist_ok=True)
-        if resume_from is not None:
+        if resume_from is not None and resume_from >= 0.0:  # none are due in a spin-up, before the start
             self._check_records(int(resume_from // every))
 
     def is_due(self, seconds: float) -> bool:
         """Say whether a record belongs at this time since the start [s]."""
-        return seconds >= 0.0 and seconds % self.every == 0.0
+        distance = abs(seconds - self.every * round(seconds / self.every))
+        return seconds >= 0.0 and distance <= _CLOCK_ROUNDOFF * self.every
 
     def write(self, seconds: float, values: Mapping[str, ArrayLike]) -> None:
         """Take a copy of the fields at a time since the start [s], shapes (level, lat, lon) or (lat, lon), and return.
@@ -80,8 +82,9 @@ class OutputWriter:
         if missing:
             raise OutputError(f"output at {seconds} s lacks the field {missing[0]}")
         record = {spec.name: self._chosen(spec, values[spec.name]) for spec in self.fields}
-        path = self._records / f"{round(seconds / self.every):06d}.npz"
-        self._run.writer.submit(partial(_save_record, path, record, seconds))
+        index = round(seconds / self.every)
+        path = self._records / f"{index:06d}.npz"
+        self._run.writer.submit(partial(_save_record, path, record, index * self.every))
 
     def finish(self, *, complete: bool = True) -> Path:
         """Gather the records into the output file and return its path; ``complete=False`` marks a shorter run."""

@@ -44,7 +44,8 @@ class RestartStore:
 
         The content is handed to the system before this returns, which costs no copy of the state, and the arrays may
         change afterwards. That it has reached the disk, after all output written before, and takes its name, happens
-        behind the run. Raises OutputError when it cannot be written.
+        behind the run. So write the output records that are due at this time first: a run that resumes here needs
+        them. Raises OutputError when it cannot be written.
         """
         path = self._folder / f"{float(seconds)!r}.npz"
         part = part_path(path)
