@@ -17,7 +17,7 @@ from airshed.air.case import Case
 from airshed.cli import progress
 from airshed.cli.estimate import estimate, step_estimate
 from airshed.cli.main import app
-from airshed.cli.render import cell
+from airshed.cli.render import cell, show
 from airshed.core.report import Report, Table
 
 START = datetime(2022, 8, 31, tzinfo=UTC)
@@ -100,6 +100,13 @@ def test_reports_are_tables_or_json_and_a_failed_check_is_exit_code_1(monkeypatc
         stand_in(monkeypatch, "airshed.runtime.verification", run=lambda ok=ok: Report("Verify", ok=ok))
         result = airshed("verify", "--json")
         assert (result.exit_code, json.loads(result.stdout)["ok"]) == (code, ok)
+
+
+def test_numbers_are_not_broken_in_a_table_that_is_too_wide(capsys: pytest.CaptureFixture[str]) -> None:
+    table = Table("Wide", [f"column {i}" for i in range(20)], [[-1.234e-5 * (i + 1) for i in range(20)]])
+    show(Report("r", [table]))
+    lines = capsys.readouterr().out.splitlines()
+    assert any(all(cell(value) in line for value in table.rows[0]) for line in lines)
 
 
 def test_doctor_in_json_has_its_checks() -> None:

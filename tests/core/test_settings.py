@@ -103,5 +103,6 @@ def test_a_table_refuses_a_row_of_the_wrong_length() -> None:
     table = Table("t", ("a", "b [m]"), [(1, 2.0)], note="n")
     assert table.to_dict() == {"title": "t", "rows": [{"a": 1, "b [m]": 2.0}], "note": "n"}
     assert Report("r", [table]).to_dict()["ok"] is True
+    assert Report("r", facts={"x": float("nan"), "y": 1.0}).to_dict()["facts"] == {"x": None, "y": 1.0}
     with pytest.raises(ValueError, match="2 columns, but a row of 1"):
         Table("t", ("a", "b"), [(1,)])

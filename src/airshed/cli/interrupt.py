@@ -3,31 +3,24 @@
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from types import FrameType
 
 
-@dataclass
-class Interrupt:
-    """Whether somebody asked for a stop."""
-
-    requested: bool = False
-
-
 @contextmanager
-def stop_on_interrupt(request_stop: Callable[[], None]) -> Iterator[Interrupt]:
+def stop_on_interrupt(request_stop: Callable[[], None]) -> Iterator[None]:
     """Call ``request_stop`` at the first SIGINT or SIGTERM in the block; raise KeyboardInterrupt at the second."""
-    interrupt = Interrupt()
+    requested = False
 
     def handle(number: int, frame: FrameType | None) -> None:
-        if interrupt.requested:
+        nonlocal requested
+        if requested:
             raise KeyboardInterrupt
-        interrupt.requested = True
+        requested = True
         request_stop()
 
     before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield interrupt
+        yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -30,7 +30,18 @@ def show(report: Report, *, as_json: bool = False) -> None:
         console.print(f"  {_escaped(name):<{width}}  {_escaped(cell(value))}")
     for table in report.tables:
         console.print()
-        console.print(drawn(table))
+        _print(console, drawn(table))
+
+
+def _print(console: "Console", table: "RichTable") -> None:
+    """Print a table; one whose numbers do not fit is wider than the console rather than unreadable."""
+    from rich.measure import Measurement
+
+    needed = Measurement.get(console, console.options.update(max_width=1000), table).minimum
+    width = console.width
+    console.width = max(width, needed)
+    console.print(table)
+    console.width = width
 
 
 def drawn(table: Table) -> "RichTable":

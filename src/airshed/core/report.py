@@ -2,10 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Any
 
 Cell = str | int | float | bool | None
 """What a table holds; None is an empty cell."""
+
+
+def _json(value: Cell) -> Cell:
+    """Return a value that JSON has: it knows no infinity and no NaN."""
+    return None if isinstance(value, float) and not isfinite(value) else value
 
 
 @dataclass(frozen=True)
@@ -26,7 +32,7 @@ class Table:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the table as a JSON object with one object for each row."""
-        rows = [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+        rows = [dict(zip(self.columns, map(_json, row), strict=True)) for row in self.rows]
         return {"title": self.title, "rows": rows, **({"note": self.note} if self.note else {})}
 
 
@@ -42,4 +48,5 @@ class Report:
     def to_dict(self) -> dict[str, Any]:
         """Return the report as a JSON object."""
         tables = [table.to_dict() for table in self.tables]
-        return {"title": self.title, "ok": self.ok, "facts": dict(self.facts), "tables": tables}
+        facts = {name: _json(value) for name, value in self.facts.items()}
+        return {"title": self.title, "ok": self.ok, "facts": facts, "tables": tables}

@@ -38,16 +38,19 @@ def _simulate(case: "Case", folder: Path, *, resume: bool, quiet: bool) -> None:
     from airshed.runtime.simulation import Simulation
 
     _make_folder(folder)
-    with progress_for(case.time.start, quiet=quiet) as progress:
-        simulation = Simulation(case, output=folder, resume=resume)
-        with stop_on_interrupt(simulation.request_stop) as interrupt:
+    with (
+        progress_for(case.time.start, quiet=quiet) as progress,
+        Simulation(case, output=folder, resume=resume) as simulation,
+    ):
+        with stop_on_interrupt(simulation.request_stop):
             simulation.run(observer=progress)
-    if interrupt.requested:
+        summary = simulation.summary()
+    if simulation.seconds < simulation.end:
         at = instant(case.time.start, simulation.seconds)
         typer.echo(f"airshed: stopped at {at}; {folder} holds valid files; --resume goes on from there", err=True)
         raise typer.Exit(INTERRUPTED)
     if not quiet:
-        show(simulation.summary())
+        show(summary)
         typer.echo(f"Results: {folder}   Pictures: airshed plot {folder}")
 
 
