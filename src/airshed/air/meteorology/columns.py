@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from airshed.air.meteorology import atmosphere
 from airshed.air.meteorology.remap import ColumnIntegrals
-from airshed.core.constants import GAS_CONSTANT_DRY_AIR, GRAVITY
+from airshed.core.constants import GAS_CONSTANT_DRY_AIR, GRAVITY, MOLAR_MASS_DRY_AIR
 from airshed.core.errors import DataError
 
 Array = NDArray[np.float64]
@@ -151,4 +151,4 @@ def thickness_temperature(pressure: Array, geopotential: Array, water_vapour: Ar
     """
     virtual = np.diff(geopotential, axis=0) / (GAS_CONSTANT_DRY_AIR * np.log(pressure[:-1] / pressure[1:]))
     nodes = np.concatenate([virtual[:1], 0.5 * (virtual[1:] + virtual[:-1]), virtual[-1:]])
-    return np.asarray(nodes * atmosphere.molar_mass(water_vapour) / atmosphere.MOLAR_MASS_DRY_AIR)
+    return np.asarray(nodes * atmosphere.molar_mass(water_vapour) / MOLAR_MASS_DRY_AIR)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from airshed.air.meteorology import atmosphere
 from airshed.air.meteorology.cloud import total_cover
 from airshed.air.meteorology.diagnose import Diagnosis, Instant
-from airshed.air.meteorology.onto import onto, standard_dims
+from airshed.air.meteorology.onto import check_values, onto, standard_dims
 from airshed.air.meteorology.provenance import CF_FIELDS, dataset_provenance
 from airshed.air.meteorology.remap import interpolation_matrix
 from airshed.air.meteorology.series import InstantCache, state_at
@@ -42,8 +42,7 @@ class GriddedDataset:
                     f"the meteorology has no {name}; it holds {', '.join(map(str, dataset.data_vars)) or 'nothing'}"
                 )
         for used, field in self._fields.items():
-            if not np.all(np.isfinite(field.values)):
-                raise DataError(f"the meteorology's {used} holds NaN or infinite values; fill them or cut them off")
+            check_values(used, field)
 
     @property
     def names(self) -> frozenset[str]:
@@ -170,6 +169,11 @@ class DatasetMeteorology:
     ) -> None:
         data = GriddedDataset(dataset, grid)
         self._times = seconds_since(data.times, start)
+        if data.times is not None and not self._times[0] <= 0.0 <= self._times[-1]:
+            raise DataError(
+                f"the meteorology's times begin {self._times[0]:g} s and end {self._times[-1]:g} s after the case's start "
+                f"{start}; give data from the start on"
+            )
         land = np.ones(grid.shape[1:]) if land_fraction is None else land_fraction
         self._diagnosis = Diagnosis(grid, land, start, self._times, data.instant)
         self._cache = InstantCache(self._checked)

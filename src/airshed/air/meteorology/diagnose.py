@@ -173,7 +173,7 @@ class Diagnosis:
             thermal = self._richardson(instant, ground)
             mechanical = np.where(ground.inverse_obukhov > 0.0, mechanical, 0.0)
         else:
-            thermal = mixing.convective_height(self._heat_since_morning(index, ground.heat))
+            thermal = mixing.convective_height(self._heat_since_morning(index, self._land * ground.heat))
         return np.clip(np.maximum(mechanical, thermal), mixing.LEAST_HEIGHT, mixing.GREATEST_HEIGHT)
 
     def _richardson(self, instant: Instant, ground: _Ground) -> Array:
@@ -184,7 +184,10 @@ class Diagnosis:
         return mixing.richardson_height(theta, east, north, self._grid.level, ground.friction, excess)
 
     def _heat_since_morning(self, index: int, flux: Array) -> Array:
-        """Return the heat given to the air [K m] up to an instant, summed over all instants before it."""
+        """Return the heat given to the air [K m] up to an instant, summed over all instants before it.
+
+        Of the land alone: over the sea no night ends the sum, and the layer would grow from day to day.
+        """
         while len(self._heat) <= index:
             here = len(self._heat)
             now = flux if here == index else self._flux(here)
@@ -196,9 +199,9 @@ class Diagnosis:
         return self._heat[index][0]
 
     def _flux(self, index: int) -> Array:
-        """Return the heat flux of an instant [K m/s]."""
+        """Return the land's heat flux of an instant [K m/s]."""
         instant = self._instant(index)
-        return self._ground(instant, self._cloud_cover(instant), index).heat
+        return self._land * self._ground(instant, self._cloud_cover(instant), index).heat
 
     def _heat_before_start(self, flux: Array) -> Array:
         """Return the heat [K m] at the first instant: its flux, as the sun went since sunrise, or since sunset."""

@@ -39,7 +39,8 @@ class Era5Meteorology:
     """The atmosphere of ERA5 on the model grid, as ``read_era5`` read it; linear between its times.
 
     ``length`` [s] is the time that the case needs; where the data ends less than one of its intervals before that, the
-    last instant is held. ``land_fraction`` (nlat, nlon) is used where surfaces differ; without it that of the file, or 1.
+    last instant is held. ``land_fraction`` (nlat, nlon) tells land from sea; without it the file's ``lsm`` does, and
+    without that all is land.
     raises  DataError where the data does not cover the grid or the time, or lacks what heights need
     """
 
@@ -219,7 +220,7 @@ class Era5Columns:
         """Return the surface pressure [Pa] of the data."""
         if "sp" in self._fields:
             return self._raw("sp", index)
-        return np.exp(self._raw("lnsp", index)) if "lnsp" in self._fields else None
+        return np.asarray(np.exp(self._raw("lnsp", index))) if "lnsp" in self._fields else None
 
     def _pressure_of_ground(self, index: int, pressure: Array, geopotential: Array) -> Array:
         """Return the pressure [Pa] at the height of the ground, which is sea level where the data does not say."""
@@ -273,9 +274,9 @@ class Era5Columns:
         """Return the specific humidity of the lowest level above ground."""
         humidity = self._raw("q", index)
         if self._on_model_levels:
-            return humidity[0]
+            return np.asarray(humidity[0])
         pressure = np.broadcast_to(self._levels[:, None, None].astype(np.float64), humidity.shape)
-        return above_ground(pressure, surface_pressure, humidity)[0]
+        return np.asarray(above_ground(pressure, surface_pressure, humidity)[0])
 
     def _ground_wind(self, index: int) -> tuple[Array, Array] | None:
         """Return the wind at 10 m, where the lowest level lies higher than that."""
@@ -309,8 +310,8 @@ def _covering(dataset: xr.Dataset, grid: Grid) -> xr.Dataset:
         nodes = turned[name].values
         if nodes[0] > faces[0] + _TOLERANCE or nodes[-1] < faces[-1] - _TOLERANCE:
             raise DataError(
-                f"the data covers {name} {nodes[0]:g} to {nodes[-1]:g}, the case asks for {faces[0]:g} to {faces[-1]:g} "
-                f"({dataset['u'].attrs['file']}); take a smaller area or download more"
+                f"the data covers {name} {nodes[0]:g} to {nodes[-1]:g}, the case asks for {faces[0]:g} to "
+                f"{faces[-1]:g} ({dataset['u'].attrs['file']}); take a smaller area or download more"
             )
         first = max(int(np.searchsorted(nodes, faces[0] + _TOLERANCE)) - 1, 0)
         last = min(int(np.searchsorted(nodes, faces[-1] - _TOLERANCE)), nodes.size - 1)

@@ -17,6 +17,51 @@ _DIMENSIONS = {
 }  # fmt: skip
 _TOLERANCE = 1e-4
 
+_RANGES = {
+    "eastward_wind": (-1e3, 1e3, "m s-1"),
+    "northward_wind": (-1e3, 1e3, "m s-1"),
+    "air_temperature": (150.0, 500.0, "K"),
+    "air_pressure": (1.0, 150e3, "Pa"),
+    "specific_humidity": (-1e-3, 0.1, "kg kg-1"),
+    "surface_air_pressure": (20e3, 150e3, "Pa"),
+    "surface_temperature": (150.0, 500.0, "K"),
+    "atmosphere_heat_diffusivity": (0.0, 1e5, "m2 s-1"),
+    "atmosphere_boundary_layer_thickness": (0.0, 2e4, "m"),
+    "cloud_area_fraction": (-0.01, 1.01, "1"),
+    "precipitation_flux": (0.0, 1.0, "kg m-2 s-1"),
+    "friction_velocity": (0.0, 10.0, "m s-1"),
+    "obukhov_length": (-1e12, 1e12, "m"),
+    "surface_upward_sensible_heat_flux": (-2e3, 2e3, "W m-2"),
+    "surface_downwelling_shortwave_flux_in_air": (0.0, 2e3, "W m-2"),
+}
+_SAME_UNIT = {
+    "m s-1": ("m/s",),
+    "K": ("kelvin", "degK"),
+    "Pa": ("pascal",),
+    "kg kg-1": ("kg/kg", "1", ""),
+    "m2 s-1": ("m2/s",),
+    "m": ("meter", "metre"),
+    "1": ("", "(0 - 1)"),
+    "kg m-2 s-1": ("kg/m2/s", "kg/(m2 s)"),
+    "W m-2": ("W/m2",),
+}
+
+
+def check_values(name: str, field: xr.DataArray) -> None:
+    """Raise DataError where values are not finite, out of range, or in another unit than the model's."""
+    values = field.values
+    low, high, unit = _RANGES[name]
+    given = str(field.attrs.get("units", unit)).replace("**", "").replace("^", "")
+    if given not in {unit, *_SAME_UNIT.get(unit, ())}:
+        raise DataError(f"the meteorology's {name} is in {given!r}; give it in {unit}")
+    if not np.all(np.isfinite(values)):
+        raise DataError(f"the meteorology's {name} holds NaN or infinite values; fill them or cut them off")
+    if values.size and not low <= values.min() <= values.max() <= high:
+        raise DataError(
+            f"the meteorology's {name} is {values.min():g} to {values.max():g}, outside {low:g} to {high:g} {unit}; "
+            "check its values and unit"
+        )
+
 
 def standard_dims(name: object, field: xr.DataArray) -> xr.DataArray:
     """Return the field with the model's names of dimensions, in the model's order, rising, as float64."""

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from airshed.air import landcover
 from airshed.air.meteorology.atmosphere import saturation_vapour_pressure
 from airshed.core.constants import GAS_CONSTANT_DRY_AIR, GRAVITY, HEAT_CAPACITY_DRY_AIR, VON_KARMAN
 
@@ -10,13 +11,9 @@ Array = NDArray[np.float64]
 
 LATENT_HEAT = 2.45e6
 """Heat of vaporisation of water at 20 C [J/kg]."""
-LAND_ROUGHNESS = 0.3
-"""Roughness length of European farmland with hedges, woods and villages [m]."""
 
 _STEFAN_BOLTZMANN = 5.670374e-8
 _ALBEDO = 0.23
-_CHARNOCK = 0.018
-_AIR_VISCOSITY = 1.5e-5
 _PSYCHROMETER = 0.66e2
 _LEAST_WIND = 0.5
 _LEAST_FRICTION_VELOCITY = 0.02
@@ -64,19 +61,16 @@ def stability_momentum(zeta: Array) -> Array:
     return np.asarray(np.where(zeta < 0.0, unstable, -5.0 * np.maximum(zeta, 0.0)))
 
 
-def sea_roughness(wind: Array, height: float) -> Array:
-    """Return z0 = 0.018 u*^2 / g + 0.11 nu / u* [m] of open sea in neutral air; source: Charnock 1955, QJRMS 81."""
-    roughness = np.full(wind.shape, 2e-4)
-    for _ in range(4):
-        friction = VON_KARMAN * wind / np.log(height / roughness)
-        roughness = _CHARNOCK * friction**2 / GRAVITY + 0.11 * _AIR_VISCOSITY / friction
-    return roughness
-
-
 def roughness_length(wind: Array, height: float, land_fraction: Array) -> Array:
-    """Return the roughness length of cells [m]: the logarithms of land's 0.3 m and the sea's, weighted by area."""
-    sea = sea_roughness(np.maximum(wind, _LEAST_WIND), height)
-    return np.asarray(np.exp(land_fraction * np.log(LAND_ROUGHNESS) + (1.0 - land_fraction) * np.log(sea)))
+    """Return the roughness length of cells [m], that of the sea under the friction of a neutral wind at a height.
+
+    The sea's roughness and the friction velocity depend on each other; four rounds settle both to 1e-3.
+    """
+    speed = np.maximum(wind, _LEAST_WIND)
+    roughness = landcover.roughness_length(land_fraction, 0.04 * speed)
+    for _ in range(4):
+        roughness = landcover.roughness_length(land_fraction, VON_KARMAN * speed / np.log(height / roughness))
+    return roughness
 
 
 def inverse_obukhov(friction: Array, temperature: Array, kinematic_flux: Array) -> Array:
