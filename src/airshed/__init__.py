@@ -3,11 +3,11 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from airshed.core.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from airshed.air.case import Case as Case
     from airshed.runtime.simulation import Simulation as Simulation
-
-__version__ = "0.1.0"
 
 _LAZY = {"Case": "airshed.air.case", "Simulation": "airshed.runtime.simulation"}
 

@@ -11,7 +11,7 @@ import netCDF4
 import numpy as np
 from numpy.typing import NDArray
 
-from airshed import __version__
+from airshed.core.version import __version__
 from airshed.fields.spec import FieldSpec
 from airshed.grid import Grid
 

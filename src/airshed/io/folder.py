@@ -20,8 +20,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Literal, Self
 
-from airshed import __version__
 from airshed.core.errors import CaseError, OutputError
+from airshed.core.version import __version__
 from airshed.io.atomic import guarded, is_part, remove_parts, write_whole
 from airshed.io.background import BackgroundWriter
 from airshed.io.cases import first_difference

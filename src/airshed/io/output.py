@@ -15,8 +15,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from airshed import __version__
 from airshed.core.errors import OutputError
+from airshed.core.version import __version__
 from airshed.fields.spec import FieldSpec
 from airshed.grid import Grid
 from airshed.io import cf
