@@ -122,8 +122,9 @@ def _check_complete(wanted: Sequence[str], species_made: SpeciesMap) -> None:
     missing = [name for name in wanted if name not in species_made]
     if missing:
         raise CaseError(
-            f"no initial and boundary value for {', '.join(missing)}: the species map {species_made.name} lacks them; "
-            f'give each in boundary.values, such as {missing[0]} = "0 ppb", or write a species map that has them'
+            f"no initial and boundary value for {', '.join(missing)}, not in the species map {species_made.name}; "
+            f'give values in boundary.values, such as {missing[0]} = "0 ppb", a boundary.map that has them, or '
+            'boundary.profiles = "zero"'
         )
 
 
