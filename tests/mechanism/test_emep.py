@@ -127,9 +127,10 @@ class Box:
         # A second reactant that is not there points behind the state, at a concentration of one.
         self.reactants = np.array([(*indices, count)[:2] for indices in network.reactant_indices]).T
         self.k = rates(network, conditions(43200.0))
-        self.varying = [
-            number for number, k in enumerate(network.rate_constants) if dependencies(k) & {"photolysis", "water"}
-        ]
+        self.varying = defaultdict(list)
+        for number, constant in enumerate(network.rate_constants):
+            if dependencies(constant) & {"photolysis", "water"}:
+                self.varying[constant].append(number)
         self.emission, self.deposition = np.zeros(count), np.zeros(count)
         for name, flux in facts["emissions"].items():
             self.emission[network.index(name)] = flux / height
@@ -157,8 +158,8 @@ class Box:
 
     def rates(self, seconds: float, day: float) -> np.ndarray:
         air = self.conditions(seconds) | {"daylight": day}
-        for number in self.varying:
-            self.k[number] = evaluate(self.network.rate_constants[number], air)
+        for constant, numbers in self.varying.items():
+            self.k[numbers] = evaluate(constant, air)
         return self.k
 
     def change(self, seconds: float, y: np.ndarray, day: float) -> np.ndarray:

@@ -1,5 +1,8 @@
 """The KPP language: what is read, in all its freedom of form."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from airshed.mechanism import load_mechanism, shipped_mechanisms
@@ -119,3 +122,10 @@ def test_every_shipped_mechanism_loads() -> None:
     assert set(shipped_mechanisms()) >= {"emep", "tracer"}
     for name in shipped_mechanisms():
         assert load_mechanism(name.upper()).name == name
+
+
+def test_the_example_of_the_documentation_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "mechanisms.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    exec(example, {})
+    assert capsys.readouterr().out.splitlines()[1:] == ["R162 -0.1", "R164 -0.05"]

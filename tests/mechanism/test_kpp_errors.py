@@ -1,5 +1,6 @@
 """Bad reaction files: what the message says and where; and no input crashes or hangs the reader."""
 
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,9 @@ BAD = {
     "arguments": (HEAD + "NO = NO2 : PHOTO(1);", [":4:12:", "PHOTO takes 2 arguments, not 1"]),
     "variable photolysis": (HEAD + "NO = NO2 : PHOTO(TEMP, 1);", [":4:12:", "two constants"]),
     "infinite rate": (HEAD + "NO = NO2 : 1/0;", [":4:1:", "not a finite number"]),
+    "negative rate": (HEAD + "NO = NO2 : 1 - 3;", [":4:1:", "-2.0 is negative"]),
+    "infinite part": (HEAD + "NO = NO2 : TEMP*log(0);", [":4:1:", "log(0.0) is not a finite number"]),
+    "infinite photolysis": (HEAD + "NO = NO2 : PHOTO(1/0, 1);", [":4:1:", "not a finite number"]),
     "large number": (HEAD + "NO = NO2 : 1e999;", [":4:12:", "too large"]),
     "deep rate": (HEAD + "NO = NO2 : " + "-" * 5000 + "1;", [":4:1:", "levels"]),
     "strange sign": (HEAD + "NO = NO2 : 1 & 2;", [":4:14:", "'&' follows"]),
@@ -103,13 +107,11 @@ def test_missing_file_and_folder(tmp_path: Path) -> None:
 
 
 def loads_or_says_why(path: Path) -> None:
-    """Load a file; anything but a network or a MechanismError with a message is a failure."""
-    try:
+    """Load a file; anything but a network or a MechanismError is a failure."""
+    with suppress(MechanismError):
         network = load_mechanism(path)
         assert isinstance(network, ReactionNetwork)
-        _ = network.rate_constants
-    except MechanismError as error:
-        assert str(error)
+        assert len(network.rate_constants) == len(network.reactions)
 
 
 PIECES = [

@@ -1,13 +1,17 @@
 """Reaction files become a :class:`ReactionNetwork`: data only, which knows no kernels."""
 
+from airshed.mechanism.balance import Imbalance, atom_counts, imbalances
 from airshed.mechanism.load import load_mechanism, shipped_mechanisms
 from airshed.mechanism.network import Reaction, ReactionNetwork, Species, Term, rates, tendency
 
 __all__ = [
+    "Imbalance",
     "Reaction",
     "ReactionNetwork",
     "Species",
     "Term",
+    "atom_counts",
+    "imbalances",
     "load_mechanism",
     "rates",
     "shipped_mechanisms",

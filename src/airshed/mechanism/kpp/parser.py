@@ -10,7 +10,19 @@ from lark import Lark, TextSlice, Token, Transformer, UnexpectedInput, v_args
 
 from airshed.core.errors import MechanismError
 from airshed.mechanism import expressions
-from airshed.mechanism.expressions import Binary, Call, Expression, Negate, Number, Symbol, depth, fold
+from airshed.mechanism.expressions import (
+    PHOTO,
+    Binary,
+    Call,
+    Expression,
+    Negate,
+    Number,
+    Symbol,
+    children,
+    depth,
+    fold,
+    walk,
+)
 from airshed.mechanism.kpp.statements import (
     Amount,
     AtomStatement,
@@ -74,8 +86,11 @@ def _constant(offset: int, expression: Expression) -> Expression:
     if depth(expression) > DEEPEST:
         raise MisplacedError(offset, f"the expression has more than {DEEPEST} levels: split the reaction or its rate")
     folded = fold(expression)
-    if not isinstance(folded, Number) and not expressions.symbols(folded):
-        raise MisplacedError(offset, f"{_short(str(expression))} is not a finite number")
+    for node in walk(folded):
+        operands = children(node)
+        left_alone = isinstance(node, Call) and node.name == PHOTO
+        if operands and not left_alone and all(isinstance(operand, Number) for operand in operands):
+            raise MisplacedError(offset, f"{_short(str(node))} is not a finite number")
     return folded
 
 
@@ -118,7 +133,10 @@ class _Statements(Transformer[Token, Any]):
         if label is not None and not label[1:-1].strip():
             raise MisplacedError(start, "the label <> is empty")
         name = None if label is None else label[1:-1].strip()
-        return EquationStatement(start, end.end_pos, name, reactants, products, _constant(start, rate))
+        rate = _constant(start, rate)
+        if isinstance(rate, Number) and rate.value < 0.0:
+            raise MisplacedError(start, f"the rate constant {rate} is negative")
+        return EquationStatement(start, end.end_pos, name, reactants, products, rate)
 
     def side(self, *parts: Amount | Token) -> tuple[Amount, ...]:
         amounts, sign = [], 1.0
