@@ -21,7 +21,8 @@ $(VENV)/.installed: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "$(PYTHON) cannot make virtual environments: apt install python3-venv"; exit 1; }
 	@echo "Installing into $(VENV) (about a minute, once) ..."
 	@$(PYTHON) -m venv $(VENV)
-	@$(PIP) install --require-hashes --only-binary :all: -r requirements.lock
+	@$(PIP) install --no-compile --require-hashes --only-binary :all: -r requirements.lock
+	@$(BIN)/python -m compileall -qq -j 0 -x '/(tests?|testing|pip|setuptools)/' $(VENV)/lib || true # pip would do all, on one core
 	@$(PIP) install --no-deps --no-build-isolation -e .
 	@$(BIN)/airshed doctor || true
 	@touch $@

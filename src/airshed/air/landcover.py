@@ -4,11 +4,11 @@ from functools import cache
 from importlib.resources import as_file, files
 
 import numpy as np
-from netCDF4 import Dataset
 from numpy.typing import NDArray
 
 from airshed.core.constants import GRAVITY
 from airshed.grid import Grid
+from airshed.io.netcdf import load_netcdf
 
 Array = NDArray[np.float64]
 
@@ -73,7 +73,7 @@ def _overlap(cells: Array, map_cells: Array) -> Array:
 @cache
 def _land_map() -> tuple[Array, Array, Array]:
     """Return the map of land [percent] on (lat, lon), and its faces in degrees."""
-    with as_file(files("airshed.air") / "data" / "land_fraction.nc") as path, Dataset(path) as data:
-        percent = np.asarray(data["land_fraction"][:], dtype=np.float64)
+    with as_file(files("airshed.air") / "data" / "land_fraction.nc") as path:
+        percent = load_netcdf(path)["land_fraction"].to_numpy().astype(np.float64)
     rows, columns = percent.shape
     return percent, np.linspace(-90.0, 90.0, rows + 1), np.linspace(-180.0, 180.0, columns + 1)

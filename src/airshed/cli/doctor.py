@@ -15,9 +15,9 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from rich.table import Table
 from rich.text import Text
 
-import airshed
 from airshed.core.errors import AirshedError, KernelError
 from airshed.core.resources import resource
+from airshed.core.version import __version__
 from airshed.kernels.cache import VARIABLE as CACHE_VARIABLE
 from airshed.kernels.cache import cache_folder, write_problem
 from airshed.kernels.host import processor, usable_cores
@@ -81,7 +81,7 @@ def as_table(checks: Iterable[Check]) -> Table:
 
 def as_dict(checks: Sequence[Check]) -> dict[str, Any]:
     """Return the checks as plain values, ready for JSON."""
-    return {"airshed": airshed.__version__, "healthy": healthy(checks), "checks": [asdict(check) for check in checks]}
+    return {"airshed": __version__, "healthy": healthy(checks), "checks": [asdict(check) for check in checks]}
 
 
 def _python() -> Check:
