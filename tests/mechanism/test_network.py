@@ -72,7 +72,7 @@ def test_index_and_molar_mass() -> None:
         (lambda: network(fixed=(Species("a", fixed=True),)), ["species 'a' stands twice"]),
         (lambda: network().index("Bb"), ["'Bb'", "did you mean 'B'"]),
         (
-            lambda: network(reaction("A + X", "B"), fixed=(Species("X", fixed=True),)).rate_constants,
+            lambda: network(reaction("A + X", "B"), fixed=(Species("X", fixed=True),)),
             ["fixed species X", "#INITVALUES"],
         ),
     ],

@@ -87,8 +87,8 @@ class ReactionNetwork:
     initial  species -> [molecules cm-3], where the files give initial values; empty otherwise
     sources  the files that it was read from, the first one first
 
-    Raises MechanismError for two species or labels of one name, an undeclared species, or a loss that is not
-    proportional to the species that is lost.
+    Raises MechanismError for two species or labels of one name, an undeclared species, a fixed one of unknown
+    concentration, or a loss that is not proportional to the species that is lost.
     """
 
     name: str
@@ -104,7 +104,8 @@ class ReactionNetwork:
         _refuse_duplicates("reaction label", [reaction.label for reaction in self.reactions])
         for reaction in self.reactions:
             _check_order(reaction)
-        _ = self.loss_terms
+        # Worked out now, so that what is wrong with them is said when the mechanism is read.
+        _ = self.loss_terms, self.rate_constants
 
     @cached_property
     def names(self) -> tuple[str, ...]:
