@@ -36,6 +36,12 @@ SAME_NAME: Final = 15.0
 SAME_UNIT: Final = 0.5
 """Two records of one source, this near [km] and of one fuel and nearly one capacity, are one unit."""
 
+PLANT_WORDS: Final = frozenset(
+    ("central", "centrala", "centrale", "electric", "electrica", "electrique", "elektrarna", "elektrownia", "energia",
+     "energie", "energy", "heizkraftwerk", "kraftwerk", "plant", "power", "station", "termica", "thermal", "thermique")
+)  # fmt: skip
+"""Words that say that something is a plant, not which."""
+
 COLUMNS_CITIES: Final = ("iso2", "name", "latitude", "longitude", "population")
 COLUMNS_PLANTS: Final = ("iso2", "name", "latitude", "longitude", "capacity_mw", "fuel", "source")
 COLUMNS_FUELS: Final = ("fuel", "efficiency", "load")
@@ -108,7 +114,7 @@ def deduplicate(records: Sequence[Plant]) -> list[Plant]:
 
     Records that come with a capacity lead. Within one register two of them are one unit when they lie within 0.5 km and
     agree in fuel and, to 10 %, in capacity. A record without a capacity is dropped when any kept one lies within 2 km,
-    or within 15 km with a distinctive word in common: one of five letters or more that few names of the country have.
+    or within 15 km with a distinctive word in common: of five letters or more, no word for a plant, in few names only.
     """
     words = [_words(record.name) for record in records]
     frequency = Counter(word for of_record in words for word in of_record)
@@ -158,7 +164,7 @@ def _kilometres(first: Plant, second: Plant) -> float:
 
 def _words(name: str) -> set[str]:
     plain = unicodedata.normalize("NFKD", name.casefold()).encode("ascii", "ignore").decode()
-    return {word for word in "".join(c if c.isalpha() else " " for c in plain).split() if len(word) >= 5}
+    return {word for word in "".join(c if c.isalpha() else " " for c in plain).split() if len(word) >= 5} - PLANT_WORDS
 
 
 def _position(row: Row) -> tuple[float, float]:

@@ -61,6 +61,6 @@ def _require_complete(path: Path, parts: dict[str, list[Part]], wanted: list[str
     lacking = [f"{part.species} (of {p})" for p in wanted for part in parts[p] if part.species not in known]
     if lacking:
         raise CaseError(
-            f"the mechanism lacks the emitted species {', '.join(lacking)}; set emissions.species_map to a file for it, "
-            f"in place of {path}"
+            f"the mechanism lacks the emitted species {', '.join(lacking)}; "
+            f"set emissions.species_map to a file for it, in place of {path}"
         )

@@ -1,0 +1,102 @@
+"""Whatever is wrong in the inventory's folder is said with the file, the line and what to do."""
+
+import numpy as np
+import pytest
+
+from airshed.air.emissions import InventorySettings, build_inventory
+from airshed.core.errors import AirshedError, DataError
+from airshed.grid import Grid
+
+GRID = Grid.regular((2.0, 8.0), (49.0, 52.0), 1.0, [100.0, 1000.0])
+START = np.datetime64("2022-08-31T00:00:00")
+
+FILES = ("cities.csv", "countries.csv", "countries.topo.json", "edgar_methane_2012.nc", "fuel_factors.csv",
+         "height_profiles.csv", "hour_profiles.csv", "month_profiles.csv", "national_totals.csv", "power_plants.csv",
+         "sector_proxies.csv", "species_split.csv", "weekday_profiles.csv")  # fmt: skip
+
+
+@pytest.fixture
+def folder(tmp_path, small_inventory):
+    return small_inventory(tmp_path / "inventory")
+
+
+@pytest.fixture
+def build(species):
+    def build(folder, **settings):
+        return build_inventory(InventorySettings(folder, **settings), GRID, START, species)
+
+    return build
+
+
+def edit(path, old, new):
+    """Replace the first ``old`` in a text file; it must be there."""
+    text = path.read_text(encoding="utf-8")
+    assert old in text, f"{path.name} has no {old!r}"
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_missing_file(folder, build, name):
+    (folder / name).unlink()
+    with pytest.raises(DataError, match=name.replace(".", r"\.") + " does not exist"):
+        build(folder)
+
+
+FAULTS = [
+    ("national_totals.csv", "BE,2022,A_PublicPower,NOx,Gg,", "BE,2022,A_PublicPower,NOx,Gg,-", "line 2: value is -"),
+    ("national_totals.csv", "BE,2022,A_PublicPower,NOx,Gg,", "BE,2022,A_PublicPower,NOx,Gg,nan", "line 2: value 'nan8"),
+    ("national_totals.csv", "BE,2022,A_PublicPower,NOx,Gg,", "BE,2022,A_PublicPower,NOx,kt,", "unit is 'kt'"),
+    ("national_totals.csv", "A_PublicPower", "A_PublicPowr", "did you mean A_PublicPower"),
+    ("national_totals.csv", "BE,2022,B_Industry,NOx", "BE,2022,A_PublicPower,NOx", "comes a second time"),
+    ("national_totals.csv", "pollutant,unit", "species,unit", "lacks the column pollutant"),
+    ("sector_proxies.csv", "E_Solvents,population,1", "E_Solvents,population,0.9", "shares of E_Solvents sum to 0.9"),
+    ("sector_proxies.csv", "E_Solvents,population,1", "E_Solvents,people,1", "proxy 'people' is unknown"),
+    ("sector_proxies.csv", "E_Solvents,population,1\n", "", "sector 'E_Solvents' is unknown"),
+    ("species_split.csv", "CO,CO,1,", "CO,CO,0.5,", "mass shares of CO sum to 0.5"),
+    ("species_split.csv", "CO,CO,1,28.010", "CO,CO,1,0", "molar_mass_g_mol is 0"),
+    ("countries.csv", "Europe/Brussels", "Europe/Brüssel", "time zone 'Europe/Brüssel' is unknown"),
+    ("countries.csv", "Europe/Brussels,Belgium", "Europe/Brussels,Belgia", "no polygon 'Belgia'"),
+    ("fuel_factors.csv", "Coal,209", "Coal,-209", "line 2: NOx_g_gj is -209"),
+    ("fuel_factors.csv", "Gas,", "Gaz,", "fuel 'Gas' is unknown"),
+    ("fuel_factors.csv", "0.38,0.45", "0,0.45", "efficiency is 0, but must be at least 0.01"),
+    ("power_plants.csv", ",420,", ",-420,", "capacity_mw is -420"),
+    ("countries.topo.json", '"Topology"', '"Map"', "not TopoJSON"),
+]
+
+
+@pytest.mark.parametrize(("file", "old", "new", "message"), FAULTS)
+def test_a_faulty_file(folder, build, file, old, new, message):
+    edit(folder / file, old, new)
+    with pytest.raises(AirshedError, match=message) as caught:
+        build(folder)
+    assert len(str(caught.value).splitlines()) <= 2
+    assert ".csv" in str(caught.value) or ".json" in str(caught.value)
+
+
+def test_a_truncated_methane_grid(folder, build):
+    path = folder / "edgar_methane_2012.nc"
+    path.write_bytes(path.read_bytes()[:2000])
+    with pytest.raises(DataError, match=r"edgar_methane_2012.nc cannot be read"):
+        build(folder)
+
+
+def test_bytes_that_are_no_text(folder, build):
+    (folder / "cities.csv").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(DataError, match=r"cities.csv cannot be read as a table"):
+        build(folder)
+
+
+def test_a_year_without_totals(folder, build):
+    with pytest.raises(DataError, match="no totals of 1999, only of 2022"):
+        build(folder, year=1999)
+
+
+def test_a_pollutant_without_totals(folder, build):
+    totals = folder / "national_totals.csv"
+    totals.write_text("".join(line for line in totals.read_text().splitlines(keepends=True) if ",CO," not in line))
+    with pytest.raises(DataError, match="of 2022 has no totals of CO"):
+        build(folder)
+
+
+def test_the_untouched_folder_is_fine(folder, build):
+    assert build(folder).rate(0.0).sum() > 0.0
