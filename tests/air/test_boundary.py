@@ -88,7 +88,7 @@ def test_tracers_need_no_map() -> None:
 
 
 def test_all_missing_species_are_named_at_once() -> None:
-    with pytest.raises(CaseError, match=r"no initial and boundary value for XX, YY: .* boundary\.values"):
+    with pytest.raises(CaseError, match=r"no initial and boundary value for XX, YY, .* boundary\.values"):
         BoundaryProfiles(["O3", "XX", "YY"])
 
 

@@ -1,6 +1,5 @@
 """How much of each cell is land, and how rough land and sea are."""
 
-from functools import cache
 from importlib.resources import as_file, files
 
 import numpy as np
@@ -32,11 +31,15 @@ def land_fraction(grid: Grid) -> Array:
     returns  (nlat, nlon) [1], 0 to 1
     source   Natural Earth 1:50m (public domain)
     """
-    percent, lat_faces, lon_faces = _land_map()
+    percent = _land_map()
+    lat_faces, lon_faces = (
+        np.linspace(-edge, edge, n + 1) for edge, n in zip((90.0, 180.0), percent.shape, strict=True)
+    )
     rows = _overlap(np.sin(np.radians(grid.lat_faces)), np.sin(np.radians(lat_faces)))
-    columns = sum(_overlap(grid.lon_faces, lon_faces + turn) for turn in (-360.0, 0.0, 360.0))
-    fraction: Array = rows @ percent @ np.asarray(columns).T / 100.0
-    return np.clip(fraction, 0.0, 1.0)
+    columns = np.sum([_overlap(grid.lon_faces, lon_faces + turn) for turn in (-360.0, 0.0, 360.0)], axis=0)
+    south_north, west_east = np.flatnonzero(rows.any(axis=0)), np.flatnonzero(columns.any(axis=0))
+    fraction = rows[:, south_north] @ percent[np.ix_(south_north, west_east)] @ columns[:, west_east].T / 100.0
+    return np.asarray(np.clip(fraction, 0.0, 1.0))
 
 
 def sea_roughness(friction_velocity: Array) -> Array:
@@ -70,10 +73,7 @@ def _overlap(cells: Array, map_cells: Array) -> Array:
     return np.asarray(np.maximum(high - low, 0.0) / np.diff(cells)[:, None])
 
 
-@cache
-def _land_map() -> tuple[Array, Array, Array]:
-    """Return the map of land [percent] on (lat, lon), and its faces in degrees."""
+def _land_map() -> NDArray[np.integer]:
+    """Return the map of land (lat, lon) [percent], cells of equal size over the whole globe from 90 S and 180 W."""
     with as_file(files("airshed.air") / "data" / "land_fraction.nc") as path:
-        percent = load_netcdf(path)["land_fraction"].to_numpy().astype(np.float64)
-    rows, columns = percent.shape
-    return percent, np.linspace(-90.0, 90.0, rows + 1), np.linspace(-180.0, 180.0, columns + 1)
+        return np.asarray(load_netcdf(path)["land_fraction"].transpose("lat", "lon").values)
