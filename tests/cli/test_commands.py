@@ -135,14 +135,14 @@ def test_progress_fits_where_it_is_shown(monkeypatch: pytest.MonkeyPatch, capsys
 
 def test_lines_come_once_an_hour_and_tell_the_time_left() -> None:
     lines: list[str] = []
-    seconds = iter([0.0, 10.0, 20.0, 30.0])
+    seconds = iter([0.0, 0.0, 10.0, 20.0])
     show = progress.Lines(START, lines.append, clock=lambda: next(seconds))
-    for time in (-3600.0, -1800.0, -600.0, 0.0, 600.0, 3500.0, 7200.0):
-        show(Info(time))
+    for time, fraction in ((-3600.0, 0.5), (-1800.0, 0.55), (0.0, 0.6), (600.0, 0.65), (3500.0, 0.7), (7200.0, 0.9)):
+        show(Info(time, fraction=fraction))
     assert lines == [
-        "2022-08-30 23:00 UTC  spin-up  step 1 (120 s)   25%  1.5 M cells/s  0:00:30 left",
-        "2022-08-31 00:00 UTC  step 1 (120 s)   25%  1.5 M cells/s  0:01:00 left",
-        "2022-08-31 02:00 UTC  step 1 (120 s)   25%  1.5 M cells/s  0:01:30 left",
+        "2022-08-30 23:00 UTC  spin-up  step 1 (120 s)   50%  1.5 M cells/s  ? left",
+        "2022-08-31 00:00 UTC  step 1 (120 s)   60%  1.5 M cells/s  0:00:40 left",
+        "2022-08-31 02:00 UTC  step 1 (120 s)   90%  1.5 M cells/s  0:00:05 left",
     ]
 
 
@@ -151,4 +151,3 @@ def test_numbers_are_short() -> None:
     assert [progress.speed(v) for v in (12.0, 4.5e4, 2.9e6, 1.2e9)] == [
         "12 cells/s", "45 k cells/s", "2.9 M cells/s", "1.2 G cells/s",
     ]  # fmt: skip
-    assert progress.remaining(10.0, 0.0) == "?"

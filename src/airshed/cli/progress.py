@@ -88,7 +88,8 @@ class Lines(Silent):
         self, start: datetime, write: Callable[[str], object] | None = None, clock: Callable[[], float] = time.monotonic
     ) -> None:
         """``write`` takes a line, by default to standard error."""
-        self._start, self._clock, self._began = start, clock, clock()
+        self._start, self._clock = start, clock
+        self._first: tuple[float, float] | None = None
         self._write = write or (lambda line: print(line, file=sys.stderr, flush=True))
         self._hour = -math.inf
 
@@ -98,10 +99,11 @@ class Lines(Silent):
         if hour <= self._hour:
             return
         self._hour = hour
-        left = remaining(self._clock() - self._began, info.fraction)
+        self._first = self._first or (self._clock(), info.fraction)
+        left = remaining(self._clock() - self._first[0], info.fraction - self._first[1], 1.0 - info.fraction)
         spinup = "spin-up  " if info.time < 0.0 else ""
         self._write(
-            f"{instant(self._start, info.time)}  {spinup}step {info.step} ({info.dt:g} s)  {info.fraction:4.0%}  "
+            f"{instant(self._start, info.time)}  {spinup}step {info.step} ({info.dt:.4g} s)  {info.fraction:4.0%}  "
             f"{speed(info.cells_per_second)}  {left} left"
         )
 
@@ -137,14 +139,11 @@ class Live:
     def __call__(self, info: StepInfo) -> None:
         """Move the bar."""
         spinup = " (spin-up)" if info.time < 0.0 else ""
-        pace = f"step {info.step} ({info.dt:g} s)  {speed(info.cells_per_second)}"
+        pace = f"step {info.step} ({info.dt:.4g} s)  {speed(info.cells_per_second)}"
         now = f"{instant(self._start, info.time)}{spinup}"
         self._bar.update(self._task, completed=info.fraction, now=now, pace=pace)
 
 
-def remaining(elapsed: float, fraction: float) -> str:
-    """Return the wall time left as text, when ``fraction`` of the work took ``elapsed`` seconds."""
-    if fraction <= 0.0:
-        return "?"
-    seconds = round(elapsed * (1.0 - fraction) / fraction)
-    return str(timedelta(seconds=seconds))
+def remaining(elapsed: float, done: float, left: float) -> str:
+    """Return the wall time left as text, when ``done`` of the work took ``elapsed`` seconds and ``left`` is left."""
+    return str(timedelta(seconds=round(elapsed * left / done))) if done > 0.0 else "?"
