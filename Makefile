@@ -22,7 +22,7 @@ $(VENV)/.installed: requirements.lock pyproject.toml
 	@echo "Installing into $(VENV) (about a minute, once) ..."
 	@$(PYTHON) -m venv $(VENV)
 	@$(PIP) install --no-compile --require-hashes --only-binary :all: -r requirements.lock
-	@$(BIN)/python -m compileall -qq -j 0 -x '/(tests?|testing|pip|setuptools)/' $(VENV)/lib || true # pip would do all, on one core
+	@$(BIN)/python -m compileall -qq -j 0 -x '/(tests?|testing|pip|setuptools)/' $(VENV)/lib src || true # pip would do all, on one core
 	@$(PIP) install --no-deps --no-build-isolation -e .
 	@$(BIN)/airshed doctor || true
 	@touch $@
