@@ -28,7 +28,11 @@ from airshed.kernels.host import Processor, processor, usable_cores
 COMPILER_VARIABLE: Final = "AIRSHED_CXX"
 """Environment variable that names the compiler, with options if need be."""
 
-ADVICE: Final = "install one (Debian, Ubuntu: apt install g++) or the wheel that holds one: pip install ziglang"
+ADVICE: Final = (
+    "install g++ (Debian, Ubuntu: apt install g++), or the wheel that holds a compiler: "
+    f"{sys.executable} -m pip install ziglang"
+)
+"""What to do without a compiler; it names this interpreter, as another's pip would install to where it is not found."""
 
 FLAGS: Final[dict[str, str]] = {
     "-std=c++17": "the language of the generated code",
