@@ -6,7 +6,8 @@ the total amount M of the species,
     B_p(n+1) = c0 B_p(n) + c1 B_p(n-1) + t0 R_p(n) + t1 R_p(n-1)     explicit: inflow, outflow
     B_p(n+1) = c0 B_p(n) + c1 B_p(n-1) + g R_p(n+1)                  implicit: emission, deposition, chemistry
 
-and M - M(0) - sum of B_p is round-off, whatever the steps.
+and M - M(0) - sum of B_p is round-off, whatever the steps. The atoms of a family that the mechanism itself does not balance
+are followed in the same way; the rest of what chemistry does to a family is the drift of the unconverged iteration.
 """
 
 from collections.abc import Mapping
@@ -22,19 +23,28 @@ Array = npt.NDArray[np.float64]
 PROCESSES: Final = ("inflow", "outflow", "emitted", "deposited", "chemistry", "clipped")
 """Columns of a budget; outflow and deposited are losses and count negative in the balance."""
 
+FAMILIES: Final = {"N": "nitrogen", "S": "sulphur"}
+"""Elements whose atoms are followed through all species that hold them."""
+
 SIGNS: Final = {"inflow": 1.0, "outflow": -1.0, "emitted": 1.0, "deposited": -1.0, "chemistry": 1.0, "clipped": 1.0}
 
 
 class Budget:
-    """Amounts [mol] that each process has added to each species since the beginning."""
+    """Amounts [mol] that each process has added to each species since the beginning.
 
-    def __init__(self, species: int) -> None:
+    amounts     (process, species) [mol]
+    imbalance   (family,) [mol of atoms] that unbalanced reactions have made
+    """
+
+    def __init__(self, species: int, families: int) -> None:
         self.amounts = np.zeros((len(PROCESSES), species))
+        self.imbalance = np.zeros(families)
+        self._previous_imbalance = np.zeros(families)
         self._previous = np.zeros_like(self.amounts)
         self._explicit = np.zeros((2, species))
 
-    def add(self, weights: TwoStepWeights, sums: Mapping[str, Array], emission: Array) -> None:
-        """Follow one step: `sums` as the stepper returns them by name [mol/s], emission of this step [mol/s]."""
+    def add(self, weights: TwoStepWeights, sums: Mapping[str, Array], emission: Array, imbalance: Array) -> None:
+        """Follow one step: `sums` as the stepper returns them by name, emission and imbalance of this step [mol/s]."""
         explicit = np.stack([sums["inflow"], sums["outflow"]])
         new = weights.c0 * self.amounts + weights.c1 * self._previous
         new[:2] += weights.t0 * explicit + weights.t1 * self._explicit
@@ -43,11 +53,18 @@ class Budget:
         new[4] += weights.g * sums["chemistry"]
         new[5] += sums["clipped"]
         self._previous, self.amounts, self._explicit = self.amounts, new, explicit
+        made = weights.c0 * self.imbalance + weights.c1 * self._previous_imbalance + weights.g * imbalance
+        self._previous_imbalance, self.imbalance = self.imbalance, made
 
     def save(self) -> dict[str, Array]:
         """Return what :meth:`restore` needs."""
-        return {"amounts": self.amounts, "previous": self._previous, "explicit": self._explicit}
+        return {
+            "amounts": self.amounts, "previous": self._previous, "explicit": self._explicit,
+            "imbalance": self.imbalance, "previous_imbalance": self._previous_imbalance,
+        }  # fmt: skip
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
         """Take over saved sums."""
-        self.amounts, self._previous, self._explicit = (arrays[key].copy() for key in ("amounts", "previous", "explicit"))
+        self.amounts, self._previous, self._explicit, self.imbalance, self._previous_imbalance = (
+            arrays[name].copy() for name in self.save()
+        )

@@ -1,6 +1,7 @@
 """The air-quality model: emission, transport, mixing, chemistry and deposition over a longitude-latitude box."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy.typing as npt
 import xarray as xr
 
 from airshed.air.assembly import Given, Parts, assemble, initial_state
-from airshed.air.budget import Budget
+from airshed.air.budget import FAMILIES, Budget
 from airshed.air.case import Case, check_species
 from airshed.air.forcing import Forcing
 from airshed.air.meteorology import MetState
@@ -33,6 +34,16 @@ LARGEST_COURANT = 0.5
 _CUBIC_CENTIMETRES = 1e6
 
 
+@dataclass(frozen=True)
+class Baseline:
+    """Where budgets count from: time [s], amounts of species [mol], and the sums of the budget at that time."""
+
+    seconds: float
+    amounts: Array
+    processes: Array
+    imbalance: Array
+
+
 class AirModel:
     """One case in memory: its state and what moves it; satisfies :class:`airshed.core.protocols.Model`.
 
@@ -47,7 +58,10 @@ class AirModel:
         self.network, self.grid = self.parts.network, self.parts.grid
         check_species(case, self.network.names)
         self.registry = air_registry((species.name, species.text) for species in self.network.species)
-        self.kernel = compile_mechanism(self.network, self.grid.shape[0], case.chemistry.precision)
+        self.families = tuple(element for element in FAMILIES if element in self.network.atoms)
+        self.kernel = compile_mechanism(
+            self.network, self.grid.shape[0], case.chemistry.precision, families=self.families
+        )
         nz, rows, columns = self.grid.shape
         self.layout = Layout(rows, columns, self.kernel.shape.width, self.kernel.dtype)
         self.sources = PackedSources(self.parts.sources, self.layout, (rows, columns))
@@ -58,7 +72,7 @@ class AirModel:
         self.seconds, self.steps = self.parts.begin, 0
         self._previous_step: float | None = None
         self.stepper = self._make_stepper(threads)
-        self.budget = Budget(len(self.network.species))
+        self.budget = Budget(len(self.network.species), len(self.families))
         self._set_initial(initial)
 
     @property
@@ -93,7 +107,7 @@ class AirModel:
         weights = two_step_weights(step, self._previous_step)
         column, emission = self._column(self.seconds + 0.5 * step, seconds)
         sums = self.stepper.step(weights, self.forcing.transport(self.seconds), column)
-        self.budget.add(weights, dict(zip(TERMS, sums, strict=True)), emission)
+        self.budget.add(weights, dict(zip(TERMS, sums, strict=True)), emission, self.stepper.imbalance)
         self.seconds, self._previous_step, self.steps = seconds, step, self.steps + 1
         if not np.isfinite(sums).all():
             self._refuse_not_finite(sums)
@@ -102,12 +116,7 @@ class AirModel:
 
     def begin_budget(self) -> None:
         """Count budgets from now on."""
-        self._baseline = self.amounts(), self.budget.amounts.copy(), self.seconds
-
-    @property
-    def baseline(self) -> tuple[Array, Array, float]:
-        """Amounts of species, sums of the budget, and the time [s] from which budgets count."""
-        return self._baseline
+        self.baseline = Baseline(self.seconds, self.amounts(), self.budget.amounts.copy(), self.budget.imbalance.copy())
 
     def mixing_ratios(self) -> Array:
         """The state (species, level, lat, lon) [mol/mol]."""
@@ -133,9 +142,9 @@ class AirModel:
         """Return the whole state, see :class:`airshed.core.protocols.Model`."""
         arrays: dict[str, Array] = {f"state.{name}": array for name, array in vars(self.stepper.state).items()}
         arrays |= {f"budget.{name}": array for name, array in self.budget.save().items()}
-        arrays |= {"baseline.amounts": self._baseline[0], "baseline.budget": self._baseline[1]}
+        arrays |= {f"baseline.{name}": getattr(self.baseline, name) for name in ("amounts", "processes", "imbalance")}
         metadata = {
-            "steps": self.steps, "previous_step": self._previous_step, "baseline_seconds": self._baseline[2],
+            "steps": self.steps, "previous_step": self._previous_step, "baseline_seconds": self.baseline.seconds,
             "seconds": self.seconds,
         }  # fmt: skip
         return arrays, metadata
@@ -145,7 +154,10 @@ class AirModel:
         for name, array in vars(self.stepper.state).items():
             array[...] = arrays[f"state.{name}"]
         self.budget.restore({name: arrays[f"budget.{name}"] for name in self.budget.save()})
-        self._baseline = arrays["baseline.amounts"], arrays["baseline.budget"], metadata["baseline_seconds"]
+        self.baseline = Baseline(
+            metadata["baseline_seconds"],
+            *(arrays[f"baseline.{name}"].copy() for name in ("amounts", "processes", "imbalance")),
+        )
         self.steps, self._previous_step = metadata["steps"], metadata["previous_step"]
         self.seconds = metadata["seconds"]
 

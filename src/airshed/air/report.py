@@ -1,42 +1,41 @@
 """What a run has to say at its end: budgets of species and families, extremes, emissions, where input came from."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import numpy.typing as npt
 import xarray as xr
 
-from airshed.air.budget import PROCESSES, SIGNS
+from airshed.air.budget import FAMILIES, PROCESSES, SIGNS
 from airshed.core.report import Report, Table
+from airshed.mechanism.balance import atom_counts
 
 if TYPE_CHECKING:
     from airshed.air.model import AirModel
 
-Array = npt.NDArray[np.float64]
-
-FAMILIES: Final = {"N": "nitrogen", "S": "sulphur"}
-"""Elements whose atoms are followed through all species: what chemistry changes of them is the drift of the unconverged
-Gauss-Seidel iteration, and what the mechanism itself does not balance."""
-
 _COLUMNS: Final = (*PROCESSES, "change", "residual")
+_FAMILY_COLUMNS: Final = (*PROCESSES[:4], "imbalance", "drift", "clipped", "change", "residual")
 
 
 def budget_dataset(model: "AirModel") -> xr.Dataset:
     """Return amounts [mol] by process, for each species and for the atoms of each family, since budgets began.
 
-    residual = change - (inflow - outflow + emitted - deposited + chemistry + clipped)
+    residual   change - (inflow - outflow + emitted - deposited + chemistry + clipped): round-off
+    imbalance  of families: atoms that the mechanism's reactions make or lose by definition; 0 for species
+    drift      of families: chemistry - imbalance, what the unconverged Gauss-Seidel iteration adds; 0 for species
+    throughput the sum of the magnitudes of all terms, what the residual is to be compared with
     """
-    amounts, processes, _ = model.baseline
-    names = list(model.network.names)
-    parts = model.budget.amounts - processes
-    change = model.amounts() - amounts
-    weights = np.vstack([np.eye(len(names)), *(_atoms(model, element)[None] for element in _families(model))])
-    labels = names + list(_families(model).values())
-    table = {name: parts[row] @ weights.T for row, name in enumerate(PROCESSES)} | {"change": change @ weights.T}
+    base, names = model.baseline, list(model.network.names)
+    now, parts = model.amounts(), model.budget.amounts - base.processes
+    families = np.array([atom_counts(model.network, element) for element in model.families]).reshape(-1, len(names))
+    weights = np.vstack([np.eye(len(names)), families])
+    table = {name: weights @ parts[row] for row, name in enumerate(PROCESSES)} | {"change": weights @ (now - base.amounts)}
     table["residual"] = table["change"] - sum(SIGNS[name] * table[name] for name in PROCESSES)
-    table["throughput"] = (model.amounts() + amounts + np.abs(parts).sum(axis=0)) @ weights.T
+    table["imbalance"] = np.concatenate([np.zeros(len(names)), model.budget.imbalance - base.imbalance])
+    table["drift"] = np.where(np.arange(len(weights)) < len(names), 0.0, table["chemistry"] - table["imbalance"])
+    table["throughput"] = weights @ (now + base.amounts + np.abs(parts).sum(axis=0))
     data = {name: ("species", values, {"units": "mol"}) for name, values in table.items()}
-    return xr.Dataset(data, coords={"species": labels})
+    return xr.Dataset(data, coords={"species": names + [FAMILIES[element] for element in model.families]})
 
 
 def summary(model: "AirModel") -> Report:
@@ -50,28 +49,20 @@ def summary(model: "AirModel") -> Report:
     return Report(model.case.title, [table for table in tables if table.rows], facts)
 
 
-def _families(model: "AirModel") -> dict[str, str]:
-    return {element: text for element, text in FAMILIES.items() if _atoms(model, element).any()}
-
-
-def _atoms(model: "AirModel", element: str) -> Array:
-    return np.array([float(species.atoms.get(element, 0)) for species in model.network.species])
-
-
-def _rows(budget: xr.Dataset, labels: list[str]) -> list[tuple[str | float, ...]]:
+def _rows(budget: xr.Dataset, labels: list[str], columns: Sequence[str]) -> list[tuple[str | float, ...]]:
     chosen = budget.sel(species=labels)
-    return [(name, *(float(chosen[column][row]) for column in _COLUMNS)) for row, name in enumerate(labels)]
+    return [(name, *(float(chosen[column][row]) for column in columns)) for row, name in enumerate(labels)]
 
 
 def _budgets(model: "AirModel") -> Table:
-    names = list(model.network.names)
-    return Table("Budgets of species [mol]", ("species", *_COLUMNS), _rows(budget_dataset(model), names))
+    rows = _rows(budget_dataset(model), list(model.network.names), _COLUMNS)
+    return Table("Budgets of species [mol]", ("species", *_COLUMNS), rows)
 
 
 def _families_table(model: "AirModel") -> Table:
-    note = "chemistry: drift of the unconverged iteration, and what the mechanism does not balance"
-    rows = _rows(budget_dataset(model), list(_families(model).values()))
-    return Table("Budgets of families [mol of atoms]", ("family", *_COLUMNS), rows, note)
+    note = "imbalance: what the mechanism's reactions do not balance; drift: of the unconverged iteration"
+    rows = _rows(budget_dataset(model), [FAMILIES[element] for element in model.families], _FAMILY_COLUMNS)
+    return Table("Budgets of families [mol of atoms]", ("family", *_FAMILY_COLUMNS), rows, note)
 
 
 def _extremes(model: "AirModel") -> Table:

@@ -13,7 +13,8 @@ from airshed.kernels.expression_code import ExpressionCode
 from airshed.kernels.rates import REFERENCE_DENSITY, RateTable, rate_table
 from airshed.kernels.schedule import Schedule
 from airshed.kernels.terms import Symbol, products, symbols_of, write
-from airshed.mechanism.network import ReactionNetwork
+from airshed.mechanism.balance import imbalances
+from airshed.mechanism.network import ReactionNetwork, Term
 
 _FOLDER: Final = Path(__file__).parent / "cpu"
 _HEADERS: Final = ("pack.hpp", "layout.hpp", "transport.hpp")
@@ -22,11 +23,12 @@ _TAIL: Final = ("step.hpp",)
 
 @dataclass(frozen=True)
 class Shape:
-    """What the code is compiled for: vertical levels, columns in a pack, precision."""
+    """What the code is compiled for: vertical levels, columns in a pack, precision, elements whose atoms are counted."""
 
     levels: int
     width: int
     precision: str
+    families: tuple[str, ...] = ()
 
     @property
     def real(self) -> str:
@@ -75,9 +77,18 @@ def emit(network: ReactionNetwork, schedule: Schedule, shape: Shape) -> Source:
     template = environment.from_string((_FOLDER / "mechanism.cpp.jinja").read_text())
     text = template.render(
         network=network, shape=shape, table=table, groups=groups, reference_density=REFERENCE_DENSITY,
+        imbalances=[_imbalance(network, table, *family) for family in enumerate(shape.families)],
         rate_code=ExpressionCode(table.functions), head=_read(_HEADERS), column=_read(("column.hpp",)), tail=_read(_TAIL),
     )  # fmt: skip
     return Source(text, table, operations)
+
+
+def _imbalance(network: ReactionNetwork, table: RateTable, number: int, element: str) -> dict[str, object]:
+    """The atoms of an element that reactions make or lose by the mechanism's own definition, as code."""
+    terms = [Term(each.change, each.reaction, network.reactant_indices[each.reaction]) for each in imbalances(network, element)]
+    sums = products(terms, table)
+    loads = [(variable(symbol), _load(symbol)) for symbol in symbols_of([sums])]
+    return {"number": number, "element": element, "loads": loads, "text": write(sums, variable).text}
 
 
 def _read(names: tuple[str, ...]) -> str:

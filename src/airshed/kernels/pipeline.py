@@ -50,14 +50,15 @@ class MechanismKernel:
 
 def compile_mechanism(
     network: ReactionNetwork, levels: int, precision: str = "double", *,
-    width: int = WIDTH, largest_group: int = LARGEST_GROUP,
+    families: tuple[str, ...] = (), width: int = WIDTH, largest_group: int = LARGEST_GROUP,
 ) -> MechanismKernel:  # fmt: skip
     """Return the compiled code of a mechanism for `levels` levels, in "double" or "single" precision.
 
+    families  elements whose atoms a step counts where reactions do not balance them
     Raises KernelError when there is no compiler or it refuses the code.
     """
     seconds: dict[str, float] = {}
-    shape = Shape(levels, width, precision)
+    shape = Shape(levels, width, precision, families)
     order = _timed(seconds, "schedule", lambda: schedule(network, largest_group))
     source = _timed(seconds, "emit", lambda: emit(network, order, shape))
     name = f"{network.name}-{levels}-{precision}"

@@ -108,6 +108,7 @@ class Stepper:
         species, levels = len(kernel.network.species), kernel.shape.levels
         self.state = State.zeros(layout, species, levels)
         self.sums = np.zeros((layout.rows, len(TERMS), species))
+        self._imbalance = np.zeros((layout.rows, len(kernel.shape.families)))
         self._seconds = np.zeros((layout.rows, len(PARTS)))
         self._threads = max(1, min(threads, layout.rows))
         self._pool = ThreadPoolExecutor(self._threads) if self._threads > 1 else None
@@ -146,6 +147,11 @@ class Stepper:
         self._constants["top"][...] = top
 
     @property
+    def imbalance(self) -> npt.NDArray[np.float64]:
+        """Atoms of each family that unbalanced reactions made in the last step [mol/s]."""
+        return np.asarray(self._imbalance.sum(axis=0))
+
+    @property
     def seconds(self) -> dict[str, float]:
         """Time that the threads have spent in each part of the step, added up over threads [s]."""
         return dict(zip(PARTS, self._seconds.sum(axis=0).tolist(), strict=True))
@@ -169,7 +175,7 @@ class Stepper:
             setattr(step, name, address(constants[name]))
         step.deposited_count, step.emitted_count = len(constants["deposited"]), len(constants["emitted"])
         step.oxygen, step.nitrogen = oxygen, nitrogen
-        step.sums, step.seconds = address(self.sums), address(self._seconds)
+        step.sums, step.imbalance, step.seconds = map(address, (self.sums, self._imbalance, self._seconds))
         return step
 
     def _fill(self, weights: TwoStepWeights, transport: TransportForcing, column: ColumnForcing) -> None:

@@ -153,7 +153,7 @@ class ChemistrySection(Section):
     mechanism: str = setting(
         ..., "Name of a shipped mechanism (`emep`), or a reaction file relative to the case.", min_length=1
     )
-    sweeps: Whole = setting(1, "Gauss-Seidel sweeps over the species in a step.", unit="1", ge=1)
+    sweeps: Whole = setting(2, "Gauss-Seidel sweeps over the species in a step.", unit="1", ge=1)
     precision: Literal["double", "single"] = setting("double", "Floating-point precision of the kernels.")
 
 

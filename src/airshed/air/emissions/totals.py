@@ -49,7 +49,8 @@ def read_totals(
         if key[0] in countries and key[2] in pollutants:
             unique(found, " ".join(key), (key, _amount(row)), row)
     if str(settings.year) not in years:
-        raise DataError(f"{path} has no totals of {settings.year}, only of {', '.join(sorted(years)) or 'no year'}")
+        there = ", ".join(sorted(years)) or "none"
+        raise DataError(f"{path} has no totals of {settings.year}; set emissions.year to one of: {there}")
     _require({key[2] for key, _ in found.values()}, pollutants, f"{path} of {settings.year} has no totals of")
     placed = {*sectors, *settings.leave_out}
     _require(placed, {key[1] for key, _ in found.values()}, f"{path.parent / 'sector_proxies.csv'} says no place for")

@@ -171,8 +171,8 @@ class DatasetMeteorology:
         self._times = seconds_since(data.times, start)
         if data.times is not None and not self._times[0] <= 0.0 <= self._times[-1]:
             raise DataError(
-                f"the meteorology's times begin {self._times[0]:g} s and end {self._times[-1]:g} s after the case's start "
-                f"{start}; give data from the start on"
+                f"the meteorology covers {self._times[0]:g} s to {self._times[-1]:g} s after the case's start {start}; "
+                "give data from the start on"
             )
         land = np.ones(grid.shape[1:]) if land_fraction is None else land_fraction
         self._diagnosis = Diagnosis(grid, land, start, self._times, data.instant)

@@ -50,6 +50,7 @@ struct Step {
     int64_t sweeps;
     // sums for the budgets of each row, [lat][TERMS][species] [mol/s], see `Term`
     double* sums;
+    double* imbalance;                     // atoms that unbalanced reactions make, [lat][family] [mol/s]
     double* seconds;                       // wall time of each row, [lat][PARTS], see `Part`; added to
 };
 

@@ -8,6 +8,11 @@ static void finish_row(const Step& s, int64_t row, Worker& t) {
             for (int lane = 0; lane < W; lane++) sum += double(t.sums[term][i][lane]);
             s.sums[(row * TERMS + term) * NS + i] = sum;
         }
+    for (int family = 0; family < FAMILIES; family++) {
+        double sum = 0;
+        for (int lane = 0; lane < W; lane++) sum += double(t.imbalance[family][lane]);
+        s.imbalance[row * FAMILIES + family] = sum;
+    }
 }
 
 INLINE double now() {
@@ -27,6 +32,7 @@ static void step_block(const Step& s, int64_t row, int64_t block, Worker& t) {
     const double prepared = now();
     pack* y = (pack*)(s.q_other + (row * s.blocks + block) * BLOCK);
     for (int64_t sweep = 0; sweep < s.sweeps; sweep++) sweep_species(t, y);
+    add_imbalance(t, y);
     for (int term : {DEPOSITED, CHEMISTRY, CLIPPED})
         for (int i = 0; i < NS; i++) t.sums[term][i] += t.result[term][i];
     seconds[TRANSPORT] += moved - began, seconds[RATES_AND_SOURCES] += prepared - moved, seconds[SOLVE] += now() - prepared;
@@ -51,6 +57,7 @@ void airshed_step_rows(const Step* step, int64_t first, int64_t last, void* memo
     for (int64_t block = 0; block < step->blocks; block++) start_row(*step, first, block, t.carry_y + block * NS * NZ);
     for (int64_t row = first; row < last; row++) {
         std::memset((void*)t.sums, 0, sizeof t.sums);
+        std::memset((void*)t.imbalance, 0, sizeof t.imbalance);
         for (int64_t block = 0; block < step->blocks; block++) step_block(*step, row, block, t);
         finish_row(*step, row, t);
     }

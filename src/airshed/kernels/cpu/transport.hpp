@@ -49,6 +49,7 @@ struct Worker {                        // what one thread carries from block to 
     pack deposition[NS];               // loss at the ground [1/s]
     pack g;
     pack sums[TERMS][NS];              // of the row so far
+    pack imbalance[FAMILIES + 1];      // of the row so far
     pack result[TERMS][NS];            // of the newest sweep of this block
     BlockFlux flux;
 };
