@@ -87,7 +87,7 @@ def test_bytes_that_are_no_text(folder, build):
 
 
 def test_a_year_without_totals(folder, build):
-    with pytest.raises(DataError, match="no totals of 1999, only of 2022"):
+    with pytest.raises(DataError, match=r"no totals of 1999; set emissions.year to one of: 2022"):
         build(folder, year=1999)
 
 

@@ -37,7 +37,7 @@ class CountryTotal:
 
 @dataclass(frozen=True)
 class SectorAmount:
-    """Emission of one species by one sector over a run; the mass counts NO as NO2, as it is reported."""
+    """Emission of one species by one sector over a run; the mass is as reported: NO as NO2, sulphate as SO2."""
 
     species: str
     sector: str
