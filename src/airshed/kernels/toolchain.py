@@ -123,7 +123,7 @@ def build(
     """Compile C++ into a shared library, or find the one that was compiled before.
 
     Several translation units are compiled at once, on as many cores as there are, and linked in their order. The
-    source stays beside the library, to be read. Processes that build the same library at once do not disturb each other.
+    source stays beside the library, to be read. Processes that build one library at once do not disturb each other.
 
     Raises KernelError with the compiler's first errors and the source lines that they are about.
     """
