@@ -32,6 +32,7 @@ LARGEST_COURANT = 0.5
 """Sum of Courant numbers beyond which the limited two-step scheme may oscillate or go negative."""
 
 _CUBIC_CENTIMETRES = 1e6
+_WEATHER_NAMES = {"air_temperature": "temperature", "air_pressure": "pressure"}  # fields that MetState names shorter
 
 
 @dataclass(frozen=True)
@@ -131,7 +132,7 @@ class AirModel:
         """A field by its registered name: a species [mol/mol] (level, lat, lon), or a field of the weather."""
         spec = self.registry.select([name], where="field")[0]
         if spec in WEATHER:
-            return np.asarray(getattr(self.weather(), spec.name))
+            return np.asarray(getattr(self.weather(), _WEATHER_NAMES.get(spec.name, spec.name)))
         return self._species(self.network.index(name))
 
     def weather(self) -> MetState:
