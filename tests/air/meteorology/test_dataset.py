@@ -1,0 +1,214 @@
+import numpy as np
+import pytest
+import xarray as xr
+
+from airshed.air.meteorology import CallableMeteorology, DatasetMeteorology, MetState
+from airshed.air.meteorology.state import state_shapes
+from airshed.core.constants import EARTH_RADIUS, GAS_CONSTANT
+from airshed.core.errors import DataError
+from airshed.grid import Grid
+
+GRID = Grid.regular((0, 4), (48, 51), 0.5, [20.0, 100.0, 500.0, 2000.0])
+START = np.datetime64("2022-08-31T00:00")
+NOON = np.datetime64("2022-08-31T12:00")
+
+
+def winds(east: float = 10.0, north: float = 0.0, **more: object) -> xr.Dataset:
+    fields = {"eastward_wind": ((), east), "northward_wind": ((), north), **more}
+    return xr.Dataset(fields, coords={"lon": GRID.lon, "lat": GRID.lat})
+
+
+def state(dataset: xr.Dataset, start: np.datetime64 = START) -> MetState:
+    return DatasetMeteorology(dataset, GRID, start).at(0.0)
+
+
+def test_winds_alone_make_a_whole_state_of_the_standard_atmosphere() -> None:
+    found = state(winds(), NOON)
+    for name, shape in state_shapes(GRID).items():
+        assert getattr(found, name).shape == shape
+    assert found.temperature[0, 0, 0] == pytest.approx(288.15 - 0.065)
+    assert found.surface_pressure[0, 0] == pytest.approx(101325.0, rel=1e-5)
+    assert np.all(found.diffusivity[[0, -1]] == 0.0)
+    assert np.all(found.diffusivity[1:-1] > 0.0)
+    assert np.all(found.eastward_air_flux > 0.0)
+    assert np.all(found.northward_air_flux == 0.0)
+
+
+def test_the_air_flux_is_density_times_wind_times_area() -> None:
+    uniform = winds(east=10.0, north=-4.0, air_pressure=((), 1e5), air_temperature=((), 1e5 / (40.0 * GAS_CONSTANT)))
+    found = state(uniform)
+    assert found.air_density == pytest.approx(np.full(GRID.shape, 40.0))
+    length = EARTH_RADIUS * np.radians(0.5)
+    assert found.eastward_air_flux[1] == pytest.approx(np.full((6, 9), 40.0 * 10.0 * 80.0 * length))
+    south = length * np.cos(np.radians(48.0))
+    assert found.northward_air_flux[0, 0] == pytest.approx(np.full(8, 40.0 * -4.0 * 20.0 * south))
+
+
+def test_winds_at_the_faces_are_taken_as_they_are_and_stay_free_of_divergence() -> None:
+    rng = np.random.default_rng(1)
+    stream = rng.normal(size=(GRID.lat_faces.size, GRID.lon_faces.size))
+    east = -np.diff(stream, axis=0) / GRID.meridional_face_length
+    north = np.diff(stream, axis=1) / GRID.zonal_face_length[:, None]
+    dataset = xr.Dataset({"eastward_wind": (("lat", "lon_face"), east), "northward_wind": (("lat_face", "lon"), north)})
+    found = state(dataset)
+    divergence = np.diff(found.eastward_air_flux, axis=2) + np.diff(found.northward_air_flux, axis=1)
+    assert np.abs(divergence).max() < 1e-12 * np.abs(found.eastward_air_flux).max()
+    # the same flow given at the centres loses that: the check can fail
+    centred = winds(
+        eastward_wind=(("lat", "lon"), 0.5 * (east[:, 1:] + east[:, :-1])),
+        northward_wind=(("lat", "lon"), 0.5 * (north[1:] + north[:-1])),
+    )
+    rough = state(centred)
+    divergence = np.diff(rough.eastward_air_flux, axis=2) + np.diff(rough.northward_air_flux, axis=1)
+    assert np.abs(divergence).max() > 1e-3 * np.abs(rough.eastward_air_flux).max()
+
+
+def test_winds_linear_in_longitude_and_latitude_reach_the_faces_exactly() -> None:
+    plane = 2.0 + 0.5 * GRID.lon - 0.3 * GRID.lat[:, None]
+    found = state(winds(eastward_wind=(("lat", "lon"), plane), air_pressure=((), 1e5), air_temperature=((), 300.0)))
+    density = 1e5 / (GAS_CONSTANT * 300.0)
+    wind = found.eastward_air_flux[0] / (density * 20.0 * GRID.meridional_face_length)
+    assert wind == pytest.approx(2.0 + 0.5 * GRID.lon_faces - 0.3 * GRID.lat[:, None])
+
+
+def test_a_larger_area_with_other_levels_and_falling_latitude_is_interpolated() -> None:
+    lon, lat, level = np.linspace(-2.0, 6.0, 17), np.linspace(53.0, 46.0, 15), np.array([5.0, 800.0, 5000.0])
+    linear = 280.0 - 0.004 * level[:, None, None] + 0.5 * (lat[:, None] - 50.0) + 0.25 * lon
+    dataset = xr.Dataset(
+        {
+            "eastward_wind": ((), 1.0),
+            "northward_wind": ((), 1.0),
+            "air_temperature": (("lon", "level", "lat"), linear.transpose(2, 0, 1)),
+        },
+        coords={"lon": lon + 360.0, "lat": lat, "level": level},
+    )
+    expected = 280.0 - 0.004 * GRID.level[:, None, None] + 0.5 * (GRID.lat[:, None] - 50.0) + 0.25 * GRID.lon
+    assert state(dataset).temperature == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("levels", [None, np.arange(4), np.arange(1, 5)])
+def test_levels_may_be_the_model_s_own(levels: np.ndarray | None) -> None:
+    dataset = winds(air_temperature=("level", np.array([290.0, 289.0, 285.0, 275.0])))
+    if levels is not None:
+        dataset = dataset.assign_coords(level=levels)
+    assert state(dataset).temperature[:, 0, 0] == pytest.approx([290.0, 289.0, 285.0, 275.0])
+
+
+def test_given_fields_win_over_diagnosed_ones() -> None:
+    given = {
+        "atmosphere_boundary_layer_thickness": ((), 777.0),
+        "cloud_area_fraction": ((), 0.25),
+        "precipitation_flux": ((), 1e-4),
+        "friction_velocity": ((), 0.35),
+        "surface_temperature": ((), 295.0),
+        "specific_humidity": ((), 0.0),
+        "atmosphere_heat_diffusivity": ((), 5.0),
+        "surface_air_pressure": ((), 99e3),
+    }
+    meteorology = DatasetMeteorology(winds(**given), GRID, NOON)
+    found = meteorology.at(0.0)
+    assert np.all(found.boundary_layer_height == 777.0)
+    assert np.all(found.cloud_cover == 0.25)
+    assert np.all(found.precipitation == 1e-4)
+    assert np.all(found.friction_velocity == 0.35)
+    assert np.all(found.surface_temperature == 295.0)
+    assert np.all(found.water_vapour == 0.0)
+    assert np.all(found.surface_pressure == 99e3)
+    assert np.all(found.diffusivity[1:-1] == 5.0)
+    assert np.all(found.diffusivity[[0, -1]] == 0.0)
+    assert meteorology.provenance["diffusivity"] == "given: atmosphere_heat_diffusivity"
+    assert meteorology.provenance["obukhov_length"].startswith("diagnosed")
+
+
+def test_what_is_not_used_is_said() -> None:
+    meteorology = DatasetMeteorology(winds(upward_air_velocity=((), 0.1)), GRID, START)
+    assert meteorology.provenance["upward_air_velocity"] == "given, not used"
+
+
+def test_times_are_dates_durations_or_seconds_and_linear_in_between() -> None:
+    speeds = ("time", np.array([2.0, 4.0, 8.0]))
+    hours = np.array([0, 1, 2])
+    for times in (START + hours * np.timedelta64(1, "h"), hours * np.timedelta64(1, "h"), 3600.0 * hours):
+        dataset = winds(eastward_wind=speeds).assign_coords(time=times)
+        meteorology = DatasetMeteorology(dataset, GRID, START)
+        assert meteorology.times == (0.0, 3600.0, 7200.0)
+        ratio = meteorology.at(5400.0).eastward_air_flux / meteorology.at(0.0).eastward_air_flux
+        assert ratio == pytest.approx(np.full(ratio.shape, 3.0))
+
+
+@pytest.mark.parametrize(
+    ("dataset", "words"),
+    [
+        (winds().drop_vars("northward_wind"), "no northward_wind"),
+        (winds(eastward_wind=(("lat", "lon"), np.full((6, 8), np.nan))), "eastward_wind holds NaN"),
+        (winds(air_temperature=((), 15.0)), "air_temperature is 15 to 15, outside 150 to 500 K"),
+        (winds(air_pressure=((), 1000.0, {"units": "hPa"})), "air_pressure is in 'hPa'; give it in Pa"),
+        (winds(cloud_area_fraction=((), 80.0)), "cloud_area_fraction"),
+        (winds(air_temperature=("ensemble", np.full(3, 280.0))), "dimension 'ensemble'"),
+        (winds(air_temperature=("level", np.full(3, 280.0))), "3 levels without heights, the grid has 4"),
+        (
+            xr.Dataset({"eastward_wind": (("lat", "lon_face"), np.ones((6, 8))), "northward_wind": ((), 0.0)}),
+            "8 values along lon_face",
+        ),
+        (xr.Dataset({"eastward_wind": ("lon", np.ones(3)), "northward_wind": ((), 0.0)}), "no coordinate"),
+        (winds(air_temperature=("lon_face", np.full(9, 280.0))), "cannot lie on lon_face"),
+        (winds(surface_temperature=("level", np.full(4, 280.0))), "surface_temperature has levels"),
+        (winds(eastward_wind=("time", np.ones(2))).assign_coords(time=[3600.0, 0.0]), "do not rise"),
+        (winds(eastward_wind=("time", np.ones(2))), "time has no values"),
+        (winds(eastward_wind=("time", np.ones(2))).assign_coords(time=["a", "b"]), "give UTC dates"),
+        (winds(eastward_wind=("time", np.ones(2))).assign_coords(time=[60.0, 120.0]), "from the start on"),
+    ],
+)
+def test_a_dataset_that_does_not_fit_is_refused_with_advice(dataset: xr.Dataset, words: str) -> None:
+    with pytest.raises(DataError, match=words):
+        state(dataset)
+
+
+def test_data_that_does_not_cover_the_grid_is_refused() -> None:
+    small = xr.Dataset(
+        {"eastward_wind": ("lon", np.ones(3)), "northward_wind": ((), 0.0)}, coords={"lon": [0.0, 1.0, 2.0]}
+    )
+    with pytest.raises(DataError, match=r"covers lon 0 to 2, the grid's cells are at 0\.25 to 3\.75"):
+        state(small)
+    low = winds(air_temperature=("level", [290.0, 280.0])).assign_coords(level=[10.0, 900.0])
+    with pytest.raises(DataError, match="reaches 900 m"):
+        state(low)
+
+
+def test_a_function_is_called_at_its_own_pace() -> None:
+    asked: list[float] = []
+
+    def flow(seconds: float) -> xr.Dataset:
+        asked.append(seconds)
+        return winds(east=1.0 + seconds / 600.0)
+
+    meteorology = CallableMeteorology(flow, GRID, START, every=600.0, last=3600.0)
+    assert meteorology.times == tuple(600.0 * n for n in range(7))
+    ratio = meteorology.at(900.0).eastward_air_flux / meteorology.at(0.0).eastward_air_flux
+    assert ratio == pytest.approx(np.full(ratio.shape, 2.5))
+    assert set(asked) == {0.0, 600.0, 1200.0}
+
+
+def test_a_function_may_take_dates() -> None:
+    def flow(when: np.datetime64) -> xr.Dataset:
+        return winds(east=1.0 + float((when - START) / np.timedelta64(1, "h")))
+
+    meteorology = CallableMeteorology(flow, GRID, START, last=7200.0, argument="datetime")
+    ratio = meteorology.at(7200.0).eastward_air_flux / meteorology.at(0.0).eastward_air_flux
+    assert ratio == pytest.approx(np.full(ratio.shape, 3.0))
+
+
+def test_a_function_that_returns_no_dataset_is_refused() -> None:
+    with pytest.raises(DataError, match="returned float; return an xarray.Dataset"):
+        CallableMeteorology(lambda seconds: 1.0, GRID, START)  # type: ignore[arg-type, return-value]
+    with pytest.raises(DataError, match="every > 0"):
+        CallableMeteorology(lambda seconds: winds(), GRID, START, every=0.0)
+
+
+def test_the_state_of_an_instant_does_not_depend_on_where_one_began() -> None:
+    times = START + np.arange(19) * np.timedelta64(1, "h")
+    dataset = winds(eastward_wind=("time", np.linspace(3.0, 8.0, 19))).assign_coords(time=times)
+    marched = DatasetMeteorology(dataset, GRID, START)
+    heights = [marched.at(3600.0 * hour).boundary_layer_height for hour in range(19)]
+    assert np.array_equal(heights[15], DatasetMeteorology(dataset, GRID, START).at(15 * 3600.0).boundary_layer_height)
+    assert heights[15].mean() > 2.0 * heights[4].mean()
