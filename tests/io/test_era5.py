@@ -193,10 +193,8 @@ def test_sets_that_do_not_belong_together_are_refused(tmp_path: Path) -> None:
     refused("late.nc: t has no data for time 2022-08-31T00:00", wind, late)
     narrow = write(tmp_path / "narrow.nc", model_levels("q").isel(longitude=slice(0, 2)))
     refused("narrow.nc: q has no data for longitude 2", wind, narrow)
-    other = write(
-        tmp_path / "other.nc",
-        model_levels("u").isel(latitude=slice(0, 2)).assign_coords(time=TIMES + np.timedelta64(1, "D")),
-    )
+    elsewhere = model_levels("u").isel(latitude=slice(0, 2)).assign_coords(time=TIMES + np.timedelta64(1, "D"))
+    other = write(tmp_path / "other.nc", elsewhere)
     refused("other.nc: u has another latitude", wind, other)
     pressure = model_levels("t").assign_coords(level=("level", PRESSURES, {"units": "hPa"}))
     refused("no data for level|levels", wind, write(tmp_path / "pl.nc", pressure))

@@ -22,7 +22,6 @@ FIELDS: Mapping[str, Field] = {
     "sp": Field(("sp", "surface_pressure", "var134"), 30e3, 110e3),
     "lnsp": Field(("lnsp", "logarithm_of_surface_pressure", "var152"), 10.3, 11.7),
     "t2m": Field(("t2m", "2t", "2m_temperature", "var167"), 150.0, 350.0),
-    "d2m": Field(("d2m", "2d", "2m_dewpoint_temperature", "var168"), 130.0, 350.0),
     "u10": Field(("u10", "10u", "10m_u_component_of_wind", "var165"), -150.0, 150.0),
     "v10": Field(("v10", "10v", "10m_v_component_of_wind", "var166"), -150.0, 150.0),
     "blh": Field(("blh", "boundary_layer_height", "var159"), 0.0, 10e3),

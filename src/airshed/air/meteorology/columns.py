@@ -57,7 +57,7 @@ def layer_means(columns: Columns, faces: Array) -> LayerMeans:
     """Return the means over layers between heights ``faces`` [m above ground] of fields that are linear in height.
 
     Below the lowest level its temperature and humidity hold. The pressure at the faces is hydrostatic:
-    ln p = ln ps - integral of g / (R Tv) dz
+    ln p = ln ps - integral of g / (R Tv) dz. Of the temperature the inverse is linear in height and averaged, as there.
     raises  DataError where the data does not reach the top of the layers
     """
     ps = columns.surface_pressure
@@ -87,7 +87,7 @@ def layer_means(columns: Columns, faces: Array) -> LayerMeans:
         east=integrals.layer_means(east),
         north=integrals.layer_means(north),
         water_vapour=integrals.layer_means(vapour),
-        temperature=integrals.layer_means(temperature),
+        temperature=1.0 / integrals.layer_means(1.0 / temperature),
     )
 
 

@@ -1,0 +1,26 @@
+"""``docs/meteorology.md``: its example runs, and it names every field that a Dataset or a file can give."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from airshed.air.meteorology.provenance import CF_FIELDS, ERA5_FIELDS
+from airshed.io.era5_names import FIELDS
+
+TEXT = (Path(__file__).parents[3] / "docs" / "meteorology.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("example", re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL))
+def test_the_example_runs(example: str) -> None:
+    exec(compile(example, "docs/meteorology.md", "exec"), {})
+
+
+def test_every_field_is_named() -> None:
+    names = set(re.findall(r"`([a-z0-9_]+)`", TEXT))
+    assert set(CF_FIELDS) <= names
+    assert set(ERA5_FIELDS) - {"zs"} <= names
+
+
+def test_what_is_read_of_era5_is_used() -> None:
+    assert set(FIELDS) <= set(ERA5_FIELDS)
