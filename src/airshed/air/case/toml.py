@@ -4,7 +4,7 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -160,7 +160,7 @@ def write_value(value: Any) -> str:
         return f"{{ {inside} }}" if inside else "{}"
     if isinstance(value, list):
         return f"[{', '.join(map(write_value, value))}]"
-    if isinstance(value, datetime):
+    if isinstance(value, date):
         return value.isoformat().replace("+00:00", "Z")
     if isinstance(value, str):  # JSON escapes what TOML does, except for the delete character
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,49 @@
+"""Runs a box of air from a conditions file to a netCDF file."""
+
+from pathlib import Path
+
+import xarray as xr
+
+from airshed.air.box import BoxConditions, BoxRun
+from airshed.core.report import Report, Table
+from airshed.io.atomic import write_whole
+from airshed.mechanism import load_mechanism
+
+_MAIN = ("O3", "NO", "NO2", "HNO3", "PAN", "N2O5", "H2O2", "OH", "HO2", "HCHO", "CO", "SO2")
+_MOST_ROWS = 12
+
+
+def run_box(mechanism: str, conditions: Path, output: Path) -> Report:
+    """Integrate a mechanism under the conditions of a file and write the time series to a netCDF file.
+
+    The file appears whole or not at all. Raises MechanismError, CaseError, KernelError, NumericalError, or OutputError.
+    """
+    network = load_mechanism(mechanism)
+    run = BoxRun(network, BoxConditions.load(conditions))
+    with write_whole(Path(output)) as part:
+        part.touch()  # a folder that cannot be written to is better known before the integration than after it
+        series = run.run()
+        series.to_netcdf(part, engine="netcdf4")
+    return _report(run, series, Path(output))
+
+
+def _report(run: BoxRun, series: xr.Dataset, output: Path) -> Report:
+    time = run.conditions.time
+    worst = int(run.clipped.argmax())
+    clipped = float(run.clipped[worst])
+    facts = {
+        "mechanism": f"{run.network.name}, {len(run.network.species)} species, {len(run.network.reactions)} reactions",
+        "simulated": f"{time.length.text} from {time.start.text}",
+        "steps": f"{run.steps} of at most {run.conditions.solver.step.text}, {run.conditions.solver.sweeps} sweeps each",
+        "wall time [s]": run.seconds,
+        "compile time [s]": run.kernel.seconds["compile"],
+        "most added to stay above 0": f"{clipped:.3g} molecules/cm3 of {run.network.names[worst]}" if clipped else "nothing",
+        "output": str(output),
+    }
+    chosen = [name for name in _MAIN if name in run.network.names] or list(run.network.names[:_MOST_ROWS])
+    rows = []
+    for name in chosen:
+        first, last = (float(series[name][at]) for at in (0, -1))
+        rows.append((name, first, last, 1e9 * last / float(series["M"][-1])))
+    columns = ("species", "start [molecules/cm3]", "end [molecules/cm3]", "end [ppb]")
+    return Report("Box of air", [Table("Concentrations", columns, rows)], facts)
