@@ -20,6 +20,7 @@ from airshed.air.emissions.source import EmissionSource
 from airshed.air.landcover import LAND_FRACTION_SOURCE, land_fraction
 from airshed.air.light import Light
 from airshed.air.meteorology import Meteorology, RepeatedDay
+from airshed.air.meteorology.series import OneAtATime
 from airshed.air.meteorology.dataset import DatasetMeteorology
 from airshed.air.meteorology.function import CallableMeteorology
 from airshed.air.meteorology.uniform import uniform_meteorology
@@ -71,8 +72,8 @@ def assemble(case: Case, meteorology: Given = None) -> Parts:
     grid, network = case.make_grid(), load_mechanism(case.mechanism)
     names = network.names
     land = land_fraction(grid)
-    air = _meteorology(case, grid, land, meteorology)
-    light = Light(grid, case.time.start, clouds=case.photolysis.cloud)
+    air = OneAtATime(_meteorology(case, grid, land, meteorology))
+    light = Light(grid.lon, grid.lat[:, None], case.time.start, clouds=case.photolysis.cloud)
     return Parts(
         case, grid, network, land, air, light, _deposition(case, grid, names), _boundary(case, names),
         _sources(case, grid, network, land, air, light), [f"land and sea: {LAND_FRACTION_SOURCE}"],
@@ -116,7 +117,7 @@ def _meteorology(case: Case, grid: Grid, land: Array, given: Given) -> Meteorolo
         base = uniform_meteorology(settings, grid, start, land)
     else:
         raise CaseError(
-            'this case waits for its meteorology: give it to Simulation(case, meteorology=...), or set '
+            "this case waits for its meteorology: give it to Simulation(case, meteorology=...), or set "
             'meteorology.kind to "era5" or "uniform"'
         )
     days = int(np.ceil(case.time.spinup.value / SECONDS_PER_DAY))

@@ -1,6 +1,7 @@
 """Meteorology as the kernels want it: air contents, fluxes and exchange on the model grid, packed, between instants."""
 
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 from math import inf
@@ -34,6 +35,7 @@ class Instant:
     water: AnyArray
     exchange: AnyArray
     deposition: AnyArray
+    cloud: AnyArray
 
 
 @dataclass(frozen=True)
@@ -65,18 +67,45 @@ class Forcing:
 
     velocities  dry deposition velocities (species, lat, lon) [m/s] for the air at a time
     advection, diffusion  whether the wind and the turbulence are to act
+    read_ahead  prepare the next interval on a thread while this one is computed
     """
 
     def __init__(
         self, grid: Grid, layout: Layout, meteorology: Meteorology, velocities: Velocities, *,
-        begin: float, advection: bool = True, diffusion: bool = True,
+        begin: float, advection: bool = True, diffusion: bool = True, read_ahead: bool = False,
     ) -> None:  # fmt: skip
         self.grid, self.layout, self.meteorology = grid, layout, meteorology
         self._velocities, self._begin = velocities, begin
         self._advection, self._diffusion = advection, diffusion
         self._times = sorted({begin, *(time for time in meteorology.times if time > begin)})
         self.instant = lru_cache(maxsize=4)(self._build_instant)
-        self.interval = lru_cache(maxsize=3)(self._build_interval)
+        self._intervals: dict[int, Interval] = {}
+        self._reader = ThreadPoolExecutor(1, "read-ahead") if read_ahead else None
+        self._ahead: tuple[int, Future[Interval]] | None = None
+
+    def interval(self, index: int) -> Interval:
+        """The interval of a number; the newest three are kept."""
+        if index not in self._intervals:
+            self._intervals[index] = self._read(index)
+            for old in sorted(self._intervals)[:-3]:
+                del self._intervals[old]
+        return self._intervals[index]
+
+    def close(self) -> None:
+        """End the thread that reads ahead."""
+        if self._reader is not None:
+            self._reader.shutdown(cancel_futures=True)
+
+    def _read(self, index: int) -> Interval:
+        if self._reader is None:
+            return self._build_interval(index)
+        if self._ahead is not None and self._ahead[0] == index:
+            interval = self._ahead[1].result()
+        else:
+            interval = self._reader.submit(self._build_interval, index).result()
+        if index + 1 < len(self._times):
+            self._ahead = index + 1, self._reader.submit(self._build_interval, index + 1)
+        return interval
 
     def index_at(self, seconds: float) -> int:
         """The number of the interval that begins at or before a time."""
@@ -116,7 +145,7 @@ class Forcing:
             seconds, met, met.air_density * grid.cell_volume, eastward, northward,
             flux_x=pack(eastward, padding="constant"), flux_y=pack(northward, padding="constant"),
             temperature=pack(met.temperature), water=pack(met.water_vapour), exchange=pack(exchange),
-            deposition=pack(deposition, padding="constant"),
+            deposition=pack(deposition, padding="constant"), cloud=pack(met.cloud_cover),
         )  # fmt: skip
 
     def _build_interval(self, index: int) -> Interval:

@@ -7,27 +7,30 @@ import numpy.typing as npt
 
 from airshed.air.photolysis import cloud_factor, daylight, effective_secant
 from airshed.air.solar import cos_zenith
-from airshed.grid import Grid
 
 Array = npt.NDArray[np.float64]
 
 
 class Light:
-    """Zenith angles at times counted from the start of the case [s]."""
+    """Zenith angles at times counted from the start of the case [s].
 
-    def __init__(self, grid: Grid, start: datetime, *, clouds: bool) -> None:
-        self._lon, self._lat, self._clouds = grid.lon, grid.lat[:, None], clouds
+    lon, lat  [degrees] of places, of shapes that broadcast: (nlon,) and (nlat, 1) for a grid, or packed ones
+    """
+
+    def __init__(self, lon: Array, lat: Array, start: datetime, *, clouds: bool) -> None:
+        self._lon, self._lat, self._clouds = lon, lat, clouds
+        self._shape = np.broadcast_shapes(lon.shape, lat.shape)
         self._start = np.datetime64(start.replace(tzinfo=None), "ns")
 
     def cos_zenith(self, seconds: float) -> Array:
-        """The cosine of the solar zenith angle (lat, lon) [1]."""
+        """The cosine of the solar zenith angle at the places [1]."""
         when = self._start + np.timedelta64(round(seconds * 1e9), "ns")
-        return np.broadcast_to(cos_zenith(when, self._lon, self._lat), (self._lat.size, self._lon.size))
+        return np.broadcast_to(cos_zenith(when, self._lon, self._lat), self._shape)
 
-    def sun(self, seconds: float, cloud_cover: Array) -> Array:
-        """Secant of the zenith angle [1] and factor on clear-sky photolysis [1]: (2, lat, lon)."""
+    def secant_and_factor(self, seconds: float, cloud_cover: Array) -> tuple[Array, Array]:
+        """Secant of the zenith angle [1] and factor on clear-sky photolysis [1] at the places."""
         cosine = self.cos_zenith(seconds)
         factor = daylight(cosine)
         if self._clouds:
             factor = factor * cloud_factor(cloud_cover, cosine)
-        return np.stack([effective_secant(cosine), factor])
+        return effective_secant(cosine), factor

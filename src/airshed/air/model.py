@@ -12,6 +12,7 @@ from airshed.air.assembly import Given, Parts, assemble, initial_state
 from airshed.air.budget import FAMILIES, Budget
 from airshed.air.case import Case, check_species
 from airshed.air.forcing import Forcing
+from airshed.air.light import Light
 from airshed.air.meteorology import MetState
 from airshed.air.sources import PackedSources
 from airshed.core.constants import AVOGADRO, NITROGEN_FRACTION, OXYGEN_FRACTION
@@ -70,6 +71,9 @@ class AirModel:
             self.grid, self.layout, self.parts.meteorology, self._velocities, begin=self.parts.begin,
             advection=case.transport.advection, diffusion=case.transport.diffusion,
         )  # fmt: skip
+        lat, lon = np.meshgrid(self.grid.lat, self.grid.lon, indexing="ij")
+        self._light = Light(self.layout.pack(lon), self.layout.pack(lat), case.time.start, clouds=case.photolysis.cloud)
+        self._sun = self.layout.zeros(2)
         self.seconds, self.steps = self.parts.begin, 0
         self._previous_step: float | None = None
         self.stepper = self._make_stepper(threads)
@@ -162,6 +166,11 @@ class AirModel:
         self.steps, self._previous_step = metadata["steps"], metadata["previous_step"]
         self.seconds = metadata["seconds"]
 
+    def close(self) -> None:
+        """End the model's threads."""
+        self.forcing.close()
+        self.stepper.close()
+
     def summary(self) -> Report:
         """Budgets, extremes, input and timing, see ``air.report``."""
         from airshed.air.report import summary
@@ -178,13 +187,13 @@ class AirModel:
         """The forcing of the column at the end of a step, and the emission of each species [mol/s] in it."""
         interval = self.forcing.interval(self.forcing.index_until(end))
         weight = interval.weight(end)
-        cloud = (1.0 - weight) * interval.start.met.cloud_cover + weight * interval.end.met.cloud_cover
+        cloud = (1.0 - weight) * interval.start.cloud + weight * interval.end.cloud
         packed, totals = self.sources.at(middle)
         emission = np.zeros(len(self.network.species))
         emission[[self.network.index(name) for name in self.sources.species]] = totals
-        sun = self.layout.pack(self.parts.light.sun(end, cloud))
+        self._sun[:, :, 0], self._sun[:, :, 1] = self._light.secant_and_factor(end, cloud)
         pairs = {name: interval.pair(name) for name in ("temperature", "water", "exchange", "deposition")}
-        return ColumnForcing(**pairs, weight=weight, emission=packed, sun=sun), emission
+        return ColumnForcing(**pairs, weight=weight, emission=packed, sun=self._sun), emission
 
     def _make_stepper(self, threads: int) -> Stepper:
         start = self.forcing.instant(0).met

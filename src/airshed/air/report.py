@@ -29,7 +29,9 @@ def budget_dataset(model: "AirModel") -> xr.Dataset:
     now, parts = model.amounts(), model.budget.amounts - base.processes
     families = np.array([atom_counts(model.network, element) for element in model.families]).reshape(-1, len(names))
     weights = np.vstack([np.eye(len(names)), families])
-    table = {name: weights @ parts[row] for row, name in enumerate(PROCESSES)} | {"change": weights @ (now - base.amounts)}
+    table = {name: weights @ parts[row] for row, name in enumerate(PROCESSES)} | {
+        "change": weights @ (now - base.amounts)
+    }
     table["residual"] = table["change"] - sum(SIGNS[name] * table[name] for name in PROCESSES)
     table["imbalance"] = np.concatenate([np.zeros(len(names)), model.budget.imbalance - base.imbalance])
     table["drift"] = np.where(np.arange(len(weights)) < len(names), 0.0, table["chemistry"] - table["imbalance"])
@@ -78,7 +80,9 @@ def _emissions(model: "AirModel") -> Table:
     for source in model.sources.sources:
         for row in getattr(source, "summary", list)():
             rows.append((row.species, row.sector, row.moles, row.kilograms_per_day))
-    return Table("Emission of a day by species and sector", ("species", "sector", "amount [mol]", "mass [kg/day]"), rows)
+    return Table(
+        "Emission of a day by species and sector", ("species", "sector", "amount [mol]", "mass [kg/day]"), rows
+    )
 
 
 def _input(model: "AirModel") -> Table:

@@ -54,3 +54,7 @@ class Model(Protocol):
     def summary(self) -> Report:
         """What happened so far: budgets, extremes, where the input came from."""
         ...
+
+    def close(self) -> None:
+        """End the model's threads and give its files free."""
+        ...

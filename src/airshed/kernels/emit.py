@@ -12,7 +12,7 @@ from jinja2 import Environment, StrictUndefined
 from airshed.kernels.expression_code import ExpressionCode
 from airshed.kernels.rates import REFERENCE_DENSITY, RateTable, rate_table
 from airshed.kernels.schedule import Schedule
-from airshed.kernels.terms import Symbol, products, symbols_of, write
+from airshed.kernels.terms import Symbol, products, write
 from airshed.mechanism.balance import imbalances
 from airshed.mechanism.network import ReactionNetwork, Term
 
@@ -57,55 +57,70 @@ class Source:
     operations: int
 
 
+class Coefficients:
+    """The numbers of the generated code, each once, in a table.
+
+    The compiler would spread every number over a whole pack of its own, and those of a large mechanism would fill the
+    first-level cache; from a table it broadcasts them as it loads them.
+    """
+
+    def __init__(self) -> None:
+        self.values: list[float] = []
+        self._places: dict[float, int] = {}
+
+    def __call__(self, value: float) -> str:
+        """Return the text of a number."""
+        if value not in self._places:
+            self._places[value] = len(self.values)
+            self.values.append(value)
+        return f"c[{self._places[value]}]"
+
+
 def emit(network: ReactionNetwork, schedule: Schedule, shape: Shape) -> Source:
     """Return the complete translation unit of a mechanism: fixed headers and generated functions."""
     table = rate_table(network)
-    groups, operations = [], 0
+    groups, operations, coefficients = [], 0, Coefficients()
     for group in schedule.groups:
-        sums = {s: (products(network.production_terms[s], table), products(network.loss_terms[s], table)) for s in group}
         members = []
         for species in group:
-            production, loss = (write(terms, variable) for terms in sums[species])
+            sums = [products(terms[species], table) for terms in (network.production_terms, network.loss_terms)]
+            production, loss = (write(terms, operand, coefficients) for terms in sums)
             operations += production.operations + loss.operations
             comments = _comments(network, species)
             lifetime = schedule.lifetimes[species]
             name = network.names[species]
             members.append(SpeciesCode(species, name, lifetime, comments, production.text, loss.text))
-        loads = [(variable(symbol), _load(symbol)) for symbol in symbols_of(pair for both in sums.values() for pair in both)]
-        groups.append({"members": members, "loads": loads})
+        groups.append(members)
     environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False)
     template = environment.from_string((_FOLDER / "mechanism.cpp.jinja").read_text())
     text = template.render(
         network=network, shape=shape, table=table, groups=groups, reference_density=REFERENCE_DENSITY,
-        imbalances=[_imbalance(network, table, *family) for family in enumerate(shape.families)],
+        coefficients=coefficients, imbalances=[_imbalance(network, table, coefficients, *family) for family in enumerate(shape.families)],
         rate_code=ExpressionCode(table.functions), head=_read(_HEADERS), column=_read(("column.hpp",)), tail=_read(_TAIL),
     )  # fmt: skip
     return Source(text, table, operations)
 
 
-def _imbalance(network: ReactionNetwork, table: RateTable, number: int, element: str) -> dict[str, object]:
+def _imbalance(
+    network: ReactionNetwork, table: RateTable, coefficients: Coefficients, number: int, element: str
+) -> dict[str, object]:
     """The atoms of an element that reactions make or lose by the mechanism's own definition, as code."""
-    terms = [Term(each.change, each.reaction, network.reactant_indices[each.reaction]) for each in imbalances(network, element)]
-    sums = products(terms, table)
-    loads = [(variable(symbol), _load(symbol)) for symbol in symbols_of([sums])]
-    return {"number": number, "element": element, "loads": loads, "text": write(sums, variable).text}
+    terms = [
+        Term(each.change, each.reaction, network.reactant_indices[each.reaction])
+        for each in imbalances(network, element)
+    ]
+    text = write(products(terms, table), operand, coefficients).text if terms else None
+    return {"number": number, "element": element, "text": text}
 
 
 def _read(names: tuple[str, ...]) -> str:
     return "\n".join((_FOLDER / name).read_text() for name in names)
 
 
-def variable(symbol: Symbol) -> str:
-    """Return the variable of a symbol in the generated code."""
+def operand(symbol: Symbol) -> str:
+    """Return what a symbol is in the generated code: a place in memory, which the compiler keeps at hand if it pays."""
     kind, number = symbol
-    return "n" if kind == "n" else f"{kind}{number}"
-
-
-def _load(symbol: Symbol) -> str:
-    kind, number = symbol
-    return {
-        "n": "t.density[z]", "k": f"t.rate[{number} * NZ + z]", "j": f"t.light[{number}]", "y": f"y[{number} * NZ + z]",
-    }[kind]  # fmt: skip
+    return {"n": "n[z]", "k": f"k[{number} * NZ + z]", "j": f"j[{number}]", "y": f"y[{number} * NZ + z]"}[kind]
 
 
 def _comments(network: ReactionNetwork, species: int) -> tuple[str, ...]:

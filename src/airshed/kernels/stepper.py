@@ -123,8 +123,11 @@ class Stepper:
             "deposited": np.asarray(deposited, np.int32), "emitted": np.asarray(emitted, np.int32),
         }  # fmt: skip
         self._step = self._constant_arguments(oxygen, nitrogen)
+        self._filled: tuple[TransportForcing, ColumnForcing] | None = None
 
-    def step(self, weights: TwoStepWeights, transport: TransportForcing, column: ColumnForcing) -> npt.NDArray[np.float64]:
+    def step(
+        self, weights: TwoStepWeights, transport: TransportForcing, column: ColumnForcing
+    ) -> npt.NDArray[np.float64]:
         """Advance the state from n to n+1; return the sums of the budget terms (term, species), see TERMS."""
         self._fill(weights, transport, column)
         pointer = ctypes.addressof(self._step)
@@ -179,17 +182,29 @@ class Stepper:
         return step
 
     def _fill(self, weights: TwoStepWeights, transport: TransportForcing, column: ColumnForcing) -> None:
+        """Tell the kernel where everything lies; the same forcing object as last time lies where it lay."""
         step, state = self._step, self.state
         for name in ("q", "q_other", "tendency", "air", "air_other", "air_tendency"):
             setattr(step, name, address(getattr(state, name)))
+        if self._filled is None or self._filled[0] is not transport:
+            self._fill_transport(transport)
+        if self._filled is None or self._filled[1] is not column:
+            self._fill_column(column)
+        self._filled = transport, column
+        for name in ("c0", "c1", "t0", "t1", "g", "s0", "s1"):
+            setattr(step, name, getattr(weights, name))
+        step.sweeps = self.sweeps
+
+    def _fill_transport(self, transport: TransportForcing) -> None:
+        step = self._step
         for name in ("flux_x", "flux_y", "flux_z"):
             setattr(step, name, Ends(*map(address, getattr(transport, name))))
         step.flux_weight, step.flux_z_weight = transport.weight, transport.weight_z
+
+    def _fill_column(self, column: ColumnForcing) -> None:
+        step = self._step
         for name in ("temperature", "water", "exchange", "deposition"):
             setattr(step, name, Ends(*map(address, getattr(column, name))))
         step.column_weight = column.weight
         step.emission, step.emission_levels = address(column.emission), column.emission.shape[-2]
         step.photolysis_sun = address(column.sun)
-        for name in ("c0", "c1", "t0", "t1", "g", "s0", "s1"):
-            setattr(step, name, getattr(weights, name))
-        step.sweeps = self.sweeps

@@ -40,26 +40,21 @@ def products(terms: Iterable[Term], table: RateTable) -> Products:
     return collected
 
 
-def symbols_of(sums: Iterable[Products]) -> list[Symbol]:
-    """Return every symbol that stands in any of the sums, in a fixed order."""
-    return sorted({symbol for products in sums for key in products for symbol in key})
-
-
-def write(terms: Products, name: Callable[[Symbol], str]) -> Code:
-    """Return the factored sum as C++; `name` gives each symbol's variable."""
+def write(terms: Products, name: Callable[[Symbol], str], number: Callable[[float], str]) -> Code:
+    """Return the factored sum as C++; `name` gives each symbol's text, `number` that of a coefficient."""
     if not terms:
         return Code("pack{}", 0)
     counts = Counter(symbol for key in terms for symbol in set(key))
     best = min(counts, key=lambda symbol: (-counts[symbol], symbol))
     if counts[best] < 2 or len(terms) == 1:
-        return _plain_sum([_write_product(key, terms[key], name) for key in sorted(terms)])
+        return _plain_sum([_write_product(key, terms[key], name, number) for key in sorted(terms)])
     inside: Products = {_without(key, best): value for key, value in terms.items() if best in key}
     outside: Products = {key: value for key, value in terms.items() if best not in key}
-    factored = write(inside, name)
+    factored = write(inside, name, number)
     front = Code(f"{name(best)} * ({factored.text})", factored.operations + 1)
     if not outside:
         return front
-    rest = write(outside, name)
+    rest = write(outside, name, number)
     return Code(f"{front.text} + {rest.text}", front.operations + rest.operations + 1)
 
 
@@ -69,10 +64,12 @@ def _without(key: tuple[Symbol, ...], symbol: Symbol) -> tuple[Symbol, ...]:
     return tuple(left)
 
 
-def _write_product(key: tuple[Symbol, ...], value: float, name: Callable[[Symbol], str]) -> Code:
+def _write_product(
+    key: tuple[Symbol, ...], value: float, name: Callable[[Symbol], str], number: Callable[[float], str]
+) -> Code:
     factors = [name(symbol) for symbol in key]
     if value != 1.0 or not factors:
-        factors.insert(0, f"real({value!r})")
+        factors.insert(0, number(value))
     if len(factors) == 1 and not key:
         return Code(f"splat({factors[0]})", 0)
     return Code(" * ".join(factors), len(factors) - 1)

@@ -5,7 +5,10 @@ import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
 
-_EQUAL = (1.0 / 3.0, 1.0 / 6.0)  # kappa = 1/3 on equal cells; also where a neighbour is missing and only the limiter acts
+_EQUAL = (
+    1.0 / 3.0,
+    1.0 / 6.0,
+)  # kappa = 1/3 on equal cells; also where a neighbour is missing and only the limiter acts
 
 
 def parabola_weights(thickness: Array) -> Array:

@@ -71,8 +71,15 @@ class RunRecords:
         grid = self._model.grid
         levels = {"all": None, "ground": [0]}.get(section.levels) if isinstance(section.levels, str) else section.levels
         return OutputWriter(
-            self._folder, grid, self._fields(section.fields), start=np.datetime64(self._case.time.start.replace(tzinfo=None), "s"),
-            title=self._case.title, every=section.every.value, levels=levels, name=section.name, resume_from=resume_from,
+            self._folder,
+            grid,
+            self._fields(section.fields),
+            start=np.datetime64(self._case.time.start.replace(tzinfo=None), "s"),
+            title=self._case.title,
+            every=section.every.value,
+            levels=levels,
+            name=section.name,
+            resume_from=resume_from,
         )
 
     def _fields(self, names: tuple[str, ...] | str) -> tuple[FieldSpec, ...]:

@@ -151,7 +151,7 @@ class Simulation:
     def close(self) -> None:
         """Give threads and files free; what is unfinished can be resumed."""
         self._stack.close()
-        self.model.stepper.close()
+        self.model.close()
 
     def __enter__(self) -> Self:
         return self
@@ -195,4 +195,3 @@ class Simulation:
         if seconds > self.end:
             raise CaseError(f"until = {until!r} lies beyond the end of the case, {self.end:g} s; lengthen time.length")
         return seconds
-

@@ -2,6 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
+from threading import Lock
 
 from airshed.air.meteorology.state import Meteorology, MetState, interpolate
 from airshed.core.constants import SECONDS_PER_DAY
@@ -34,6 +35,28 @@ def state_at(times: tuple[float, ...], build: Callable[[int], MetState], seconds
         return build(len(times) - 1)
     weight = (seconds - times[index]) / (times[index + 1] - times[index])
     return build(index) if weight == 0.0 else interpolate(build(index), build(index + 1), weight)
+
+
+class OneAtATime:
+    """A meteorology that several threads may ask: one of them reads ahead while another one writes output."""
+
+    def __init__(self, base: Meteorology) -> None:
+        self._base, self._lock = base, Lock()
+
+    @property
+    def times(self) -> tuple[float, ...]:
+        """Return the instants [s since the case's start]."""
+        return self._base.times
+
+    @property
+    def provenance(self) -> Mapping[str, str]:
+        """Return where each field comes from."""
+        return self._base.provenance
+
+    def at(self, seconds: float) -> MetState:
+        """Return the state at a time [s since the case's start]."""
+        with self._lock:
+            return self._base.at(seconds)
 
 
 class RepeatedDay:

@@ -1,0 +1,183 @@
+"""How fast this machine computes: the west-europe case for a day, counted against what memory and cores allow.
+
+Every figure comes from running the case itself, forcing included, output not. Speeds are quoted as the median over
+simulated hours; a day on one core in double precision, one in single, one on two threads, in one process, one after
+the other. Counted operations and bytes are those of the generated code, not of a counter in the processor.
+"""
+
+import statistics
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from airshed.air.case import Case
+from airshed.core.report import Cell, Report, Table
+from airshed.kernels.host import processor, usable_cores
+from airshed.kernels.step_arguments import PARTS
+from airshed.runtime.counting import bytes_per_cell, operations_per_cell
+from airshed.runtime.simulation import Simulation
+
+_CASE = "west-europe"
+_DAY = 86400.0
+_COPY_BYTES = 256 * 2**20
+
+
+@dataclass(frozen=True)
+class Speed:
+    """One measured run.
+
+    cell_steps     cells advanced by a step per second of wall time, median over simulated hours
+    cell_days      simulated cells times days per hour of one core, over the whole run
+    parts          share of each part of the step in the threads' time [1]
+    """
+
+    label: str
+    threads: int
+    precision: str
+    steps: int
+    wall: float
+    cell_steps: float
+    cell_days: float
+    parts: dict[str, float]
+    cells: int
+    species: int
+    sweeps: int
+    operations: float
+    bytes: float
+
+
+def run(hours: float = 24.0) -> Report:
+    """Measure and report; `hours` of the case are simulated for each speed."""
+    bandwidth = copy_bandwidth()
+    settings = [("double", 1), ("single", 1)] + ([("double", 2)] if usable_cores() > 1 else [])
+    speeds = [measure(precision, threads, hours) for precision, threads in settings]
+    facts: dict[str, Cell] = {
+        "processor": processor().model, "cores": usable_cores(), "memory bandwidth, one core copying [GB/s]": bandwidth,
+    }  # fmt: skip
+    if len(speeds) > 2:
+        facts["speed of two threads over one"] = speeds[2].cell_steps / speeds[0].cell_steps
+    facts["speed of single over double precision"] = speeds[1].cell_steps / speeds[0].cell_steps
+    facts |= _start_facts()
+    return Report(
+        f"Airshed on {_CASE}, {hours:g} h", [_speeds(speeds), _shares(speeds), _roofline(speeds, bandwidth)], facts
+    )
+
+
+def measure(precision: str, threads: int, hours: float) -> Speed:
+    """Run the case without output and return its speed."""
+    overrides = [
+        f'chemistry.precision="{precision}"', 'time.spinup="0 h"', f'time.length="{hours} h"', f"run.threads={threads}",
+    ]  # fmt: skip
+    with Simulation(Case.load(_CASE, overrides)) as simulation:
+        simulation.step()  # fills caches; its time counts for nobody
+        samples, began = [], time.perf_counter()
+        while simulation.seconds < simulation.end:
+            hour = min((simulation.seconds // 3600.0 + 1.0) * 3600.0, simulation.end)
+            start, steps = time.perf_counter(), simulation.model.steps
+            simulation.run(until=hour)
+            samples.append((simulation.model.steps - steps) / (time.perf_counter() - start))
+        wall, model = time.perf_counter() - began, simulation.model
+        spent = model.stepper.seconds
+        total = sum(spent.values())
+        return Speed(
+            f"{precision}, {threads} thread{'s' * (threads > 1)}", threads, precision, model.steps, wall,
+            cell_steps=model.cells * statistics.median(samples),
+            cell_days=model.cells * (hours / 24.0) / (wall * threads / 3600.0),
+            parts={name: spent[name] / total for name in PARTS} | {"forcing and control": 1.0 - total / (wall * threads)},
+            cells=model.cells, species=len(model.network.species), sweeps=model.case.chemistry.sweeps,
+            operations=operations_per_cell(model.kernel, model.case.chemistry.sweeps), bytes=bytes_per_cell(model.kernel),
+        )  # fmt: skip
+
+
+def copy_bandwidth(repeats: int = 7) -> float:
+    """Return the rate at which one core copies large arrays [GB/s], bytes read and bytes written, median."""
+    source = np.ones(_COPY_BYTES // 8)
+    target = np.empty_like(source)
+    rates = []
+    for _ in range(repeats + 1):
+        start = time.perf_counter()
+        np.copyto(target, source)
+        rates.append(2.0 * source.nbytes / (time.perf_counter() - start) / 1e9)
+    return statistics.median(rates[1:])
+
+
+def _speeds(speeds: list[Speed]) -> Table:
+    columns = (
+        "run", "M cell-steps/s", "M cell-days per core-hour", "ns per cell-step and core", "steps", "wall [s]",
+    )  # fmt: skip
+    rows = [
+        (s.label, s.cell_steps / 1e6, s.cell_days / 1e6, 1e9 * s.threads / s.cell_steps, s.steps, s.wall)
+        for s in speeds
+    ]
+    return Table("Speed", columns, rows)
+
+
+def _shares(speeds: list[Speed]) -> Table:
+    names = list(speeds[0].parts)
+    rows = [(s.label, *(s.parts[name] for name in names)) for s in speeds]
+    note = "of the time in the compiled step; forcing and control: what the threads wait for, of the wall time"
+    return Table("Share of each part", ("run", *names), rows, note)
+
+
+def _roofline(speeds: list[Speed], bandwidth: float) -> Table:
+    columns = (
+        "run", "operations per cell-step", "Gflop/s per core", "bytes per cell-step", "GB/s per core",
+        "share of copy bandwidth",
+    )  # fmt: skip
+    rows: list[tuple[Cell, ...]] = []
+    for s in speeds:
+        rate = s.cell_steps / s.threads / 1e9
+        rows.append((s.label, s.operations, rate * s.operations, s.bytes, rate * s.bytes, rate * s.bytes / bandwidth))
+    return Table("Counted work against the machine", columns, rows, "bytes: each array of the state once, see counting")
+
+
+_CHILD = """
+import importlib, json, sys, time
+began = time.perf_counter()
+def resident():
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmRSS")) / 1024.0
+import airshed
+from airshed.runtime.simulation import Simulation
+for name in ("pint", "lark", "jinja2", "airshed.io.era5", "airshed.air.meteorology.era5", "airshed.mechanism.kpp.reader"):
+    importlib.import_module(name)
+libraries = resident()
+simulation = Simulation("west-europe")
+simulation.step()
+first = time.perf_counter() - began
+for _ in range(40):
+    simulation.step()
+state = simulation.model.stepper.state.q.nbytes / 2**20
+print(json.dumps({"first": first, "own": resident() - libraries, "state": state}))
+"""
+
+
+def _start_facts() -> dict[str, Cell]:
+    """Return compile time, start-up time and memory, each in a process of its own."""
+    import json
+    import os
+    import tempfile
+
+    from airshed.kernels.cache import VARIABLE
+    from airshed.kernels.pipeline import compile_mechanism
+    from airshed.mechanism import load_mechanism
+
+    before = os.environ.get(VARIABLE)
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ[VARIABLE] = folder
+        try:
+            cold = compile_mechanism(load_mechanism("emep"), 18).seconds
+        finally:
+            os.environ.pop(VARIABLE) if before is None else os.environ.__setitem__(VARIABLE, before)
+    answer = subprocess.run([sys.executable, "-c", _CHILD], capture_output=True, text=True, check=True)
+    figures = json.loads(answer.stdout)
+    return {
+        "emep compiled, nothing cached [s]": sum(cold.values()),
+        "start of the program to the end of the first step, cached [s]": figures["first"],
+        "the model's own memory [MiB]": figures["own"],
+        "one state array [MiB]": figures["state"],
+        "own memory in state arrays": figures["own"] / figures["state"],
+    }
