@@ -1,0 +1,94 @@
+"""Curtains: a field over longitude and height along one latitude, with the air near the ground drawn large."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from airshed.plot import wording
+from airshed.plot.geography import cities
+from airshed.plot.limits import scale_of
+from airshed.plot.page import Panels, colour_bar, footer, headline, hour_of, in_unit, norm_of, period
+from airshed.plot.panel import degree_ticks
+from airshed.plot.results import Results
+from airshed.plot.style import DPI, INK, SIZE, colours, halo, text_size
+
+_NEAR = 0.35
+_REACH = 0.5
+_HEIGHTS = (0.0, 100.0, 300.0, 1000.0, 2000.0, 3000.0, 5000.0, 8000.0, 12000.0, 20000.0, 30000.0, 50000.0, 80000.0)
+
+
+def draw_curtain(results: Results, field: str, times: Sequence[int], latitude: float | None = None) -> Figure:
+    """Draw a field over longitude and height at some times (indices) along the row of cells nearest to a latitude.
+
+    The height axis is a square-root one: a layer at the ground takes more room than one of equal depth aloft.
+    """
+    row = row_of(results, latitude)
+    values = results.section(field, row, times)
+    scale = scale_of(values)
+    columns = 1 if len(times) == 1 else 2
+    panels = Panels(len(times), columns, 5.7 if columns == 2 else 8.0, 2.3, left=0.75)
+    figure = panels.figure(DPI)
+    edges, heights = results.longitude_edges, np.sqrt(results.height_edges)
+    for time, part, axes in zip(times, values, panels.axes(figure), strict=True):
+        axes.pcolormesh(
+            edges, heights, np.ma.masked_invalid(part),
+            cmap=colours(field), norm=norm_of(scale),
+        )  # fmt: skip
+        _dress(axes, results)
+        _name_cities(axes, results, float(results.latitude[row]))
+        if len(times) > 1:
+            axes.set_title(hour_of(results.times, time), loc="left", fontsize=SIZE["panel"], weight="bold", pad=4)
+    quantity = results.quantity(field)
+    where = wording.latitude(round(float(results.latitude[row]), 3))
+    subtitle = f"height above ground, {period(results.times[list(times)])}{in_unit(quantity.unit)}"
+    headline(figure, panels.start, f"{quantity.title} along {where}", subtitle)
+    colour_bar(figure, field, scale, quantity.unit, panels)
+    footer(figure, panels.start + panels.across, "GeoNames")
+    return figure
+
+
+def row_of(results: Results, latitude: float | None) -> int:
+    """Return the row of cells nearest to a latitude; without one, the row with most people in cities near it."""
+    if latitude is not None:
+        return int(np.argmin(np.abs(results.latitude - latitude)))
+    found = cities(results.area)
+    if not found:
+        return results.latitude.size // 2
+    people = [sum(c.population for c in found if abs(c.latitude - row) <= _REACH) for row in results.latitude]
+    best = np.flatnonzero(np.asarray(people) == max(people))
+    return int(best[(best.size - 1) // 2])
+
+
+def _dress(axes: Axes, results: Results) -> None:
+    """Set the limits, and ticks at round longitudes and at heights that stay apart."""
+    area, top = results.area, float(results.height_edges[-1])
+    values = degree_ticks(area.west, area.east)
+    axes.set_xlim(area.west, area.east)
+    axes.set_xticks(values, [wording.longitude(value) for value in values])
+    axes.set_ylim(np.sqrt(results.height_edges[0]), np.sqrt(top))
+    shown = [0.0]
+    for height in (h for h in _HEIGHTS if results.height_edges[0] <= h <= top):
+        if np.sqrt(height) - np.sqrt(shown[-1]) >= 0.08 * np.sqrt(top):
+            shown.append(height)
+    axes.set_yticks(np.sqrt(shown), [wording.height(height) for height in shown])
+    axes.set_ylim(np.sqrt(results.height_edges[0]), np.sqrt(top))
+
+
+def _name_cities(axes: Axes, results: Results, latitude: float) -> None:
+    """Mark the cities near the row of cells by a line, and name them below the upper edge, the largest first."""
+    area, width = results.area, axes.get_window_extent().width
+    taken: list[tuple[float, float]] = []
+    for city in cities(area):
+        half = text_size(city.name, SIZE["small"], axes.figure.dpi)[0] / 2 + 4
+        x = (city.longitude - area.west) / (area.east - area.west) * width
+        free = half <= x <= width - half and all(x + half < left or x - half > right for left, right in taken)
+        if abs(city.latitude - latitude) > _NEAR or not free:
+            continue
+        taken.append((x - half, x + half))
+        axes.axvline(city.longitude, ymax=0.91, color=INK, linewidth=0.5, alpha=0.35)
+        axes.text(
+            city.longitude, 0.95, city.name, transform=axes.get_xaxis_transform(), ha="center", va="center",
+            fontsize=SIZE["small"] - 0.5, color=INK, path_effects=halo(),
+        )  # fmt: skip

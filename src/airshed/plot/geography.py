@@ -1,0 +1,91 @@
+"""Coasts, borders and cities of any area on the globe, from the data that ship with this package."""
+
+import csv
+import gzip
+import json
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+import numpy as np
+from numpy.typing import NDArray
+
+from airshed.core.topojson import lines
+
+Line = NDArray[np.float64]
+"""Points of a line, shape (points, 2): longitude, latitude [degrees]."""
+
+CREDIT = "Natural Earth, GeoNames"
+
+
+@dataclass(frozen=True)
+class Area:
+    """A box on the globe [degrees]; west < east, and either may lie beyond ±180 when the box crosses the date line."""
+
+    west: float
+    east: float
+    south: float
+    north: float
+
+
+@dataclass(frozen=True)
+class City:
+    """A city of 100 000 people or more; longitude in the turn of the area that it was asked for."""
+
+    name: str
+    longitude: float
+    latitude: float
+    population: int
+
+
+def coasts_and_borders(area: Area) -> tuple[list[Line], list[Line]]:
+    """Return the coast lines and the country borders that may cross an area, moved to the area's turn of longitude."""
+    coasts, borders = _world()
+    return _within(coasts, area), _within(borders, area)
+
+
+def cities(area: Area) -> list[City]:
+    """Return the cities of an area, the largest first."""
+    found = []
+    for city in _all_cities():
+        longitude = area.west + (city.longitude - area.west) % 360
+        if longitude < area.east and area.south < city.latitude < area.north:
+            found.append(City(city.name, longitude, city.latitude, city.population))
+    return found
+
+
+def _within(world: list[Line], area: Area) -> list[Line]:
+    found = []
+    for line in world:
+        if line[:, 1].max() < area.south or line[:, 1].min() > area.north:
+            continue
+        west, east = line[:, 0].min(), line[:, 0].max()
+        for turn in (-360.0, 0.0, 360.0):
+            if east + turn >= area.west and west + turn <= area.east:
+                found.append(line + np.array([turn, 0.0]))
+    return found
+
+
+@cache
+def _world() -> tuple[list[Line], list[Line]]:
+    data = files("airshed.plot").joinpath("data/countries-50m.topo.json.gz").read_bytes()
+    coasts, borders = lines(json.loads(gzip.decompress(data)), "countries")
+    return [piece for line in coasts for piece in _without_seam(line)], borders
+
+
+def _without_seam(line: Line) -> list[Line]:
+    """Cut out what runs along the date line or the edge at the south pole: seams of the map data, not coasts."""
+    seam = (np.abs(line[:, 0]) > 179.99) | (line[:, 1] < -89.9)
+    along = seam[:-1] & seam[1:]
+    if not along.any():
+        return [line]
+    pieces = np.split(line, np.flatnonzero(along) + 1)
+    return [piece for piece in pieces if len(piece) > 1]
+
+
+@cache
+def _all_cities() -> tuple[City, ...]:
+    rows = csv.DictReader(files("airshed.plot").joinpath("data/cities.csv").read_text(encoding="utf-8").splitlines())
+    return tuple(
+        City(row["name"], float(row["longitude"]), float(row["latitude"]), int(row["population"])) for row in rows
+    )

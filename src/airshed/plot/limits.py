@@ -1,0 +1,115 @@
+"""Colour and axis limits: round numbers that hold nearly all of the data, the same for all panels of a picture."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, floor, log10
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+_ROUND = (1.0, 2.0, 2.5, 5.0, 10.0)
+_TICKS = 6
+_UPPER = 99.7
+_SKEWED = 0.15
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Limits of a colour bar, its ticks, its shape, and whether values lie beyond its ends.
+
+    `power` is 1 for a linear scale and 1/2 for a square-root one, which shows both the plumes and the clean air.
+    """
+
+    low: float
+    high: float
+    ticks: tuple[float, ...]
+    power: float
+    below: bool
+    above: bool
+
+    @property
+    def extend(self) -> str:
+        """Return Matplotlib's word for the ends that values lie beyond."""
+        return {(False, False): "neither", (True, False): "min", (False, True): "max"}.get(
+            (self.below, self.above), "both"
+        )
+
+
+def scale_of(values: ArrayLike) -> Scale:
+    """Choose the scale of some values; what is not finite is ignored, and no values at all count as 0.
+
+    The upper limit is the 99.7th percentile, rounded up; the lower one is 0 for non-negative data that come near it.
+    """
+    data = np.asarray(values, dtype=np.float64)
+    data = data[np.isfinite(data)]
+    if data.size == 0:
+        data = np.zeros(1)
+    least, middle, high, most = (float(v) for v in np.percentile(data, (0, 50, _UPPER, 100)))
+    low = least if least < 0 else 0.0 if least < 0.4 * high or high == 0 else least
+    if high - low <= 1e-6 * max(abs(high), abs(low)):
+        low, high = _around(high, most)
+    step = round_step(high - low)
+    bottom, top = floor(low / step + 1e-9) * step, ceil(high / step - 1e-9) * step
+    power = 0.5 if bottom == 0 and middle < _SKEWED * top else 1.0
+    ticks = _sqrt_ticks(top) if power < 1 else _even_ticks(bottom, top, step)
+    return Scale(bottom, ticks[-1], ticks, power, least < bottom, most > ticks[-1])
+
+
+def axis_of(values: ArrayLike) -> tuple[float, float]:
+    """Return round limits that hold all values and 0."""
+    data = np.asarray(values, dtype=np.float64)
+    data = data[np.isfinite(data)]
+    low, high = float(np.min(data, initial=0.0)), float(np.max(data, initial=0.0))
+    if low == high:
+        return 0.0, 1.0
+    step = round_step(high - low)
+    return floor(low / step + 1e-9) * step, ceil(high / step - 1e-9) * step
+
+
+def round_step(span: float, steps: int = _TICKS) -> float:
+    """Return the smallest of 1, 2, 2.5, 5 x 10^n that divides a positive span into no more than `steps` steps."""
+    raw = span / steps
+    decade: float = 10.0 ** floor(log10(raw))
+    return next(decade * digit for digit in _ROUND if decade * digit >= raw * (1 - 1e-9))
+
+
+def _around(value: float, most: float) -> tuple[float, float]:
+    """Return limits for data that are one value (nearly) everywhere: from 0 to what there is, or around it."""
+    top = max(value, most)
+    if top > 0:
+        return 0.0, top
+    return (top, 0.0) if top < 0 else (0.0, 1.0)
+
+
+def _even_ticks(bottom: float, top: float, step: float) -> tuple[float, ...]:
+    first, last = round(bottom / step), round(top / step)
+    return tuple(n * step for n in range(first, last + 1))
+
+
+def _sqrt_ticks(top: float) -> tuple[float, ...]:
+    """Return 0, 1, 2, 5, 10, ... x 10^n up to `top`, those that stay apart on a square-root axis, and `top` itself."""
+    decade = 10.0 ** floor(log10(top))
+    marks = [decade * scale * digit for scale in (0.01, 0.1, 1.0) for digit in (1, 2, 5)]
+    ticks = [0.0]
+    for mark in (m for m in marks if m < top):
+        if (mark / top) ** 0.5 - (ticks[-1] / top) ** 0.5 >= 0.11 and 1 - (mark / top) ** 0.5 >= 0.11:
+            ticks.append(mark)
+    return (*ticks, top)
+
+
+def format_number(value: float, digits: int = 3) -> str:
+    """Print a value with some significant digits at most, without an exponent where that is short."""
+    if value == 0 or 1e-3 <= abs(value) < 1e5:
+        places = 0 if value == 0 else max(0, digits - 1 - floor(log10(abs(value))))
+        text = f"{value:.{places}f}"
+        return (text.rstrip("0").rstrip(".") if "." in text else text).replace("-", "−")
+    return f"{value:.{digits - 1}e}".replace("e-0", "e-").replace("e+0", "e").replace("-", "−")
+
+
+def format_alike(values: Sequence[float]) -> list[str]:
+    """Print numbers of one kind with as many decimals as the largest of them needs for two digits."""
+    largest = max(abs(value) for value in values)
+    if largest == 0 or not 1e-3 <= largest < 1e5:
+        return [format_number(value, 2) for value in values]
+    places = max(0, 1 - floor(log10(largest)))
+    return [f"{value:.{places}f}".replace("-", "−") for value in values]

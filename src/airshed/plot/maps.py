@@ -1,0 +1,94 @@
+"""Maps of a field at the ground: several hours side by side with one colour bar, or one hour alone."""
+
+from collections.abc import Sequence
+from math import ceil, log
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from airshed.plot import wording
+from airshed.plot.limits import Scale, format_alike, scale_of
+from airshed.plot.page import BOTTOM, RIGHT, TOP, Panels, colour_bar, footer, headline, hour_of, in_unit, period
+from airshed.plot.panel import MapPanel, shape_of
+from airshed.plot.results import Results
+from airshed.plot.style import DPI, GREY, SIZE
+
+Array = NDArray[np.float64]
+
+_WIDEST, _HIGHEST = 12.6, 9.6
+_IDEAL = 1.7
+
+
+def map_scale(results: Results, field: str, times: Sequence[int]) -> Scale:
+    """Return the colour scale that suits a field at all of some times."""
+    return scale_of(results.ground(field)[list(times)])
+
+
+def draw_maps(results: Results, field: str, times: Sequence[int], scale: Scale) -> Figure:
+    """Draw a field at the ground at some times (indices) on one scale, with one colour bar."""
+    panels = map_panels(len(times), shape_of(results.area))
+    figure = panels.figure(DPI)
+    for time, axes in zip(times, panels.axes(figure), strict=True):
+        panel = MapPanel(axes, results, field, scale)
+        panel.show(results.ground(field)[time])
+        wind = results.wind(time)
+        if wind is not None:
+            panel.show_wind(*wind)
+        _title(axes, results, field, time, alone=len(times) == 1)
+    quantity = results.quantity(field)
+    when = period(results.times[list(times)])
+    subtitle = f"{place_in_words(results, field)}, {when}{in_unit(quantity.unit)}"
+    headline(figure, panels.start, quantity.title, subtitle)
+    colour_bar(figure, field, scale, quantity.unit, panels)
+    footer(figure, panels.start + panels.across)
+    return figure
+
+
+def map_panels(count: int, shape: float, widest: float = _WIDEST, highest: float = _HIGHEST) -> Panels:
+    """Return the arrangement of maps of a shape (height over width) on a page of a size [inches] at most."""
+    columns = _columns(count, shape)
+    rows = ceil(count / columns)
+    empty = Panels(count, columns, 0.0, 0.0)
+    across = (widest - empty.left - RIGHT - empty.across) / columns
+    up = (highest - TOP - BOTTOM - (rows - 1) * empty.gap_up) / rows / shape
+    width = min(across, up)
+    return Panels(count, columns, width, width * shape)
+
+
+def place_in_words(results: Results, field: str) -> str:
+    """Return where the lowest level is: "at the ground", or its height when that is far from it."""
+    lowest = results.lowest_height(field)
+    return "at the ground" if lowest is None or lowest < 150 else f"at {wording.height(lowest)}"
+
+
+def area_mean(values: Array, latitude: Array) -> float:
+    """Return the mean of values (lat, lon) over the cells that have one, weighted by their area, cos(lat)."""
+    weight = np.broadcast_to(np.cos(np.radians(latitude))[:, None], values.shape)
+    there = np.isfinite(values)
+    return float(np.sum(values[there] * weight[there]) / np.sum(weight[there])) if there.any() else float("nan")
+
+
+def statistics(values: Array, latitude: Array) -> str:
+    """Return the extremes and the mean of a map in a line."""
+    there = values[np.isfinite(values)]
+    if there.size == 0:
+        return "no values"
+    low, mean, high = format_alike([float(there.min()), area_mean(values, latitude), float(there.max())])
+    return f"min {low}  mean {mean}  max {high}"
+
+
+def _title(axes: Axes, results: Results, field: str, time: int, *, alone: bool) -> None:
+    """Write the hour of a map, unless it is alone and the headline has it, and its statistics."""
+    if not alone:
+        axes.set_title(hour_of(results.times, time), loc="left", fontsize=SIZE["panel"], weight="bold", pad=4)
+    numbers = statistics(results.ground(field)[time], results.latitude)
+    width = axes.get_window_extent().width / axes.figure.dpi
+    axes.set_title(numbers, loc="right", fontsize=SIZE["small" if width > 2.4 else "tiny"] - 0.5, color=GREY, pad=4)
+
+
+def _columns(count: int, shape: float) -> int:
+    """Return the number of columns, with no empty places, that brings the picture nearest to a pleasant shape."""
+    even = [columns for columns in range(1, count + 1) if count % columns == 0 or count > 4]
+    return min(even, key=lambda columns: abs(log(columns / (ceil(count / columns) * shape) / _IDEAL)))

@@ -1,0 +1,129 @@
+"""What all pictures have in common: a headline, a grid of panels, and a colour bar with the model's name below."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize, PowerNorm
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from airshed.plot import wording
+from airshed.plot.geography import CREDIT
+from airshed.plot.limits import Scale, format_number
+from airshed.plot.style import GREY, INK, axes_at, colours, new_figure, text_at
+
+TOP, BOTTOM, RIGHT = 1.0, 0.95, 0.3
+"""Margins [inches] that hold the headline, the colour bar, and half a tick label."""
+
+_NARROWEST = 6.4
+
+
+@dataclass(frozen=True)
+class Panels:
+    """A grid of equal panels on a page, lengths in inches; `left` is the margin that the vertical axis needs."""
+
+    count: int
+    columns: int
+    width: float
+    height: float
+    left: float = 0.55
+    gap_across: float = 0.22
+    gap_up: float = 0.42
+
+    @property
+    def rows(self) -> int:
+        """Return the number of rows."""
+        return ceil(self.count / self.columns)
+
+    @property
+    def across(self) -> float:
+        """Return the width of all panels together."""
+        return self.columns * self.width + (self.columns - 1) * self.gap_across
+
+    @property
+    def page_width(self) -> float:
+        """Return the width of the page, which leaves room for the headline."""
+        return max(_NARROWEST, self.left + self.across + RIGHT)
+
+    @property
+    def start(self) -> float:
+        """Return where the first column begins: panels narrower than the page stand in its middle."""
+        return self.left + (self.page_width - self.left - self.across - RIGHT) / 2
+
+    def figure(self, dpi: float) -> Figure:
+        """Return an empty figure that the panels fit on."""
+        up = TOP + self.rows * self.height + (self.rows - 1) * self.gap_up + BOTTOM
+        return new_figure(self.page_width, up, dpi)
+
+    def axes(self, figure: Figure) -> Iterator[Axes]:
+        """Add the panels to a figure, row by row from the top; only the outer ones have labels at their ticks."""
+        for place in range(self.count):
+            row, column = divmod(place, self.columns)
+            x = self.start + column * (self.width + self.gap_across)
+            y = BOTTOM + (self.rows - 1 - row) * (self.height + self.gap_up)
+            axes = axes_at(figure, x, y, self.width, self.height)
+            axes.tick_params(labelleft=column == 0, labelbottom=place + self.columns >= self.count)
+            yield axes
+
+
+def norm_of(scale: Scale) -> Normalize:
+    """Return Matplotlib's form of a scale."""
+    if scale.power == 1:
+        return Normalize(scale.low, scale.high)
+    return PowerNorm(scale.power, scale.low, scale.high)
+
+
+def headline(figure: Figure, left: float, title: str, subtitle: str) -> None:
+    """Write what the picture shows, and below it where, when and in which unit."""
+    up = figure.get_size_inches()[1]
+    text_at(figure, left, up - 0.36, title, "title", weight="bold", va="baseline", color=INK)
+    text_at(figure, left, up - 0.60, subtitle, "subtitle", va="baseline", color=GREY)
+
+
+def in_unit(unit: str) -> str:
+    """Return a unit as it ends a subtitle; nothing for a plain number."""
+    return f"  [{unit}]" if unit not in ("", "1") else ""
+
+
+def period(moments: NDArray[np.datetime64]) -> str:
+    """Return the date or dates of some times, with the hour when there is but one."""
+    first, last = wording.date(moments[0]), wording.date(moments[-1])
+    if len(moments) == 1:
+        return f"{first}, {wording.clock(moments[0])} UTC"
+    ends_at_midnight = wording.clock(moments[-1]) == "00:00"
+    if ends_at_midnight:
+        last = wording.date(moments[-1] - np.timedelta64(1, "s"))
+    return first if first == last else f"{first} to {last}"
+
+
+def hour_of(times: NDArray[np.datetime64], index: int) -> str:
+    """Return the hour of one of a run's times, with its date when the run is longer than a day."""
+    hour = f"{wording.clock(times[index])} UTC"
+    return f"{wording.short_date(times[index])} {hour}" if times[-1] - times[0] > np.timedelta64(1, "D") else hour
+
+
+def footer(figure: Figure, right: float, credit: str = CREDIT) -> None:
+    """Write the model's name, and the sources of the map, into the lower right corner."""
+    text_at(figure, right, 0.50, "Airshed", "small", ha="right", va="center", color=GREY, weight="bold")
+    text_at(figure, right, 0.33, f"map: {credit}", "tiny", ha="right", va="center", color=GREY)
+
+
+def colour_bar(figure: Figure, field: str, scale: Scale, unit: str, panels: Panels) -> None:
+    """Add the colour bar that all panels share, with its unit."""
+    length = min(0.55 * panels.across, 5.5)
+    axes = axes_at(figure, panels.start, 0.42, length, 0.13)
+    mappable = ScalarMappable(norm_of(scale), colours(field))
+    options: dict[str, Any] = {"orientation": "horizontal", "extend": scale.extend, "extendfrac": 0.03}
+    figure.colorbar(mappable, cax=axes, **options)
+    axes.set_xticks(scale.ticks, _labels(scale.ticks))
+    axes.minorticks_off()
+    text_at(figure, panels.start + length + 0.15, 0.485, unit, "small", va="center", color=GREY)
+
+
+def _labels(ticks: Sequence[float]) -> list[str]:
+    return [format_number(tick) for tick in ticks]

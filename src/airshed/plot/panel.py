@@ -1,0 +1,135 @@
+"""One map: cells, coasts, borders, cities and wind on axes of the right aspect for their latitude."""
+
+from math import ceil, cos, floor, radians
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection, QuadMesh
+from numpy.typing import NDArray
+
+from airshed.plot import wording
+from airshed.plot.geography import Area, City, cities, coasts_and_borders
+from airshed.plot.labels import Box, Label, place_labels
+from airshed.plot.limits import Scale, round_step
+from airshed.plot.page import norm_of
+from airshed.plot.results import Results
+from airshed.plot.style import BORDER, COAST, DPI, INK, SIZE, colours, halo, text_size
+
+Array = NDArray[np.float64]
+
+_FLATTEST = 75.0
+_DOT = 0.022
+_SEPARATION = 0.34
+_AREA_PER_NAME = 1.1
+_ARROWS = 13
+
+
+def shape_of(area: Area) -> float:
+    """Return height over width of a map on which distances at its middle latitude are alike in both directions."""
+    middle = min(abs(0.5 * (area.south + area.north)), _FLATTEST)
+    return (area.north - area.south) / ((area.east - area.west) * cos(radians(middle)))
+
+
+class MapPanel:
+    """A map of one field on given axes; `show` changes the field and leaves the rest."""
+
+    def __init__(self, axes: Axes, results: Results, field: str, scale: Scale, *, names: bool = True) -> None:
+        """Draw everything but the values; the axes must have the shape of `shape_of`."""
+        self.axes = axes
+        self._results = results
+        area = results.area
+        axes.set_xlim(area.west, area.east)
+        axes.set_ylim(area.south, area.north)
+        self.mesh: QuadMesh = axes.pcolormesh(
+            results.longitude_edges,
+            results.latitude_edges,
+            np.full((results.latitude.size, results.longitude.size), np.nan),
+            cmap=colours(field),
+            norm=norm_of(scale),
+            zorder=1,
+        )
+        axes.set_xlim(area.west, area.east)
+        axes.set_ylim(area.south, area.north)
+        self._draw_lines(area)
+        _degrees(axes, area)
+        if names:
+            self._draw_cities(area)
+
+    def show(self, values: Array) -> None:
+        """Colour the cells by values (lat, lon)."""
+        self.mesh.set_array(np.ma.masked_invalid(values))
+
+    def show_wind(self, east: Array, north: Array) -> None:
+        """Add arrows of the wind [m/s], each (lat, lon), on about a dozen columns."""
+        skip = max(1, round(self._results.longitude.size / _ARROWS))
+        pick = (slice(skip // 2, None, skip), slice(skip // 2, None, skip))
+        x, y = np.meshgrid(self._results.longitude, self._results.latitude)
+        strongest = float(np.nanmax(np.hypot(east, north))) or 1.0
+        self.axes.quiver(
+            x[pick], y[pick], east[pick], north[pick], scale=strongest * _ARROWS * 1.1, width=0.0045, color=INK,
+            alpha=0.75, edgecolor="white", linewidth=0.25, zorder=3,
+        )  # fmt: skip
+
+    def _draw_lines(self, area: Area) -> None:
+        coasts, borders = coasts_and_borders(area)
+        widths = {"rasterized": True, "capstyle": "round"}
+        self.axes.add_collection(
+            LineCollection([*coasts, *borders], colors="#ffffff59", linewidths=1.5, zorder=2, **widths), autolim=False
+        )
+        self.axes.add_collection(
+            LineCollection(borders, colors=BORDER, linewidths=0.6, alpha=0.8, zorder=2.1, **widths), autolim=False
+        )
+        self.axes.add_collection(
+            LineCollection(coasts, colors=COAST, linewidths=0.75, zorder=2.2, **widths), autolim=False
+        )
+
+    def _draw_cities(self, area: Area) -> None:
+        box = self.axes.get_window_extent()
+        found, labels = cities_on(area, (box.width, box.height), SIZE["small"] - 0.5, self.axes.figure.dpi)
+        self.axes.plot(
+            [found[label.index].longitude for label in labels],
+            [found[label.index].latitude for label in labels],
+            linestyle="", marker="o", markersize=3.2, color=INK, markeredgecolor="white", markeredgewidth=0.6, zorder=4,
+        )  # fmt: skip
+        for label in labels:
+            self.axes.text(
+                label.box.left / box.width,
+                (label.box.bottom + label.box.top) / 2 / box.height,
+                found[label.index].name,
+                transform=self.axes.transAxes, fontsize=SIZE["small"] - 0.5, va="center_baseline", color=INK,
+                path_effects=halo(), zorder=5,
+            )  # fmt: skip
+
+
+def cities_on(area: Area, size: tuple[float, float], points: float, dpi: float = DPI) -> tuple[list[City], list[Label]]:
+    """Return the cities of an area and the labels of those to name on a map of a size [pixel], largest first."""
+    found = cities(area)[:250]
+    width, height = size
+    places = [
+        (
+            (city.longitude - area.west) / (area.east - area.west) * width,
+            (city.latitude - area.south) / (area.north - area.south) * height,
+        )
+        for city in found
+    ]
+    sizes = [text_size(city.name, points, dpi) for city in found]
+    most = 3 + round(width * height / dpi**2 / _AREA_PER_NAME)
+    frame = Box(0.02 * dpi, 0.02 * dpi, width - 0.02 * dpi, height - 0.02 * dpi)
+    return found, place_labels(places, sizes, frame, most=most, dot=_DOT * dpi, separation=_SEPARATION * dpi)
+
+
+def _degrees(axes: Axes, area: Area) -> None:
+    for axis, first, last, name in (
+        (axes.xaxis, area.west, area.east, wording.longitude),
+        (axes.yaxis, area.south, area.north, wording.latitude),
+    ):
+        values = degree_ticks(first, last)
+        axis.set_ticks(values, [name(value) for value in values])
+
+
+def degree_ticks(first: float, last: float) -> list[float]:
+    """Return a few round degrees well inside a range, so that the labels of neighbouring maps stay apart."""
+    span = last - first
+    step = next((s for s in (10.0, 15.0, 30.0, 45.0, 60.0, 90.0) if 25 < span <= 5 * s), None) or round_step(span, 5)
+    margin = 0.03 * span
+    return [k * step for k in range(ceil((first + margin) / step), floor((last - margin) / step) + 1)]

@@ -1,0 +1,220 @@
+"""A finished run as the pictures see it: fields in the units of air quality, cell edges, hours."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from airshed.core.errors import DataError
+from airshed.core.nearest import suggestion
+from airshed.plot.geography import Area
+from airshed.plot.species import COMMON
+from airshed.plot.units import MIXING_RATIO_UNITS, Unit, mass_concentration, mass_unit, mixing_ratio_unit
+
+Array = NDArray[np.float64]
+
+PREFERRED = ("O3", "NO2")
+"""The fields that are drawn when none is asked for, if they are there."""
+
+_AIR = ("air_pressure", "air_temperature")
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """How a field is shown: its variable, its name for a title and a short one, and its unit."""
+
+    field: str
+    title: str
+    short: str
+    unit: str
+
+
+class Results:
+    """The fields of one run on time, level, lat, lon; reads from the file only what is asked for."""
+
+    def __init__(self, dataset: xr.Dataset, path: Path) -> None:
+        """Check that there is something to draw; raises DataError when a dimension is missing or empty."""
+        self.path = path
+        for name in ("time", "lat", "lon"):
+            if name not in dataset.dims or name not in dataset.coords:
+                raise DataError(f"{path} has no coordinate {name!r}; pictures need a run's output on time, lat and lon")
+            if dataset.sizes[name] == 0:
+                raise DataError(f"{path} has no {name} yet; let the run write its first output and try again")
+        if not np.issubdtype(dataset["time"].dtype, np.datetime64):
+            raise DataError(f"{path}: time is not in CF units such as 'seconds since 2022-08-31 00:00:00'")
+        self._data = dataset if np.all(np.diff(dataset["lat"].values) > 0) else dataset.sortby("lat")
+        self._units: dict[str, Unit] = {}
+        self._ground: dict[str, Array] = {}
+
+    @property
+    def fields(self) -> list[str]:
+        """Return the names of the variables on time, lat and lon."""
+        return [str(name) for name, v in self._data.data_vars.items() if {"time", "lat", "lon"} <= set(v.dims)]
+
+    def chosen(self, names: Sequence[str] | None) -> list[str]:
+        """Return the fields to draw: those named, else O3 and NO2, else all that the model computed.
+
+        Raises DataError for a field that is not in the file, and for a file with none.
+        """
+        there = self.fields
+        for name in names or ():
+            if name not in there:
+                raise DataError(
+                    f"{self.path} has no field {name!r}; {suggestion(name, there)} (fields: {', '.join(there)})"
+                )
+        if not there:
+            raise DataError(f"{self.path} has no field on time, lat and lon to draw")
+        usual = [name for name in PREFERRED if name in there] or [name for name in there if self._is_ratio(name)]
+        return list(dict.fromkeys(names or usual or there))
+
+    @cached_property
+    def times(self) -> NDArray[np.datetime64]:
+        """Return the times [UTC]."""
+        return np.asarray(self._data["time"].values).astype("datetime64[s]")
+
+    @cached_property
+    def longitude(self) -> Array:
+        """Return the longitudes of the cell centres [degrees], rising also across the date line."""
+        return np.unwrap(np.asarray(self._data["lon"].values, dtype=np.float64), period=360.0)
+
+    @cached_property
+    def latitude(self) -> Array:
+        """Return the latitudes of the cell centres [degrees], from south to north."""
+        return np.asarray(self._data["lat"].values, dtype=np.float64)
+
+    @cached_property
+    def longitude_edges(self) -> Array:
+        """Return the west and east edges of the cells [degrees]."""
+        return np.unwrap(self._edges("lon", self.longitude), period=360.0)
+
+    @cached_property
+    def latitude_edges(self) -> Array:
+        """Return the south and north edges of the cells [degrees]."""
+        return np.clip(self._edges("lat", self.latitude), -90.0, 90.0)
+
+    @cached_property
+    def height_edges(self) -> Array:
+        """Return the lower and upper faces of the layers [m above ground]."""
+        faces = self._edges("level", np.asarray(self._data["level"].values, dtype=np.float64))
+        return np.maximum(faces, 0.0)
+
+    def _edges(self, axis: str, centres: Array) -> Array:
+        """Return the edges of the cells along an axis: those in the file where the cells touch, else midway."""
+        name = self._data[axis].attrs.get("bounds", f"{axis}_bnds")
+        if name in self._data and self._data[name].shape == (centres.size, 2):
+            bounds = np.asarray(self._data[name].values, dtype=np.float64)
+            if np.allclose(bounds[1:, 0], bounds[:-1, 1], atol=1e-9):
+                return np.concatenate([bounds[:, 0], bounds[-1:, 1]])
+        return edges(centres)
+
+    @property
+    def area(self) -> Area:
+        """Return the box that the cells cover."""
+        return Area(
+            float(self.longitude_edges[0]),
+            float(self.longitude_edges[-1]),
+            float(self.latitude_edges[0]),
+            float(self.latitude_edges[-1]),
+        )
+
+    def lowest_height(self, name: str) -> float | None:
+        """Return the height of a field's lowest cell centres [m above ground], None for a field without levels."""
+        if "level" not in self._data[name].dims or "level" not in self._data.coords:
+            return None
+        return float(self._data["level"].values[0])
+
+    def has_levels(self, name: str) -> bool:
+        """Tell whether a field has at least two levels, as a curtain needs."""
+        return "level" in self._data[name].dims and self._data.sizes["level"] > 1
+
+    def quantity(self, name: str) -> Quantity:
+        """Return how to show a field: as mass concentration where it can be, else mixing ratio, else as in the file."""
+        unit = self._unit(name)
+        known = COMMON.get(name)
+        if known is None:
+            words = str(self._data[name].attrs.get("long_name", name))
+            title = words if "mole fraction" not in words.lower() and "mixing ratio" not in words.lower() else name
+            return Quantity(name, title[:1].upper() + title[1:], name, unit.label)
+        title = known.name if known.name == known.formula else f"{known.name} ({known.formula})"
+        return Quantity(name, title, known.formula, unit.label)
+
+    def ground(self, name: str) -> Array:
+        """Return a field at the lowest level, (time, lat, lon), in the unit of `quantity`."""
+        if name not in self._ground:
+            self._ground[name] = self._lowest(name) * self._unit(name).factor
+        return self._ground[name]
+
+    def section(self, name: str, row: int, times: Sequence[int]) -> Array:
+        """Return a field along one row of cells, (time, level, lon), in the unit of `quantity`."""
+        return self._si(name, {"time": list(times), "lat": row}) * self._unit(name).factor
+
+    def wind(self, time: int) -> tuple[Array, Array] | None:
+        """Return the wind at the lowest level (eastward, northward) [m/s], each (lat, lon), if the file has it."""
+        names = ("eastward_wind", "northward_wind")
+        if not set(names) <= set(self.fields):
+            return None
+        pick = {"time": time, "level": 0}
+        east, north = (self._si(n, {k: v for k, v in pick.items() if k in self._data[n].dims}) for n in names)
+        return east, north
+
+    def _is_ratio(self, name: str) -> bool:
+        attributes = self._data[name].attrs
+        return str(attributes.get("units", "")) in MIXING_RATIO_UNITS or "molar_mass" in attributes
+
+    def _molar_mass(self, name: str) -> float | None:
+        """Return the molar mass [kg/mol] by which a field becomes a mass concentration, None where it cannot."""
+        if not self._is_ratio(name) or not set(_AIR) <= set(self._data.data_vars):
+            return None
+        known = COMMON[name].molar_mass if name in COMMON else None
+        mass = self._data[name].attrs.get("molar_mass", known)
+        return None if mass is None else float(mass)
+
+    def _unit(self, name: str) -> Unit:
+        """Return the unit to show a field in, chosen by its largest value at the ground."""
+        if name not in self._units:
+            if self._molar_mass(name) is not None:
+                self._units[name] = mass_unit(_largest(self._lowest(name)))
+            elif self._is_ratio(name):
+                self._units[name] = mixing_ratio_unit(_largest(self._lowest(name)))
+            else:
+                self._units[name] = Unit(str(self._data[name].attrs.get("units", "")), 1.0)
+        return self._units[name]
+
+    def _bottom(self, name: str) -> dict[str, int]:
+        return {"level": 0} if "level" in self._data[name].dims else {}
+
+    def _lowest(self, name: str) -> Array:
+        return self._si(name, self._bottom(name))
+
+    def _si(self, name: str, pick: Mapping[str, int | list[int]]) -> Array:
+        """Return part of a field in SI units: kg m-3 where its molar mass is known, else as in the file."""
+        values = self._values(self._data[name], pick)
+        mass = self._molar_mass(name)
+        if mass is None:
+            return values
+        pressure, temperature = (self._values(self._data[air], pick) for air in _AIR)
+        return mass_concentration(values, mass, pressure, temperature)
+
+    def _values(self, variable: xr.DataArray, pick: Mapping[str, int | list[int]]) -> Array:
+        order = [d for d in ("time", "level", "lat", "lon") if d in variable.dims]
+        try:
+            return np.asarray(variable.transpose(*order).isel(pick).values, dtype=np.float64)
+        except (OSError, RuntimeError) as error:
+            raise DataError(f"{self.path}: {variable.name} cannot be read ({error}); run the case again") from error
+
+
+def edges(centres: Array) -> Array:
+    """Return the edges of cells from their centres: midway between, and as far beyond the first and last."""
+    if centres.size == 1:
+        return np.array([centres[0] - 0.5, centres[0] + 0.5])
+    middle = 0.5 * (centres[1:] + centres[:-1])
+    return np.concatenate([[1.5 * centres[0] - 0.5 * centres[1]], middle, [1.5 * centres[-1] - 0.5 * centres[-2]]])
+
+
+def _largest(values: Array) -> float:
+    finite = values[np.isfinite(values)]
+    return float(np.max(np.abs(finite))) if finite.size else 0.0

@@ -1,0 +1,109 @@
+"""`airshed plot RUN`: all pictures of a run."""
+
+from collections.abc import Sequence
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from airshed.core.version import __version__
+from airshed.io.atomic import guarded, write_whole
+from airshed.io.results import open_run
+from airshed.plot.animation import draw_animation
+from airshed.plot.curtain import draw_curtain
+from airshed.plot.maps import draw_maps, map_scale
+from airshed.plot.results import Results
+from airshed.plot.series import MOST_CURVES, draw_series
+from airshed.plot.style import look
+
+FOLDER = "maps"
+"""Where the pictures go inside a run folder."""
+
+
+def plot_run(
+    run: str | Path,
+    output: str | Path | None = None,
+    fields: Sequence[str] | None = None,
+    hours: Sequence[float] = (3, 9, 15, 21),
+    *,
+    animation: bool = True,
+    singles: bool = False,
+    latitude: float | None = None,
+) -> list[Path]:
+    """Draw a run's maps, time series, curtains and an animation of the first field; return the files.
+
+    reads   run        folder or file of a finished run
+            fields     variables to draw; without them O3 and NO2, or else all mixing ratios in the file
+            hours      of the day [UTC] to map, on the last day of the run that has them, each the nearest there is
+            singles    also one picture per field and hour
+            latitude   of the curtains [degrees north]; without it the one with most people near it
+    writes  PNG and GIF files into the folder `output`, by default RUN/maps, each whole or not at all
+
+    A run of one time has no time series and no animation, fields on one level have no curtain.
+    raises  OutputError for a run that is not there, is unfinished or damaged, or pictures that cannot be written;
+            DataError for a field that is not in the file
+    """
+    run = Path(run)
+    folder = Path(output) if output is not None else (run if run.is_dir() else run.parent) / FOLDER
+    with open_run(run) as dataset, look():
+        results = Results(dataset, run)
+        chosen = results.chosen(fields)
+        times = times_of(results.times, hours)
+        series = results.times.size > 1
+        files = _Files(folder)
+        for field in chosen:
+            scale = map_scale(results, field, times)
+            files.save(f"{field}.png", draw_maps(results, field, times, scale))
+            for time in times if singles else ():
+                moment = str(results.times[time].astype("datetime64[m]")).replace(":", "")
+                files.save(f"{field}_{moment}.png", draw_maps(results, field, [time], scale))
+            if results.has_levels(field):
+                files.save(f"{field}_curtain.png", draw_curtain(results, field, times, latitude))
+        for group in _by_unit(results, chosen) if series else ():
+            files.save(f"{'_'.join(group)}_cities.png", draw_series(results, group))
+        if animation and series:
+            files.write(f"{chosen[0]}.gif", draw_animation(results, chosen[0]))
+    return files.written
+
+
+def times_of(times: NDArray[np.datetime64], hours: Sequence[float]) -> list[int]:
+    """Return the indices of the times nearest to some hours of the last day that has them all, each index once."""
+    wanted = np.round(np.asarray(hours, dtype=np.float64) * 3600).astype("timedelta64[s]")
+    days = np.unique(times.astype("datetime64[D]"))[::-1].astype("datetime64[s]")
+    whole = [day for day in days if times[0] <= day + wanted.min() and day + wanted.max() <= times[-1]]
+    day = whole[0] if whole else days[-1]
+    nearest = [int(np.argmin(np.abs(times - moment))) for moment in day + wanted]
+    return sorted(set(nearest))
+
+
+class _Files:
+    """Writes pictures into a folder and remembers them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.written: list[Path] = []
+        self._folder = folder
+        with guarded(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+
+    def save(self, name: str, figure: Figure) -> None:
+        """Write a figure as PNG."""
+        buffer = BytesIO()
+        figure.savefig(buffer, format="png", dpi=figure.dpi, metadata={"Software": f"Airshed {__version__}"})
+        self.write(name, buffer.getvalue())
+
+    def write(self, name: str, content: bytes) -> None:
+        """Write a file whole or not at all."""
+        path = self._folder / name
+        with write_whole(path) as part:
+            part.write_bytes(content)
+        self.written.append(path)
+
+
+def _by_unit(results: Results, fields: Sequence[str]) -> list[list[str]]:
+    """Group fields that can share an axis, no more of them than there are colours for curves."""
+    groups: dict[str, list[str]] = {}
+    for field in fields:
+        groups.setdefault(results.quantity(field).unit, []).append(field)
+    return [group[k : k + MOST_CURVES] for group in groups.values() for k in range(0, len(group), MOST_CURVES)]

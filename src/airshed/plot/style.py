@@ -1,0 +1,102 @@
+"""The look of all pictures in one place: sizes, type, colours and how a figure is laid out in inches."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from importlib.metadata import distribution
+from types import MappingProxyType
+from typing import Any
+
+import matplotlib
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import Colormap, ListedColormap
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties, findfont, get_font
+from matplotlib.patheffects import withStroke
+
+DPI = 120
+SIZE = MappingProxyType({"title": 15.0, "subtitle": 10.0, "panel": 9.5, "small": 8.0, "tiny": 6.5})
+"""Type sizes [pt]."""
+
+INK, GREY, PALE = "#1c1f26", "#5d6470", "#c9ced6"
+COAST, BORDER = "#20242c", "#20242c"
+NIGHT, NO_VALUE = "#edf0f5", "#e4e6ea"
+LINES = ("#c8443c", "#2a6fad", "#3f8f5b", "#8858a6", "#c9852b", "#5f6b7a")
+"""Colours of curves: apart for colour-blind readers in lightness as well as in hue."""
+
+_TICKS = MappingProxyType(
+    {"color": GREY, "labelsize": SIZE["small"] - 0.5, "major.size": 2.5, "major.width": 0.6, "major.pad": 2.5}
+)
+
+_TABLES = MappingProxyType(
+    {"O3": ("deep", 0.78), "NO2": ("matter", 0.86), "NO": ("matter", 0.86), "SO2": ("turbid", 0.7)}
+)
+_OTHER = ("dense", 0.8)
+"""Colour tables by field, and the part of each that is used: from its light end to where dark lines still show."""
+
+
+@contextmanager
+def look() -> Iterator[None]:
+    """Draw in Airshed's style inside this context, whatever settings or files of settings Matplotlib has found."""
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(
+            {
+                "font.family": "DejaVu Sans",
+                "font.size": SIZE["small"],
+                "text.color": INK,
+                "axes.edgecolor": GREY,
+                "axes.linewidth": 0.6,
+                "axes.labelcolor": GREY,
+                **{f"{axis}.{key}": value for axis in ("xtick", "ytick") for key, value in _TICKS.items()},
+            }
+        )
+        yield
+
+
+def halo(width: float = 1.8) -> list[Any]:
+    """Return the light edge that keeps text readable on any colour."""
+    return [withStroke(linewidth=width, foreground="#ffffffb8")]
+
+
+@cache
+def colours(field: str, count: int = 256) -> Colormap:
+    """Return the perceptual colour table of a field, from light to dark, without its darkest end.
+
+    The tables are cmocean's (Thyng et al. 2016, Oceanography 29, 9-13), read as data: importing that package would load
+    all of pyplot.
+    """
+    name, part = _TABLES.get(field, _OTHER)
+    table = np.loadtxt(str(distribution("cmocean").locate_file(f"cmocean/rgb/{name}-rgb.txt")))
+    rows = np.linspace(0, part * (len(table) - 1), count)
+    rgb = np.stack([np.interp(rows, np.arange(len(table)), table[:, k]) for k in range(3)], axis=1)
+    return ListedColormap(rgb, name=f"airshed.{name}").with_extremes(bad=NO_VALUE)
+
+
+def new_figure(width: float, height: float, dpi: float = DPI) -> Figure:
+    """Return an empty figure [inches] that draws to memory."""
+    figure = Figure(figsize=(width, height), dpi=dpi, facecolor="white")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def axes_at(figure: Figure, left: float, bottom: float, width: float, height: float) -> Axes:
+    """Add axes at a place given in inches from the lower left corner."""
+    across, up = figure.get_size_inches()
+    return figure.add_axes((left / across, bottom / up, width / across, height / up))
+
+
+def text_at(figure: Figure, x: float, y: float, text: str, size: str, **options: Any) -> Any:
+    """Write text at a place given in inches from the lower left corner."""
+    across, up = figure.get_size_inches()
+    return figure.text(x / across, y / up, text, fontsize=SIZE[size], **options)
+
+
+def text_size(text: str, points: float, dpi: float) -> tuple[float, float]:
+    """Return the width and height [pixel] that a line of text takes, with room for what hangs below the line."""
+    font = get_font(findfont(FontProperties(family="DejaVu Sans")))
+    font.set_size(points, dpi)
+    font.set_text(text, 0.0)
+    return font.get_width_height()[0] / 64, points * dpi / 72 * 1.2
