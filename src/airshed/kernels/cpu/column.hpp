@@ -18,18 +18,21 @@ INLINE void eliminate(const Worker& t, int species, int z, pack P, pack L, Elimi
 }
 
 // Back substitution, and the sums of what chemistry, deposition and clipping at zero did [mol/s, clipping: mol].
+// Chemistry and deposition act on what is kept, which is also what the other species see; clipping is then the source
+// that makes the equation hold with it, so that the atoms that species exchange add up to zero once the sweeps converge.
 INLINE void substitute(Worker& t, int species, const Elimination& e, pack produced, pack* y) {
-    pack value = pack{}, lost = pack{}, clipped = pack{};
+    pack value = pack{}, kept = pack{}, lost = pack{}, clipped = pack{};
     for (int z = NZ - 1; z >= 0; z--) {
         value = e.constant[z] + e.slope[z] * value;
-        const pack kept = maximum(value, pack{});
+        kept = maximum(value, pack{});
         y[species * NZ + z] = kept;
-        lost += t.flux.weight[z] * (e.loss[z] * value);
-        clipped += t.flux.weight[z] * (kept - value);
+        lost += t.flux.weight[z] * (e.loss[z] * kept);
+        clipped += t.flux.weight[z] * ((kept - value) * (real(1) + t.g * e.loss[z]));
     }
+    const pack uptake = t.flux.weight[0] * t.deposition[species];
     t.result[CHEMISTRY][species] = produced - lost;
-    t.result[DEPOSITED][species] = t.flux.weight[0] * t.deposition[species] * value;
-    t.result[CLIPPED][species] = clipped;
+    t.result[DEPOSITED][species] = uptake * kept;
+    t.result[CLIPPED][species] = clipped + t.g * uptake * (kept - value);
 }
 
 // Whatever the column's species share: rate functions, exchange, sources, sinks.
