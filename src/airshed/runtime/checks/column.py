@@ -1,0 +1,121 @@
+"""One column: vertical transport on layers of unequal thickness, and vertical diffusion, against exact solutions."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+import xarray as xr
+
+from airshed.air.case import Case
+from airshed.runtime.checks.figure import Figure, observed_order
+from airshed.runtime.checks.flow import Array, Errors, tracer_case
+from airshed.runtime.simulation import Simulation
+
+_TOP: Final = 1000.0
+_STILL: Final = {"eastward_wind": ((), 0.0), "northward_wind": ((), 0.0), "air_temperature": ((), 288.0)}
+_HOURS: Final = 6.0
+_THINNED: Final = 0.6
+_DIFFUSIVITY: Final = 20.0
+
+
+def growing_tops(count: int) -> Array:
+    """Return the tops of layers that grow eightfold from the ground to 1000 m, the same stretching at any number."""
+    return np.asarray(_TOP * (8.0 ** (np.arange(1, count + 1) / count) - 1.0) / 7.0)
+
+
+def alternating_tops(count: int) -> Array:
+    """Return the tops of layers of which every other one is twice as thick, the hardest case for a reconstruction."""
+    thickness = np.where(np.arange(count) % 2 == 0, 1.0, 2.0)
+    return np.asarray(_TOP * np.cumsum(thickness) / thickness.sum())
+
+
+def equal_tops(count: int) -> Array:
+    """Return the tops of equal layers up to 1000 m."""
+    return np.asarray(_TOP * np.arange(1, count + 1) / count)
+
+
+def _case(tops: Array, *, diffusion: bool, step: str = "auto") -> Case:
+    area = {"area": {"lon": [0.0, 1.0], "lat": [45.0, 46.0]}, "spacing": "1 deg"}
+    layers = [f"{top!r} m" for top in tops.tolist()]
+    time = {"length": f"{_HOURS!r} h", "step": step}
+    return tracer_case(area, layers, time=time, transport={"diffusion": diffusion, "advection": not diffusion})
+
+
+def _profile(values: Array) -> xr.Dataset:
+    return xr.Dataset({"TRACER": ("level", values)})
+
+
+def _front(faces: Array, stretch: float) -> Array:
+    """Return means between faces of a smooth front, (1 + tanh)/2, in air that has expanded by a factor."""
+    middle, width = 300.0 * stretch, 80.0 * stretch
+    integral = 0.5 * (faces + width * np.log(np.cosh((faces - middle) / width)))
+    return np.asarray(np.diff(integral) / np.diff(faces))
+
+
+def lift(layers: int) -> Errors:
+    """Let air rise by thinning it evenly, without any wind, and compare a front in it with the exact one.
+
+    The density falls linearly to 0.6 of itself everywhere; continuity makes w = 0.4 z / (T - 0.4 t), and what was at z
+    ends at z / 0.6.
+    """
+    case = _case(alternating_tops(layers), diffusion=False)
+    faces = case.make_grid().layer_faces
+    pressure = ("time", [1e5, _THINNED * 1e5])
+    air = xr.Dataset({**_STILL, "air_pressure": pressure}, coords={"time": [0.0, 3600.0 * _HOURS]})
+    with Simulation(case, air, _profile(_front(faces, 1.0))) as simulation:
+        simulation.run()
+        field = simulation["TRACER"].values[:, 0, 0]
+    return Errors.of(field, _front(faces, 1.0 / _THINNED), np.diff(faces))
+
+
+def mix(tops: Array, step: str) -> Array:
+    """Let the mode 1 + cos(pi z / H) decay by diffusion in uniform air; return its profile at the end."""
+    case = _case(tops, diffusion=True, step=step)
+    still = xr.Dataset({**_STILL, "air_pressure": ((), 1e5), "atmosphere_heat_diffusivity": ((), _DIFFUSIVITY)})
+    with Simulation(case, still, _profile(1.0 + _mode(case.make_grid().layer_faces))) as simulation:
+        simulation.run()
+        return np.asarray(simulation["TRACER"].values[:, 0, 0])
+
+
+def _mode(faces: Array) -> Array:
+    """Return the means of cos(pi z / H) between faces."""
+    wave = np.pi / _TOP
+    return np.asarray(np.diff(np.sin(wave * faces)) / (wave * np.diff(faces)))
+
+
+def decay(rate: float) -> float:
+    """Return what is left of a mode at the end."""
+    return float(np.exp(-rate * 3600.0 * _HOURS))
+
+
+def error_of_space(layers: int, step: str = "60 s") -> float:
+    """Return the greatest error of the decaying mode against the exact one, on layers that grow."""
+    tops = growing_tops(layers)
+    exact = 1.0 + decay(_DIFFUSIVITY * (np.pi / _TOP) ** 2) * _mode(np.concatenate([[0.0], tops]))
+    return float(np.abs(mix(tops, step) - exact).max())
+
+
+def error_of_time(layers: int, step: str) -> float:
+    """Return the greatest error on equal layers against the exact solution of the discrete equation in z.
+
+    The mode's means are an eigenvector of the second-order difference: rate 4 K / dz^2 sin^2(pi dz / 2 H).
+    """
+    tops, thickness = equal_tops(layers), _TOP / layers
+    rate = 4.0 * _DIFFUSIVITY / thickness**2 * np.sin(0.5 * np.pi * thickness / _TOP) ** 2
+    exact = 1.0 + decay(rate) * _mode(np.concatenate([[0.0], tops]))
+    return float(np.abs(mix(tops, step) - exact).max())
+
+
+def check(layers: int = 40) -> list[Figure]:
+    """Return the errors and orders of vertical transport (layers, twice as many) and diffusion (half as many, layers)."""
+    coarse, fine = lift(layers), lift(2 * layers)
+    space = [error_of_space(count) for count in (layers // 2, layers)]
+    time = [error_of_time(layers // 2, step) for step in ("600 s", "300 s")]
+    rising, mixing = f"rising air, {2 * layers} layers, every other twice as thick", f"vertical diffusion, {layers} layers"
+    return [
+        Figure(rising, "l1 of a smooth front", fine.l1, 5e-4),
+        Figure(rising, f"order of l1, {layers} to {2 * layers}", observed_order(coarse.l1, fine.l1), 2.5, True, "3"),
+        Figure(mixing, "greatest error", space[1], 2e-4),
+        Figure(mixing, f"order in dz, {layers // 2} to {layers}", observed_order(*space), 1.9, True, "2"),
+        Figure(mixing, "order in time, 600 s to 300 s", observed_order(*time), 1.9, True, "2"),
+    ]

@@ -1,0 +1,130 @@
+"""Analytic air for checks: a box so small that the sphere is a plane, winds from a stream function, shapes to carry."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+
+from airshed.air.case import Case
+from airshed.core.constants import EARTH_RADIUS
+from airshed.grid import Grid
+from airshed.runtime.simulation import Simulation
+
+Array = npt.NDArray[np.float64]
+Winds = xr.Dataset | Callable[[float], xr.Dataset]
+
+SIDE: Final = EARTH_RADIUS * np.pi / 180.0
+"""Side of the box [m]: one degree at the equator, where a degree of longitude is as long to 4e-5."""
+
+DAY: Final = 86400.0
+SHAPES: Final = ("cosine hump", "Gaussian", "slotted cylinder")
+"""What the layers carry, from the ground up."""
+
+
+def tracer_case(area: Mapping[str, Any], layers: list[str], **sections: Mapping[str, Any]) -> Case:
+    """Return a case of passive tracers in given air: no diffusion, no deposition, nothing flows in."""
+    base: dict[str, Any] = {
+        "grid": {**area, "layers": layers},
+        "time": {"start": "2022-01-01T00:00:00Z", "length": "24 h"},
+        "chemistry": {"mechanism": "tracer"},
+        "transport": {"diffusion": False},
+        "deposition": {"scheme": "none"},
+        "run": {"threads": 1},
+    }
+    for name, section in sections.items():
+        base[name] = {**base.get(name, {}), **section}
+    return Case.from_dict(base)
+
+
+def plane_case(cells: int, courant: float) -> Case:
+    """Return the case of a square degree at the equator, cells x cells, with a layer for each shape."""
+    area = {"area": {"lon": [-0.5, 0.5], "lat": [-0.5, 0.5]}, "spacing": f"{1.0 / cells!r} deg"}
+    return tracer_case(area, ["100 m", "200 m", "300 m"], time={"courant": courant})
+
+
+def winds(stream: Callable[[Array, Array], Array], grid: Grid, factor: float = 1.0) -> xr.Dataset:
+    """Return the winds at the cell faces of a stream function psi of x, y in the unit square [m2/s].
+
+    u = -d psi / dy, v = d psi / dx, as differences of psi between the corners of a cell: what flows into a cell flows out
+    of it to round-off. On the sphere the length of a face is part of the difference.
+    """
+    x, y = (faces - faces[0] for faces in (grid.lon_faces, grid.lat_faces))
+    psi = factor * stream(*np.meshgrid(x / x[-1], y / y[-1]))
+    dlon, dlat = np.radians(np.diff(grid.lon_faces)), np.radians(np.diff(grid.lat_faces))
+    parallels = np.cos(np.radians(grid.lat_faces))[:, None]
+    east = -np.diff(psi, axis=0) / (EARTH_RADIUS * dlat[:, None])
+    north = np.diff(psi, axis=1) / (EARTH_RADIUS * parallels * dlon)
+    return xr.Dataset({"eastward_wind": (("lat", "lon_face"), east), "northward_wind": (("lat_face", "lon"), north)})
+
+
+def rotation(grid: Grid) -> xr.Dataset:
+    """Return the winds of one solid-body turn a day around the middle of the box."""
+    speed = np.pi / DAY * SIDE**2
+    return winds(lambda x, y: speed * ((x - 0.5) ** 2 + (y - 0.5) ** 2), grid)
+
+
+def swirl(grid: Grid) -> Callable[[float], xr.Dataset]:
+    """Return the deformation that turns back at half time, so that everything ends where it began.
+
+    psi = cos(pi t / T) sin^2(pi x) sin^2(pi y) / pi in units in which T = 1.5 (LeVeque 1996, SIAM J. Numer. Anal. 33, 627)
+    """
+    speed = -1.5 * SIDE**2 / DAY / np.pi
+
+    def at(seconds: float) -> xr.Dataset:
+        turned = float(np.cos(np.pi * seconds / DAY))
+        return winds(lambda x, y: speed * (np.sin(np.pi * x) * np.sin(np.pi * y)) ** 2, grid, turned)
+
+    return at
+
+
+def shapes(cells: int) -> Array:
+    """Return the shapes at the cell centres of the unit square, (shape, y, x), between 0 and 1.
+
+    A cosine hump and a slotted cylinder of radius 0.15 at (0.25, 0.5) and (0.5, 0.75), slot 0.05 wide up to y = 0.85
+    (LeVeque 1996), and a Gaussian of standard deviation 0.05 at (0.5, 0.75).
+    """
+    centres = (np.arange(cells) + 0.5) / cells
+    x, y = np.meshgrid(centres, centres)
+    left, upper = np.hypot(x - 0.25, y - 0.5) / 0.15, np.hypot(x - 0.5, y - 0.75) / 0.15
+    hump = 0.5 * (1.0 + np.cos(np.pi * np.minimum(left, 1.0)))
+    gaussian = np.exp(-0.5 * (0.15 * upper / 0.05) ** 2)
+    cylinder = (upper <= 1.0) & ((np.abs(x - 0.5) >= 0.025) | (y >= 0.85))
+    return np.stack([hump, gaussian, cylinder.astype(np.float64)])
+
+
+@dataclass(frozen=True)
+class Errors:
+    """How a field differs from the exact one: norms relative to it, and how far the field leaves its range."""
+
+    l1: float
+    l2: float
+    linf: float
+    undershoot: float
+    overshoot: float
+
+    @classmethod
+    def of(cls, field: Array, exact: Array, volume: Array) -> "Errors":
+        """Compare a field with the exact one, weighted by the volume of cells."""
+        difference, weight = field - exact, np.broadcast_to(volume, field.shape)
+        return cls(
+            l1=float(np.sum(weight * np.abs(difference)) / np.sum(weight * np.abs(exact))),
+            l2=float(np.sqrt(np.sum(weight * difference**2) / np.sum(weight * exact**2))),
+            linf=float(np.abs(difference).max() / np.abs(exact).max()),
+            undershoot=max(float(exact.min() - field.min()), 0.0),
+            overshoot=max(float(field.max() - exact.max()), 0.0),
+        )
+
+
+def amount(simulation: Simulation, species: str = "TRACER") -> float:
+    """Return how much of a species there is [mol], counted here, not by the model."""
+    content = simulation["air_density"].values * simulation.model.grid.cell_volume
+    return float(np.sum(simulation[species].values * content))
+
+
+def clipped_share(simulation: Simulation, species: str = "TRACER") -> float:
+    """Return what clipping negative values at zero has added to a species, over all there is of it."""
+    budget = simulation.budget().sel(species=species)
+    return float(budget["clipped"] / budget["throughput"])
