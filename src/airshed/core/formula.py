@@ -29,7 +29,8 @@ def _truth(value: Any) -> Any:
 
 
 _BINARY: Final[Mapping[type[ast.operator], Callable[[Any, Any], Any]]] = {
-    ast.Add: np.add, ast.Sub: np.subtract, ast.Mult: np.multiply, ast.Div: np.divide, ast.Mod: np.mod, ast.Pow: np.power,
+    ast.Add: np.add, ast.Sub: np.subtract, ast.Mult: np.multiply, ast.Div: np.divide, ast.Mod: np.mod,
+    ast.Pow: np.power,
 }  # fmt: skip
 _UNARY: Final[Mapping[type[ast.unaryop], Callable[[Any], Any]]] = {
     ast.USub: np.negative, ast.UAdd: np.positive, ast.Not: lambda value: ~_truth(value),
@@ -54,7 +55,7 @@ FUNCTIONS: Final[Mapping[str, _Function]] = {
     "max": _Function(lambda *values: np.maximum.reduce(np.broadcast_arrays(*values)), 2, None),
     "where": _Function(lambda condition, yes, no: np.where(_truth(condition), yes, no), 3, 3),
 }  # fmt: skip
-"""What a formula may call; log is the natural logarithm, where(condition, a, b) is a where the condition holds, else b."""
+"""What a formula may call; log is the natural one, where(condition, a, b) is a where the condition holds, else b."""
 
 CONSTANTS: Final[Mapping[str, float]] = {"pi": float(np.pi)}
 
@@ -157,7 +158,8 @@ def given(value: object, units: Sequence[str], *, where: str) -> Given:
     rest = text[number.end() :].strip() if number else text
     if number and not rest and units[0] != "1":
         raise CaseError(
-            f'{where} = {value!r} has no unit: write "{text} {units[0]}", or a formula in t, whose result is in {units[0]}'
+            f'{where} = {value!r} has no unit: write "{text} {units[0]}", '
+            f"or a formula in t with operations in it, whose result is in {units[0]}"
         )
     if number and (not rest or _UNIT_AHEAD.match(rest)):
         found = quantity(text, units, where=where)
@@ -168,7 +170,7 @@ def given(value: object, units: Sequence[str], *, where: str) -> Given:
 def _check(node: ast.expr, text: str, where: str, names: dict[str, int], depth: int) -> None:
     """Refuse what is not arithmetic; collect names."""
     if depth > DEEPEST:
-        raise CaseError(f"{where} = {_short(text)!r} has more than {DEEPEST} operations inside one another; simplify it")
+        raise CaseError(f"{where} = {_short(text)!r} nests more than {DEEPEST} operations; simplify it")
     for child in _operands(node, text, where):
         _check(child, text, where, names, depth + 1)
     if isinstance(node, ast.Name) and node.id not in CONSTANTS:
@@ -199,9 +201,8 @@ def _operands(node: ast.expr, text: str, where: str) -> Sequence[ast.expr]:
             return ()
         case ast.IfExp():
             raise _refusal(text, where, node.col_offset, "there is no if-else", "write where(condition, a, b)")
-    raise _refusal(
-        text, where, node.col_offset, "only arithmetic is possible", f"+ - * / % **, comparisons, and, or, not, {', '.join(FUNCTIONS)}"
-    )  # fmt: skip
+    possible = f"there are + - * / % **, comparisons, and, or, not, {', '.join(FUNCTIONS)}"
+    raise _refusal(text, where, node.col_offset, "this is no arithmetic", possible)
 
 
 def _check_call(node: ast.Call, name: str, text: str, where: str, keywords: int) -> None:
@@ -210,7 +211,8 @@ def _check_call(node: ast.Call, name: str, text: str, where: str, keywords: int)
     function, count = FUNCTIONS[name], len(node.args) + keywords
     if keywords or count < function.least or (function.most is not None and count > function.most):
         wanted = f"{function.least}" if function.most == function.least else f"{function.least} or more"
-        raise _refusal(text, where, node.col_offset, f"{name} takes {wanted} argument{'s' * (wanted != '1')}", f"not {count}")
+        problem = f"{name} takes {wanted} argument{'s' * (wanted != '1')}"
+        raise _refusal(text, where, node.col_offset, problem, f"{count} given" if not keywords else "without names")
 
 
 def _evaluate(node: ast.expr, values: Mapping[str, Any]) -> Any:
@@ -242,7 +244,7 @@ def _compare(operators: Sequence[ast.cmpop], sides: Sequence[Any]) -> Any:
 
 
 def _number(value: Any) -> Any:
-    """Return a float, also of a whole number that is larger than any: arithmetic of endless digits takes endless time."""
+    """Return a float, also of a whole number beyond all floats: arithmetic of endless digits takes endless time."""
     try:
         return np.float64(value)
     except OverflowError:
@@ -252,7 +254,8 @@ def _number(value: Any) -> Any:
 def _syntax(text: str, where: str, error: SyntaxError) -> CaseError:
     position = max((error.offset or 1) - 1, 0)
     reason = (error.msg or "it is not complete").removeprefix("invalid syntax").removeprefix(". ")
-    return _refusal(text, where, None, "this is not a formula" + (f" ({reason})" if reason else ""), _at(text, position))
+    problem = "this is not a formula" + (f" ({reason})" if reason else "")
+    return _refusal(text, where, None, problem, f"see {_at(text, position)}")
 
 
 def _refusal(text: str, where: str, byte: int | None, problem: str, advice: str) -> CaseError:

@@ -5,7 +5,7 @@ from pathlib import Path
 import xarray as xr
 
 from airshed.air.box import BoxConditions, BoxRun
-from airshed.core.report import Report, Table
+from airshed.core.report import Cell, Report, Table
 from airshed.io.atomic import write_whole
 from airshed.mechanism import load_mechanism
 
@@ -28,19 +28,19 @@ def run_box(mechanism: str, conditions: Path, output: Path) -> Report:
 
 
 def _report(run: BoxRun, series: xr.Dataset, output: Path) -> Report:
-    time = run.conditions.time
+    network, time, solver = run.network, run.conditions.time, run.conditions.solver
     worst = int(run.clipped.argmax())
     clipped = float(run.clipped[worst])
-    facts = {
-        "mechanism": f"{run.network.name}, {len(run.network.species)} species, {len(run.network.reactions)} reactions",
+    facts: dict[str, Cell] = {
+        "mechanism": f"{network.name}, {len(network.species)} species, {len(network.reactions)} reactions",
         "simulated": f"{time.length.text} from {time.start.text}",
-        "steps": f"{run.steps} of at most {run.conditions.solver.step.text}, {run.conditions.solver.sweeps} sweeps each",
+        "steps": f"{run.steps} of at most {solver.step.text}, {solver.sweeps} sweeps each",
         "wall time [s]": run.seconds,
         "compile time [s]": run.kernel.seconds["compile"],
-        "most added to stay above 0": f"{clipped:.3g} molecules/cm3 of {run.network.names[worst]}" if clipped else "nothing",
+        "added to stay above 0": f"at most {clipped:.3g} molecules/cm3, of {network.names[worst]}",
         "output": str(output),
     }
-    chosen = [name for name in _MAIN if name in run.network.names] or list(run.network.names[:_MOST_ROWS])
+    chosen = [name for name in _MAIN if name in network.names] or list(network.names[:_MOST_ROWS])
     rows = []
     for name in chosen:
         first, last = (float(series[name][at]) for at in (0, -1))

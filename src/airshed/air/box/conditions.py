@@ -1,6 +1,7 @@
 """The conditions of a box of air, read from a file or a dictionary, checked, immutable."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
@@ -50,10 +51,9 @@ LossRate = Annotated[Given, GivenIn(("1/s",))]
 
 def _day(value: object) -> date:
     """Return a calendar day, given as TOML writes it or as text."""
-    try:
-        value = date.fromisoformat(value) if isinstance(value, str) else value
-    except ValueError:
-        pass
+    if isinstance(value, str):
+        with suppress(ValueError):
+            value = date.fromisoformat(value)
     if isinstance(value, datetime) or not isinstance(value, date):
         raise refuse(f"{KEY} must be a day such as 2022-08-31, not {value!r}")
     return value
@@ -101,8 +101,12 @@ class BoxFixed(Section):
     """Concentrations that are prescribed."""
 
     M: Concentration | None = setting(None, "Air density, in place of the pressure.", unit=CONCENTRATION)
-    O2: Concentration | None = setting(None, "Oxygen, a constant fraction of M; by default 0.2095 M.", unit=CONCENTRATION)
-    N2: Concentration | None = setting(None, "Nitrogen, a constant fraction of M; by default 0.7808 M.", unit=CONCENTRATION)
+    O2: Concentration | None = setting(
+        None, "Oxygen, a constant fraction of M; by default 0.2095 M.", unit=CONCENTRATION
+    )
+    N2: Concentration | None = setting(
+        None, "Nitrogen, a constant fraction of M; by default 0.7808 M.", unit=CONCENTRATION
+    )
     H2O: Concentration | None = setting(None, "Water vapour.", unit=CONCENTRATION)
 
 

@@ -131,7 +131,7 @@ class BoxForcing:
         needed = {need for constant in network.rate_constants for need in dependencies(constant)}
         if "photolysis" in needed and not self.has_sun:
             raise CaseError(
-                f"mechanism {network.name!r} has photolysis: give rates.sec_zenith or rates.SUN, or environment.location"
+                f"mechanism {network.name!r} has photolysis: give rates.sec_zenith, rates.SUN or environment.location"
             )
         if "H2O" not in self._keys:
             if "water" in needed:
@@ -143,7 +143,9 @@ class BoxForcing:
         assert self._location is not None
         utc = np.asarray(times) - _SECONDS_PER_DEGREE * self._location.lon
         midnight = np.datetime64(self._location.date, "ns")
-        return cos_zenith(midnight + np.round(utc * 1e9).astype("timedelta64[ns]"), self._location.lon, self._location.lat)
+        return cos_zenith(
+            midnight + np.round(utc * 1e9).astype("timedelta64[ns]"), self._location.lon, self._location.lat
+        )
 
     def _check(self, name: str, value: Array, times: Array) -> None:
         """Refuse a value that is not finite, or below zero, with the time at which it is first so."""
@@ -154,12 +156,10 @@ class BoxForcing:
         first = int(np.argmax(wrong)) if wrong.ndim else 0
         found = float(value.reshape(-1)[first if value.ndim else 0])
         formula = self._formulas.get(name)
-        text = f"{formula.text!r}" if formula is not None else f"{self._constants.get(name, found):g}"
+        text = f" = {formula.text!r}" if formula is not None else ""
         time = f" at t = {float(np.reshape(times, -1)[first]):g} s" if wrong.ndim else ""
-        raise CaseError(
-            f"{self._keys[name]} = {text} is {found:g}{time}; it must be finite and {'above' if above else 'not below'} 0"
-            + (" while daylight is not 0" if name == "sec_zenith" else "")
-        )
+        wanted = "above 0" + " while daylight is not 0" * (name == "sec_zenith") if above else "not below 0"
+        raise CaseError(f"{self._keys[name]}{text} is {found:g}{time}; it must be finite and {wanted}")
 
 
 def _by_species(section: str, values: Mapping[str, Given], network: ReactionNetwork) -> dict[int, Given]:
@@ -182,4 +182,3 @@ def constant_fraction(key: str, part: Array, air: Array) -> float:
     if np.ptp(fraction) > 1e-9 * float(np.max(fraction)):
         raise CaseError(f"{key} must be a constant fraction of M; write it as a formula such as 0.2095*M")
     return float(fraction.reshape(-1)[0])
-

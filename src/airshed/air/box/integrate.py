@@ -55,18 +55,18 @@ class BoxRun:
     def run(self) -> xr.Dataset:
         """Integrate from the start to the end and return the time series."""
         began = time.perf_counter()
-        first = {name: float(self._air[name].reshape(-1)[0]) for name in _RECORDED}
-        records = [self._record(self.conditions.time.start.value, first)]
+        series = _Series()
+        series.add(self.conditions.time.start.value, self._mixing_ratios(), self._air, 0)
         for chunk in _chunks(steps(self.conditions), _CHUNK):
             values = self.forcing.at(np.array([step.at for step in chunk]))
             self.packed.load(values, len(chunk))
-            recorded = {name: np.broadcast_to(values[name], len(chunk)) for name in _RECORDED}
             for number, step in enumerate(chunk):
                 self._advance(number, step)
                 if step.output:
-                    records.append(self._record(step.end, {name: float(each[number]) for name, each in recorded.items()}))
+                    self._check(step.end)
+                    series.add(step.end, self._mixing_ratios(), values, number)
         self.seconds = time.perf_counter() - began
-        return self._dataset(records)
+        return self._dataset(series)
 
     def _advance(self, number: int, step: BoxStep) -> None:
         self.packed.set(number, self.stepper)
@@ -75,34 +75,30 @@ class BoxRun:
         self.clipped += self._density * sums[_CLIPPED]
         self.steps += 1
 
-    def _record(self, seconds: float, air: dict[str, float]) -> dict[str, float]:
-        """The concentrations [molecules cm-3] and conditions at the present time."""
-        mixing_ratios = self.stepper.state.q[0, 0, :, 0, 0].astype(np.float64)
-        if not np.isfinite(mixing_ratios).all():
-            names = [self.network.names[i] for i in np.flatnonzero(~np.isfinite(mixing_ratios))[:3]]
+    def _mixing_ratios(self) -> Array:
+        return self.stepper.state.q[0, 0, :, 0, 0].astype(np.float64)
+
+    def _check(self, seconds: float) -> None:
+        wrong = np.flatnonzero(~np.isfinite(self._mixing_ratios()))
+        if wrong.size:
+            names = ", ".join(self.network.names[species] for species in wrong[:3])
             raise NumericalError(
-                f"the state is no longer finite at {seconds:g} s ({', '.join(names)}): check rate constants and "
-                "conditions, or shorten solver.step"
+                f"the state is no longer finite at {seconds:g} s ({names}): check rate constants and conditions, "
+                "or shorten solver.step"
             )
-        densities = dict(zip(self.network.names, (mixing_ratios * air["M"]).tolist(), strict=True))
-        return densities | {f"air {name}": value for name, value in air.items()} | {"time": seconds}
 
-    def _dataset(self, records: list[dict[str, float]]) -> xr.Dataset:
-        def series(name: str) -> tuple[str, Array]:
-            return "time", np.array([record[name] for record in records])
-
+    def _dataset(self, series: "_Series") -> xr.Dataset:
+        densities = np.array(series.mixing_ratios) * np.array(series.air["M"])[:, None]
         variables = {
-            species.name: (*series(species.name), {"units": "molecules cm-3", "long_name": species.text or species.name})
-            for species in self.network.species
-        }
-        variables |= {
-            name: (*series(f"air {key}"), {"units": unit, "long_name": text})
+            name: ("time", np.array(series.air[key]), {"units": unit, "long_name": text})
             for key, (name, unit, text) in _RECORDED.items()
-            if name not in variables
         }
-        text = "local time since midnight of the first day"
+        for number, species in enumerate(self.network.species):
+            attributes = {"units": "molecules cm-3", "long_name": species.text or species.name}
+            variables[species.name] = ("time", densities[:, number], attributes)
+        clock = {"units": "s", "long_name": "local time since midnight of the first day"}
         return xr.Dataset(
-            variables, {"time": (*series("time"), {"units": "s", "long_name": text})},
+            variables, {"time": ("time", np.array(series.times), clock)},
             {
                 "title": self.conditions.title, "Conventions": "CF-1.11", "source": f"Airshed {__version__}",
                 "mechanism": self.network.name, "precision": self.kernel.shape.precision,
@@ -138,6 +134,23 @@ _RECORDED: Final = {
 """Conditions in the time series: their name there, unit and text."""
 
 
+class _Series:
+    """Mixing ratios and recorded conditions at the output times."""
+
+    def __init__(self) -> None:
+        self.times: list[float] = []
+        self.mixing_ratios: list[Array] = []
+        self.air: dict[str, list[float]] = {name: [] for name in _RECORDED}
+
+    def add(self, seconds: float, mixing_ratios: Array, values: dict[str, Array], number: int) -> None:
+        """Append the time, the state, and the conditions of step `number` of those evaluated together."""
+        self.times.append(seconds)
+        self.mixing_ratios.append(mixing_ratios)
+        for name, listed in self.air.items():
+            value = values[name]
+            listed.append(float(value[number] if value.ndim else value))
+
+
 class PackedConditions:
     """The conditions of one step as the kernel reads them; what changes from step to step is all that is written."""
 
@@ -169,7 +182,10 @@ class PackedConditions:
             (self.water[0, 0], [values["H2O"] / values["M"]]),
             (self.sun[0, 0], [values["sec_zenith"], values["daylight"]]),
             (self.deposition[0, 0], [values[f"deposition {species}"] * air for species in self._forcing.deposited]),
-            (self.emission[0, 0, :, 0], [values[f"emission {species}"] / self._density for species in self._forcing.emitted]),
+            (
+                self.emission[0, 0, :, 0],
+                [values[f"emission {species}"] / self._density for species in self._forcing.emitted],
+            ),
         ]
         self._changing = []
         for target, rows in sources:
@@ -193,7 +209,7 @@ def integrate_box(network: ReactionNetwork, conditions: BoxConditions, *, precis
 
     Two-step backward differentiation with Gauss-Seidel sweeps over the species, second order; see ``process.twostep``.
 
-    returns  each species [molecules cm-3], temperature [K], M [molecules cm-3], sec_zenith and daylight [1], over time [s]
+    returns  each species and M [molecules cm-3], temperature [K], sec_zenith and daylight [1], over time [s]
     Raises CaseError for conditions that do not fit the mechanism, NumericalError when the state does not stay finite.
     source   Verwer 1994, SIAM J. Sci. Comput. 15, 1243-1250
     """

@@ -1,4 +1,4 @@
-"""When the steps of a box end: at every output, at every jump of its conditions, and no longer than asked in between."""
+"""When the steps of a box end: at each output, at each jump of its conditions, and no longer than asked in between."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -67,7 +67,9 @@ def _events(conditions: BoxConditions) -> list[tuple[float, bool, bool]]:
     ]
     every = time.output_every.value
     outputs = [start + number * every for number in range(1, ceil(time.length.value / every - 1e-9))]
-    times = sorted([(end, False, True), *((jump, True, False) for jump in jumps), *((at, False, True) for at in outputs)])
+    times = sorted(
+        [(end, False, True), *((jump, True, False) for jump in jumps), *((at, False, True) for at in outputs)]
+    )
     merged: list[tuple[float, bool, bool]] = []
     for at, jump, output in times:
         if at <= start + _SAME or at > end:
