@@ -17,7 +17,7 @@ from airshed.kernels.schedule import Schedule, schedule
 from airshed.kernels.toolchain import BuiltLibrary, build, load
 from airshed.mechanism.network import ReactionNetwork
 
-LARGEST_GROUP: Final = 4
+LARGEST_GROUP: Final = 3
 """Species solved together; measured: see docs/performance.md."""
 
 WIDTH: Final = 8

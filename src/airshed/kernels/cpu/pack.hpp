@@ -16,20 +16,28 @@ typedef int64_t ipack __attribute__((vector_size(W * sizeof(int64_t))));
 INLINE pack splat(real value) { return value - pack{}; }
 INLINE dpack dsplat(double value) { return value - dpack{}; }
 
-#if defined(__AVX512F__) && REAL_IS_DOUBLE && W == 8
-INLINE pack minimum(pack a, pack b) { return (pack)_mm512_min_pd((__m512d)a, (__m512d)b); }
-INLINE pack maximum(pack a, pack b) { return (pack)_mm512_max_pd((__m512d)a, (__m512d)b); }
-INLINE pack magnitude(pack a) { return (pack)_mm512_abs_pd((__m512d)a); }
-// 1/x for x >= 1: a 14-bit estimate and two Newton steps, exact to about one unit in the last place.
+#if defined(__AVX512F__) && defined(__AVX512VL__) && ((REAL_IS_DOUBLE && W == 8) || (!REAL_IS_DOUBLE && (W == 8 || W == 16)))
+#if REAL_IS_DOUBLE
+#define NATIVE(operation) (pack)_mm512_##operation##_pd
+typedef __m512d native;
+#elif W == 16
+#define NATIVE(operation) (pack)_mm512_##operation##_ps
+typedef __m512 native;
+#else
+#define NATIVE(operation) (pack)_mm256_##operation##_ps
+typedef __m256 native;
+#endif
+INLINE pack minimum(pack a, pack b) { return NATIVE(min)((native)a, (native)b); }
+INLINE pack maximum(pack a, pack b) { return NATIVE(max)((native)a, (native)b); }
+// 1/x for x >= 1: a 14-bit estimate and Newton steps, exact to about one unit in the last place.
 INLINE pack reciprocal(pack x) {
-    pack y = (pack)_mm512_rcp14_pd((__m512d)x);
-    y = y + y * (1.0 - x * y);
-    return y + y * (1.0 - x * y);
+    pack y = NATIVE(rcp14)((native)x);
+    y = y + y * (real(1) - x * y);
+    return REAL_IS_DOUBLE ? y + y * (real(1) - x * y) : y;
 }
 #else
 INLINE pack minimum(pack a, pack b) { return a < b ? a : b; }
 INLINE pack maximum(pack a, pack b) { return a > b ? a : b; }
-INLINE pack magnitude(pack a) { return a < 0 ? -a : a; }
 INLINE pack reciprocal(pack x) { return real(1) / x; }
 #endif
 

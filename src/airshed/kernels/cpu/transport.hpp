@@ -196,6 +196,10 @@ static void transport(const Step& s, int64_t row, int64_t block, Worker& t) {
             }
             if (z == NZ - 1) gone += maximum(v, pack{}) * mask, come -= minimum(v, pack{}) * mask;
             t.carry_x[i * NZ + z] = x, carry_y[i * NZ + z] = y, below = v;
+            // the next species of what comes from memory: the two-step formula streams through it once
+            __builtin_prefetch(s.q_other + offset + k + COLUMN, 1);
+            __builtin_prefetch(s.tendency + offset + k + COLUMN, 1);
+            __builtin_prefetch(a.north2 + k + COLUMN, 0);
             pack& other = *(pack*)(s.q_other + offset + k);
             pack& kept = *(pack*)(s.tendency + offset + k);
             t.rhs[i * NZ + z] = f.c0[z] * q[z] + f.c1[z] * other + f.t0[z] * change + f.t1[z] * kept;
