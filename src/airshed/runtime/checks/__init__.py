@@ -1,6 +1,6 @@
 """The checks of `airshed verify`: small simulations through the public interface, each with figures to compare.
 
-``figure`` what a check returns, ``flow`` analytic air, ``carried`` shapes in rotation and deformation, ``column`` vertical
-transport and diffusion, ``real`` passive tracers on measured winds, ``chemistry`` families of elements, ``sameness``
-threads and precision. Whatever needs a case takes it as an argument, so that every check can be shown to fail.
+``figure`` what a check returns, ``flow`` analytic air, ``carried`` shapes in rotation and deformation, ``column``
+vertical transport and diffusion, ``real`` passive tracers on measured winds, ``chemistry`` families of elements,
+``sameness`` threads and precision. Whatever needs a case takes it as an argument, so that every check can be shown to fail.
 """

@@ -49,7 +49,7 @@ class Carried:
 
     def worst(self, name: str) -> float:
         """The largest of an error over the shapes."""
-        return max(getattr(each, name) for each in self.errors.values())
+        return max(float(getattr(each, name)) for each in self.errors.values())
 
 
 def carry(flow: str, cells: int, courant: float = 0.4) -> Carried:

@@ -1,6 +1,5 @@
 """One column: vertical transport on layers of unequal thickness, and vertical diffusion, against exact solutions."""
 
-from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -107,11 +106,11 @@ def error_of_time(layers: int, step: str) -> float:
 
 
 def check(layers: int = 40) -> list[Figure]:
-    """Return the errors and orders of vertical transport (layers, twice as many) and diffusion (half as many, layers)."""
+    """Return errors and orders of vertical transport (layers, then twice as many) and diffusion (half, then layers)."""
     coarse, fine = lift(layers), lift(2 * layers)
     space = [error_of_space(count) for count in (layers // 2, layers)]
     time = [error_of_time(layers // 2, step) for step in ("600 s", "300 s")]
-    rising, mixing = f"rising air, {2 * layers} layers, every other twice as thick", f"vertical diffusion, {layers} layers"
+    rising, mixing = f"rising air, {2 * layers} unequal layers", f"vertical diffusion, {layers} layers"
     return [
         Figure(rising, "l1 of a smooth front", fine.l1, 5e-4),
         Figure(rising, f"order of l1, {layers} to {2 * layers}", observed_order(coarse.l1, fine.l1), 2.5, True, "3"),

@@ -48,8 +48,8 @@ def plane_case(cells: int, courant: float) -> Case:
 def winds(stream: Callable[[Array, Array], Array], grid: Grid, factor: float = 1.0) -> xr.Dataset:
     """Return the winds at the cell faces of a stream function psi of x, y in the unit square [m2/s].
 
-    u = -d psi / dy, v = d psi / dx, as differences of psi between the corners of a cell: what flows into a cell flows out
-    of it to round-off. On the sphere the length of a face is part of the difference.
+    u = -d psi / dy, v = d psi / dx, as differences of psi between the corners of a cell: what flows into a cell flows
+    out of it to round-off. On the sphere the length of a face is part of the difference.
     """
     x, y = (faces - faces[0] for faces in (grid.lon_faces, grid.lat_faces))
     psi = factor * stream(*np.meshgrid(x / x[-1], y / y[-1]))
@@ -69,7 +69,8 @@ def rotation(grid: Grid) -> xr.Dataset:
 def swirl(grid: Grid) -> Callable[[float], xr.Dataset]:
     """Return the deformation that turns back at half time, so that everything ends where it began.
 
-    psi = cos(pi t / T) sin^2(pi x) sin^2(pi y) / pi in units in which T = 1.5 (LeVeque 1996, SIAM J. Numer. Anal. 33, 627)
+    psi = cos(pi t / T) sin^2(pi x) sin^2(pi y) / pi in units in which T = 1.5. Source: LeVeque 1996, SIAM J. Numer.
+    Anal. 33, 627-665.
     """
     speed = -1.5 * SIDE**2 / DAY / np.pi
 

@@ -1,0 +1,53 @@
+"""What `airshed verify` runs: the checks in order, and their figures as a report."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from airshed.core.report import Report, Table
+from airshed.runtime.checks import carried, chemistry, column, real, sameness
+from airshed.runtime.checks.figure import Figure
+
+COLUMNS: Final = ("test", "figure", "value", "threshold", "reference", "holds")
+DEPOSITION: Final = {"scheme": "constant", "velocities": {"TRACER": "0.3 cm/s", "TRACER2": "1 cm/s"}}
+
+Check = Callable[[], list[Figure]]
+
+
+def checks(*, full: bool = False) -> Mapping[str, Check]:
+    """Return the checks by name; `full` adds a finer grid to the carried shapes."""
+    resolutions = (50, 100, 200) if full else (50, 100)
+    return {
+        "rotation": lambda: carried.check("rotation", resolutions),
+        "deformation": lambda: carried.check("swirl", resolutions),
+        "column": column.check,
+        "uniform mixing ratio": lambda: real.check_uniform(real.real_case()),
+        "budget": lambda: real.check_budget(real.real_case(deposition=DEPOSITION)),
+        "families": lambda: chemistry.check_drift(chemistry.cut_case("24 h", time={"spinup": "24 h"})),
+        "sweeps": chemistry.check_convergence,
+        "threads and precision": sameness.check,
+    }
+
+
+def run(*, full: bool = False, tell: Callable[[str], object] | None = None) -> Report:
+    """Run all checks and return a table of their figures; the report is not ok when one misses its threshold.
+
+    tell  called with the name of each check before it runs
+    """
+    figures = []
+    for name, check in checks(full=full).items():
+        if tell is not None:
+            tell(name)
+        figures += check()
+    return report(figures)
+
+
+def report(figures: Sequence[Figure]) -> Report:
+    """Return figures as a report."""
+    missed = sum(not figure.ok for figure in figures)
+    rows = [
+        (each.test, each.what, each.value, each.threshold, each.reference, each.ok)
+        for each in sorted(figures, key=lambda each: each.ok)
+    ]
+    verdict = "all hold" if missed == 0 else f"{missed} of {len(figures)} figures miss their threshold, listed first"
+    facts = {"figures": len(figures), "verdict": verdict}
+    return Report("Verification", [Table("Figures", COLUMNS, rows)], facts, missed == 0)
