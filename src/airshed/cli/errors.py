@@ -3,6 +3,7 @@
 import errno
 import os
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import typer
@@ -23,6 +24,18 @@ class Guarded(TyperGroup):
     Anything that is not an AirshedError, nor the system's refusal to read or write a file, is a defect and keeps its
     traceback; so does everything when the environment has AIRSHED_DEBUG=1.
     """
+
+    def main(self, args: Sequence[str] | None = None, *rest: Any, standalone_mode: bool = True, **extra: Any) -> Any:
+        """Run the program; what is wrong with its arguments is a line too, not a box of usage."""
+        if not standalone_mode:
+            return super().main(args, *rest, standalone_mode=False, **extra)
+        try:
+            code = super().main(args, *rest, standalone_mode=False, **extra)
+        except typer.Abort:
+            code = INTERRUPTED
+        except typer.TyperException as error:
+            code = refuse_arguments(error)
+        sys.exit(code if isinstance(code, int) else 0)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the chosen command."""
@@ -45,3 +58,12 @@ class Guarded(TyperGroup):
 def complain(error: AirshedError) -> None:
     """Write the message of an error to standard error."""
     print(f"airshed: error: {error}", file=sys.stderr)
+
+
+def refuse_arguments(error: Any) -> int:
+    """Write what is wrong with the arguments of the program, and where help is; return the exit code."""
+    message = error.format_message().strip().rstrip(".").replace("Value error, ", "")
+    if message:  # empty for a command given without arguments, which has shown its help
+        command = error.ctx.command_path if error.ctx is not None else "airshed"
+        print(f"airshed: error: {message[0].lower()}{message[1:]} (help: {command} --help)", file=sys.stderr)
+    return int(error.exit_code)

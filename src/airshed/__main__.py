@@ -1,0 +1,5 @@
+"""`python -m airshed` is the program `airshed`."""
+
+from airshed.cli.main import main
+
+main()
