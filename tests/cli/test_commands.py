@@ -97,7 +97,7 @@ def test_reports_are_tables_or_json_and_a_failed_check_is_exit_code_1(monkeypatc
     assert json.loads(airshed("bench", "--json").stdout) == Report("Bench", [table], {"cores": 2}).to_dict()
 
     for ok, code in ((True, 0), (False, 1)):
-        stand_in(monkeypatch, "airshed.runtime.verification", run=lambda ok=ok: Report("Verify", ok=ok))
+        stand_in(monkeypatch, "airshed.runtime.verification", run=lambda ok=ok, **options: Report("Verify", ok=ok))
         result = airshed("verify", "--json")
         assert (result.exit_code, json.loads(result.stdout)["ok"]) == (code, ok)
 

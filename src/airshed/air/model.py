@@ -59,7 +59,10 @@ class AirModel:
         self.parts: Parts = assemble(case, meteorology)
         self.network, self.grid = self.parts.network, self.parts.grid
         check_species(case, self.network.names)
-        self.registry = air_registry((species.name, species.text) for species in self.network.species)
+        self.registry = air_registry(
+            [(species.name, species.text) for species in self.network.species],
+            {species.name: species.molar_mass for species in self.network.species},
+        )
         self.families = tuple(element for element in FAMILIES if element in self.network.atoms)
         self.kernel = compile_mechanism(
             self.network, self.grid.shape[0], case.chemistry.precision, families=self.families

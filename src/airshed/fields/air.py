@@ -1,6 +1,6 @@
 """The fields of the air model: weather as the chemistry sees it, and a mixing ratio for each species."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from airshed.fields.spec import FieldRegistry, FieldSpec
@@ -61,8 +61,14 @@ CF_SPECIES: Final = {
 """Species whose mole fraction has a name in the CF standard name table (version 93)."""
 
 
-def species_fields(species: Iterable[tuple[str, str]]) -> tuple[FieldSpec, ...]:
-    """Return the field of each species, given as (name, text): its mixing ratio [mol mol-1], kept in restarts."""
+def species_fields(
+    species: Iterable[tuple[str, str]], molar_masses: Mapping[str, float | None] | None = None
+) -> tuple[FieldSpec, ...]:
+    """Return the field of each species, given as (name, text): its mixing ratio [mol mol-1], kept in restarts.
+
+    ``molar_masses`` [kg mol-1] by name, of those species whose composition is known.
+    """
+    masses = molar_masses or {}
     return tuple(
         FieldSpec(
             name,
@@ -71,11 +77,14 @@ def species_fields(species: Iterable[tuple[str, str]]) -> tuple[FieldSpec, ...]:
             f"Mixing ratio of {text.strip() or name}",
             f"mole_fraction_of_{CF_SPECIES[name]}_in_air" if name in CF_SPECIES else None,
             restart=True,
+            molar_mass=masses.get(name),
         )
         for name, text in species
     )
 
 
-def air_registry(species: Iterable[tuple[str, str]]) -> FieldRegistry:
+def air_registry(
+    species: Iterable[tuple[str, str]], molar_masses: Mapping[str, float | None] | None = None
+) -> FieldRegistry:
     """Return all fields of the air model with these species; raises CaseError for two of the same name."""
-    return FieldRegistry((*species_fields(species), *WEATHER))
+    return FieldRegistry((*species_fields(species, molar_masses), *WEATHER))

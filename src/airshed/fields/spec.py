@@ -22,7 +22,8 @@ class FieldSpec:
     """One field: its name, its dimensions out of (level, lat, lon), its unit in SI and one line of text.
 
     ``standard_name`` is that of the CF table where one exists for the same quantity; ``default`` is the value [unit]
-    that a new array has; ``restart`` says that a run cannot go on without it. Raises CaseError when a part is missing.
+    that a new array has; ``restart`` says that a run cannot go on without it; ``molar_mass`` [kg mol-1] is that of the
+    species whose mixing ratio it is. Raises CaseError when a part is missing.
     """
 
     name: str
@@ -32,6 +33,7 @@ class FieldSpec:
     standard_name: str | None = None
     default: float = 0.0
     restart: bool = False
+    molar_mass: float | None = None
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):

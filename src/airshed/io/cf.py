@@ -93,6 +93,8 @@ def _add_field(file: netCDF4.Dataset, spec: FieldSpec) -> None:
         variable.units_metadata = "temperature: on_scale"
     if spec.standard_name is not None:
         variable.standard_name = spec.standard_name
+    if spec.molar_mass is not None:
+        variable.molar_mass = spec.molar_mass  # [kg mol-1]; turns the mixing ratio into a mass concentration
 
 
 def _chunks(sizes: tuple[int, ...]) -> tuple[int, ...]:

@@ -5,6 +5,7 @@ RUN/records/      one whole file per output time, until the output file holds th
 RUN/restart/      the last two restarts
 RUN/previous/     outputs of the run before, until this one is finished
 RUN/output.nc     the result; it exists only once it is whole
+RUN/summary.*     what the run has to say at its end, for people (.txt) and programs (.json)
 """
 
 import fcntl
@@ -12,13 +13,13 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Literal, Self
+from typing import Any, Final, Literal, Self
 
 from airshed.core.errors import CaseError, OutputError
 from airshed.core.version import __version__
@@ -31,6 +32,7 @@ _LOCK_FILE: Final = ".lock"
 RECORDS: Final = "records"
 RESTARTS: Final = "restart"
 _PREVIOUS: Final = "previous"
+SUMMARIES: Final = ("summary.txt", "summary.json")
 
 State = Literal["running", "interrupted", "finished"]
 
@@ -60,6 +62,22 @@ def read_state(folder: Path) -> RunState | None:
         ) from error
 
 
+class FinishedRun(OutputError):
+    """The run to resume is finished, and its results are there: nothing is left to do."""
+
+
+def check_usable(path: Path, case_toml: str, *, resume: bool = False, may_differ: Collection[str] = ()) -> None:
+    """Look whether a run may write to a folder, and change nothing.
+
+    Raises OutputError when the folder is a file or holds other files; with ``resume`` FinishedRun when nothing is left to
+    do, CaseError when the run there has another case, OutputError when another version made it.
+    """
+    with guarded(path):
+        earlier = _earlier_run(path) if path.exists() else None
+    if resume and earlier is not None:
+        _check_resumable(path, earlier, case_toml, may_differ)
+
+
 class RunFolder:
     """A run folder that this process writes to, and the one thread with which it does.
 
@@ -76,7 +94,7 @@ class RunFolder:
         self.path = path
         with guarded(path):
             path.mkdir(parents=True, exist_ok=True)
-            earlier = self._earlier_run()
+            earlier = _earlier_run(path)
             self._lock = _lock(path)
         try:
             self.resumed = resume and earlier is not None
@@ -105,15 +123,21 @@ class RunFolder:
         self._store_state()
         return self.path / f"{name}.nc"
 
+    def write_summary(self, text: str, data: Mapping[str, Any]) -> None:
+        """Write what the run has to say, for people and for programs, each file whole or not at all."""
+        for name, content in zip(SUMMARIES, (text, json.dumps(data, indent=1, allow_nan=False)), strict=True):
+            with write_whole(self.path / name) as part:
+                part.write_text(content, encoding="utf-8")
+
     def finish(self, *, complete: bool = True) -> None:
-        """Close a run whose outputs are written; an incomplete one (Ctrl-C) stays resumable."""
+        """End a run whose outputs are written; an incomplete one (Ctrl-C) may go on, here or resumed later."""
         self.writer.wait()
         self._state = replace(self._state, state="finished" if complete else "interrupted")
         self._store_state()
         if complete:
             for name in (RECORDS, _PREVIOUS):
                 shutil.rmtree(self.path / name, ignore_errors=True)
-        self.close()
+            self.close()
 
     def close(self) -> None:
         """End the thread and give the folder free; the state on disk stays as it is."""
@@ -130,30 +154,31 @@ class RunFolder:
     ) -> None:
         self.close()
 
-    def _earlier_run(self) -> RunState | None:
-        earlier = read_state(self.path)
-        foreign = [p.name for p in self.path.iterdir() if p.name != _LOCK_FILE and not is_part(p)]
-        if earlier is None and foreign:
-            raise OutputError(
-                f"{self.path} holds other files ({min(foreign)}) and is no run of Airshed; choose a new or empty folder"
-            )
-        return earlier
-
     def _prepare(self, earlier: RunState | None) -> None:
         remove_parts(self.path)
         if not self.resumed:
             for name in (RESTARTS, RECORDS):  # in this order: a restart without its records would mislead
                 with suppress(FileNotFoundError):
                     shutil.rmtree(self.path / name)
-        for name in earlier.outputs if earlier is not None else ():
-            output = self.path / f"{name}.nc"
-            if output.exists():
+        outputs = [f"{name}.nc" for name in earlier.outputs] if earlier is not None else []
+        for name in (*outputs, *SUMMARIES):
+            if (self.path / name).exists():
                 (self.path / _PREVIOUS).mkdir(exist_ok=True)
-                os.replace(output, self.path / _PREVIOUS / output.name)
+                os.replace(self.path / name, self.path / _PREVIOUS / name)
 
     def _store_state(self) -> None:
         with write_whole(self.path / _STATE_FILE) as part:
             part.write_text(json.dumps(asdict(self._state), indent=1), encoding="utf-8")
+
+
+def _earlier_run(path: Path) -> RunState | None:
+    earlier = read_state(path)
+    foreign = [p.name for p in path.iterdir() if p.name != _LOCK_FILE and not is_part(p)]
+    if earlier is None and foreign:
+        raise OutputError(
+            f"{path} holds other files ({min(foreign)}) and is no run of Airshed; choose a new or empty folder"
+        )
+    return earlier
 
 
 def case_hash(case_toml: str) -> str:
@@ -162,14 +187,15 @@ def case_hash(case_toml: str) -> str:
 
 
 def _check_resumable(path: Path, earlier: RunState, case_toml: str, may_differ: Collection[str]) -> None:
-    if earlier.state == "finished" and all((path / f"{name}.nc").exists() for name in earlier.outputs):
-        raise OutputError(f"the run in {path} is finished; there is nothing to resume")
+    difference = first_difference(earlier.case, case_toml, may_differ)
+    finished = earlier.state == "finished" and all((path / f"{name}.nc").exists() for name in earlier.outputs)
+    if finished and difference is None:
+        raise FinishedRun(f"the run in {path} is finished; there is nothing to resume")
     if earlier.airshed != __version__:
         raise OutputError(
             f"the run in {path} was made by Airshed {earlier.airshed}, this is {__version__}; "
             "resume it with that version, or run anew without --resume"
         )
-    difference = first_difference(earlier.case, case_toml, may_differ)
     if difference is not None:
         raise CaseError(f"the run in {path} cannot be resumed with another case: {difference}; run anew, or undo that")
 
