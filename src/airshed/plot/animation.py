@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from airshed.plot import wording
+from airshed.plot.geography import MAP_CREDIT
 from airshed.plot.limits import Scale, scale_of
 from airshed.plot.maps import map_panels, place_in_words
 from airshed.plot.page import Panels, colour_bar, footer, headline, in_unit, norm_of
@@ -21,6 +22,7 @@ from airshed.plot.style import COAST, NO_VALUE, colours, text_at
 
 Array = NDArray[np.float64]
 Pixels = NDArray[np.uint8]
+Place = tuple[slice, slice]
 
 LARGEST = 3_000_000
 """Size that a file keeps below [bytes]."""
@@ -29,6 +31,7 @@ _MOST_FRAMES = 96
 _SHADES = 128
 _DPI = 90.0
 _SECONDS = 0.22
+_EXACT = Image.Dither.NONE
 
 
 def draw_animation(results: Results, field: str) -> bytes:
@@ -61,17 +64,24 @@ class _Film:
         shades = _shades(self._field)
         palette = Image.new("P", (1, 1))
         palette.putpalette(_palette(shades).tobytes())
+
+        def paint(place: Place, base: Pixels | int) -> Image.Image:
+            return Image.fromarray(_over(_pixels(self._figure)[place], base)).quantize(palette=palette, dither=_EXACT)
+
         canvas = self._figure.canvas
         still = canvas.copy_from_bbox(self._figure.bbox)  # type: ignore[attr-defined]
-        base = np.full((*self._size(), 3), 255, dtype=np.uint8)
+        picture = paint((slice(None), slice(None)), 255)
         values = self._results.ground(self._field)
+        head = (slice(0, self._map[0].start), slice(None))
         for time in times:
             canvas.restore_region(still)  # type: ignore[attr-defined]
             self._clock.set_text(_moment(self._results, time))
             self._figure.draw_artist(self._clock)
-            base[self._map] = shades[self._shade(values[time])][self._rows][:, self._columns]
-            frame = Image.fromarray(_over(_pixels(self._figure), base))
-            yield frame.quantize(palette=palette, dither=Image.Dither.NONE)
+            cells = shades[self._shade(values[time])][self._rows][:, self._columns]
+            frame = picture.copy()
+            frame.paste(paint(head, 255), (0, 0))
+            frame.paste(paint(self._map, cells), (self._map[1].start, self._map[0].start))
+            yield frame
 
     def _draw_still(self, panels: Panels) -> Text:
         """Draw all but cells and clock on a transparent ground; return the clock."""
@@ -82,7 +92,7 @@ class _Film:
         subtitle = place_in_words(self._results, field) + in_unit(quantity.unit)
         headline(figure, panels.start, quantity.title, subtitle)
         colour_bar(figure, field, self._scale, quantity.unit, panels)
-        footer(figure, panels.start + panels.across)
+        footer(figure, panels.start + panels.across, MAP_CREDIT)
         up = figure.get_size_inches()[1]
         right = panels.start + panels.across
         clock: Text = text_at(figure, right, up - 0.60, "", "subtitle", ha="right", weight="bold", animated=True)
@@ -95,7 +105,7 @@ class _Film:
         width, height = self._figure.canvas.get_width_height()
         return height, width
 
-    def _cells_of_pixels(self) -> tuple[NDArray[np.intp], NDArray[np.intp], tuple[slice, slice]]:
+    def _cells_of_pixels(self) -> tuple[NDArray[np.intp], NDArray[np.intp], Place]:
         """Return the row and column of cells that each pixel row and column of the map shows, and where the map is."""
         box = self._figure.axes[0].get_window_extent()
         height = self._size()[0]
@@ -123,7 +133,7 @@ def _pixels(figure: Figure) -> Pixels:
     return np.asarray(figure.canvas.buffer_rgba())  # type: ignore[attr-defined]
 
 
-def _over(picture: Pixels, base: Pixels) -> Pixels:
+def _over(picture: Pixels, base: Pixels | int) -> Pixels:
     """Lay a picture, its colours not multiplied by its opacity (so Agg keeps them), over another."""
     alpha = picture[:, :, 3:].astype(np.uint16)
     mixed = picture[:, :, :3] * alpha + base * (255 - alpha)

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from airshed.plot import wording
-from airshed.plot.geography import cities
+from airshed.plot.geography import CITY_CREDIT, cities
 from airshed.plot.limits import scale_of
 from airshed.plot.page import Panels, colour_bar, footer, headline, hour_of, in_unit, norm_of, period
 from airshed.plot.panel import degree_ticks
@@ -16,7 +16,23 @@ from airshed.plot.style import DPI, INK, SIZE, colours, halo, text_size
 
 _NEAR = 0.35
 _REACH = 0.5
-_HEIGHTS = (0.0, 100.0, 300.0, 1000.0, 2000.0, 3000.0, 5000.0, 8000.0, 12000.0, 20000.0, 30000.0, 50000.0, 80000.0)
+_HEIGHTS = (
+    0.0,
+    10.0,
+    30.0,
+    100.0,
+    300.0,
+    1000.0,
+    2000.0,
+    3000.0,
+    5000.0,
+    8000.0,
+    12000.0,
+    20000.0,
+    30000.0,
+    50000.0,
+    80000.0,
+)
 
 
 def draw_curtain(results: Results, field: str, times: Sequence[int], latitude: float | None = None) -> Figure:
@@ -45,7 +61,7 @@ def draw_curtain(results: Results, field: str, times: Sequence[int], latitude: f
     subtitle = f"height above ground, {period(results.times[list(times)])}{in_unit(quantity.unit)}"
     headline(figure, panels.start, f"{quantity.title} along {where}", subtitle)
     colour_bar(figure, field, scale, quantity.unit, panels)
-    footer(figure, panels.start + panels.across, "GeoNames")
+    footer(figure, panels.start + panels.across, CITY_CREDIT)
     return figure
 
 
@@ -63,17 +79,25 @@ def row_of(results: Results, latitude: float | None) -> int:
 
 def _dress(axes: Axes, results: Results) -> None:
     """Set the limits, and ticks at round longitudes and at heights that stay apart."""
-    area, top = results.area, float(results.height_edges[-1])
-    values = degree_ticks(area.west, area.east)
+    area = results.area
+    bottom, top = (float(height) for height in results.height_edges[[0, -1]])
     axes.set_xlim(area.west, area.east)
-    axes.set_xticks(values, [wording.longitude(value) for value in values])
-    axes.set_ylim(np.sqrt(results.height_edges[0]), np.sqrt(top))
-    shown = [0.0]
-    for height in (h for h in _HEIGHTS if results.height_edges[0] <= h <= top):
-        if np.sqrt(height) - np.sqrt(shown[-1]) >= 0.08 * np.sqrt(top):
-            shown.append(height)
-    axes.set_yticks(np.sqrt(shown), [wording.height(height) for height in shown])
-    axes.set_ylim(np.sqrt(results.height_edges[0]), np.sqrt(top))
+    axes.set_ylim(np.sqrt(bottom), np.sqrt(top))
+    if axes.xaxis.get_visible():
+        values = degree_ticks(area.west, area.east)
+        axes.set_xticks(values, [wording.longitude(value) for value in values])
+    if axes.yaxis.get_visible():
+        heights = _apart([height for height in _HEIGHTS if bottom <= height <= top], 0.07 * np.sqrt(top))
+        axes.set_yticks(np.sqrt(heights), [wording.height(height) for height in heights])
+
+
+def _apart(heights: Sequence[float], least: float) -> list[float]:
+    """Return those of some rising heights whose square roots are not too near to each other."""
+    kept: list[float] = []
+    for height in heights:
+        if not kept or np.sqrt(height) - np.sqrt(kept[-1]) >= least:
+            kept.append(height)
+    return kept
 
 
 def _name_cities(axes: Axes, results: Results, latitude: float) -> None:

@@ -15,7 +15,8 @@ from airshed.core.topojson import lines
 Line = NDArray[np.float64]
 """Points of a line, shape (points, 2): longitude, latitude [degrees]."""
 
-CREDIT = "Natural Earth, GeoNames"
+CITY_CREDIT = "cities: GeoNames"
+MAP_CREDIT = f"coasts: Natural Earth, {CITY_CREDIT}"
 
 
 @dataclass(frozen=True)
@@ -38,20 +39,22 @@ class City:
     population: int
 
 
-def coasts_and_borders(area: Area) -> tuple[list[Line], list[Line]]:
+@cache
+def coasts_and_borders(area: Area) -> tuple[tuple[Line, ...], tuple[Line, ...]]:
     """Return the coast lines and the country borders that may cross an area, moved to the area's turn of longitude."""
     coasts, borders = _world()
-    return _within(coasts, area), _within(borders, area)
+    return tuple(_within(coasts, area)), tuple(_within(borders, area))
 
 
-def cities(area: Area) -> list[City]:
+@cache
+def cities(area: Area) -> tuple[City, ...]:
     """Return the cities of an area, the largest first."""
     found = []
     for city in _all_cities():
         longitude = area.west + (city.longitude - area.west) % 360
         if longitude < area.east and area.south < city.latitude < area.north:
             found.append(City(city.name, longitude, city.latitude, city.population))
-    return found
+    return tuple(found)
 
 
 def _within(world: list[Line], area: Area) -> list[Line]:
@@ -70,16 +73,14 @@ def _within(world: list[Line], area: Area) -> list[Line]:
 def _world() -> tuple[list[Line], list[Line]]:
     data = files("airshed.plot").joinpath("data/countries-50m.topo.json.gz").read_bytes()
     coasts, borders = lines(json.loads(gzip.decompress(data)), "countries")
-    return [piece for line in coasts for piece in _without_seam(line)], borders
+    return [p for line in coasts for p in _without_seam(line)], [p for line in borders for p in _without_seam(line)]
 
 
 def _without_seam(line: Line) -> list[Line]:
-    """Cut out what runs along the date line or the edge at the south pole: seams of the map data, not coasts."""
+    """Cut a line where it runs along or jumps over the date line, or along the south pole: seams of the map data."""
     seam = (np.abs(line[:, 0]) > 179.99) | (line[:, 1] < -89.9)
-    along = seam[:-1] & seam[1:]
-    if not along.any():
-        return [line]
-    pieces = np.split(line, np.flatnonzero(along) + 1)
+    cut = (seam[:-1] & seam[1:]) | (np.abs(np.diff(line[:, 0])) > 180)
+    pieces = np.split(line, np.flatnonzero(cut) + 1)
     return [piece for piece in pieces if len(piece) > 1]
 
 

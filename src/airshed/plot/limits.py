@@ -1,6 +1,5 @@
 """Colour and axis limits: round numbers that hold nearly all of the data, the same for all panels of a picture."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, floor, log10
 
@@ -9,7 +8,7 @@ from numpy.typing import ArrayLike
 
 _ROUND = (1.0, 2.0, 2.5, 5.0, 10.0)
 _TICKS = 6
-_UPPER = 99.7
+_LOWER, _UPPER = 0.3, 99.7
 _SKEWED = 0.15
 
 
@@ -38,14 +37,14 @@ class Scale:
 def scale_of(values: ArrayLike) -> Scale:
     """Choose the scale of some values; what is not finite is ignored, and no values at all count as 0.
 
-    The upper limit is the 99.7th percentile, rounded up; the lower one is 0 for non-negative data that come near it.
+    The limits are the 0.3rd and 99.7th percentiles, rounded outwards; the lower one is 0 for data that come near it.
     """
     data = np.asarray(values, dtype=np.float64)
     data = data[np.isfinite(data)]
     if data.size == 0:
         data = np.zeros(1)
-    least, middle, high, most = (float(v) for v in np.percentile(data, (0, 50, _UPPER, 100)))
-    low = least if least < 0 else 0.0 if least < 0.4 * high or high == 0 else least
+    least, few, middle, high, most = (float(v) for v in np.percentile(data, (0, _LOWER, 50, _UPPER, 100)))
+    low = 0.0 if 0 <= few <= 0.3 * high else few
     if high - low <= 1e-6 * max(abs(high), abs(low)):
         low, high = _around(high, most)
     step = round_step(high - low)
@@ -55,15 +54,15 @@ def scale_of(values: ArrayLike) -> Scale:
     return Scale(bottom, ticks[-1], ticks, power, least < bottom, most > ticks[-1])
 
 
-def axis_of(values: ArrayLike) -> tuple[float, float]:
-    """Return round limits that hold all values and 0."""
+def axis_of(values: ArrayLike) -> tuple[float, ...]:
+    """Return the ticks of an axis that holds all values and 0; its limits are the first and the last one."""
     data = np.asarray(values, dtype=np.float64)
     data = data[np.isfinite(data)]
     low, high = float(np.min(data, initial=0.0)), float(np.max(data, initial=0.0))
     if low == high:
         return 0.0, 1.0
     step = round_step(high - low)
-    return floor(low / step + 1e-9) * step, ceil(high / step - 1e-9) * step
+    return _even_ticks(floor(low / step + 1e-9) * step, ceil(high / step - 1e-9) * step, step)
 
 
 def round_step(span: float, steps: int = _TICKS) -> float:
@@ -74,11 +73,10 @@ def round_step(span: float, steps: int = _TICKS) -> float:
 
 
 def _around(value: float, most: float) -> tuple[float, float]:
-    """Return limits for data that are one value (nearly) everywhere: from 0 to what there is, or around it."""
-    top = max(value, most)
-    if top > 0:
-        return 0.0, top
-    return (top, 0.0) if top < 0 else (0.0, 1.0)
+    """Return limits for data that are one value (nearly) everywhere, which gets a colour from the middle."""
+    if most > 2 * value >= 0:
+        return 0.0, most
+    return (0.0, 2 * value) if value > 0 else (2 * value, 0.0) if value < 0 else (0.0, 1.0)
 
 
 def _even_ticks(bottom: float, top: float, step: float) -> tuple[float, ...]:
@@ -104,12 +102,3 @@ def format_number(value: float, digits: int = 3) -> str:
         text = f"{value:.{places}f}"
         return (text.rstrip("0").rstrip(".") if "." in text else text).replace("-", "−")
     return f"{value:.{digits - 1}e}".replace("e-0", "e-").replace("e+0", "e").replace("-", "−")
-
-
-def format_alike(values: Sequence[float]) -> list[str]:
-    """Print numbers of one kind with as many decimals as the largest of them needs for two digits."""
-    largest = max(abs(value) for value in values)
-    if largest == 0 or not 1e-3 <= largest < 1e5:
-        return [format_number(value, 2) for value in values]
-    places = max(0, 1 - floor(log10(largest)))
-    return [f"{value:.{places}f}".replace("-", "−") for value in values]

@@ -9,7 +9,8 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from airshed.plot import wording
-from airshed.plot.limits import Scale, format_alike, scale_of
+from airshed.plot.geography import MAP_CREDIT
+from airshed.plot.limits import Scale, format_number, scale_of
 from airshed.plot.page import BOTTOM, RIGHT, TOP, Panels, colour_bar, footer, headline, hour_of, in_unit, period
 from airshed.plot.panel import MapPanel, shape_of
 from airshed.plot.results import Results
@@ -30,19 +31,22 @@ def draw_maps(results: Results, field: str, times: Sequence[int], scale: Scale) 
     """Draw a field at the ground at some times (indices) on one scale, with one colour bar."""
     panels = map_panels(len(times), shape_of(results.area))
     figure = panels.figure(DPI)
-    for time, axes in zip(times, panels.axes(figure), strict=True):
+    winds = [wind for time in times if (wind := results.wind(time)) is not None]
+    strongest = max((float(np.nanmax(np.hypot(*wind), initial=0.0)) for wind in winds), default=0.0)
+    for place, (time, axes) in enumerate(zip(times, panels.axes(figure), strict=True)):
         panel = MapPanel(axes, results, field, scale)
         panel.show(results.ground(field)[time])
-        wind = results.wind(time)
-        if wind is not None:
-            panel.show_wind(*wind)
+        if winds:
+            panel.show_wind(*winds[place], strongest)
         _title(axes, results, field, time, alone=len(times) == 1)
     quantity = results.quantity(field)
     when = period(results.times[list(times)])
     subtitle = f"{place_in_words(results, field)}, {when}{in_unit(quantity.unit)}"
+    if winds:
+        subtitle += f"; wind up to {format_number(strongest, 2)} m/s"
     headline(figure, panels.start, quantity.title, subtitle)
     colour_bar(figure, field, scale, quantity.unit, panels)
-    footer(figure, panels.start + panels.across)
+    footer(figure, panels.start + panels.across, MAP_CREDIT)
     return figure
 
 
@@ -75,7 +79,7 @@ def statistics(values: Array, latitude: Array) -> str:
     there = values[np.isfinite(values)]
     if there.size == 0:
         return "no values"
-    low, mean, high = format_alike([float(there.min()), area_mean(values, latitude), float(there.max())])
+    low, mean, high = (format_number(v, 2) for v in (there.min(), area_mean(values, latitude), there.max()))
     return f"min {low}  mean {mean}  max {high}"
 
 

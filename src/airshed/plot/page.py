@@ -13,7 +13,6 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from airshed.plot import wording
-from airshed.plot.geography import CREDIT
 from airshed.plot.limits import Scale, format_number
 from airshed.plot.style import GREY, INK, axes_at, colours, new_figure, text_at
 
@@ -61,13 +60,14 @@ class Panels:
         return new_figure(self.page_width, up, dpi)
 
     def axes(self, figure: Figure) -> Iterator[Axes]:
-        """Add the panels to a figure, row by row from the top; only the outer ones have labels at their ticks."""
+        """Add the panels to a figure, row by row from the top; axes show on the left and at the bottom alone."""
         for place in range(self.count):
             row, column = divmod(place, self.columns)
             x = self.start + column * (self.width + self.gap_across)
             y = BOTTOM + (self.rows - 1 - row) * (self.height + self.gap_up)
             axes = axes_at(figure, x, y, self.width, self.height)
-            axes.tick_params(labelleft=column == 0, labelbottom=place + self.columns >= self.count)
+            axes.xaxis.set_visible(place + self.columns >= self.count)
+            axes.yaxis.set_visible(column == 0)
             yield axes
 
 
@@ -107,10 +107,10 @@ def hour_of(times: NDArray[np.datetime64], index: int) -> str:
     return f"{wording.short_date(times[index])} {hour}" if times[-1] - times[0] > np.timedelta64(1, "D") else hour
 
 
-def footer(figure: Figure, right: float, credit: str = CREDIT) -> None:
-    """Write the model's name, and the sources of the map, into the lower right corner."""
+def footer(figure: Figure, right: float, credit: str) -> None:
+    """Write the model's name, and the sources of what is on the map, into the lower right corner."""
     text_at(figure, right, 0.50, "Airshed", "small", ha="right", va="center", color=GREY, weight="bold")
-    text_at(figure, right, 0.33, f"map: {credit}", "tiny", ha="right", va="center", color=GREY)
+    text_at(figure, right, 0.33, credit, "tiny", ha="right", va="center", color=GREY)
 
 
 def colour_bar(figure: Figure, field: str, scale: Scale, unit: str, panels: Panels) -> None:

@@ -59,15 +59,15 @@ class MapPanel:
         """Colour the cells by values (lat, lon)."""
         self.mesh.set_array(np.ma.masked_invalid(values))
 
-    def show_wind(self, east: Array, north: Array) -> None:
-        """Add arrows of the wind [m/s], each (lat, lon), on about a dozen columns."""
+    def show_wind(self, east: Array, north: Array, strongest: float) -> None:
+        """Add arrows of the wind [m/s], each (lat, lon), on about a dozen columns; the strongest spans one of them."""
         skip = max(1, round(self._results.longitude.size / _ARROWS))
         pick = (slice(skip // 2, None, skip), slice(skip // 2, None, skip))
         x, y = np.meshgrid(self._results.longitude, self._results.latitude)
-        strongest = float(np.nanmax(np.hypot(east, north))) or 1.0
+        across = self._results.longitude.size / skip
         self.axes.quiver(
-            x[pick], y[pick], east[pick], north[pick], scale=strongest * _ARROWS * 1.1, width=0.0045, color=INK,
-            alpha=0.75, edgecolor="white", linewidth=0.25, zorder=3,
+            x[pick], y[pick], east[pick], north[pick], scale=max(strongest, 1e-9) * across, pivot="mid", width=0.004,
+            color=INK, edgecolor="white", linewidth=0.3, zorder=3,
         )  # fmt: skip
 
     def _draw_lines(self, area: Area) -> None:
@@ -101,7 +101,9 @@ class MapPanel:
             )  # fmt: skip
 
 
-def cities_on(area: Area, size: tuple[float, float], points: float, dpi: float = DPI) -> tuple[list[City], list[Label]]:
+def cities_on(
+    area: Area, size: tuple[float, float], points: float, dpi: float = DPI
+) -> tuple[tuple[City, ...], list[Label]]:
     """Return the cities of an area and the labels of those to name on a map of a size [pixel], largest first."""
     found = cities(area)[:250]
     width, height = size
@@ -119,12 +121,12 @@ def cities_on(area: Area, size: tuple[float, float], points: float, dpi: float =
 
 
 def _degrees(axes: Axes, area: Area) -> None:
-    for axis, first, last, name in (
-        (axes.xaxis, area.west, area.east, wording.longitude),
-        (axes.yaxis, area.south, area.north, wording.latitude),
-    ):
-        values = degree_ticks(first, last)
-        axis.set_ticks(values, [name(value) for value in values])
+    """Write round degrees along the axes that show."""
+    west_east, south_north = degree_ticks(area.west, area.east), degree_ticks(area.south, area.north)
+    if axes.xaxis.get_visible():
+        axes.set_xticks(west_east, [wording.longitude(value) for value in west_east])
+    if axes.yaxis.get_visible():
+        axes.set_yticks(south_north, [wording.latitude(value) for value in south_north])
 
 
 def degree_ticks(first: float, last: float) -> list[float]:

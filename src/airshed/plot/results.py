@@ -136,8 +136,10 @@ class Results:
         unit = self._unit(name)
         known = COMMON.get(name)
         if known is None:
-            words = str(self._data[name].attrs.get("long_name", name))
-            title = words if "mole fraction" not in words.lower() and "mixing ratio" not in words.lower() else name
+            words = str(self._data[name].attrs.get("long_name", "")) or name
+            for beginning in ("mixing ratio of ", "mole fraction of "):
+                words = words[len(beginning) :] if words.lower().startswith(beginning) else words
+            title = words.split(";")[0].replace("_", " ").strip()
             return Quantity(name, title[:1].upper() + title[1:], name, unit.label)
         title = known.name if known.name == known.formula else f"{known.name} ({known.formula})"
         return Quantity(name, title, known.formula, unit.label)

@@ -90,7 +90,13 @@ class _Files:
     def save(self, name: str, figure: Figure) -> None:
         """Write a figure as PNG."""
         buffer = BytesIO()
-        figure.savefig(buffer, format="png", dpi=figure.dpi, metadata={"Software": f"Airshed {__version__}"})
+        figure.savefig(
+            buffer,
+            format="png",
+            dpi=figure.dpi,
+            metadata={"Software": f"Airshed {__version__}"},
+            pil_kwargs={"compress_level": 4},
+        )
         self.write(name, buffer.getvalue())
 
     def write(self, name: str, content: bytes) -> None:

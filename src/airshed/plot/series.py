@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from airshed.air.solar import cos_zenith
 from airshed.plot import wording
-from airshed.plot.geography import Area, City, cities
-from airshed.plot.limits import axis_of
+from airshed.plot.geography import CITY_CREDIT, Area, City, cities
+from airshed.plot.limits import axis_of, format_number
+from airshed.plot.maps import place_in_words
 from airshed.plot.page import Panels, footer, headline, in_unit, period
 from airshed.plot.results import Results
 from airshed.plot.style import DPI, LINES, NIGHT, PALE, SIZE, text_at
@@ -20,17 +21,18 @@ MOST_CURVES = len(LINES)
 
 _MOST_PLACES = 6
 _APART = 0.08
+_DAY = 1440.0
 _STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 7200, 14400, 43200)
 
 
 def draw_series(results: Results, fields: Sequence[str]) -> Figure:
     """Draw fields of one unit, at most `MOST_CURVES`, in up to six cities that are far from each other."""
     places = places_of(results.area)
-    columns = min(3, len(places))
+    columns = 2 if len(places) == 4 else min(3, len(places))
     panels = Panels(len(places), columns, 3.7 if columns > 1 else 6.0, 1.9, gap_across=0.25, gap_up=0.45)
     figure = panels.figure(DPI)
     curves = {colour: results.ground(field) for colour, field in zip(LINES, fields, strict=False)}
-    limits = axis_of(np.concatenate([curve.ravel() for curve in curves.values()]))
+    heights = axis_of(np.concatenate([curve.ravel() for curve in curves.values()]))
     minutes = _minutes(results.times, results.times[0])
     for place, axes in zip(places, panels.axes(figure), strict=True):
         row = int(np.argmin(np.abs(results.latitude - place.latitude)))
@@ -38,14 +40,15 @@ def draw_series(results: Results, fields: Sequence[str]) -> Figure:
         for colour, curve in curves.items():
             axes.plot(minutes, curve[:, row, column], color=colour, linewidth=1.7, zorder=3)
         _shade_night(axes, results.times, place)
-        _dress(axes, results.times, place.name, limits)
+        _dress(axes, results.times, place.name, heights)
     quantities = [results.quantity(field) for field in fields]
     names = " and ".join(q.short for q in quantities) if len(fields) < 3 else "Concentrations"
-    subtitle = f"at the ground, {period(results.times)}, hours in UTC, nights shaded{in_unit(quantities[0].unit)}"
+    level = place_in_words(results, fields[0])
+    subtitle = f"{level}, {period(results.times)}, hours in UTC, nights shaded{in_unit(quantities[0].unit)}"
     where = "the largest cities" if places[0].population else "the middle of the area"
     headline(figure, panels.start, f"{names} in {where}", subtitle)
     _legend(figure, panels, [q.short for q in quantities])
-    footer(figure, panels.start + panels.across, "GeoNames")
+    footer(figure, panels.start + panels.across, CITY_CREDIT)
     return figure
 
 
@@ -80,19 +83,28 @@ def _shade_night(axes: Axes, times: NDArray[np.datetime64], place: City) -> None
     )  # fmt: skip
 
 
-def _dress(axes: Axes, times: NDArray[np.datetime64], title: str, limits: tuple[float, float]) -> None:
+def _dress(axes: Axes, times: NDArray[np.datetime64], title: str, heights: Sequence[float]) -> None:
     """Set limits, ticks at round hours or days, and the title."""
     first, last = _minutes(times[[0, -1]], times[0])
     axes.set_xlim(first, last)
-    axes.set_ylim(*limits)
+    axes.set_ylim(heights[0], heights[-1])
     step = next((s for s in _STEPS if (last - first) / s <= 8), _STEPS[-1])
-    ticks = np.arange(ceil(first / step) * step, last + 1e-6, step)
+    ticks = np.arange(ceil(first / step) * step, last - 0.05 * (last - first), step)  # the end is the next one's start
     moments = times[0].astype("datetime64[D]") + ticks.astype("timedelta64[m]")
-    axes.set_xticks(ticks, [wording.short_date(m) if step >= 1440 else wording.clock(m) for m in moments])
-    axes.grid(axis="y", color=PALE, linewidth=0.5)
-    axes.set_axisbelow(True)
+    if axes.xaxis.get_visible():
+        axes.set_xticks(ticks, [_moment(m, last - first > _DAY) for m in moments])
+    if axes.yaxis.get_visible():
+        axes.set_yticks(heights, [format_number(height) for height in heights])
+    for height in heights:
+        axes.axhline(height, color=PALE, linewidth=0.5, zorder=1)
     axes.spines[["top", "right"]].set_visible(False)
     axes.set_title(title, loc="left", fontsize=SIZE["panel"], weight="bold", pad=4)
+
+
+def _moment(moment: np.datetime64, days: bool) -> str:
+    """Return the hour, or where several days are shown the date at midnight."""
+    hour = wording.clock(moment)
+    return wording.short_date(moment) if days and hour == "00:00" else hour
 
 
 def _legend(figure: Figure, panels: Panels, names: Sequence[str]) -> None:

@@ -26,10 +26,6 @@ NIGHT, NO_VALUE = "#edf0f5", "#e4e6ea"
 LINES = ("#c8443c", "#2a6fad", "#3f8f5b", "#8858a6", "#c9852b", "#5f6b7a")
 """Colours of curves: apart for colour-blind readers in lightness as well as in hue."""
 
-_TICKS = MappingProxyType(
-    {"color": GREY, "labelsize": SIZE["small"] - 0.5, "major.size": 2.5, "major.width": 0.6, "major.pad": 2.5}
-)
-
 _TABLES = MappingProxyType(
     {"O3": ("deep", 0.78), "NO2": ("matter", 0.86), "NO": ("matter", 0.86), "SO2": ("turbid", 0.7)}
 )
@@ -50,15 +46,24 @@ def look() -> Iterator[None]:
                 "axes.edgecolor": GREY,
                 "axes.linewidth": 0.6,
                 "axes.labelcolor": GREY,
-                **{f"{axis}.{key}": value for axis in ("xtick", "ytick") for key, value in _TICKS.items()},
+                "xtick.color": GREY,
+                "ytick.color": GREY,
+                "xtick.labelsize": SIZE["small"] - 0.5,
+                "ytick.labelsize": SIZE["small"] - 0.5,
+                "xtick.major.size": 2.5,
+                "ytick.major.size": 2.5,
+                "xtick.major.width": 0.6,
+                "ytick.major.width": 0.6,
+                "xtick.major.pad": 2.5,
+                "ytick.major.pad": 2.5,
             }
         )
         yield
 
 
-def halo(width: float = 1.8) -> list[Any]:
+def halo(width: float = 1.6) -> list[Any]:
     """Return the light edge that keeps text readable on any colour."""
-    return [withStroke(linewidth=width, foreground="#ffffffb8")]
+    return [withStroke(linewidth=width, foreground="#ffffffcc")]
 
 
 @cache
@@ -94,6 +99,7 @@ def text_at(figure: Figure, x: float, y: float, text: str, size: str, **options:
     return figure.text(x / across, y / up, text, fontsize=SIZE[size], **options)
 
 
+@cache
 def text_size(text: str, points: float, dpi: float) -> tuple[float, float]:
     """Return the width and height [pixel] that a line of text takes, with room for what hangs below the line."""
     font = get_font(findfont(FontProperties(family="DejaVu Sans")))
