@@ -69,6 +69,8 @@ def _on_grid(variable: xr.DataArray, where: str, grid: Grid) -> xr.DataArray:
         if dim in variable.dims and dim in variable.coords:
             given = np.asarray(variable.coords[dim].to_numpy(), dtype=np.float64)
             numbers = np.arange(given.size, dtype=np.float64) if dim == "level" else places
+            if dim == "lon":  # 350 is -10
+                given = places + (given - places + 180.0) % 360.0 - 180.0
             if not _same(given, places) and not _same(given, numbers):
                 raise CaseError(
                     f"{where} lies at {dim} {given[0]:g} to {given[-1]:g}, but the grid's cell centres at "

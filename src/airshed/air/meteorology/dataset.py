@@ -21,6 +21,9 @@ from airshed.grid import Grid
 
 Array = NDArray[np.float64]
 
+SAME_PLACE = 1e-4
+"""Degrees by which coordinates in a file may differ from the grid's."""
+
 
 class GriddedDataset:
     """A Dataset with CF names, checked once, and read instant by instant onto the model grid.
@@ -34,7 +37,7 @@ class GriddedDataset:
     def __init__(self, dataset: xr.Dataset, grid: Grid) -> None:
         self._grid = grid
         self._fields = {
-            str(name): standard_dims(name, dataset[name]) for name in dataset.data_vars if str(name) in CF_FIELDS
+            str(name): _placed(str(name), dataset[name], grid) for name in dataset.data_vars if str(name) in CF_FIELDS
         }
         for name in ("eastward_wind", "northward_wind"):
             if name not in self._fields:
@@ -199,6 +202,36 @@ class DatasetMeteorology:
     def at(self, seconds: float) -> MetState:
         """Return the state at a time [s since the case's start]."""
         return state_at(self._times, self._cache, seconds)
+
+
+def _placed(name: str, field: xr.DataArray, grid: Grid) -> xr.DataArray:
+    """Return a field of numbers with standard dimensions, longitudes near the grid's, and at the grid's own faces."""
+    if field.dtype.kind not in "fiub":
+        raise DataError(f"the meteorology's {name} holds {field.dtype}, no numbers; give it as floats")
+    field = _near_the_grid(standard_dims(name, field), grid)
+    for dim, faces in (("lon_face", grid.lon_faces), ("lat_face", grid.lat_faces)):
+        if dim in field.dims and dim in field.coords and field.sizes[dim] == faces.size:
+            field = field.sortby(dim)
+            away = (field[dim].values - faces + 180.0) % 360.0 - 180.0
+            if not np.all(np.abs(away) <= SAME_PLACE):
+                first, last = field[dim].values[[0, -1]]
+                raise DataError(
+                    f"the meteorology's {name} lies at {dim} {first:g} to {last:g}, the grid's faces at {faces[0]:g} "
+                    f"to {faces[-1]:g}; give it at the grid's faces, or at cell centres"
+                )
+    return field
+
+
+def _near_the_grid(field: xr.DataArray, grid: Grid) -> xr.DataArray:
+    """Return a field whose longitudes run through the grid's, where they jump from 360 to 0 or from 180 to -180."""
+    if "lon" not in field.dims or "lon" not in field.coords:
+        return field
+    lon, middle = field["lon"].values.astype(np.float64), float(grid.lon_faces.mean())
+    turns = 360.0 * np.round((middle - lon.mean()) / 360.0)
+    if lon.min() + turns <= grid.lon[0] + SAME_PLACE and lon.max() + turns >= grid.lon[-1] - SAME_PLACE:
+        return field
+    wrapped = field.assign_coords(lon=middle + (lon - middle + 180.0) % 360.0 - 180.0)
+    return wrapped.drop_duplicates("lon").sortby("lon")
 
 
 def seconds_since(times: NDArray[np.generic] | None, start: np.datetime64) -> tuple[float, ...]:
