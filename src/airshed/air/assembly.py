@@ -26,7 +26,7 @@ from airshed.air.meteorology.function import CallableMeteorology
 from airshed.air.meteorology.uniform import uniform_meteorology
 from airshed.air.sources import BiogenicSource
 from airshed.core.constants import SECONDS_PER_DAY
-from airshed.core.errors import CaseError
+from airshed.core.errors import CaseError, DataError
 from airshed.core.nearest import suggestion
 from airshed.grid import Grid
 from airshed.mechanism import load_mechanism
@@ -59,7 +59,7 @@ class Parts:
     @property
     def begin(self) -> float:
         """The first moment of the simulation [s since the start], negative by the spin-up."""
-        return -self.case.time.spinup.value
+        return 0.0 - self.case.time.spinup.value
 
 
 def start_of(case: Case) -> np.datetime64:
@@ -94,6 +94,10 @@ def initial_state(parts: Parts, pressure: Array, given: xr.Dataset | None = None
             raise CaseError(f"initial.file = {case.initial.file!r}: there is no such file in {case.base}")
         with xr.open_dataset(path) as dataset:
             state = initial_from_dataset(dataset, names, parts.grid, state)
+    if given is not None and not isinstance(given, xr.Dataset):
+        raise CaseError(
+            f"the initial state is a {type(given).__name__}; give an xarray.Dataset with a variable per species"
+        )
     return state if given is None else initial_from_dataset(given, names, parts.grid, state)
 
 
@@ -102,9 +106,16 @@ def _meteorology(case: Case, grid: Grid, land: Array, given: Given) -> Meteorolo
     base: Meteorology
     if isinstance(given, xr.Dataset):
         base = DatasetMeteorology(given, grid, start, land_fraction=land)
+        _check_end(base, case.time.length.value)
     elif callable(given):
-        first, last = -case.time.spinup.value, case.time.length.value
-        return CallableMeteorology(given, grid, start, first=first, last=last, land_fraction=land)
+        first, last = 0.0 - case.time.spinup.value, case.time.length.value
+        every = min(3600.0, last / 24.0) if settings.every == "auto" else settings.every.value
+        return CallableMeteorology(given, grid, start, every, first=first, last=last, land_fraction=land)
+    elif given is not None and not hasattr(given, "at"):
+        raise CaseError(
+            f"the meteorology is a {type(given).__name__}; give an xarray.Dataset with CF names such as eastward_wind, "
+            "or a function that takes seconds and returns one"
+        )
     elif given is not None:
         base = given
     elif settings.kind == "era5":
@@ -122,6 +133,16 @@ def _meteorology(case: Case, grid: Grid, land: Array, given: Given) -> Meteorolo
         )
     days = int(np.ceil(case.time.spinup.value / SECONDS_PER_DAY))
     return RepeatedDay(base, days) if days and len(base.times) > 1 else base
+
+
+def _check_end(meteorology: Meteorology, length: float) -> None:
+    """Raise DataError where data ends more than an interval before the case; for one the last state is held."""
+    times = meteorology.times
+    if len(times) > 1 and 2.0 * times[-1] - times[-2] < length - 1.0:
+        raise DataError(
+            f"the meteorology ends {times[-1]:g} s after the start, the case lasts {length:g} s; give data to its end, "
+            "or shorten time.length"
+        )
 
 
 def _deposition(case: Case, grid: Grid, names: tuple[str, ...]) -> DryDeposition:

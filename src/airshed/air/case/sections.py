@@ -172,6 +172,11 @@ class MeteorologySection(Section):
         "`era5` reads files; `uniform` takes the values below everywhere; `given` waits for "
         "`Simulation(case, meteorology=...)` in Python.",
     )
+    every: Annotated[Quantity | Literal["auto"], OrWords(("auto",), Time)] = setting(
+        "auto",
+        "For a function given in Python: time between its calls, linear in between; `auto` is an hour, or a 24th of a "
+        "case that is shorter than a day.",
+    )
     files: tuple[str, ...] = setting((), "For `era5`: netCDF files, relative to the case; `*` stands for any name.")
     eastward: Speed = setting("0 m/s", "For `uniform`: wind towards the east.")
     northward: Speed = setting("0 m/s", "For `uniform`: wind towards the north.")

@@ -44,7 +44,7 @@ class CallableMeteorology:
         if not (every > 0.0 and last >= first):
             raise DataError(f"a meteorology from {first:g} s to {last:g} s every {every:g} s cannot be; give every > 0")
         count = int(np.ceil((last - first) / every - 1e-9)) + 1
-        self._times = tuple(first + every * index for index in range(count))
+        self._times = tuple(min(first + every * index, last) for index in range(count))
         self._function = function
         self._grid = grid
         self._start = start.astype("datetime64[ns]")
