@@ -17,11 +17,12 @@ def uniform_meteorology(
 ) -> DatasetMeteorology:
     """Return steady air from the values of a case: isothermal, hydrostatic, with winds given at the cell faces.
 
-    p(z) = p0 exp(-g M z / (R T)); turning with period P around the middle (lon0, lat0) of the area,
+    p(z) = p0 exp(-g M z / (R T)); turning with period P around the middle (lon0, lat0) of the area [m/s],
 
-        u = -omega R cos(lat0) (lat - lat0),  v = omega R cos^2(lat0) / cos(lat) (lon - lon0),  omega = 2 pi / P,
+        u = -omega R cos(lat) (sin(lat) - sin(lat0)) / cos^2(lat0),  v = omega R cos^2(lat0) / cos(lat) (lon - lon0)
 
-    which carries columns around on ellipses without divergence on the sphere, whatever the latitude. [m/s]
+    with omega = 2 pi / P. In longitude and sin(lat), the coordinates in which areas are true, this is a harmonic
+    oscillator: without divergence, and everything is back after P at any latitude; near the middle it turns as a solid.
     """
     eastward, northward = (
         np.full(grid.lat.size, settings.eastward.value),
@@ -54,9 +55,10 @@ def uniform_meteorology(
 def _rotation(grid: Grid, period: float) -> tuple[Array, Array]:
     """Return the winds at the east-west faces (lat, lon_face) and the north-south faces (lat_face, lon)."""
     lon, lat, lat_faces = np.radians(grid.lon), np.radians(grid.lat), np.radians(grid.lat_faces)
-    middle_lon, middle_lat = 0.5 * (lon[0] + lon[-1]), 0.5 * (lat[0] + lat[-1])
+    middle_lon, middle_lat = 0.5 * (lon[0] + lon[-1]), 0.5 * (lat_faces[0] + lat_faces[-1])
     speed = 2.0 * np.pi / period * EARTH_RADIUS
-    east = np.repeat(-speed * np.cos(middle_lat) * (lat - middle_lat)[:, None], grid.lon.size + 1, axis=1)
+    eastward = -speed * np.cos(lat) * (np.sin(lat) - np.sin(middle_lat)) / np.cos(middle_lat) ** 2
+    east = np.repeat(eastward[:, None], grid.lon.size + 1, axis=1)
     narrowing = np.cos(middle_lat) ** 2 / np.maximum(np.cos(lat_faces), 1e-3)
     north = speed * narrowing[:, None] * (lon - middle_lon)[None, :]
     return east, north
