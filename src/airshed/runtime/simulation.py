@@ -4,7 +4,8 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
-from math import inf
+from math import inf, isfinite
+from numbers import Real
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -62,6 +63,8 @@ class Simulation:
         output: str | Path | None = None, resume: bool = False,
     ) -> None:  # fmt: skip
         began = time.perf_counter()
+        if not isinstance(case, Case | str | Path):
+            raise CaseError(f"the case is a {type(case).__name__}; give a path, or Case.from_dict(...) of a dictionary")
         self.case = case if isinstance(case, Case) else Case.load(case)
         self._stack = ExitStack()
         self._records: RunRecords | None = None
@@ -73,6 +76,7 @@ class Simulation:
         if output is not None:
             self._records = self._stack.enter_context(RunRecords(self.case, self.model, Path(output), resume=resume))
             self._records.restore()
+        self._closed = False
         self._clock = Clock(self.model, self._due(), self.end)
         self._stop = False
         self.wall["preparation"] = time.perf_counter() - began
@@ -87,7 +91,8 @@ class Simulation:
     @property
     def time(self) -> np.datetime64:
         """Simulated time, UTC."""
-        return start_of(self.case).astype("datetime64[ms]") + np.timedelta64(round(self.seconds * 1e3), "ms")
+        moment: np.datetime64 = start_of(self.case) + np.timedelta64(round(self.seconds * 1e3), "ms")
+        return moment
 
     def step(self) -> StepInfo:
         """Advance by one step, as long as the case and the wind allow. Raises CaseError at the end of the case."""
@@ -114,6 +119,10 @@ class Simulation:
     def request_stop(self) -> None:
         """Let :meth:`run` end at the next step boundary, with valid files; callable from a signal handler."""
         self._stop = True
+
+    def __repr__(self) -> str:
+        size = " x ".join(str(count) for count in reversed(self.model.grid.shape))
+        return f"<Simulation {self.case.title!r}: {size} cells (lon x lat x level), at {self.time}>"
 
     def __getitem__(self, name: str) -> xr.DataArray:
         """A field, such as a species [mol/mol] on (level, lat, lon), with its unit and coordinates."""
@@ -150,6 +159,7 @@ class Simulation:
 
     def close(self) -> None:
         """Give threads and files free; what is unfinished can be resumed."""
+        self._closed = True
         self._stack.close()
         self.model.close()
 
@@ -162,6 +172,8 @@ class Simulation:
         self.close()
 
     def _step(self, until: float) -> StepInfo:
+        if self._closed:
+            raise CaseError("this simulation was closed, or ended by an error; make a new one")
         if self.seconds >= self.end:
             raise CaseError(f"the case ends at {self.end:g} s, and so far it is simulated; lengthen time.length")
         before, began = self.seconds, time.perf_counter()
@@ -191,7 +203,9 @@ class Simulation:
     def _target(self, until: str | float | None) -> float:
         if until is None:
             return self.end
-        seconds = float(until) if isinstance(until, int | float) else to(until, "s", where="until")
+        seconds = float(until) if isinstance(until, Real) else to(until, "s", where="until")
+        if not isfinite(seconds):
+            raise CaseError(f'until = {until!r} is no time; give seconds since the start, or a text such as "6 h"')
         if seconds > self.end:
             raise CaseError(f"until = {until!r} lies beyond the end of the case, {self.end:g} s; lengthen time.length")
         return seconds
