@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from airshed.core.report import Report, Table
+from airshed.core.report import Cell, Report, Table
 from airshed.runtime.checks import carried, chemistry, column, real, sameness
 from airshed.runtime.checks.figure import Figure
 
@@ -49,5 +49,5 @@ def report(figures: Sequence[Figure]) -> Report:
         for each in sorted(figures, key=lambda each: each.ok)
     ]
     verdict = "all hold" if missed == 0 else f"{missed} of {len(figures)} figures miss their threshold, listed first"
-    facts = {"figures": len(figures), "verdict": verdict}
+    facts: dict[str, Cell] = {"figures": len(figures), "verdict": verdict}
     return Report("Verification", [Table("Figures", COLUMNS, rows)], facts, missed == 0)

@@ -2,5 +2,5 @@
 
 ``figure`` what a check returns, ``flow`` analytic air, ``carried`` shapes in rotation and deformation, ``column``
 vertical transport and diffusion, ``real`` passive tracers on measured winds, ``chemistry`` families of elements,
-``sameness`` threads and precision. Whatever needs a case takes it as an argument, so that every check can be shown to fail.
+``sameness`` threads and precision. What needs a case takes it as an argument, so that every check can be shown to fail.
 """
