@@ -35,6 +35,7 @@ class Counting:
 
     during: ClassVar[Callable[["Counting"], None]] = staticmethod(lambda simulation: None)
     last: ClassVar["Counting"]
+    notices: ClassVar[list[str]] = []
 
     def __init__(self, case: Any, *, output: Path, resume: bool) -> None:
         self.case, self.output, self.resume, self.steps, self.stop = case, output, resume, 0, False
@@ -61,7 +62,7 @@ class Counting:
             self.steps += 1
             observer(Info(self.seconds, self.steps, fraction=self.steps / total))
 
-    def summary(self) -> Report:
+    def summary(self, *, brief: bool) -> Report:
         return Report(
             "Summary", [Table("Budget", ("species", "emitted [mol]"), [("O3", 12345.678)])], {"steps": self.steps}
         )

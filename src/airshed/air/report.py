@@ -1,13 +1,15 @@
-"""What a run has to say at its end: budgets of species and families, extremes, emissions, where input came from."""
+"""What a run has to say at its end: budgets of species and families, extremes, emission, where input came from."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from airshed.air.budget import FAMILIES, PROCESSES, SIGNS
-from airshed.core.report import Report, Table
+from airshed.air.emission_report import country_table, emission_notes, emission_rows, sector_matrix, sector_table
+from airshed.core.report import Cell, Report, Table
 from airshed.mechanism.balance import atom_counts
 
 if TYPE_CHECKING:
@@ -15,6 +17,11 @@ if TYPE_CHECKING:
 
 _COLUMNS: Final = (*PROCESSES, "change", "residual")
 _FAMILY_COLUMNS: Final = (*PROCESSES[:4], "imbalance", "drift", "clipped", "change", "residual")
+_BRIEF_COLUMNS: Final = ("inflow", "outflow", "emitted", "deposited", "chemistry", "change")
+_MOST_SPECIES: Final = 20
+_PPB: Final = 1e9
+_MILLION: Final = 1e-6
+_ORIGINS: Final = ("read", "given", "diagnosed", "held", "none given", "not in the files")
 
 
 def budget_dataset(model: "AirModel") -> xr.Dataset:
@@ -40,15 +47,72 @@ def budget_dataset(model: "AirModel") -> xr.Dataset:
     return xr.Dataset(data, coords={"species": names + [FAMILIES[element] for element in model.families]})
 
 
-def summary(model: "AirModel") -> Report:
-    """Return budgets, extremes and provenance as a report."""
-    tables = [_budgets(model), _families_table(model), _extremes(model), _emissions(model), _input(model)]
-    facts = {
-        "mechanism": f"{model.network.name}, {len(model.network.species)} species, {len(model.network.reactions)} reactions",
-        "grid": " x ".join(str(size) for size in reversed(model.grid.shape)) + " cells (lon x lat x level)",
-        "simulated": f"{model.seconds / 3600.0:g} h in {model.steps} steps",
-    }
+def summary(model: "AirModel", *, brief: bool = False) -> Report:
+    """Return budgets, extremes, emission and input: all there is, or what fits a screen or two."""
+    budget = budget_dataset(model)
+    facts = _facts(model) | _closing_facts(model, budget)
+    tables = _brief_tables(model, budget) if brief else _all_tables(model, budget)
     return Report(model.case.title, [table for table in tables if table.rows], facts)
+
+
+def _all_tables(model: "AirModel", budget: xr.Dataset) -> list[Table]:
+    names, families = list(model.network.names), [FAMILIES[element] for element in model.families]
+    note = "imbalance: what the mechanism's reactions do not balance; drift: of the unconverged iteration"
+    return [
+        Table("Budgets of species [mol]", ("species", *_COLUMNS), _rows(budget, names, _COLUMNS)),
+        Table(
+            "Budgets of families [mol of atoms]", ("family", *_FAMILY_COLUMNS),
+            _rows(budget, families, _FAMILY_COLUMNS), note,
+        ),
+        _extremes(model, names),
+        sector_table(emission_rows(model)),
+        country_table(model),
+        _input(model),
+    ]  # fmt: skip
+
+
+def _brief_tables(model: "AirModel", budget: xr.Dataset) -> list[Table]:
+    names = _species_of_output(model)
+    return [
+        _brief_budgets(model, budget, names),
+        _extremes(model, names),
+        sector_matrix(emission_rows(model)),
+        _brief_input(model),
+    ]
+
+
+def _facts(model: "AirModel") -> dict[str, Cell]:
+    network, begin, end = model.network, model.parts.begin / 3600.0, model.seconds / 3600.0
+    period = f"{max(end, 0.0):g} h from {model.case.time.start:%Y-%m-%d %H:%M} UTC"
+    spinup = f", after {min(end, 0.0) - begin:g} h of spin-up" if begin < 0.0 else ""
+    return {
+        "mechanism": f"{network.name}, {len(network.species)} species, {len(network.reactions)} reactions",
+        "grid": " x ".join(str(size) for size in reversed(model.grid.shape)) + " cells (lon x lat x level)",
+        "simulated": f"{period}{spinup}, {model.steps} steps",
+    }
+
+
+def _closing_facts(model: "AirModel", budget: xr.Dataset) -> dict[str, Cell]:
+    """How well the budgets close, in a line each; of species so rare that they are round-off themselves not."""
+    labels = [*_species_of_output(model), *(FAMILIES[element] for element in model.families)]
+    relative = np.abs(_relative_residual(budget, labels))
+    worst = int(relative.argmax())
+    facts: dict[str, Cell] = {
+        "budgets close to": f"{relative[worst]:.0e} of all that was there and moved ({labels[worst]})"
+    }
+    for element in model.families:
+        family = budget.sel(species=FAMILIES[element])
+        drift, emitted = float(family["drift"]), float(family["emitted"])
+        part = f", {abs(drift) / emitted:.1e} of the emitted" if emitted > 0.0 else ""
+        facts[f"drift of {FAMILIES[element]}"] = f"{drift:.3g} mol by the unconverged iteration{part}"
+    return facts
+
+
+def _species_of_output(model: "AirModel") -> list[str]:
+    """The species that some output holds, at most as many as a screen takes."""
+    chosen = [model.network.names if each.fields == "all" else each.fields for each in model.case.output]
+    names = dict.fromkeys(name for fields in chosen for name in fields)
+    return [name for name in names if name in model.network.names][:_MOST_SPECIES]
 
 
 def _rows(budget: xr.Dataset, labels: list[str], columns: Sequence[str]) -> list[tuple[str | float, ...]]:
@@ -56,33 +120,29 @@ def _rows(budget: xr.Dataset, labels: list[str], columns: Sequence[str]) -> list
     return [(name, *(float(chosen[column][row]) for column in columns)) for row, name in enumerate(labels)]
 
 
-def _budgets(model: "AirModel") -> Table:
-    rows = _rows(budget_dataset(model), list(model.network.names), _COLUMNS)
-    return Table("Budgets of species [mol]", ("species", *_COLUMNS), rows)
+def _brief_budgets(model: "AirModel", budget: xr.Dataset, names: list[str]) -> Table:
+    families = [FAMILIES[element] for element in model.families]
+    labels = [*names, *families]
+    relative = _relative_residual(budget, labels)
+    rows = [
+        (*(_rounded(value, _MILLION) for value in row), float(f"{closing:.0e}"))
+        for row, closing in zip(_rows(budget, labels, _BRIEF_COLUMNS), relative, strict=True)
+    ]
+    note = "since the start; residual: as part of all that was there and moved; all species: summary.txt"
+    return Table("Budgets [million mol]", ("species", *_BRIEF_COLUMNS, "residual"), rows, note)
 
 
-def _families_table(model: "AirModel") -> Table:
-    note = "imbalance: what the mechanism's reactions do not balance; drift: of the unconverged iteration"
-    rows = _rows(budget_dataset(model), [FAMILIES[element] for element in model.families], _FAMILY_COLUMNS)
-    return Table("Budgets of families [mol of atoms]", ("family", *_FAMILY_COLUMNS), rows, note)
+def _relative_residual(budget: xr.Dataset, labels: list[str]) -> NDArray[np.float64]:
+    chosen = budget.sel(species=labels)
+    return np.asarray(chosen["residual"].values / np.maximum(chosen["throughput"].values, 1e-300))
 
 
-def _extremes(model: "AirModel") -> Table:
+def _extremes(model: "AirModel", names: Sequence[str]) -> Table:
     rows = []
-    for name in model.network.names:
-        value = model.value(name)
+    for name in names:
+        value = _PPB * model.value(name)
         rows.append((name, float(value.min()), float(value.max()), float(value[0].mean())))
-    return Table("Extremes at the end [mol/mol]", ("species", "least", "greatest", "mean at the ground"), rows)
-
-
-def _emissions(model: "AirModel") -> Table:
-    rows = []
-    for source in model.sources.sources:
-        for row in getattr(source, "summary", list)():
-            rows.append((row.species, row.sector, row.moles, row.kilograms_per_day))
-    return Table(
-        "Emission of a day by species and sector", ("species", "sector", "amount [mol]", "mass [kg/day]"), rows
-    )
+    return Table("Extremes at the end [ppb]", ("species", "least", "greatest", "mean at the ground"), rows)
 
 
 def _input(model: "AirModel") -> Table:
@@ -91,4 +151,29 @@ def _input(model: "AirModel") -> Table:
     rows += [("boundary", name, origin) for name, origin in parts.boundary.provenance.items()]
     rows += [("deposition", name, origin) for name, origin in parts.deposition.provenance.items()]
     rows += [("surface", "", note) for note in parts.notes]
+    rows += [("emission", "", note) for note in emission_notes(model)]
+    rows += [(name, "", text) for name, text in parts.attributes.items()]
     return Table("Input: read, given or diagnosed", ("part", "field", "origin"), rows)
+
+
+def _brief_input(model: "AirModel") -> Table:
+    parts = model.parts
+    rows = [("meteorology", origin, ", ".join(names)) for origin, names in _by_origin(parts.meteorology.provenance)]
+    for part, provenance in (("boundary", parts.boundary.provenance), ("deposition", parts.deposition.provenance)):
+        kinds = [origin.partition(":")[0] if ":" in origin else "fixed" for origin in provenance.values()]
+        rows += [(part, kind, f"{kinds.count(kind)} species") for kind in dict.fromkeys(kinds)]
+    return Table("Input", ("part", "origin", "fields"), rows, "formulas, and the origin for each species: summary.txt")
+
+
+def _by_origin(provenance: Mapping[str, str]) -> list[tuple[str, list[str]]]:
+    """Group fields by the kind of their origin, or by the origin itself where it is of no kind."""
+    groups: dict[str, list[str]] = {kind: [] for kind in _ORIGINS}
+    for name, origin in provenance.items():
+        kind = next((kind for kind in _ORIGINS if origin.startswith(kind)), origin)
+        groups.setdefault(kind, []).append(name.replace("_", " "))
+    return [(kind, names) for kind, names in groups.items() if names]
+
+
+def _rounded(value: str | float, factor: float) -> str | float:
+    """A number with three digits; words stay."""
+    return value if isinstance(value, str) else float(f"{factor * value:.3g}")

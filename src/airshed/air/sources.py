@@ -25,12 +25,21 @@ class BiogenicSource:
     ) -> None:
         self.species = isoprene.species
         self._isoprene, self._meteorology, self._cos_zenith, self._land = isoprene, meteorology, cos_zenith, land
+        self._totals: dict[float, Array] = {}
 
     def rate(self, seconds: float) -> Array:
         """Emission [mol/s per cell] of the hour that holds the time, (1, 1, lat, lon)."""
         middle = (seconds // _HOUR + 0.5) * _HOUR
         rate = self._isoprene.rate(self._meteorology.at(middle), self._cos_zenith(middle), self._land)
+        self._totals[middle] = np.array([rate.sum()])
         return rate[None, None]
+
+    def totals(self, seconds: float) -> Array:
+        """Emission of the area [mol/s] in the hour that holds the time, (1,); kept, since the weather is costly."""
+        middle = (seconds // _HOUR + 0.5) * _HOUR
+        if middle not in self._totals:
+            self.rate(seconds)
+        return self._totals[middle]
 
 
 class PackedSources:

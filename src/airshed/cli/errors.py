@@ -4,6 +4,7 @@ import errno
 import os
 import sys
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import typer
@@ -25,12 +26,21 @@ class Guarded(TyperGroup):
     traceback; so does everything when the environment has AIRSHED_DEBUG=1.
     """
 
-    def main(self, args: Sequence[str] | None = None, *rest: Any, standalone_mode: bool = True, **extra: Any) -> Any:
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
         """Run the program; what is wrong with its arguments is a line too, not a box of usage."""
+        run = partial(super().main, args, prog_name, complete_var, False, windows_expand_args, **extra)
         if not standalone_mode:
-            return super().main(args, *rest, standalone_mode=False, **extra)
+            return run()
         try:
-            code = super().main(args, *rest, standalone_mode=False, **extra)
+            code = run()
         except typer.Abort:
             code = INTERRUPTED
         except typer.TyperException as error:

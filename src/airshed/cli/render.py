@@ -4,7 +4,7 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from airshed.core.report import Cell, Report, Table
+from airshed.core.report import Report, Table, shown
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -27,7 +27,7 @@ def show(report: Report, *, as_json: bool = False) -> None:
     console.print(f"[bold]{_escaped(report.title)}[/bold]")
     width = max((len(name) for name in report.facts), default=0)
     for name, value in report.facts.items():
-        console.print(f"  {_escaped(name):<{width}}  {_escaped(cell(value))}")
+        console.print(f"  {_escaped(name):<{width}}  {_escaped(shown(value))}")
     for table in report.tables:
         console.print()
         _print(console, drawn(table))
@@ -55,17 +55,8 @@ def drawn(table: Table) -> "RichTable":
         numeric = any(isinstance(row[index], int | float) for row in table.rows)
         rich.add_column(_escaped(name), justify="right" if numeric else "left", overflow="fold")
     for row in table.rows:
-        rich.add_row(*(_escaped(cell(value)) for value in row))
+        rich.add_row(*(_escaped(shown(value)) for value in row))
     return rich
-
-
-def cell(value: Cell) -> str:
-    """Return a value as text: yes or no, four significant digits, nothing for None."""
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _escaped(text: str) -> str:

@@ -51,8 +51,8 @@ class Model(Protocol):
         """Take over a saved state."""
         ...
 
-    def summary(self) -> Report:
-        """What happened so far: budgets, extremes, where the input came from."""
+    def summary(self, *, brief: bool = False) -> Report:
+        """What happened so far: budgets, extremes, where the input came from; `brief` for a screen, else all of it."""
         ...
 
     def close(self) -> None:

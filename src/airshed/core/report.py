@@ -9,6 +9,15 @@ Cell = str | int | float | bool | None
 """What a table holds; None is an empty cell."""
 
 
+def shown(value: Cell) -> str:
+    """Return a value as text: yes or no, four significant digits, nothing for None."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
 def _json(value: Cell) -> Cell:
     """Return a value that JSON has: it knows no infinity and no NaN."""
     return None if isinstance(value, float) and not isfinite(value) else value
@@ -30,6 +39,19 @@ class Table:
                     f"table {self.title!r} has {len(self.columns)} columns, but a row of {len(row)}: {row}"
                 )
 
+    def to_text(self) -> str:
+        """Return the table as plain text: words to the left, numbers to the right."""
+        cells = [[shown(value) for value in row] for row in self.rows]
+        widths = [max(map(len, column)) for column in zip(self.columns, *cells, strict=True)]
+        numeric = [any(isinstance(row[i], int | float) for row in self.rows) for i in range(len(widths))]
+
+        def line(texts: Sequence[str]) -> str:
+            aligned = zip(texts, widths, numeric, strict=True)
+            return "  ".join(t.rjust(w) if right else t.ljust(w) for t, w, right in aligned).rstrip()
+
+        rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
+        return "\n".join([self.title, line(self.columns), rule, *map(line, cells), *([self.note] if self.note else [])])
+
     def to_dict(self) -> dict[str, Any]:
         """Return the table as a JSON object with one object for each row."""
         rows = [dict(zip(self.columns, map(_json, row), strict=True)) for row in self.rows]
@@ -44,6 +66,13 @@ class Report:
     tables: Sequence[Table] = ()
     facts: Mapping[str, Cell] = field(default_factory=dict)
     ok: bool = True
+
+    def to_text(self) -> str:
+        """Return the report as plain text."""
+        width = max((len(name) for name in self.facts), default=0)
+        facts = [f"{name:<{width}}  {shown(value)}" for name, value in self.facts.items()]
+        parts = ["\n".join([self.title, *facts]), *(table.to_text() for table in self.tables)]
+        return "\n\n".join(parts) + "\n"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as a JSON object."""

@@ -62,15 +62,15 @@ def read_state(folder: Path) -> RunState | None:
         ) from error
 
 
-class FinishedRun(OutputError):
+class FinishedRunError(OutputError):
     """The run to resume is finished, and its results are there: nothing is left to do."""
 
 
 def check_usable(path: Path, case_toml: str, *, resume: bool = False, may_differ: Collection[str] = ()) -> None:
     """Look whether a run may write to a folder, and change nothing.
 
-    Raises OutputError when the folder is a file or holds other files; with ``resume`` FinishedRun when nothing is left to
-    do, CaseError when the run there has another case, OutputError when another version made it.
+    Raises OutputError when the folder is a file or holds other files; with ``resume`` FinishedRunError when nothing is
+    left to do, CaseError when the run there has another case, OutputError when another version made it.
     """
     with guarded(path):
         earlier = _earlier_run(path) if path.exists() else None
@@ -190,7 +190,7 @@ def _check_resumable(path: Path, earlier: RunState, case_toml: str, may_differ: 
     difference = first_difference(earlier.case, case_toml, may_differ)
     finished = earlier.state == "finished" and all((path / f"{name}.nc").exists() for name in earlier.outputs)
     if finished and difference is None:
-        raise FinishedRun(f"the run in {path} is finished; there is nothing to resume")
+        raise FinishedRunError(f"the run in {path} is finished; there is nothing to resume")
     if earlier.airshed != __version__:
         raise OutputError(
             f"the run in {path} was made by Airshed {earlier.airshed}, this is {__version__}; "

@@ -110,11 +110,11 @@ class Stepper:
         self.sums = np.zeros((layout.rows, len(TERMS), species))
         self._imbalance = np.zeros((layout.rows, len(kernel.shape.families)))
         self._seconds = np.zeros((layout.rows, len(PARTS)))
-        self._threads = max(1, min(threads, layout.rows))
-        self._pool = ThreadPoolExecutor(self._threads) if self._threads > 1 else None
+        self.threads = max(1, min(threads, layout.rows))
+        self._pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
         size = kernel.functions.airshed_worker_bytes(layout.blocks)
-        self._memory = [aligned_zeros((size,), np.uint8) for _ in range(self._threads)]
-        cuts = [layout.rows * part // self._threads for part in range(self._threads + 1)]
+        self._memory = [aligned_zeros((size,), np.uint8) for _ in range(self.threads)]
+        cuts = [layout.rows * part // self.threads for part in range(self.threads + 1)]
         self._ranges = list(zip(cuts[:-1], cuts[1:], strict=True))
         self._constants = {
             "ghost": self._splat(ghosts), "top": top.astype(layout.dtype),

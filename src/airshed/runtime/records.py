@@ -9,8 +9,9 @@ import numpy as np
 from airshed.air.case import Case
 from airshed.air.case.sections import OutputSection
 from airshed.air.model import AirModel
+from airshed.core.report import Report
 from airshed.fields.spec import FieldSpec
-from airshed.io.folder import RunFolder
+from airshed.io.folder import RunFolder, check_usable
 from airshed.io.output import OutputWriter
 from airshed.io.restart import RestartStore
 from airshed.runtime.clock import Every
@@ -19,9 +20,15 @@ _MAY_DIFFER = ("title", "description", "run")
 _WITH_EVERY_OUTPUT = ("air_temperature", "air_pressure")
 
 
+def check_folder(case: Case, folder: Path, *, resume: bool) -> None:
+    """Look whether the records of a run can go to a folder, before anything costly is done; see io.folder."""
+    check_usable(folder, case.to_toml(), resume=resume, may_differ=_MAY_DIFFER)
+
+
 class RunRecords:
     """Writes output and restarts of a model when they are due, and takes a run up again.
 
+    notices  what a person should know of the beginning: from where a run goes on, and which restarts were damaged
     Raises OutputError for a folder that cannot be used, CaseError when the run to resume has another case.
     """
 
@@ -31,6 +38,7 @@ class RunRecords:
         try:
             self._store = RestartStore(self._folder)
             self._restart = self._store.latest() if resume and self._folder.resumed else None
+            self.notices = self._tell_beginning()
             resume_from = None if self._restart is None or self._restart.seconds < 0.0 else self._restart.seconds
             self._writers = [self._writer(section, resume_from) for section in case.output]
         except BaseException:
@@ -53,11 +61,14 @@ class RunRecords:
         if self._restart_due.is_due(seconds) and self._model.steps > 0:
             self._store.save(seconds, *self._model.save())
 
-    def finish(self, *, complete: bool) -> list[Path]:
-        """Write the output files and end the run; an incomplete one can be resumed."""
-        paths = [writer.finish(complete=complete) for writer in self._writers]
+    def gather(self, *, complete: bool) -> list[Path]:
+        """Write the output files, of what has been simulated so far."""
+        return [writer.finish(complete=complete) for writer in self._writers]
+
+    def finish(self, summary: Report, *, complete: bool) -> None:
+        """Write the summary and end the run, whose output files are there; an incomplete one can be resumed."""
+        self._folder.write_summary(summary.to_text(), summary.to_dict())
         self._folder.finish(complete=complete)
-        return paths
 
     def __enter__(self) -> Self:
         return self
@@ -66,6 +77,14 @@ class RunRecords:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._folder.close()
+
+    def _tell_beginning(self) -> list[str]:
+        if not self._folder.resumed:
+            return []
+        if self._restart is None:
+            return ["there is no restart that is whole; the run begins anew"]
+        damaged = [f"{message}; an earlier restart is taken" for message in self._restart.skipped]
+        return [*damaged, f"resumed at {self._restart.seconds / 3600.0:g} h of the case"]
 
     def _writer(self, section: OutputSection, resume_from: float | None) -> OutputWriter:
         grid = self._model.grid
@@ -78,6 +97,7 @@ class RunRecords:
             title=self._case.title,
             every=section.every.value,
             levels=levels,
+            attributes=self._model.parts.attributes,
             name=section.name,
             resume_from=resume_from,
         )

@@ -1,13 +1,33 @@
 """`airshed plot`: pictures of a finished run."""
 
+from pathlib import Path
+from typing import Annotated
+
 import typer
 
 from airshed.cli.options import RunFolder
 
 
-def plot(run: RunFolder) -> None:
-    """Draw maps, an animation, time series at cities and a curtain into RUN/plots."""
+def plot(
+    run: RunFolder,
+    output: Annotated[Path | None, typer.Option(help="Folder for the pictures; by default RUN/maps.")] = None,
+    field: Annotated[
+        list[str] | None, typer.Option(help="Field to draw, such as O3; may be repeated. By default O3 and NO2.")
+    ] = None,
+    hour: Annotated[
+        list[float] | None, typer.Option(help="Hour of the day [UTC] to map; may be repeated. By default 3, 9, 15, 21.")
+    ] = None,
+    latitude: Annotated[
+        float | None, typer.Option(help="Latitude of the curtains; by default one through the most people.")
+    ] = None,
+    animation: Annotated[bool, typer.Option(help="Also animate the first field.")] = True,
+    singles: Annotated[bool, typer.Option("--singles", help="Also draw each hour in a picture of its own.")] = False,
+) -> None:
+    """Draw maps, an animation, time series at cities and a curtain into RUN/maps."""
     from airshed.plot import plot_run
 
-    for picture in plot_run(run):
+    pictures = plot_run(
+        run, output, field, hour or (3, 9, 15, 21), animation=animation, singles=singles, latitude=latitude
+    )
+    for picture in pictures:
         typer.echo(picture)

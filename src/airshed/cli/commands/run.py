@@ -10,6 +10,7 @@ from airshed.cli.options import CasePath, Overrides, Threads, settings
 
 if TYPE_CHECKING:
     from airshed.air.case import Case
+    from airshed.runtime.simulation import Simulation
 
 
 def run(
@@ -19,19 +20,25 @@ def run(
     threads: Threads = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the last restart file in the folder.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show the whole summary at the end.")] = False,
 ) -> None:
     """Simulate a case and write its results.
 
     Ctrl-C ends the run after the current step, with valid files; --resume goes on from there.
     """
     from airshed.air.case import Case
+    from airshed.io.folder import FinishedRunError
 
     loaded = Case.load(case, settings(overrides, threads))
     folder = output or Path("runs") / loaded.name
-    _simulate(loaded, folder, resume=resume, quiet=quiet)
+    try:
+        _simulate(loaded, folder, resume=resume, quiet=quiet, brief=not verbose)
+    except FinishedRunError as finished:
+        if not quiet:
+            typer.echo(f"airshed: {finished}", err=True)
 
 
-def _simulate(case: "Case", folder: Path, *, resume: bool, quiet: bool) -> None:
+def _simulate(case: "Case", folder: Path, *, resume: bool, quiet: bool, brief: bool) -> None:
     from airshed.cli.interrupt import stop_on_interrupt
     from airshed.cli.progress import instant, progress_for
     from airshed.cli.render import show
@@ -42,16 +49,23 @@ def _simulate(case: "Case", folder: Path, *, resume: bool, quiet: bool) -> None:
         progress_for(case.time.start, quiet=quiet) as progress,
         Simulation(case, output=folder, resume=resume) as simulation,
     ):
+        _tell_beginning(simulation, quiet=quiet)
         with stop_on_interrupt(simulation.request_stop):
             simulation.run(observer=progress)
-        summary = simulation.summary()
+        summary = simulation.summary(brief=brief)
     if simulation.seconds < simulation.end:
         at = instant(case.time.start, simulation.seconds)
-        typer.echo(f"airshed: stopped at {at}; {folder} holds valid files; --resume goes on from there", err=True)
+        typer.echo(f"airshed: stopped at {at}; {folder} holds valid files, and --resume goes on", err=True)
         raise typer.Exit(INTERRUPTED)
     if not quiet:
         show(summary)
-        typer.echo(f"Results: {folder}   Pictures: airshed plot {folder}")
+        typer.echo(f"Results: {folder}   Whole summary: {folder / 'summary.txt'}   Pictures: airshed plot {folder}")
+
+
+def _tell_beginning(simulation: "Simulation", *, quiet: bool) -> None:
+    """Say from where a run goes on; that a restart is damaged is said in any case."""
+    for notice in simulation.notices if not quiet else [text for text in simulation.notices if "damaged" in text]:
+        typer.echo(f"airshed: {notice}", err=True)
 
 
 def _make_folder(folder: Path) -> None:
