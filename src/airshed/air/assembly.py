@@ -1,6 +1,6 @@
 """From a case to the parts of the air-quality model: one function for each section of the case."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
+from airshed.air.attribution import data_attributes
 from airshed.air.boundary import BoundaryProfiles, initial_from_dataset
-from airshed.air.case import Case, sections
+from airshed.air.case import Case, check_species, sections
 from airshed.air.deposition import DryDeposition, season
 from airshed.air.emissions.biogenic import BiogenicIsoprene
 from airshed.air.emissions.builder import build_inventory
@@ -20,15 +21,16 @@ from airshed.air.emissions.source import EmissionSource
 from airshed.air.landcover import LAND_FRACTION_SOURCE, land_fraction
 from airshed.air.light import Light
 from airshed.air.meteorology import Meteorology, RepeatedDay
-from airshed.air.meteorology.series import OneAtATime
 from airshed.air.meteorology.dataset import DatasetMeteorology
 from airshed.air.meteorology.function import CallableMeteorology
+from airshed.air.meteorology.series import OneAtATime
 from airshed.air.meteorology.uniform import uniform_meteorology
 from airshed.air.sources import BiogenicSource
 from airshed.core.constants import SECONDS_PER_DAY
 from airshed.core.errors import CaseError, DataError
 from airshed.core.nearest import suggestion
 from airshed.grid import Grid
+from airshed.io.netcdf import load_netcdf
 from airshed.mechanism import load_mechanism
 from airshed.mechanism.network import ReactionNetwork
 
@@ -38,7 +40,10 @@ Given = xr.Dataset | Callable[[float], xr.Dataset] | Meteorology | None
 
 @dataclass
 class Parts:
-    """What a case is made of, before anything is compiled or computed."""
+    """What a case is made of, before anything is compiled or computed.
+
+    attributes  what results must say of the input, see ``attribution``
+    """
 
     case: Case
     grid: Grid
@@ -49,6 +54,7 @@ class Parts:
     deposition: DryDeposition
     boundary: BoundaryProfiles
     sources: tuple[EmissionSource, ...]
+    attributes: Mapping[str, str]
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -71,12 +77,14 @@ def assemble(case: Case, meteorology: Given = None) -> Parts:
     """Return the parts of a case; raises CaseError, DataError or MechanismError for what does not fit."""
     grid, network = case.make_grid(), load_mechanism(case.mechanism)
     names = network.names
+    check_species(case, names)
     land = land_fraction(grid)
     air = OneAtATime(_meteorology(case, grid, land, meteorology))
+    attributes = data_attributes(case, era5=meteorology is None and case.meteorology.kind == "era5")
     light = Light(grid.lon, grid.lat[:, None], case.time.start, clouds=case.photolysis.cloud)
     return Parts(
         case, grid, network, land, air, light, _deposition(case, grid, names), _boundary(case, names),
-        _sources(case, grid, network, land, air, light), [f"land and sea: {LAND_FRACTION_SOURCE}"],
+        _sources(case, grid, network, land, air, light), attributes, [f"land and sea: {LAND_FRACTION_SOURCE}"],
     )  # fmt: skip
 
 
@@ -92,8 +100,7 @@ def initial_state(parts: Parts, pressure: Array, given: xr.Dataset | None = None
         path = case.path(case.initial.file)
         if not path.is_file():
             raise CaseError(f"initial.file = {case.initial.file!r}: there is no such file in {case.base}")
-        with xr.open_dataset(path) as dataset:
-            state = initial_from_dataset(dataset, names, parts.grid, state)
+        state = initial_from_dataset(load_netcdf(path), names, parts.grid, state)
     if given is not None and not isinstance(given, xr.Dataset):
         raise CaseError(
             f"the initial state is a {type(given).__name__}; give an xarray.Dataset with a variable per species"
@@ -111,13 +118,13 @@ def _meteorology(case: Case, grid: Grid, land: Array, given: Given) -> Meteorolo
         first, last = 0.0 - case.time.spinup.value, case.time.length.value
         every = min(3600.0, last / 24.0) if settings.every == "auto" else settings.every.value
         return CallableMeteorology(given, grid, start, every, first=first, last=last, land_fraction=land)
-    elif given is not None and not hasattr(given, "at"):
+    elif hasattr(given, "at") and hasattr(given, "times"):
+        base = given
+    elif given is not None:
         raise CaseError(
             f"the meteorology is a {type(given).__name__}; give an xarray.Dataset with CF names such as eastward_wind, "
             "or a function that takes seconds and returns one"
         )
-    elif given is not None:
-        base = given
     elif settings.kind == "era5":
         from airshed.air.meteorology.era5 import Era5Meteorology
         from airshed.io.era5 import read_era5

@@ -10,7 +10,7 @@ import xarray as xr
 
 from airshed.air.assembly import Given, Parts, assemble, initial_state
 from airshed.air.budget import FAMILIES, Budget
-from airshed.air.case import Case, check_species
+from airshed.air.case import Case
 from airshed.air.forcing import Forcing
 from airshed.air.light import Light
 from airshed.air.meteorology import MetState
@@ -58,7 +58,6 @@ class AirModel:
         self.case = case
         self.parts: Parts = assemble(case, meteorology)
         self.network, self.grid = self.parts.network, self.parts.grid
-        check_species(case, self.network.names)
         self.registry = air_registry(
             [(species.name, species.text) for species in self.network.species],
             {species.name: species.molar_mass for species in self.network.species},
@@ -79,6 +78,7 @@ class AirModel:
         self._sun = self.layout.zeros(2)
         self.seconds, self.steps = self.parts.begin, 0
         self._previous_step: float | None = None
+        self._weather: tuple[float, MetState] | None = None
         self.stepper = self._make_stepper(threads)
         self.budget = Budget(len(self.network.species), len(self.families))
         self._set_initial(initial)
@@ -143,8 +143,10 @@ class AirModel:
         return self._species(self.network.index(name))
 
     def weather(self) -> MetState:
-        """The meteorology at the present time."""
-        return self.parts.meteorology.at(self.seconds)
+        """The meteorology at the present time, interpolated once for all fields of an output."""
+        if self._weather is None or self._weather[0] != self.seconds:
+            self._weather = self.seconds, self.parts.meteorology.at(self.seconds)
+        return self._weather[1]
 
     def save(self) -> tuple[dict[str, Array], dict[str, Any]]:
         """Return the whole state, see :class:`airshed.core.protocols.Model`."""
@@ -174,11 +176,11 @@ class AirModel:
         self.forcing.close()
         self.stepper.close()
 
-    def summary(self) -> Report:
-        """Budgets, extremes, input and timing, see ``air.report``."""
+    def summary(self, *, brief: bool = False) -> Report:
+        """Budgets, extremes, emission and input, see ``air.report``."""
         from airshed.air.report import summary
 
-        return summary(self)
+        return summary(self, brief=brief)
 
     def _species(self, number: int) -> Array:
         return self.layout.unpack(self.stepper.state.q[:, :, number])

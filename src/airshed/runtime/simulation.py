@@ -22,7 +22,7 @@ from airshed.core.units import to
 from airshed.fields.spec import FieldSpec
 from airshed.kernels.host import usable_cores
 from airshed.runtime.clock import Clock, Every
-from airshed.runtime.records import RunRecords
+from airshed.runtime.records import RunRecords, check_folder
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Simulation:
                  air_temperature, air_pressure ... on time, level, lat, lon), or a function seconds -> Dataset
     initial      in place of the case's: a Dataset of species on level, lat, lon
     output       folder for results and restarts; None keeps everything in memory
-    resume       go on from the newest restart in that folder
+    resume       go on from the newest restart in that folder; `notices` then says from where
     Raises AirshedError for everything that is wrong with the case and its data, before anything is computed.
     """
 
@@ -66,8 +66,11 @@ class Simulation:
         if not isinstance(case, Case | str | Path):
             raise CaseError(f"the case is a {type(case).__name__}; give a path, or Case.from_dict(...) of a dictionary")
         self.case = case if isinstance(case, Case) else Case.load(case)
+        if output is not None:
+            check_folder(self.case, Path(output), resume=resume)
         self._stack = ExitStack()
         self._records: RunRecords | None = None
+        self.notices: list[str] = []
         self.wall = {"preparation": 0.0, "forcing and steps": 0.0, "output and restarts": 0.0}
         threads = self.case.run.threads or usable_cores()
         self.model = AirModel(self.case, meteorology, initial, threads=threads)
@@ -76,6 +79,7 @@ class Simulation:
         if output is not None:
             self._records = self._stack.enter_context(RunRecords(self.case, self.model, Path(output), resume=resume))
             self._records.restore()
+            self.notices = self._records.notices
         self._closed = False
         self._clock = Clock(self.model, self._due(), self.end)
         self._stop = False
@@ -104,17 +108,18 @@ class Simulation:
         `observer` is called with a StepInfo after each step. At the end of the case the output file is written.
         """
         target = self._target(until)
-        self._stop = False
         try:
             while self.seconds < target and not self._stop:
                 info = self._step(target)
                 if observer is not None:
                     observer(info)
-            if self._records is not None and (self._stop or self.seconds >= self.end):
-                self._timed_records(lambda records: records.finish(complete=not self._stop))
+            if self._stop or self.seconds >= self.end:
+                self._finish_records()
         except BaseException:
             self.close()
             raise
+        finally:
+            self._stop = False
 
     def request_stop(self) -> None:
         """Let :meth:`run` end at the next step boundary, with valid files; callable from a signal handler."""
@@ -148,14 +153,10 @@ class Simulation:
 
         return budget_dataset(self.model)
 
-    def summary(self) -> Report:
-        """Budgets, extremes, what was read and what was diagnosed, and where the time went."""
-        report = self.model.summary()
-        kernel = self.model.stepper.seconds
-        rows: list[tuple[Cell, ...]] = [(name, seconds) for name, seconds in self.wall.items()]
-        rows += [(f"  of the steps, all threads: {name}", seconds) for name, seconds in kernel.items()]
-        timing = Table("Wall time", ("what", "time [s]"), rows)
-        return Report(report.title, [*report.tables, timing], report.facts, report.ok)
+    def summary(self, *, brief: bool = False) -> Report:
+        """Budgets, extremes, what was read and what was diagnosed, and where the time went; `brief` fits a screen."""
+        report = self.model.summary(brief=brief)
+        return Report(report.title, [*report.tables, self._timing()], report.facts, report.ok)
 
     def close(self) -> None:
         """Give threads and files free; what is unfinished can be resumed."""
@@ -185,6 +186,25 @@ class Simulation:
         return StepInfo(
             self.seconds, self.model.steps, self.seconds - before, self.model.cells / max(elapsed, 1e-9), fraction
         )
+
+    def _timing(self) -> Table:
+        """Where the time of this process went; the threads' parts as their mean over threads."""
+        parts = {name: seconds / self.model.stepper.threads for name, seconds in self.model.stepper.seconds.items()}
+        rest = {"forcing and control": max(self.wall["forcing and steps"] - sum(parts.values()), 0.0)}
+        rows = {name: self.wall[name] for name in ("preparation", "output and restarts")} | rest | parts
+        total = max(sum(rows.values()), 1e-9)
+        cells: list[tuple[Cell, ...]] = [(name, spent, round(100.0 * spent / total, 1)) for name, spent in rows.items()]
+        return Table("Wall time", ("process", "time [s]", "share [%]"), [*cells, ("total", total, 100.0)])
+
+    def _finish_records(self) -> None:
+        """Write the results; of a run that is not at its end they are shorter, and it can go on."""
+        if self._records is None:
+            return
+        records, complete = self._records, self.seconds >= self.end
+        self._timed_records(lambda each: each.gather(complete=complete))
+        records.finish(self.summary(), complete=complete)
+        if complete:
+            self._records = None  # nothing is left to write, however often the end is asked for
 
     def _keep_records(self) -> None:
         self._timed_records(lambda records: records.keep())

@@ -17,6 +17,7 @@ from airshed.core.errors import CaseError
 from airshed.core.nearest import suggestion
 from airshed.core.resources import resource
 from airshed.core.settings import Section, refuse, setting
+from airshed.fields.air import WEATHER
 from airshed.grid import Grid
 
 
@@ -172,10 +173,14 @@ class Case(Section):
 
 
 def check_species(case: Case, species: Iterable[str]) -> None:
-    """Refuse a case that names a species that the mechanism does not have; raises CaseError with the nearest one."""
+    """Refuse a case that names a species that the mechanism does not have; raises CaseError with the nearest one.
+
+    Output may name fields of the weather too.
+    """
     known = set(species)
+    weather = {spec.name for spec in WEATHER}
     named: list[tuple[str, Iterable[str]]] = [
-        (f"output.{index}.fields", output.fields if isinstance(output.fields, tuple) else ())
+        (f"output.{index}.fields", [] if output.fields == "all" else [n for n in output.fields if n not in weather])
         for index, output in enumerate(case.output)
     ]
     named += [(f"emissions.point.{i}.species", (point.species,)) for i, point in enumerate(case.emissions.point)]
