@@ -72,3 +72,11 @@ CH2CHR  = 3C + 6H + 2O;           {hydroperoxide of CH2CCH3}
 ISNO3H  = 5C + 9H + N + 5O;       {hydroperoxide of ISONO3}
 ISNIRH  = 5C + 11H + N + 7O;      {hydroperoxide of ISNIR}
 MARO2H  = 4C + 6H + 3O;           {peracid of MARO2}
+
+// Air of a polluted summer day [molecules cm-3]; radicals follow from it. What is solved before what in a sweep goes by
+// the lifetimes in this air, so that the order of magnitude is what counts.
+#INITVALUES
+ALL_SPEC = 0;
+NO = 1e9;  NO2 = 5e9;  SO2 = 5e9;  CO = 3.8e12;  CH4 = 3.5e13;  O3 = 1e12;
+C2H6 = 1e10;  NC4H10 = 1e10;  C2H4 = 1e10;  C3H6 = 1e10;  OXYL = 1e10;  ISOPRE = 1e10;
+HCHO = 1e10;  CH3CHO = 1e10;  MEK = 1e10;

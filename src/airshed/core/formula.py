@@ -252,7 +252,7 @@ def _number(value: Any) -> Any:
 
 
 def _syntax(text: str, where: str, error: SyntaxError) -> CaseError:
-    position = max((error.offset or 1) - 1, 0)
+    position = error.offset - 1 if error.offset else len(text)
     reason = (error.msg or "it is not complete").removeprefix("invalid syntax").removeprefix(". ")
     problem = "this is not a formula" + (f" ({reason})" if reason else "")
     return _refusal(text, where, None, problem, f"see {_at(text, position)}")
@@ -260,12 +260,12 @@ def _syntax(text: str, where: str, error: SyntaxError) -> CaseError:
 
 def _refusal(text: str, where: str, byte: int | None, problem: str, advice: str) -> CaseError:
     """Return the error for a place in a formula; Python counts it in bytes, people in characters."""
-    place = "" if byte is None else f", {_at(text, len(text.encode()[:byte].decode(errors='ignore')))}"
+    place = "" if byte is None else f", at {_at(text, len(text.encode()[:byte].decode(errors='ignore')))}"
     return CaseError(f"{where} = {_short(text)!r}{place}: {problem}; {advice}")
 
 
 def _at(text: str, position: int) -> str:
-    return f"at character {position + 1}" + (f" ({text[position : position + 12]!r})" if position < len(text) else "")
+    return f"character {position + 1}" + (f" ({text[position : position + 12]!r})" if position < len(text) else "")
 
 
 def _short(text: str) -> str:

@@ -79,7 +79,8 @@ class BoxRun:
         return self.stepper.state.q[0, 0, :, 0, 0].astype(np.float64)
 
     def _check(self, seconds: float) -> None:
-        wrong = np.flatnonzero(~np.isfinite(self._mixing_ratios()))
+        # The kernel keeps concentrations from getting negative, NaN too, which then shows in what it added.
+        wrong = np.flatnonzero(~np.isfinite(self._mixing_ratios() + self.clipped))
         if wrong.size:
             names = ", ".join(self.network.names[species] for species in wrong[:3])
             raise NumericalError(

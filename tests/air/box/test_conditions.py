@@ -1,0 +1,138 @@
+"""Conditions files: what is refused and how it is said, and what is read."""
+
+import tomllib
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from airshed.air.box import BoxConditions, BoxRun
+from airshed.air.box.steps import JUST_BEFORE, steps
+from airshed.core.errors import CaseError, NumericalError
+from airshed.core.resources import resource
+from airshed.mechanism import ReactionNetwork
+
+Problem = Callable[..., BoxConditions]
+
+WRONG = {
+    "unknown section": ({"inital": {}}, "inital is not a setting; did you mean initial?"),
+    "unknown key": ({"time__lenght": "1 h"}, "time.lenght is not a setting; did you mean time.length?"),
+    "no length": ({"time": {"start": "4 h"}}, "time.length is missing"),
+    "time without unit": ({"time__length": 5}, "time.length needs a unit"),
+    "time of another kind": ({"time__length": "5 km"}, "time.length = '5 km' has the wrong kind of unit"),
+    "start on the next day": ({"time__start": "25 h"}, "time.start = '25 h' is a time of day, before 24 h"),
+    "restart on the next day": ({"time__restarts": ["24 h"]}, "time.restarts = '24 h' is a time of day"),
+    "restart alone": ({"time__restarts": "4 h"}, "time.restarts must be a list"),
+    "temperature without unit": ({"environment__temperature": 298}, 'has no unit: write "298 K", or a formula'),
+    "temperature in Pa": (
+        {"environment__temperature": "298 Pa"},
+        "environment.temperature = '298 Pa' has the wrong kind",
+    ),
+    "formula": ({"environment__temperature": "298 +"}, "environment.temperature = '298 +': this is not a formula"),
+    "function": ({"fixed__H2O": "expp(1)"}, "fixed.H2O = 'expp(1)', at character 1 ('expp(1)'): there is no function"),
+    "fixed": ({"fixed__H2": "1e5 molecules/cm3"}, "fixed.H2 is not a setting; did you mean fixed.H2O?"),
+    "two densities": ({"environment__pressure": "1000 hPa"}, "needs environment.pressure or fixed.M, not both"),
+    "no density": ({"fixed__M": None}, "the air density needs environment.pressure or fixed.M"),
+    "two suns": ({"rates__SUN": "1"}, "rates.sec_zenith and rates.SUN say the same thing"),
+    "method": ({"solver__method": "rosenbrock"}, 'solver.method = "rosenbrock" is not known; expected "gauss-seidel"'),
+    "no sweep": ({"solver__sweeps": 0}, "solver.sweeps = 0 must be at least 1"),
+    "no step": ({"solver__step": "0 s"}, "solver.step = '0 s' must be more than 0"),
+    "emission per area": ({"emission__NO": "1 kg/s"}, "emission.NO = '1 kg/s' has the wrong kind of unit"),
+    "initial": ({"initial__O3": "lots"}, None),
+    "day": ({"environment__location": {"lat": 1, "lon": 2, "date": "31 August"}}, "must be a day such as 2022-08-31"),
+    "latitude": ({"environment__location": {"lat": 95, "lon": 2, "date": "2022-08-31"}}, "must be at most 90"),
+}
+
+UNFIT = {
+    "species": ({"initial__O33": "1 ppb"}, "initial.O33: no species of emep; did you mean O3?"),
+    "emitted": ({"emission__NOO": "1 molecules/cm3/s"}, "emission.NOO: no species of emep; did you mean NO?"),
+    "twice": ({"deposition__o3": "1e-5 1/s"}, "deposition.o3 stands twice"),
+    "name": ({"fixed__H2O": "humidty*1e17"}, "'humidty' is not known; did you mean humidity?"),
+    "initial by a name": ({"initial__O3": "lots"}, "initial.O3 = 'lots', at character 1 ('lots'): 'lots' is not known"),
+    "circle": ({"fixed__M": "p*1e14"}, "fixed.M = 'p*1e14' refers to itself: M -> p -> M"),
+    "no sun": ({"rates": {}}, "has photolysis: give rates.sec_zenith, rates.SUN or environment.location"),
+    "no water": ({"fixed__H2O": None, "environment__humidity": None}, "needs water: give environment.humidity or"),
+    "negative": ({"emission__NO": "-1 molecules/cm3/s"}, "emission.NO is -1; it must be finite and not below 0"),
+    "later negative": ({"deposition__O3": "1e-5*(20000 - t)"}, "deposition.O3 = '1e-5*(20000 - t)' is"),
+    "not finite": ({"fixed__H2O": "1e17/(t - t)"}, "fixed.H2O = '1e17/(t - t)' is inf"),
+    "cold": ({"environment__temperature": "0 K"}, "environment.temperature is 0; it must be finite and above 0"),
+    "sun below": ({"rates__sec_zenith": "-5", "rates__daylight": "1"}, "rates.sec_zenith is -5; it must be finite and"),
+    "negative start": ({"initial__O3": "-1 ppb"}, "initial.O3 = '-1 ppb' is -1e-09"),
+    "oxygen": ({"fixed__O2": "5e18*(1 + t/1e6)"}, "fixed.O2 must be a constant fraction of M"),
+    "endless": ({"solver__step": "1 us"}, "takes more than 20000000 steps"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("changes", "message"), WRONG.values(), ids=WRONG)
+def test_wrong_conditions(problem: Problem, changes: dict, message: str | None) -> None:
+    if message is None:  # a lone name is a formula; whether it is known is seen with the mechanism
+        problem(**changes)
+        return
+    with pytest.raises(CaseError) as caught:
+        problem(**changes)
+    assert message in str(caught.value)
+    assert "{key}" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("changes", "message"), UNFIT.values(), ids=UNFIT)
+def test_conditions_that_do_not_fit_the_mechanism(
+    emep: ReactionNetwork, problem: Problem, changes: dict, message: str
+) -> None:
+    with pytest.raises(CaseError) as caught:
+        BoxRun(emep, problem(**changes)).run()
+    assert message in str(caught.value)
+    assert "{key}" not in str(caught.value)
+
+
+def test_overflow_is_told(emep: ReactionNetwork, problem: Problem) -> None:
+    with pytest.raises(NumericalError, match=r"no longer finite at .* s \(.*\): .*solver\.step"):
+        BoxRun(emep, problem(initial__NO="1e200 molecules/cm3", initial__O3="1e200 molecules/cm3")).run()
+
+
+def test_a_file_names_file_and_line(tmp_path: Path) -> None:
+    text = (resource("cases/emep-box") / "conditions.toml").read_text(encoding="utf-8")
+    path = tmp_path / "mine.toml"
+    path.write_text(text.replace('step = "300 s"', 'step = "300"'), encoding="utf-8")
+    line = next(number for number, row in enumerate(text.splitlines(), 1) if row.startswith("step ="))
+    with pytest.raises(CaseError, match=rf"mine\.toml:{line}: solver\.step needs a unit"):
+        BoxConditions.load(path)
+    path.write_text("[time\n", encoding="utf-8")
+    with pytest.raises(CaseError, match=r"mine\.toml:1:\d+: this is not TOML"):
+        BoxConditions.load(path)
+    with pytest.raises(CaseError, match="there is no file"):
+        BoxConditions.load(tmp_path / "none.toml")
+
+
+def test_conditions_as_a_file_are_the_same_again() -> None:
+    path = resource("cases/emep-box") / "conditions.toml"
+    conditions = BoxConditions.load(path)
+    again = BoxConditions.from_dict(tomllib.loads(conditions.to_toml()))
+    assert again.to_toml() == conditions.to_toml()
+    assert again.initial == conditions.initial
+    assert conditions.name == "conditions"
+
+
+def test_location_as_a_file(problem: Problem) -> None:
+    conditions = problem(environment__location={"lat": 50, "lon": 14, "date": "2022-08-31"})
+    again = BoxConditions.from_dict(tomllib.loads(conditions.to_toml()))
+    assert again.environment.location == conditions.environment.location
+
+
+def test_steps_stop_at_outputs_and_jumps(problem: Problem) -> None:
+    conditions = problem(time__length="17 h", time__restarts=["20 h", "4 h"], solver__step="7 min")
+    listed = list(steps(conditions))
+    assert np.allclose(np.diff([14400.0, *(step.end for step in listed)]), [step.length for step in listed])
+    assert max(step.length for step in listed) <= 420.0
+    assert [step.end for step in listed if step.output] == [3600.0 * hour for hour in range(5, 22)]
+    anew = [step.end - step.length for step in listed if step.previous is None]
+    assert anew == pytest.approx([14400.0, 72000.0])
+    assert [step.end for step in listed if step.at != step.end] == [72000.0]
+    assert next(step for step in listed if step.end == 72000.0).at == 72000.0 - JUST_BEFORE
+
+
+def test_a_step_does_not_grow_beyond_the_formula(problem: Problem) -> None:
+    listed = list(steps(problem(time__length="2 h", time__output_every="1801 s", time__restarts=[])))
+    for before, step in pairwise(listed):
+        assert step.previous == (before.length if step.length <= 2.0 * before.length else None)
