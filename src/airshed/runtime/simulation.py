@@ -140,7 +140,7 @@ class Simulation:
         }
         attributes = {"units": spec.unit, "long_name": spec.text}
         return xr.DataArray(
-            self.model.value(name), dims=spec.dims, name=name, attrs=attributes,
+            np.array(self.model.value(name)), dims=spec.dims, name=name, attrs=attributes,
             coords={dim: coordinates[dim] for dim in spec.dims} | {"time": self.time},
         )  # fmt: skip
 
