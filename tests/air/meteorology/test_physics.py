@@ -93,6 +93,20 @@ def test_overlap_is_maximal_for_neighbours_and_random_across_gaps() -> None:
     assert cloud.total_cover(np.array([1.0, 1.0])[:, None, None])[0, 0] == pytest.approx(1.0)
 
 
+def test_an_uncertain_temperature_blurs_the_edge_of_the_cloud() -> None:
+    saturation = 1704.0 / 8e4  # vapour pressure at 15 degrees
+    humidity = np.array([0.55, 0.7, 0.8, 0.9, 1.0])
+    vapour, air = saturation * humidity[None, None], np.full((1, 1, 5), 288.15)
+    covers = cloud.possible_covers(vapour, air, np.full_like(air, 8e4), np.array([1500.0]), ONE)[:, 0]
+    assert covers.shape == (5, 5)
+    assert np.all(np.diff(covers, axis=0) <= 0.0)  # the warmer the air, the less cloud
+    assert covers[2] == pytest.approx(cloud.cloud_fraction(humidity, np.array(1.0)), abs=0.02)
+    mean = covers.mean(axis=0)
+    assert mean[1] > 0.0  # a chance of cloud in dry air
+    assert mean[-1] < 0.9  # and of gaps in saturated air
+    assert np.all(np.diff(mean) > 0.0)
+
+
 def test_fog_at_the_ground_is_no_cloud() -> None:
     humidity = np.array([1.0, 0.1, 0.1])[:, None, None]
     assert cloud.diagnosed_cover(humidity, np.array([10.0, 200.0, 900.0]), ONE)[0, 0] == 0.0
@@ -112,6 +126,8 @@ def test_radiation_by_hand() -> None:
 
 def test_what_does_not_evaporate_heats() -> None:
     assert surface.daytime_heat_flux(field(400.0), field(290.0), field(200.0))[0, 0] == pytest.approx(160.0)
+    wet = surface.daytime_heat_flux(field(100.0), field(290.0), field(200.0))[0, 0]
+    assert 0.0 < wet < 25.0  # no more evaporates than the energy can
     moist_grass = surface.daytime_heat_flux(field(400.0), field(290.0), None)[0, 0]
     assert 80.0 < moist_grass < 150.0
 

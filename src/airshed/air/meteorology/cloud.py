@@ -3,11 +3,15 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from airshed.air.meteorology.atmosphere import relative_humidity
+
 Array = NDArray[np.float64]
 
 _CRITICAL_LAND = 0.75
 _CRITICAL_SEA = 0.85
 _DEEPEST_FOG = 100.0
+_TEMPERATURE_ERROR = 3.0
+_MIDDLES_OF_FIFTHS = (-1.2816, -0.5244, 0.0, 0.5244, 1.2816)  # of the normal distribution
 
 
 def cloud_fraction(relative_humidity: Array, land_fraction: Array) -> Array:
@@ -36,3 +40,21 @@ def diagnosed_cover(relative_humidity: Array, heights: Array, land_fraction: Arr
     """Return the total cover of the layers above 100 m (level, lat, lon): moist air at the ground is no cloud."""
     fraction = cloud_fraction(relative_humidity, land_fraction)
     return total_cover(fraction[heights > _DEEPEST_FOG]) if np.any(heights > _DEEPEST_FOG) else total_cover(fraction)
+
+
+def possible_covers(
+    water_vapour: Array, temperature: Array, pressure: Array, heights: Array, land_fraction: Array
+) -> Array:
+    """Return five total covers, each as likely as the others, where the temperature is an estimate: (5, lat, lon).
+
+    They belong to T + 3 K times the middles of the fifths of the normal distribution; 3 K is about how far the air
+    aloft departs in summer from the mean of season and latitude. Taken at its word, such an estimate makes the cover 0
+    or 1 nearly everywhere, with edges in light, heat and mixing that no weather has.
+
+    reads  water_vapour [mol/mol], temperature [K], pressure [Pa]  (level, lat, lon);  heights [m]  (level,)
+    """
+    covers = [
+        diagnosed_cover(relative_humidity(water_vapour, temperature + offset, pressure), heights, land_fraction)
+        for offset in _TEMPERATURE_ERROR * np.array(_MIDDLES_OF_FIFTHS)
+    ]
+    return np.array(covers)

@@ -86,8 +86,8 @@ class Diagnosis:
         density = instant.air_density
         if density is None:
             density = molar_density(instant.pressure, instant.temperature)
-        cover = self._cloud_cover(instant)
-        ground = self._ground(instant, cover, index)
+        covers = self._possible_covers(instant)
+        ground = self._ground(instant, covers, index)
         depth = self._depth(instant, ground, index)
         diffusivity = instant.diffusivity
         if diffusivity is None:
@@ -102,7 +102,7 @@ class Diagnosis:
             eastward_air_flux=east,
             northward_air_flux=north,
             diffusivity=diffusivity,
-            cloud_cover=cover,
+            cloud_cover=covers.mean(axis=0),
             friction_velocity=ground.friction,
             obukhov_length=bounded_obukhov_length(ground.inverse_obukhov),
             boundary_layer_height=depth,
@@ -115,25 +115,28 @@ class Diagnosis:
         """Return the time of an instant, UTC."""
         return np.datetime64(self._start + np.timedelta64(round(self._times[index] * 1e9), "ns"))
 
-    def _cloud_cover(self, instant: Instant) -> Array:
-        """Return the given total cover, or that of the relative humidity."""
+    def _possible_covers(self, instant: Instant) -> Array:
+        """Return the total cover, given or of the relative humidity, several where that is uncertain: (n, lat, lon)."""
         if instant.cloud_cover is not None:
-            return np.clip(instant.cloud_cover, 0.0, 1.0)
+            return np.clip(instant.cloud_cover, 0.0, 1.0)[None]
+        if not instant.temperature_is_read:
+            air = instant.water_vapour, instant.temperature, instant.pressure
+            return cloud.possible_covers(*air, self._grid.level, self._land)
         humidity = relative_humidity(instant.water_vapour, instant.temperature, instant.pressure)
-        return cloud.diagnosed_cover(humidity, self._grid.level, self._land)
+        return cloud.diagnosed_cover(humidity, self._grid.level, self._land)[None]
 
-    def _ground(self, instant: Instant, cover: Array, index: int) -> _Ground:
+    def _ground(self, instant: Instant, covers: Array, index: int) -> _Ground:
         """Return friction velocity, stability and heat flux; what is given is kept."""
         temperature, pressure = _surface_temperature(instant), instant.surface_pressure
         wind, height = self._wind(instant)
         roughness = surface.roughness_length(wind, height, self._land)
-        flux = self._day_flux(instant, cover, temperature, self._when(index))
+        flux = self._day_flux(instant, covers, temperature, self._when(index))
         sensible = surface.kinematic(flux, pressure, temperature)
         if instant.evaporation is not None:
             sensible = sensible + surface.buoyancy_of_evaporation(instant.evaporation, pressure, temperature)
         friction = surface.friction_of_flux(wind, height, roughness, temperature, sensible)
         if instant.sensible_heat is None:
-            theta_scale = surface.night_temperature_scale(cover) * self._land
+            theta_scale = surface.night_temperature_scale(covers).mean(axis=0) * self._land
             at_night = surface.friction_of_night(wind, height, roughness, temperature, theta_scale)
             night = (flux <= 0.0) & (self._land > 0.0)
             friction = np.where(night, at_night, friction)
@@ -152,14 +155,15 @@ class Diagnosis:
         east, north = centred_winds(instant)
         return np.hypot(east[0], north[0]), float(self._grid.level[0])
 
-    def _day_flux(self, instant: Instant, cover: Array, temperature: Array, when: np.datetime64) -> Array:
+    def _day_flux(self, instant: Instant, covers: Array, temperature: Array, when: np.datetime64) -> Array:
         """Return the sensible heat flux [W/m2] of the cells, given or from the ground's energy; the sea's is 0."""
         if instant.sensible_heat is not None:
             return instant.sensible_heat
         incoming = instant.shortwave
         if incoming is None:
-            incoming = surface.shortwave(cos_zenith(when, self._grid.lon, self._grid.lat[:, None]), cover)
-        net = surface.net_radiation(incoming, temperature, cover)
+            sun = cos_zenith(when, self._grid.lon, self._grid.lat[:, None])
+            incoming = surface.shortwave(sun, covers).mean(axis=0)
+        net = surface.net_radiation(incoming, temperature, covers.mean(axis=0))
         latent = None if instant.evaporation is None else surface.LATENT_HEAT * instant.evaporation
         return self._land * surface.daytime_heat_flux(net, temperature, latent)
 
@@ -201,7 +205,7 @@ class Diagnosis:
     def _flux(self, index: int) -> Array:
         """Return the land's heat flux of an instant [K m/s]."""
         instant = self._instant(index)
-        return self._land * self._ground(instant, self._cloud_cover(instant), index).heat
+        return self._land * self._ground(instant, self._possible_covers(instant), index).heat
 
     def _heat_before_start(self, flux: Array) -> Array:
         """Return the heat [K m] at the first instant: its flux, as the sun went since sunrise, or since sunset."""

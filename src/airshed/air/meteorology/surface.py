@@ -15,6 +15,7 @@ LATENT_HEAT = 2.45e6
 _STEFAN_BOLTZMANN = 5.670374e-8
 _ALBEDO = 0.23
 _PSYCHROMETER = 0.66e2
+_PRIESTLEY_TAYLOR = 1.26
 _LEAST_WIND = 0.5
 _LEAST_FRICTION_VELOCITY = 0.02
 _ITERATIONS = 12
@@ -35,17 +36,18 @@ def net_radiation(incoming: Array, temperature: Array, cloud: Array) -> Array:
 
 
 def daytime_heat_flux(net: Array, temperature: Array, latent: Array | None) -> Array:
-    """Return the sensible heat flux over land [W/m2], positive upwards.
+    """Return the sensible heat flux over land [W/m2], positive upwards; the ground takes 0.1 of the net radiation Q.
 
-    With the latent heat flux known: 0.9 Q - LE. Without it, the modified Priestley-Taylor form
+    With the latent heat flux known: 0.9 Q - LE, LE at most the 1.26 / (1 + g/s) 0.9 Q of a wet surface: what evaporates
+    beyond that had more radiation than Q. Without it, the modified Priestley-Taylor form
     H = (g/s) / (1 + g/s) 0.9 Q - 20, with s the slope of saturation vapour pressure and g = 0.66 hPa/K.
-    source  Holtslag & van Ulden 1983 (ground takes 0.1 Q; alpha = 1, beta' = 20 W/m2)
+    source  Holtslag & van Ulden 1983 (alpha = 1, beta' = 20 W/m2); wet surface: Priestley & Taylor 1972, MWR 100, 81-92
     """
     available = 0.9 * net
-    if latent is not None:
-        return np.asarray(available - latent)
     slope = saturation_vapour_pressure(temperature) * 17.67 * 243.5 / (temperature - 29.65) ** 2
     ratio = _PSYCHROMETER / slope
+    if latent is not None:
+        return np.asarray(available - np.minimum(latent, _PRIESTLEY_TAYLOR / (1.0 + ratio) * available))
     return np.asarray(ratio / (1.0 + ratio) * available - 20.0)
 
 
