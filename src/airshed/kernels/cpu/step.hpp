@@ -24,7 +24,7 @@ static void step_block(const Step& s, int64_t row, int64_t block, Worker& t) {
     const double began = now();
     load_fluxes(s, row, block, t.flux);
     advance_air(s, row, block, t.flux);
-    const bool edge = row == 0 || row >= s.rows - 2 || block == 0 || block == s.blocks - 1;
+    const bool edge = row == 0 || row >= s.rows - 2 || block == 0 || block == s.blocks - 1 || before_one_column(s, block);
     if (edge) transport<true>(s, row, block, t);
     else transport<false>(s, row, block, t);
     const double moved = now();

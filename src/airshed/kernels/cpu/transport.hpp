@@ -147,6 +147,9 @@ static void start_row(const Step& s, int64_t row, int64_t block, pack* carry) {
         }
 }
 
+// Whether the block to the east is the last one and holds one column: then the edge is within reach of this block's faces.
+INLINE bool before_one_column(const Step& s, int64_t block) { return block == s.blocks - 2 && s.last_lanes == 1; }
+
 // The explicit part of the step for one block: fluxes through all faces, the new tendency, the right-hand side of the
 // implicit part (in mixing ratio) and the start of its iteration (written over level n-1).
 // EDGE: the block touches the area's edge or holds padding; interior blocks are compiled without those questions.
@@ -172,6 +175,11 @@ static void transport(const Step& s, int64_t row, int64_t block, Worker& t) {
                 if (a.east_edge) {
                     const pack ghost = f.east[z][last] > 0 ? splat(c[last]) : east;
                     c = mask > 0 ? c : ghost, east = ghost;
+                }
+                if (before_one_column(s, block)) {
+                    const int64_t next = (row * (s.blocks + 1) + block + 1) * COLUMN + z * W;
+                    const pack edge = between(s.flux_x.start, s.flux_x.end, splat(real(s.flux_weight)), next);
+                    east[1] = edge[1] > 0 ? east[0] : s.east.data[row * s.east.row_stride + k];
                 }
                 if (a.south_edge) s_1 = f.south[z] > 0 ? s_1 : c;
                 if (a.north_edge) n1 = f.north[z] > 0 ? c : n1, n2 = n1;
