@@ -1,0 +1,193 @@
+"""Random inputs of a step, and the compiled step and its twin applied to them, so that the results can be compared."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.kernels.layout import Layout
+from airshed.kernels.pipeline import MechanismKernel
+from airshed.kernels.reference.column import Column
+from airshed.kernels.reference.step import Box, Fields, Stepped, step
+from airshed.kernels.reference.transport import AirFluxes, Outside
+from airshed.kernels.step_arguments import TERMS
+from airshed.kernels.stepper import ColumnForcing, State, Stepper, TransportForcing, TwoStepWeights
+
+Array = npt.NDArray[np.float64]
+
+AIR: Final = 1e10
+"""Air in a cell [mol], give or take a fifth: 100 m over 3 km x 3 km."""
+
+_LEAST, _MOST = 1e-15, 1e-7  # mixing ratios, eight decades
+_EMISSION_LEVELS = 3
+
+
+@dataclass(frozen=True)
+class Trial:
+    """All inputs of one step: forcing at the two ends of its interval, and where the step lies between them.
+
+    weight, weight_z  of the horizontal and vertical air fluxes at n;  column_weight  of the columns at n + 1
+    """
+
+    box: Box
+    fields: Fields
+    air_fluxes: tuple[AirFluxes, AirFluxes]
+    columns: tuple[Column, Column]
+    weights: TwoStepWeights
+    weight: float = 0.25
+    weight_z: float = 0.5
+    column_weight: float = 0.75
+
+
+def random_trial(
+    kernel: MechanismKernel, rows: int, columns: int, weights: TwoStepWeights, *,
+    seed: int = 0, sweeps: int = 1, wind: float = 0.1, sources: bool = True,
+) -> Trial:  # fmt: skip
+    """Return inputs without any structure: neighbours differ by decades, some mixing ratios and air fluxes are zero.
+
+    wind     air fluxes over air content, times the step: about the Courant number of a face
+    sources  whether every second species is emitted, and every third one deposited
+    """
+    random = np.random.default_rng(seed)
+    species, levels = len(kernel.network.species), kernel.shape.levels
+    shape = (levels, rows, columns)
+    q, q_previous = (_mixing_ratios(random, (species, *shape)) for _ in range(2))
+    flow = wind * AIR / weights.g
+    before = Fields(
+        q, q_previous, flow * random.normal(size=q.shape) * q_previous, _air(random, shape), _air(random, shape),
+        0.3 * flow * random.normal(size=shape),
+    )  # fmt: skip
+    touched = range(species) if sources else range(0)
+    box = Box(
+        kernel.network, kernel.schedule.order,
+        Outside(_mixing_ratios(random, (species, levels)), _mixing_ratios(random, (species,))),
+        random.uniform(0.2, 1.1, (levels, rows)) / AIR, _parabolas(random, levels), touched[::3], touched[::2],
+        kernel.shape.families, sweeps, 0.2095, 0.7808,
+    )  # fmt: skip
+    air_fluxes = _fluxes(random, shape, flow), _fluxes(random, shape, flow)
+    start = _column(random, box, shape, AIR / weights.g)
+    end = replace(_column(random, box, shape, AIR / weights.g), emission=start.emission, secant=start.secant,
+                  light=start.light)  # fmt: skip
+    return Trial(box, before, air_fluxes, (start, end), weights)
+
+
+def _mixing_ratios(random: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    values = np.exp(random.uniform(np.log(_LEAST), np.log(_MOST), shape))
+    return np.where(random.uniform(size=shape) < 0.1, 0.0, values)
+
+
+def _air(random: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    return AIR * random.uniform(0.8, 1.2, shape)
+
+
+def _parabolas(random: np.random.Generator, levels: int) -> Array:
+    return random.uniform((0.2, 0.1, 0.2, 0.1), (0.4, 0.3, 0.4, 0.3), (levels, 4))
+
+
+def _fluxes(random: np.random.Generator, shape: tuple[int, ...], flow: float) -> AirFluxes:
+    levels, rows, columns = shape
+    each = [
+        flow * random.normal(size=size) * (random.uniform(size=size) > 0.1)
+        for size in ((levels, rows, columns + 1), (levels, rows + 1, columns), shape)
+    ]
+    return AirFluxes(*each)
+
+
+def _column(random: np.random.Generator, box: Box, shape: tuple[int, ...], flow: float) -> Column:
+    levels, rows, columns = shape
+    exchange = flow * np.exp(random.uniform(np.log(1e-3), np.log(30.0), shape))
+    exchange[-1] = 0.0
+    light = random.uniform(0.1, 1.0, (rows, columns)) * (random.uniform(size=(rows, columns)) > 0.3)
+    secant = np.where(light > 0.0, random.uniform(1.0, 20.0, (rows, columns)), -5.0)
+    emission = (len(box.emitted), min(_EMISSION_LEVELS, levels), rows, columns)
+    return Column(
+        random.uniform(220.0, 310.0, shape), random.uniform(1e-6, 0.03, shape), exchange,
+        flow * random.uniform(0.0, 0.5, (len(box.deposited), rows, columns)),
+        flow * 1e-9 * random.uniform(size=emission), secant, light,
+    )  # fmt: skip
+
+
+def between(start: Any, end: Any, weight: float) -> Any:
+    """Return the dataclass of arrays at a weight between two of its kind."""
+    arrays = {f.name: getattr(start, f.name) for f in fields(start)}
+    return replace(start, **{name: a + weight * (getattr(end, name) - a) for name, a in arrays.items()})
+
+
+def twin_step(trial: Trial) -> Stepped:
+    """Return what the twin makes of a trial."""
+    flat = between(*trial.air_fluxes, trial.weight)
+    air_fluxes = replace(flat, upward=between(*trial.air_fluxes, trial.weight_z).upward)
+    return step(trial.box, trial.fields, trial.weights, air_fluxes, between(*trial.columns, trial.column_weight))
+
+
+def make_stepper(kernel: MechanismKernel, trial: Trial, threads: int = 1) -> Stepper:
+    """Return a stepper of the compiled kernel that holds the state of a trial."""
+    box = trial.box
+    _, rows, columns = trial.fields.air.shape
+    layout = Layout(rows, columns, kernel.shape.width, kernel.dtype)
+    stepper = Stepper(
+        kernel, layout, ghosts=box.outside.sides, top=box.outside.top, density_factor=box.density_factor,
+        vertical_weights=box.vertical_weights, deposited=box.deposited, emitted=box.emitted, sweeps=box.sweeps,
+        threads=threads, oxygen=box.oxygen, nitrogen=box.nitrogen,
+    )  # fmt: skip
+    for packed, field in zip(_arrays(stepper.state), fields(Fields), strict=True):
+        packed[...] = layout.pack(getattr(trial.fields, field.name))
+    return stepper
+
+
+def forcing(trial: Trial, layout: Layout) -> tuple[TransportForcing, ColumnForcing]:
+    """Return the packed forcing of a trial."""
+
+    def pair(ends: tuple[Any, Any], name: str, padding: str = "edge") -> Any:
+        return tuple(layout.pack(getattr(end, name), padding=padding) for end in ends)
+
+    east, north, up = (pair(trial.air_fluxes, name, "constant") for name in ("eastward", "northward", "upward"))
+    names = {"temperature": "edge", "water": "edge", "exchange": "edge", "deposition": "constant"}
+    column, sun = trial.columns[0], np.stack([trial.columns[0].secant, trial.columns[0].light])
+    return (
+        TransportForcing(east, north, up, trial.weight, trial.weight_z),
+        ColumnForcing(
+            **{name: pair(trial.columns, name, padding) for name, padding in names.items()},
+            weight=trial.column_weight, emission=layout.pack(column.emission, padding="constant"), sun=layout.pack(sun),
+        ),
+    )  # fmt: skip
+
+
+def compiled_step(kernel: MechanismKernel, trial: Trial, threads: int = 1) -> Stepped:
+    """Return what the compiled kernel makes of a trial."""
+    stepper = make_stepper(kernel, trial, threads)
+    try:
+        sums = stepper.step(trial.weights, *forcing(trial, stepper.layout))
+        return Stepped(Fields(*map(stepper.layout.unpack, _arrays(stepper.state))), sums, stepper.imbalance)
+    finally:
+        stepper.close()
+
+
+def _arrays(state: State) -> Sequence[Any]:
+    return [state.q, state.q_other, state.tendency, state.air, state.air_other, state.air_tendency]
+
+
+def difference(found: Stepped, expected: Stepped, g: float) -> float:
+    """Return the greatest difference of two steps, each figure relative to what it is made of.
+
+    A mixing ratio or tendency relates to the greatest of its species; a rate of a budget to its own magnitude or to the
+    amount of the species over the step g, whichever is more, since production and loss nearly cancel.
+    """
+    worst = 0.0
+    for field in fields(Fields):
+        a, b = getattr(found.fields, field.name), getattr(expected.fields, field.name)
+        scale = np.abs(b).max(axis=(-3, -2, -1), keepdims=True)
+        worst = max(worst, _relative(a - b, scale))
+    amount = np.sum(expected.fields.air * expected.fields.q, axis=(1, 2, 3))
+    at_stake = np.stack([amount if term == "clipped" else amount / g for term in TERMS])
+    scales = np.maximum(np.abs(expected.sums), at_stake)
+    worst = max(worst, _relative(found.sums - expected.sums, scales))
+    return max(worst, _relative(found.imbalance - expected.imbalance, np.abs(expected.imbalance)))
+
+
+def _relative(error: Array, scale: Array) -> float:
+    if error.size == 0:
+        return 0.0
+    return float(np.max(np.abs(error) / np.maximum(scale, 1e-300)))
