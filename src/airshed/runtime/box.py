@@ -5,6 +5,7 @@ from pathlib import Path
 import xarray as xr
 
 from airshed.air.box import BoxConditions, BoxRun
+from airshed.core.errors import OutputError
 from airshed.core.report import Cell, Report, Table
 from airshed.io.atomic import write_whole
 from airshed.mechanism import load_mechanism
@@ -18,13 +19,16 @@ def run_box(mechanism: str, conditions: Path, output: Path) -> Report:
 
     The file appears whole or not at all. Raises MechanismError, CaseError, KernelError, NumericalError, or OutputError.
     """
+    output = Path(output)
+    if not output.parent.is_dir():
+        raise OutputError(f"cannot write {output}: there is no folder {output.parent}; make it, or choose another")
     network = load_mechanism(mechanism)
     run = BoxRun(network, BoxConditions.load(conditions))
-    with write_whole(Path(output)) as part:
+    with write_whole(output) as part:
         part.touch()  # a folder that cannot be written to is better known before the integration than after it
         series = run.run()
         series.to_netcdf(part, engine="netcdf4")
-    return _report(run, series, Path(output))
+    return _report(run, series, output)
 
 
 def _report(run: BoxRun, series: xr.Dataset, output: Path) -> Report:
