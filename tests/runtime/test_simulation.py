@@ -1,0 +1,300 @@
+"""Airshed as a library: analytic air on any box, passive tracers, no files."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import airshed
+from airshed.core.errors import AirshedError
+from airshed.runtime.simulation import StepInfo
+
+DOCS = (Path(__file__).parents[2] / "docs" / "library.md").read_text(encoding="utf-8")
+CENTRES = np.arange(20) * 0.5 - 4.75
+FACES = np.linspace(-5.0, 5.0, 21)
+STEADY = xr.Dataset({"eastward_wind": 5.0, "northward_wind": 2.0})
+
+
+def settings(**sections):
+    base = {
+        "grid": {"area": {"lon": [-5, 5], "lat": [-5, 5]}, "spacing": "0.5 deg", "layers": ["500 m", "1000 m"]},
+        "time": {"start": "2022-01-01T00:00:00Z", "length": "6 h"},
+        "chemistry": {"mechanism": "tracer"},
+        "transport": {"diffusion": False},
+        "deposition": {"scheme": "none"},
+        "run": {"threads": 1},
+    }
+    return {name: {**base.get(name, {}), **sections.get(name, {})} for name in base | sections}
+
+
+def make(**sections):
+    return airshed.Case.from_dict(settings(**sections))
+
+
+def winds(east=5.0, north=2.0, *, lat=CENTRES, lon=CENTRES, **more):
+    shape = (len(lat), len(lon))
+    data = {
+        "eastward_wind": (("lat", "lon"), np.full(shape, east)),
+        "northward_wind": (("lat", "lon"), np.full(shape, north)),
+    }
+    return xr.Dataset(data | more, coords={"lat": lat, "lon": lon})
+
+
+def puff(lon=CENTRES, lat=CENTRES, at=(0.0, 0.0), width=1.5):
+    x, y = np.meshgrid(lon - at[0], lat - at[1])
+    values = 1e-9 * np.exp(-0.5 * (x**2 + y**2) / width**2)
+    return xr.Dataset({"TRACER": (("lat", "lon"), values)}, coords={"lat": lat, "lon": lon})
+
+
+def ended(case, meteorology, initial=None):
+    simulation = airshed.Simulation(case, meteorology=meteorology, initial=initial)
+    simulation.run()
+    return simulation
+
+
+def test_the_documented_example_runs(capsys):
+    (example,) = re.findall(r"```python\n(.*?)```", DOCS, re.DOTALL)
+    names = {}
+    exec(compile(example, "docs/library.md", "exec"), names)
+    assert names["error"] < 0.2
+    assert re.search(r"180 steps, at 2022-06-02T00:00:00.000: l1 error 0.13", capsys.readouterr().out)
+
+
+def test_a_field_has_dims_unit_coordinates_and_time():
+    simulation = airshed.Simulation(make(), STEADY, puff())
+    field = simulation["TRACER"]
+    assert field.dims == ("level", "lat", "lon")
+    assert field.shape == (2, 20, 20)
+    assert field.attrs["units"] == "mol mol-1"
+    assert field.level.values.tolist() == [250.0, 750.0]
+    assert (field.level.attrs["units"], field.lat.attrs["units"]) == ("m", "degrees_north")
+    np.testing.assert_allclose(field.lon, CENTRES)
+    assert field.time == np.datetime64("2022-01-01T00:00")
+    assert simulation["air_temperature"].attrs["units"] == "K"
+
+
+def test_a_field_does_not_change_when_the_run_goes_on(tmp_path):
+    """Also where one species, one level and a full row of columns would let it lie in the state itself."""
+    (tmp_path / "one.spc").write_text("#DEFVAR\nSMOKE = IGNORE;\n")
+    grid = {"area": {"lon": [0, 8], "lat": [0, 3]}, "spacing": "1 deg", "layers": ["500 m"]}
+    case = airshed.Case.from_dict(settings(grid=grid, chemistry={"mechanism": "one.spc"}), base=tmp_path)
+    simulation = airshed.Simulation(case, STEADY, xr.Dataset({"SMOKE": 1e-9}))
+    before = simulation["SMOKE"]
+    simulation.run()
+    assert np.all(before == 1e-9)
+    assert not np.array_equal(simulation["SMOKE"], before)
+
+
+def test_time_goes_by_steps_and_by_runs():
+    seen: list[StepInfo] = []
+    simulation = airshed.Simulation(make(), STEADY, puff())
+    info = simulation.step()
+    assert 0.0 < info.dt == info.time == simulation.seconds
+    simulation.run(until="1 h", observer=seen.append)
+    assert simulation.time == np.datetime64("2022-01-01T01:00")
+    simulation.run(until=2.0 * 3600.0)
+    simulation.run(until=np.float32(10800.0))
+    assert simulation.seconds == 10800.0
+    simulation.run()
+    assert simulation.time == np.datetime64("2022-01-01T06:00")
+    assert seen[-1].time == 3600.0
+    with pytest.raises(AirshedError, match="ends at 21600 s"):
+        simulation.step()
+    simulation.run()
+
+
+def test_a_fixed_step_is_kept():
+    simulation = airshed.Simulation(make(time={"step": "10 min"}), STEADY, puff())
+    assert [simulation.step().dt for _ in range(3)] == [600.0, 600.0, 600.0]
+    assert "20 x 20 x 2 cells" in repr(simulation)
+
+
+@pytest.mark.parametrize(
+    ("lon", "lat"),
+    [
+        ((-5, 5), (-5, 5)), ((0, 10), (55, 65)), ((20, 30), (-65, -55)),
+        ((175, 185), (-5, 5)), ((350, 360), (0, 10)), ((0, 360), (80, 90)),
+    ],
+)  # fmt: skip
+def test_a_uniform_mixing_ratio_stays_uniform_on_any_box(lon, lat):
+    grid = {
+        "area": {"lon": list(lon), "lat": list(lat)},
+        "spacing": {"lon": f"{(lon[1] - lon[0]) / 20} deg", "lat": "0.5 deg"},
+    }
+    case = make(grid=grid, boundary={"values": {"TRACER": "1 ppb"}}, time={"length": "2 h"})
+    lons = case.make_grid().lon
+    air = winds(lat=case.make_grid().lat, lon=lons, east=8.0 * np.cos(np.radians(lons)), north=3.0)
+    simulation = ended(case, air)
+    np.testing.assert_allclose(simulation["TRACER"], 1e-9, rtol=1e-12)
+    assert abs(simulation.budget()["residual"].sel(species="TRACER")) < 1e-12 * simulation.budget()["throughput"].max()
+
+
+@pytest.mark.parametrize("lon", [CENTRES % 360.0, np.roll(CENTRES % 360.0, 7)])
+def test_longitudes_may_jump(lon):
+    order = np.argsort(((lon + 180.0) % 360.0) - 180.0)
+    speed = 5.0 + np.empty(20)
+    speed[order] = 5.0 + 0.1 * np.arange(20)
+    jumping = xr.Dataset({"eastward_wind": ("lon", speed), "northward_wind": ("lon", 0.0 * speed)}, coords={"lon": lon})
+    plain = xr.Dataset(
+        {"eastward_wind": ("lon", 5.0 + 0.1 * np.arange(20)), "northward_wind": ("lon", np.zeros(20))},
+        coords={"lon": CENTRES},
+    )
+    fields = [ended(make(time={"length": "1 h"}), air, puff())["TRACER"] for air in (jumping, plain)]
+    np.testing.assert_allclose(*fields, rtol=1e-9, atol=1e-24)
+
+
+def test_an_initial_state_may_count_longitudes_otherwise_and_carry_units():
+    grid = {"area": {"lon": [175, 185], "lat": [-5, 5]}}
+    state = puff().assign_coords(lon=(CENTRES + 180.0 + 180.0) % 360.0 - 180.0)
+    state["TRACER"] = (state["TRACER"] * 1e9).assign_attrs(units="ppb")
+    simulation = airshed.Simulation(make(grid=grid), STEADY, state)
+    np.testing.assert_allclose(simulation["TRACER"][0], puff()["TRACER"], rtol=1e-12)
+    again = airshed.Simulation(make(grid=grid), STEADY, simulation["TRACER"].to_dataset())
+    np.testing.assert_array_equal(again["TRACER"], simulation["TRACER"])
+
+
+def face_winds(psi, **coords):
+    east = -np.diff(psi, axis=0) / 55597.5
+    north = np.diff(psi, axis=1) / (55597.5 * np.cos(np.radians(FACES))[:, None])
+    data = {"eastward_wind": (("lat", "lon_face"), east), "northward_wind": (("lat_face", "lon"), north)}
+    return xr.Dataset(data, coords=coords)
+
+
+def test_face_winds_of_a_stream_function_move_no_air_up_or_down():
+    x, y = np.meshgrid(FACES, FACES)
+    air = face_winds(3e5 * np.cos(np.pi * x / 10.0) * np.cos(np.pi * y / 10.0))
+    simulation = ended(make(), air, xr.Dataset({"TRACER": ("level", [1e-9, 0.0])}))
+    np.testing.assert_allclose(simulation["TRACER"][0], 1e-9, rtol=1e-9)
+    assert float(simulation["TRACER"][1].max()) < 1e-20
+    assert float(simulation.budget()["outflow"].sel(species="TRACER")) < 1e-6
+
+
+def test_faces_may_run_either_way_but_not_lie_elsewhere():
+    x, y = np.meshgrid(FACES, FACES)
+    psi = 3e5 * np.cos(np.pi * x / 10.0) * np.sin(np.pi * y / 10.0)
+    air = face_winds(psi, lon_face=FACES, lat_face=FACES, lon=CENTRES, lat=CENTRES)
+    turned = air.isel(lat=slice(None, None, -1), lat_face=slice(None, None, -1))
+    fields = [ended(make(), each, puff())["TRACER"] for each in (air, turned)]
+    np.testing.assert_array_equal(*fields)
+    with pytest.raises(AirshedError, match="lon_face -4 to 6, the grid's faces at -5 to 5"):
+        airshed.Simulation(make(), air.assign_coords(lon_face=FACES + 1.0))
+
+
+def test_winds_with_time_in_any_notation_give_the_same():
+    hours = np.arange(7)
+    times = [
+        np.datetime64("2022-01-01T00", "s") + hours * np.timedelta64(3600, "s"),
+        hours * np.timedelta64(3600, "s"),
+        hours * 3600.0,
+    ]
+    fields = []
+    for time in times:
+        air = STEADY.assign(eastward_wind=("time", 5.0 * np.cos(hours))).assign_coords(time=time)
+        fields.append(ended(make(), air, puff())["TRACER"])
+    np.testing.assert_array_equal(fields[0], fields[1])
+    np.testing.assert_array_equal(fields[0], fields[2])
+
+
+def test_a_function_is_called_as_often_as_the_case_says():
+    calls: list[float] = []
+
+    def air(seconds):
+        calls.append(seconds)
+        return STEADY
+
+    ended(make(), air)
+    assert sorted(set(calls)) == [900.0 * n for n in range(25)]
+    calls.clear()
+    ended(make(meteorology={"every": "4 h"}), air)
+    assert sorted(set(calls)) == [0.0, 14400.0, 21600.0]
+
+
+def test_a_turning_wind_brings_everything_back_after_its_period_at_any_latitude():
+    for south in (-5.0, 45.0, -65.0):
+        grid = {"area": {"lon": [0, 10], "lat": [south, south + 10.0]}, "spacing": "0.25 deg", "layers": ["1000 m"]}
+        case = make(grid=grid, time={"length": "24 h"}, meteorology={"kind": "uniform", "rotation": "24 h"})
+        each = case.make_grid()
+        state = puff(each.lon, each.lat, at=(6.5, south + 5.0), width=0.8)
+        end = ended(case, None, state)["TRACER"][0]
+        assert float(np.abs(end - state["TRACER"]).sum() / state["TRACER"].sum()) < 0.2
+
+
+def test_tracers_of_a_file_without_reactions(tmp_path):
+    (tmp_path / "smoke.spc").write_text("#DEFVAR\nSMOKE = IGNORE;\nDUST = IGNORE;\nASH = IGNORE;\n")
+    chosen = settings(
+        chemistry={"mechanism": "smoke.spc"},
+        initial={"values": {"ASH": "2 ppb"}},
+        boundary={"values": {"DUST": "3 ppb"}},
+        emissions={"point": [{"species": "SMOKE", "lon": 0.1, "lat": 0.1, "rate": "1 mol/s"}]},
+    )
+    simulation = ended(airshed.Case.from_dict(chosen, base=tmp_path), STEADY)
+    budget = simulation.budget()
+    assert budget["species"].values.tolist()[:3] == ["SMOKE", "DUST", "ASH"]
+    assert float(budget["emitted"].sel(species="SMOKE")) == pytest.approx(21600.0, rel=1e-12)
+    np.testing.assert_allclose(simulation["DUST"], 3e-9, rtol=1e-12)
+    assert 0.0 < float(simulation["ASH"].mean()) < 2e-9
+    assert float(abs(budget["residual"] / budget["throughput"]).max()) < 1e-12
+
+
+def test_the_end_of_a_simulation_is_told():
+    with airshed.Simulation(make(), STEADY) as simulation:
+        simulation.step()
+    with pytest.raises(AirshedError, match="was closed"):
+        simulation.step()
+
+
+def late(seconds):
+    return winds(east=np.nan if seconds > 7000.0 else 1.0)
+
+
+MISTAKES = {
+    "no meteorology": (lambda: airshed.Simulation(make()), "waits for its meteorology"),
+    "a dictionary as meteorology": (lambda: airshed.Simulation(make(), {"u": 1}), "is a dict; give an xarray.Dataset"),
+    "an array as meteorology": (lambda: airshed.Simulation(make(), STEADY.eastward_wind), "is a DataArray"),
+    "a function of nothing": (lambda: airshed.Simulation(make(), lambda seconds: 3), "returned int"),
+    "a missing wind": (lambda: airshed.Simulation(make(), STEADY[["eastward_wind"]]), "has no northward_wind"),
+    "other names": (lambda: airshed.Simulation(make(), STEADY.rename(eastward_wind="u")), "has no eastward_wind"),
+    "NaN": (lambda: airshed.Simulation(make(), winds(east=np.nan)), "NaN"),
+    "NaN in an hour": (lambda: ended(make(), late), "NaN"),
+    "text for numbers": (lambda: airshed.Simulation(make(), STEADY.assign(eastward_wind="five")), "no numbers"),
+    "another unit": (
+        lambda: airshed.Simulation(make(), STEADY.assign(eastward_wind=xr.DataArray(5.0, attrs={"units": "km/h"}))),
+        "give it in m s-1",
+    ),
+    "other dimensions": (lambda: airshed.Simulation(make(), winds().rename(lat="y")), "dimension 'y'"),
+    "another size": (lambda: airshed.Simulation(make(), winds().isel(lat=slice(9)).drop_vars("lat")), "9 values"),
+    "another place": (lambda: airshed.Simulation(make(), winds(lon=CENTRES + 5.0)), "covers lon 0.25 to 9.75"),
+    "swapped faces": (
+        lambda: airshed.Simulation(make(), STEADY.assign(eastward_wind=(("lat_face", "lon"), np.ones((21, 20))))),
+        "cannot lie on lat_face",
+    ),
+    "hours for seconds": (
+        lambda: airshed.Simulation(make(), STEADY.assign(eastward_wind=("time", [5.0, 6.0])).assign_coords(time=[0, 6])),
+        "ends 6 s after the start",
+    ),
+    "no such species": (lambda: airshed.Simulation(make(), STEADY, puff().rename(TRACER="TRACR")), "mean TRACER"),
+    "a negative start": (lambda: airshed.Simulation(make(), STEADY, puff() - 1.0), "negative or not finite"),
+    "a dictionary as start": (lambda: airshed.Simulation(make(), STEADY, {"TRACER": 1.0}), "is a dict"),
+    "start with time": (lambda: airshed.Simulation(make(), STEADY, puff().expand_dims("time")), "dimension 'time'"),
+    "no such field": (lambda: airshed.Simulation(make(), STEADY)["TRACR"], "did you mean TRACER"),
+    "a number as case": (lambda: airshed.Simulation(3), "the case is a int"),
+    "a dictionary as case": (lambda: airshed.Simulation(settings()), "Case.from_dict"),
+    "a path to nowhere": (lambda: airshed.Simulation("nowhere"), "there is no case"),
+    "until without unit": (lambda: airshed.Simulation(make(), STEADY).run(until="2"), "unit"),
+    "until in metres": (lambda: airshed.Simulation(make(), STEADY).run(until="2 m"), "not a length"),
+    "until the end of time": (lambda: airshed.Simulation(make(), STEADY).run(until=np.inf), "is no time"),
+    "until after the end": (lambda: airshed.Simulation(make(), STEADY).run(until="1 day"), "beyond the end"),
+    "a step too long": (lambda: ended(make(time={"step": "6 h"}), winds(east=50.0)), "too long for the wind"),
+    "no such mechanism": (lambda: airshed.Simulation(make(chemistry={"mechanism": "tracr"}), STEADY), "mean 'tracer'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_each_mistake_is_told_in_a_line_or_two(mistake):
+    doing, words = MISTAKES[mistake]
+    with pytest.raises(AirshedError, match=re.escape(words)) as caught:
+        doing()
+    assert str(caught.value).count("\n") < 2
+    assert len(str(caught.value)) < 240
