@@ -39,7 +39,7 @@ def saved(run, times):
 def test_the_newest_restart_comes_back_bit_for_bit(run):
     restart = saved(run, [0.0, 100.25, 9000.5]).latest()
     assert restart.seconds == 9000.5
-    assert restart.metadata == {"step": 90}
+    assert restart.metadata == {"step": 90, "seconds": restart.seconds}
     assert restart.skipped == ()
     for name, array in state(9000.5).items():
         assert restart.arrays[name].dtype == np.float64

@@ -59,7 +59,7 @@ class RestartStore:
         for path in reversed(self._paths()):
             try:
                 arrays, metadata = load_arrays(path)
-                return Restart(metadata.pop("seconds"), arrays, metadata, tuple(skipped))
+                return Restart(metadata["seconds"], arrays, metadata, tuple(skipped))
             except OutputError as error:
                 skipped.append(str(error))
         return None
