@@ -87,6 +87,12 @@ def write_run(tmp_path_factory: pytest.TempPathFactory) -> WriteRun:
 
 
 @pytest.fixture(scope="session")
+def made_up_run() -> Callable[..., xr.Dataset]:
+    """Return `made_up`, the maker of runs."""
+    return made_up
+
+
+@pytest.fixture(scope="session")
 def small() -> xr.Dataset:
     """Return a small run over western Europe: 1 degree, 4 levels, 9 times."""
     return made_up(centres(0, 10, 1.0), centres(45, 55, 1.0), hours=range(0, 25, 3), levels=4)

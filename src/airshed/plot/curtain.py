@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from airshed.core.errors import CaseError
 from airshed.plot import wording
 from airshed.plot.geography import CITY_CREDIT, cities
 from airshed.plot.limits import scale_of
@@ -66,8 +67,14 @@ def draw_curtain(results: Results, field: str, times: Sequence[int], latitude: f
 
 
 def row_of(results: Results, latitude: float | None) -> int:
-    """Return the row of cells nearest to a latitude; without one, the row with most people in cities near it."""
+    """Return the row of cells that a latitude crosses; without one, the row with most people in cities near it.
+
+    Raises CaseError for a latitude outside the area.
+    """
     if latitude is not None:
+        south, north = results.area.south, results.area.north
+        if not south <= latitude <= north:
+            raise CaseError(f"latitude {latitude:g} of the curtain is outside the run's area, {south:g} to {north:g}")
         return int(np.argmin(np.abs(results.latitude - latitude)))
     found = cities(results.area)
     if not found:

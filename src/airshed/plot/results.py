@@ -10,7 +10,6 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from airshed.core.errors import DataError
-from airshed.core.nearest import suggestion
 from airshed.plot.geography import Area
 from airshed.plot.species import COMMON
 from airshed.plot.units import MIXING_RATIO_UNITS, Unit, mass_concentration, mass_unit, mixing_ratio_unit
@@ -20,6 +19,7 @@ Array = NDArray[np.float64]
 PREFERRED = ("O3", "NO2")
 """The fields that are drawn when none is asked for, if they are there."""
 
+_LISTED = 30
 _AIR = ("air_pressure", "air_temperature")
 
 
@@ -63,9 +63,8 @@ class Results:
         there = self.fields
         for name in names or ():
             if name not in there:
-                raise DataError(
-                    f"{self.path} has no field {name!r}; {suggestion(name, there)} (fields: {', '.join(there)})"
-                )
+                listed = ", ".join(there[:_LISTED]) + (" ..." if len(there) > _LISTED else "")
+                raise DataError(f"{self.path} has no field {name!r}; it has: {listed or 'none'}")
         if not there:
             raise DataError(f"{self.path} has no field on time, lat and lon to draw")
         usual = [name for name in PREFERRED if name in there] or [name for name in there if self._is_ratio(name)]

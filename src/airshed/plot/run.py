@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from airshed.core.errors import CaseError
 from airshed.core.version import __version__
 from airshed.io.atomic import guarded, write_whole
 from airshed.io.results import open_run
@@ -43,7 +44,7 @@ def plot_run(
 
     A run of one time has no time series and no animation, fields on one level have no curtain.
     raises  OutputError for a run that is not there, is unfinished or damaged, or pictures that cannot be written;
-            DataError for a field that is not in the file
+            DataError for a field that is not in the file; CaseError for hours or a latitude that cannot be
     """
     run = Path(run)
     folder = Path(output) if output is not None else (run if run.is_dir() else run.parent) / FOLDER
@@ -69,7 +70,12 @@ def plot_run(
 
 
 def times_of(times: NDArray[np.datetime64], hours: Sequence[float]) -> list[int]:
-    """Return the indices of the times nearest to some hours of the last day that has them all, each index once."""
+    """Return the indices of the times nearest to some hours of the last day that has them all, each index once.
+
+    Raises CaseError for no hours, or one that is not of a day.
+    """
+    if len(hours) == 0 or not all(0 <= hour <= 24 for hour in hours):
+        raise CaseError(f"hours to map are {list(hours)}; give one or more numbers from 0 to 24, such as 3, 9, 15, 21")
     wanted = np.round(np.asarray(hours, dtype=np.float64) * 3600).astype("timedelta64[s]")
     days = np.unique(times.astype("datetime64[D]"))[::-1].astype("datetime64[s]")
     whole = [day for day in days if times[0] <= day + wanted.min() and day + wanted.max() <= times[-1]]
