@@ -45,8 +45,8 @@ def write(terms: Products, name: Callable[[Symbol], str], number: Callable[[floa
     if not terms:
         return Code("pack{}", 0)
     counts = Counter(symbol for key in terms for symbol in set(key))
-    best = min(counts, key=lambda symbol: (-counts[symbol], symbol))
-    if counts[best] < 2 or len(terms) == 1:
+    best = min(counts, key=lambda symbol: (-counts[symbol], symbol), default=None)
+    if best is None or counts[best] < 2:
         return _plain_sum([_write_product(key, terms[key], name, number) for key in sorted(terms)])
     inside: Products = {_without(key, best): value for key, value in terms.items() if best in key}
     outside: Products = {key: value for key, value in terms.items() if best not in key}
