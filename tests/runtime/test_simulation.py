@@ -271,7 +271,7 @@ MISTAKES = {
         "cannot lie on lat_face",
     ),
     "hours for seconds": (
-        lambda: airshed.Simulation(make(), STEADY.assign(eastward_wind=("time", [5.0, 6.0])).assign_coords(time=[0, 6])),
+        lambda: airshed.Simulation(make(), STEADY.assign(eastward_wind=("time", [5.0, 6.0]), time=[0, 6])),
         "ends 6 s after the start",
     ),
     "no such species": (lambda: airshed.Simulation(make(), STEADY, puff().rename(TRACER="TRACR")), "mean TRACER"),
