@@ -20,7 +20,10 @@ UNLIMITED = (
     "    return b + (maximum(low, pack{}) + minimum(high, pack{}));",
     "    return (void)high, (void)low, b + smooth;",
 )
-UNFOLLOWED_CLIPPING = ("((kept - value) * (real(1) + t.g * e.loss[z]))", "(kept - value)")
+UNFOLLOWED_CLIPPING = (
+    "lost += t.flux.weight[z] * (e.loss[z] * kept)",
+    "lost += t.flux.weight[z] * (e.loss[z] * value)",
+)
 
 
 def missed(figures):
