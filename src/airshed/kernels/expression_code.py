@@ -61,8 +61,8 @@ class ExpressionCode:
             case Call(name, arguments):
                 values = [self._value(argument) for argument in arguments]
                 text = values[0]
-                for value in values[1:]:
-                    text = f"{text}, {value}" if text is values[0] else f"{_FUNCTIONS[name]}({text}), {value}"
+                for other in values[1:]:
+                    text = f"{text}, {other}" if text is values[0] else f"{_FUNCTIONS[name]}({text}), {other}"
                 return f"{_FUNCTIONS[name]}({text})"
         raise TypeError(f"not an operation: {expression!r}")
 

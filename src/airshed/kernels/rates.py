@@ -5,21 +5,29 @@ With mixing ratios q = y / N (N: number density of air) the rate of a reaction o
     v / N = k N^(m-1) q_1 ... q_m,    k N^(m-1) = c n^p f_1(T, ...) ... J_1 ...,    n = N / REFERENCE_DENSITY
 
 with c a number, f functions of the air's state shared by all reactions that differ in c only, and J photolysis
-functions exp(-b sec z) of the column alone.
+functions exp(-b sec z) of the column alone. A function that is huge or tiny in usual air is divided by a power of two
+near its value there, which c takes over: single precision ends at 1e38, and a power of two costs no digit.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import frexp, isfinite
 from typing import Final, TypeVar
 
+import numpy as np
+
 from airshed.core.errors import KernelError
-from airshed.mechanism.expressions import PHOTO, Binary, Call, Expression, Negate, Number, Symbol
+from airshed.kernels.schedule import NOON
+from airshed.mechanism.expressions import PHOTO, Binary, Call, Expression, Negate, Number, Symbol, evaluate
 from airshed.mechanism.network import ReactionNetwork
 
 Item = TypeVar("Item")
 
 REFERENCE_DENSITY: Final = 2.5e19
 """Number density [molecules cm-3] that relative air densities refer to; keeps coefficients near one in single precision."""
+
+_HUGE: Final = 1e10
+_LARGEST_POWER: Final = 8
 
 
 @dataclass(frozen=True)
@@ -59,7 +67,9 @@ class RateTable:
             coefficient /= REFERENCE_DENSITY
             power = 0
         if rest:
-            functions.append(_place(self.functions, _product(sorted(rest, key=str))))
+            function, scale = _scaled(_product(sorted(rest, key=str)))
+            functions.append(_place(self.functions, function))
+            coefficient *= scale
         coefficient *= REFERENCE_DENSITY**power
         self.rates.append(Rate(coefficient, power, tuple(functions), tuple(photolyses)))
 
@@ -87,7 +97,20 @@ def _factors(expression: Expression) -> tuple[float, list[Expression]]:
             first, second = _factors(left), _factors(right)
             inverse: list[Expression] = [Binary("/", Number(1.0), _product(second[1]))] if second[1] else []
             return first[0] / second[0], first[1] + inverse
+        case Binary("^", base, Number(power)) if power in range(1, _LARGEST_POWER + 1):
+            coefficient, factors = _factors(base)
+            return coefficient**power, factors * int(power)
     return 1.0, [expression]
+
+
+def _scaled(function: Expression) -> tuple[Expression, float]:
+    """Return a function of moderate size in usual air, and the power of two by which it is to be multiplied."""
+    with np.errstate(all="ignore"):
+        value = abs(float(evaluate(function, NOON)))
+    if not isfinite(value) or value == 0.0 or 1.0 / _HUGE < value < _HUGE:
+        return function, 1.0
+    scale = 2.0 ** frexp(value)[1]
+    return Binary("*", Number(1.0 / scale), function), scale
 
 
 def _product(factors: Sequence[Expression]) -> Expression:
