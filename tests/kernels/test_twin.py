@@ -1,0 +1,188 @@
+"""The compiled step equals its NumPy twin, whatever the inputs; and the comparison notices what is changed in one."""
+
+from collections.abc import Callable
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from airshed.kernels.pipeline import MechanismKernel
+from airshed.kernels.reference.step import Fields
+from airshed.kernels.reference.trial import (
+    Trial,
+    compiled_step,
+    difference,
+    forcing,
+    make_stepper,
+    random_trial,
+    twin_step,
+)
+from airshed.mechanism.expressions import Binary, Number
+from airshed.process.twostep import two_step_weights
+
+Compiled = Callable[..., MechanismKernel]
+
+DOUBLE, SINGLE = 1e-12, 1e-4
+
+WEIGHTS = {
+    "Euler": two_step_weights(100.0, None),
+    "equal steps": two_step_weights(100.0, 100.0),
+    "longer step": two_step_weights(130.0, 100.0),
+    "shorter step": two_step_weights(40.0, 100.0),
+}
+
+SHAPES = [(1, 1), (1, 9), (2, 5), (2, 8), (3, 17), (4, 11), (9, 16), (5, 37), (7, 9)]
+"""Rows x columns: at both edges at once, one column in the last pack, packs that are full, and in between."""
+
+
+def compare(kernel: MechanismKernel, trial: Trial) -> float:
+    return difference(compiled_step(kernel, trial), twin_step(trial), trial.weights.g)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize(("name", "levels"), [("tracer", 3), ("toy", 1), ("toy", 2), ("toy", 7), ("toy", 20)])
+def test_the_kernel_equals_its_twin(compiled: Compiled, name: str, levels: int, shape: tuple[int, int]) -> None:
+    kernel = compiled(name, levels)
+    for seed, weights in enumerate(WEIGHTS.values()):
+        trial = random_trial(kernel, *shape, weights, seed=seed, sweeps=1 + seed % 3)
+        assert compare(kernel, trial) < DOUBLE
+
+
+@pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS)
+@pytest.mark.parametrize("sweeps", [1, 2, 3])
+def test_the_kernel_of_a_large_mechanism_equals_its_twin(compiled: Compiled, weights: Any, sweeps: int) -> None:
+    kernel = compiled("emep", 3)
+    assert compare(kernel, random_trial(kernel, 4, 11, weights, seed=sweeps, sweeps=sweeps)) < DOUBLE
+
+
+@pytest.mark.parametrize("name", ["toy", "emep"])
+@pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS)
+def test_single_precision_is_close_to_the_twin(compiled: Compiled, name: str, weights: Any) -> None:
+    kernel = compiled(name, 3, "single")
+    assert compare(kernel, random_trial(kernel, 4, 11, weights, seed=5, sweeps=2)) < SINGLE
+
+
+@pytest.mark.parametrize("precision", ["double", "single"])
+@pytest.mark.parametrize(("width", "group"), [(4, 1), (16, 5)])
+def test_neither_the_width_of_packs_nor_of_groups_matters(
+    compiled: Compiled, precision: str, width: int, group: int
+) -> None:
+    kernel = compiled("toy", 3, precision, width=width, largest_group=group)
+    for columns in (3, 17, 21):
+        trial = random_trial(kernel, 3, columns, WEIGHTS["equal steps"], seed=columns, sweeps=2)
+        assert compare(kernel, trial) < (DOUBLE if precision == "double" else SINGLE)
+
+
+@pytest.mark.parametrize("wind", [0.0, 0.02])
+@pytest.mark.parametrize("sources", [False, True])
+def test_without_wind_or_sources_they_agree_too(compiled: Compiled, wind: float, sources: bool) -> None:
+    kernel = compiled("toy", 7)
+    trial = random_trial(kernel, 3, 9, WEIGHTS["equal steps"], seed=3, wind=wind, sources=sources)
+    assert compare(kernel, trial) < DOUBLE
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.4, 1.0])
+def test_forcing_is_linear_between_its_ends(compiled: Compiled, weight: float) -> None:
+    kernel = compiled("toy", 2)
+    trial = random_trial(kernel, 3, 5, WEIGHTS["equal steps"])
+    trial = replace(trial, weight=weight, weight_z=1.0 - weight, column_weight=weight)
+    assert compare(kernel, trial) < DOUBLE
+
+
+def test_many_steps_of_changing_length_agree(compiled: Compiled) -> None:
+    kernel = compiled("toy", 7)
+    trial = random_trial(kernel, 5, 9, WEIGHTS["Euler"], seed=11, sweeps=2, wind=0.03)
+    stepper = make_stepper(kernel, trial)
+    previous = None
+    for length in (60.0, 60.0, 90.0, 45.0, 45.0):
+        trial = replace(trial, weights=two_step_weights(length, previous))
+        stepper.step(trial.weights, *forcing(trial, stepper.layout))
+        trial = replace(trial, fields=twin_step(trial).fields)
+        previous = length
+    state = stepper.state
+    arrays = (state.q, state.q_other, state.tendency, state.air, state.air_other, state.air_tendency)
+    for field, packed in zip(fields(Fields), arrays, strict=True):
+        twin = getattr(trial.fields, field.name)
+        assert np.abs(stepper.layout.unpack(packed) - twin).max() < 10.0 * DOUBLE * np.abs(twin).max()
+
+
+# ---- the comparison can fail: one thing at a time is changed in the twin slightly --------------------------------
+
+SLIGHTLY = 1.0 + 1e-5
+
+
+def _column(trial: Trial, name: str, at: tuple[int, ...]) -> Trial:
+    columns = [replace(column, **{name: getattr(column, name).copy()}) for column in trial.columns]
+    for column in columns:
+        getattr(column, name)[at] *= SLIGHTLY
+    return replace(trial, columns=tuple(columns))
+
+
+def _flux(trial: Trial, name: str, at: tuple[int, ...]) -> Trial:
+    fluxes = [replace(flux, **{name: getattr(flux, name).copy()}) for flux in trial.air_fluxes]
+    for flux in fluxes:
+        getattr(flux, name)[at] = SLIGHTLY * getattr(flux, name)[at] + 1.0
+    return replace(trial, air_fluxes=tuple(fluxes))
+
+
+def _outside(trial: Trial, name: str) -> Trial:
+    changed = SLIGHTLY * getattr(trial.box.outside, name)
+    return replace(trial, box=replace(trial.box, outside=replace(trial.box.outside, **{name: changed})))
+
+
+def _box(trial: Trial, name: str) -> Trial:
+    return replace(trial, box=replace(trial.box, **{name: SLIGHTLY * getattr(trial.box, name)}))
+
+
+def _rate(trial: Trial, label: str) -> Trial:
+    mechanism = trial.box.network
+    reactions = tuple(
+        replace(reaction, rate=Binary("*", Number(SLIGHTLY), reaction.rate)) if reaction.label == label else reaction
+        for reaction in mechanism.reactions
+    )
+    return replace(trial, box=replace(trial.box, network=replace(mechanism, reactions=reactions)))
+
+
+CHANGES: dict[str, Callable[[Trial], Trial]] = {
+    "rate of a second-order reaction": lambda trial: _rate(trial, "self"),
+    "rate of a photolysis": lambda trial: _rate(trial, "photo"),
+    "rate of a zero-order reaction": lambda trial: _rate(trial, "zero"),
+    "temperature": lambda trial: _column(trial, "temperature", (3, 1, 4)),
+    "water": lambda trial: _column(trial, "water", (2, 0, 8)),
+    "exchange": lambda trial: _column(trial, "exchange", (3, 1, 4)),
+    "deposition": lambda trial: _column(trial, "deposition", (0, 2, 2)),
+    "emission": lambda trial: _column(trial, "emission", (0, 2, 1, 7)),
+    "eastward flux at the edge": lambda trial: _flux(trial, "eastward", (4, 1, 9)),
+    "northward flux": lambda trial: _flux(trial, "northward", (4, 1, 3)),
+    "upward flux": lambda trial: _flux(trial, "upward", (4, 1, 3)),
+    "mixing ratios at the sides": lambda trial: _outside(trial, "sides"),
+    "mixing ratios above": lambda trial: _outside(trial, "top"),
+    "parabola weights": lambda trial: _box(trial, "vertical_weights"),
+    "air density": lambda trial: _box(trial, "density_factor"),
+    "oxygen": lambda trial: _box(trial, "oxygen"),
+    "order of species": lambda trial: replace(trial, box=replace(trial.box, order=trial.box.order[::-1])),
+    "number of sweeps": lambda trial: replace(trial, box=replace(trial.box, sweeps=3)),
+    "omega": lambda trial: replace(trial, weights=two_step_weights(100.0, 100.01)),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_the_comparison_notices_a_change(compiled: Compiled, change: Callable[[Trial], Trial]) -> None:
+    kernel = compiled("toy", 7)
+    trial = random_trial(kernel, 3, 9, WEIGHTS["equal steps"], seed=2, sweeps=2)
+    found = compiled_step(kernel, trial)
+    assert difference(found, twin_step(trial), trial.weights.g) < DOUBLE
+    assert difference(found, twin_step(change(trial)), trial.weights.g) > 10.0 * DOUBLE
+
+
+@pytest.mark.parametrize("term", range(5))
+def test_the_comparison_notices_a_budget(compiled: Compiled, term: int) -> None:
+    kernel = compiled("toy", 7)
+    trial = random_trial(kernel, 3, 9, WEIGHTS["equal steps"], seed=2, sweeps=2)
+    twin = twin_step(trial)
+    sums = twin.sums.copy()
+    sums[term] *= SLIGHTLY
+    assert np.any(sums != twin.sums)
+    assert difference(replace(twin, sums=sums), twin, trial.weights.g) > 10.0 * DOUBLE
+    assert difference(replace(twin, imbalance=SLIGHTLY * twin.imbalance), twin, trial.weights.g) > 10.0 * DOUBLE
