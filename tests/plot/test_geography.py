@@ -35,6 +35,15 @@ def test_no_line_crosses_the_world() -> None:
         assert max(float(np.abs(np.diff(line[:, 0])).max()) for line in lines) < 20
 
 
+def test_wide_areas_come_with_less_detail() -> None:
+    world, _ = coasts_and_borders(Area(-180, 180, -90, 90))
+    coasts, _ = coasts_and_borders(EUROPE)
+    assert 3000 < sum(map(len, world)) < 40000
+    near = [line for line in world if line[:, 0].min() < 1.6 and line[:, 0].max() > 1.6]
+    assert nearest(tuple(near), 1.58, 50.87) < 0.4
+    assert np.median([np.abs(np.diff(line, axis=0)).max() for line in coasts]) < 0.3
+
+
 def test_the_largest_cities_come_first() -> None:
     found = cities(EUROPE)
     assert found[0].name == "Paris"

@@ -31,7 +31,7 @@ _MOST_FRAMES = 96
 _SHADES = 128
 _DPI = 90.0
 _SECONDS = 0.22
-_EXACT = Image.Dither.NONE
+_WHITE = np.full(3, 255, dtype=np.uint8)
 
 
 def draw_animation(results: Results, field: str) -> bytes:
@@ -54,6 +54,8 @@ class _Film:
 
     def __init__(self, results: Results, field: str, scale: Scale, dpi: float) -> None:
         self._results, self._field, self._scale = results, field, scale
+        self._shades = _shades(field)
+        self._palette = _palette(self._shades)
         panels = map_panels(1, shape_of(results.area), 7.6, 8.8)
         self._figure = panels.figure(dpi)
         self._clock = self._draw_still(panels)
@@ -61,27 +63,29 @@ class _Film:
 
     def frames(self, times: range) -> Iterator[Image.Image]:
         """Yield the frames, all with the same palette of 256 colours."""
-        shades = _shades(self._field)
-        palette = Image.new("P", (1, 1))
-        palette.putpalette(_palette(shades).tobytes())
-
-        def paint(place: Place, base: Pixels | int) -> Image.Image:
-            return Image.fromarray(_over(_pixels(self._figure)[place], base)).quantize(palette=palette, dither=_EXACT)
-
         canvas = self._figure.canvas
         still = canvas.copy_from_bbox(self._figure.bbox)  # type: ignore[attr-defined]
-        picture = paint((slice(None), slice(None)), 255)
-        values = self._results.ground(self._field)
-        head = (slice(0, self._map[0].start), slice(None))
+        picture = self._nearest(_over(_pixels(self._figure), _WHITE))
+        on_map = _pixels(self._figure)[self._map].copy()
+        drawn = on_map[:, :, 3] > 0
+        head = slice(0, self._map[0].start)
         for time in times:
+            cells = self._shade(self._results.ground(self._field)[time])[self._rows][:, self._columns]
+            cells[drawn] = self._nearest(_over(on_map[drawn][None], self._shades[cells[drawn]]))[0]
+            picture[self._map] = cells
             canvas.restore_region(still)  # type: ignore[attr-defined]
             self._clock.set_text(_moment(self._results, time))
             self._figure.draw_artist(self._clock)
-            cells = shades[self._shade(values[time])][self._rows][:, self._columns]
-            frame = picture.copy()
-            frame.paste(paint(head, 255), (0, 0))
-            frame.paste(paint(self._map, cells), (self._map[1].start, self._map[0].start))
+            picture[head] = self._nearest(_over(_pixels(self._figure)[head], _WHITE))
+            frame = Image.fromarray(picture.copy())  # it would share the memory
+            frame.putpalette(self._palette.tobytes())
             yield frame
+
+    def _nearest(self, colour: Pixels) -> Pixels:
+        """Return the places in the palette of the colours nearest to those of pixels."""
+        palette = Image.new("P", (1, 1))
+        palette.putpalette(self._palette.tobytes())
+        return np.array(Image.fromarray(colour).quantize(palette=palette, dither=Image.Dither.NONE))
 
     def _draw_still(self, panels: Panels) -> Text:
         """Draw all but cells and clock on a transparent ground; return the clock."""
@@ -117,11 +121,11 @@ class _Film:
         rows = np.searchsorted(self._results.latitude_edges[1:-1], y)
         return rows, columns, (slice(top, bottom), slice(x0, x1))
 
-    def _shade(self, values: Array) -> NDArray[np.intp]:
-        """Return which colour each cell has; the last one is for cells without a value."""
+    def _shade(self, values: Array) -> Pixels:
+        """Return the place in the palette of each cell's shade; the last one is for cells without a value."""
         part = np.ma.filled(norm_of(self._scale)(np.ma.masked_invalid(values)).astype(np.float64), np.nan)
-        number = np.clip(np.nan_to_num(part) * _SHADES, 0, _SHADES - 1).astype(np.intp)
-        return np.where(np.isfinite(part), number, _SHADES)
+        number = np.clip(np.nan_to_num(part) * _SHADES, 0, _SHADES - 1)
+        return np.where(np.isfinite(part), number, _SHADES).astype(np.uint8)
 
 
 def _moment(results: Results, time: int) -> str:
@@ -133,10 +137,10 @@ def _pixels(figure: Figure) -> Pixels:
     return np.asarray(figure.canvas.buffer_rgba())  # type: ignore[attr-defined]
 
 
-def _over(picture: Pixels, base: Pixels | int) -> Pixels:
+def _over(picture: Pixels, base: Pixels) -> Pixels:
     """Lay a picture, its colours not multiplied by its opacity (so Agg keeps them), over another."""
-    alpha = picture[:, :, 3:].astype(np.uint16)
-    mixed = picture[:, :, :3] * alpha + base * (255 - alpha)
+    alpha = picture[..., 3:].astype(np.uint16)
+    mixed = picture[..., :3] * alpha + base * (255 - alpha)
     return ((mixed + 127) // 255).astype(np.uint8)
 
 

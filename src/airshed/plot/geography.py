@@ -15,6 +15,9 @@ from airshed.core.topojson import lines
 Line = NDArray[np.float64]
 """Points of a line, shape (points, 2): longitude, latitude [degrees]."""
 
+_PIXELS = 1500
+"""A picture has fewer pixels than this across a map: finer detail of lines would cost time and not show."""
+
 CITY_CREDIT = "cities: GeoNames"
 MAP_CREDIT = f"coasts: Natural Earth, {CITY_CREDIT}"
 
@@ -59,14 +62,22 @@ def cities(area: Area) -> tuple[City, ...]:
 
 def _within(world: list[Line], area: Area) -> list[Line]:
     found = []
+    detail = max(area.east - area.west, area.north - area.south) / _PIXELS
     for line in world:
         if line[:, 1].max() < area.south or line[:, 1].min() > area.north:
             continue
         west, east = line[:, 0].min(), line[:, 0].max()
         for turn in (-360.0, 0.0, 360.0):
             if east + turn >= area.west and west + turn <= area.east:
-                found.append(line + np.array([turn, 0.0]))
-    return found
+                found.append(_thinned(line, detail) + np.array([turn, 0.0]))
+    return [line for line in found if len(line) > 1]
+
+
+def _thinned(line: Line, detail: float) -> Line:
+    """Keep of successive points that fall into the same square of a size [degrees] only the first."""
+    squares = np.round(line / detail)
+    kept: Line = line[np.append(True, np.any(squares[1:] != squares[:-1], axis=1))]
+    return kept
 
 
 @cache
