@@ -4,7 +4,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
-from math import inf
+from math import floor, inf
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,8 @@ from airshed.process.vertical import turbulent_exchange
 
 Array = npt.NDArray[np.float64]
 Velocities = Callable[[MetState, float], Array]
+
+_HOUR = 3600.0
 
 
 @dataclass(frozen=True)
@@ -62,22 +64,29 @@ class Interval:
         return getattr(self.start, name), getattr(self.end, name)
 
 
+def _hours(begin: float, until: float | None) -> list[float]:
+    """Return the full hours [s] after `begin` and up to `until`; none for None."""
+    return [] if until is None else [_HOUR * n for n in range(floor(begin / _HOUR) + 1, floor(until / _HOUR) + 1)]
+
+
 class Forcing:
     """Packed forcing at any time, made from a :class:`Meteorology` instant by instant.
 
     velocities  dry deposition velocities (species, lat, lon) [m/s] for the air at a time
+    sunlit_until  [s] up to which there is an instant at every hour, also where the meteorology has none: its fields are
+                  linear in between, but deposition follows the sun; None where it does not
     advection, diffusion  whether the wind and the turbulence are to act
     read_ahead  prepare the next interval on a thread while this one is computed
     """
 
     def __init__(
         self, grid: Grid, layout: Layout, meteorology: Meteorology, velocities: Velocities, *,
-        begin: float, advection: bool = True, diffusion: bool = True, read_ahead: bool = False,
+        begin: float, sunlit_until: float | None = None, advection: bool = True, diffusion: bool = True, read_ahead: bool = False,
     ) -> None:  # fmt: skip
         self.grid, self.layout, self.meteorology = grid, layout, meteorology
         self._velocities, self._begin = velocities, begin
         self._advection, self._diffusion = advection, diffusion
-        self._times = sorted({begin, *(time for time in meteorology.times if time > begin)})
+        self._times = sorted({begin, *(time for time in meteorology.times if time > begin), *_hours(begin, sunlit_until)})
         self.instant = lru_cache(maxsize=4)(self._build_instant)
         self._intervals: dict[int, Interval] = {}
         self._reader = ThreadPoolExecutor(1, "read-ahead") if read_ahead else None

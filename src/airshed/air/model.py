@@ -71,6 +71,7 @@ class AirModel:
         self.sources = PackedSources(self.parts.sources, self.layout, (rows, columns))
         self.forcing = Forcing(
             self.grid, self.layout, self.parts.meteorology, self._velocities, begin=self.parts.begin,
+            sunlit_until=case.time.length.value if self.parts.deposition.follows_the_sun else None,
             advection=case.transport.advection, diffusion=case.transport.diffusion,
         )  # fmt: skip
         lat, lon = np.meshgrid(self.grid.lat, self.grid.lon, indexing="ij")

@@ -63,6 +63,11 @@ class DryDeposition:
         self._given = {row: given[name] for row, name in enumerate(self.species) if name in given}
         self._tabled = {row: table[name] for row, name in enumerate(self.species) if name in table}
 
+    @property
+    def follows_the_sun(self) -> bool:
+        """Whether some velocities change between day and night in air that stays the same: all but the given ones."""
+        return bool(self._tabled)
+
     def velocities(self, met: MetState, land_fraction: Array, cos_zenith: Array) -> Array:
         """Return the deposition velocities: those of the land and the sea of a cell, weighted by area.
 
