@@ -81,12 +81,14 @@ class Forcing:
 
     def __init__(
         self, grid: Grid, layout: Layout, meteorology: Meteorology, velocities: Velocities, *,
-        begin: float, sunlit_until: float | None = None, advection: bool = True, diffusion: bool = True, read_ahead: bool = False,
+        begin: float, sunlit_until: float | None = None, advection: bool = True, diffusion: bool = True,
+        read_ahead: bool = False,
     ) -> None:  # fmt: skip
         self.grid, self.layout, self.meteorology = grid, layout, meteorology
         self._velocities, self._begin = velocities, begin
         self._advection, self._diffusion = advection, diffusion
-        self._times = sorted({begin, *(time for time in meteorology.times if time > begin), *_hours(begin, sunlit_until)})
+        later = (time for time in meteorology.times if time > begin)
+        self._times = sorted({begin, *later, *_hours(begin, sunlit_until)})
         self.instant = lru_cache(maxsize=4)(self._build_instant)
         self._intervals: dict[int, Interval] = {}
         self._reader = ThreadPoolExecutor(1, "read-ahead") if read_ahead else None
