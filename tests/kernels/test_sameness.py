@@ -1,0 +1,126 @@
+"""The same bits for any number of threads, any split of the rows, and any place of a column in its pack."""
+
+from collections.abc import Callable
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from airshed.kernels.pipeline import MechanismKernel
+from airshed.kernels.reference.step import Stepped
+from airshed.kernels.reference.trial import Trial, compiled_step, forcing, make_stepper, random_trial
+from airshed.process.twostep import two_step_weights
+
+Compiled = Callable[..., MechanismKernel]
+
+EULER, SECOND = two_step_weights(100.0, None), two_step_weights(100.0, 90.0)
+
+
+def same_bits(a: Stepped, b: Stepped) -> bool:
+    pairs = [(getattr(a.fields, field.name), getattr(b.fields, field.name)) for field in fields(a.fields)]
+    return all(np.array_equal(one, other) for one, other in [*pairs, (a.sums, b.sums), (a.imbalance, b.imbalance)])
+
+
+@pytest.mark.parametrize("precision", ["double", "single"])
+@pytest.mark.parametrize("threads", [2, 3, 4, 7, 9])
+def test_threads_give_the_same_bits(compiled: Compiled, threads: int, precision: str) -> None:
+    kernel = compiled("toy", 3, precision)
+    for weights in (EULER, SECOND):
+        trial = random_trial(kernel, 9, 17, weights, seed=threads, sweeps=2)
+        assert same_bits(compiled_step(kernel, trial, threads), compiled_step(kernel, trial))
+
+
+def test_threads_give_the_same_bits_for_a_large_mechanism(compiled: Compiled) -> None:
+    kernel = compiled("emep", 3)
+    trial = random_trial(kernel, 7, 19, SECOND, sweeps=2)
+    assert same_bits(compiled_step(kernel, trial, 3), compiled_step(kernel, trial))
+
+
+@pytest.mark.parametrize("cuts", [(1,), (8,), (2, 3), (1, 2, 3, 4, 5, 6, 7, 8), (4, 7)], ids=str)
+def test_any_split_of_the_rows_gives_the_same_bits(compiled: Compiled, cuts: tuple[int, ...]) -> None:
+    """Ranges may come in any order: they read level n and write level n + 1 of their own rows only."""
+    kernel = compiled("toy", 7)
+    trial = random_trial(kernel, 9, 9, SECOND, seed=4, sweeps=2)
+    whole, split = make_stepper(kernel, trial), make_stepper(kernel, trial)
+    edges = [0, *cuts, 9]
+    split._ranges = list(zip(edges[:-1], edges[1:], strict=True))[::-1]
+    split._memory = split._memory * len(split._ranges)
+    split._pool = InTurn()
+    packed = forcing(trial, whole.layout)
+    sums = whole.step(trial.weights, *packed)
+    assert np.array_equal(split.step(trial.weights, *packed), sums)
+    for name, array in vars(whole.state).items():
+        assert np.array_equal(getattr(split.state, name), array), name
+
+
+class InTurn:
+    """Stands for a pool of threads: does each job at once, in the order in which they come."""
+
+    def submit(self, job: Callable[..., Any], *arguments: Any) -> "InTurn":
+        job(*arguments)
+        return self
+
+    def result(self) -> None:
+        return None
+
+
+def _of_columns(trial: Trial, chosen: np.ndarray) -> Trial:
+    """The trial with some of its columns, in another order."""
+
+    def pick(record: Any) -> Any:
+        return replace(record, **{f.name: np.ascontiguousarray(getattr(record, f.name)[..., chosen])
+                                  for f in fields(record)})  # fmt: skip
+
+    still = [
+        replace(flux, eastward=np.zeros((*flux.upward.shape[:2], len(chosen) + 1)), northward=0.0 * flux.northward[..., chosen],
+                upward=flux.upward[..., chosen])
+        for flux in trial.air_fluxes
+    ]  # fmt: skip
+    columns = tuple(pick(column) for column in trial.columns)
+    return replace(trial, fields=pick(trial.fields), columns=columns, air_fluxes=tuple(still))
+
+
+@pytest.mark.parametrize("precision", ["double", "single"])
+def test_a_column_does_not_know_its_place(compiled: Compiled, precision: str) -> None:
+    """Without horizontal wind, permuted columns give permuted results, and so does a part of them."""
+    kernel = compiled("toy", 3, precision)
+    trial = random_trial(kernel, 4, 19, SECOND, seed=8, sweeps=2)
+    plain = compiled_step(kernel, _of_columns(trial, np.arange(19)))
+    random = np.random.default_rng(1)
+    for count in (19, 16, 9, 1):
+        chosen = random.permutation(19)[:count]
+        found = compiled_step(kernel, _of_columns(trial, chosen))
+        for field in fields(plain.fields):
+            expected = getattr(plain.fields, field.name)[..., chosen]
+            assert np.array_equal(getattr(found.fields, field.name), expected), field.name
+
+
+def test_rows_do_not_know_their_place_either(compiled: Compiled) -> None:
+    kernel = compiled("toy", 3)
+    trial = _of_columns(random_trial(kernel, 1, 9, SECOND, seed=3), np.arange(9))
+    single = compiled_step(kernel, trial).fields.q
+
+    def repeat(record: Any) -> Any:
+        return replace(record, **{f.name: np.repeat(getattr(record, f.name), 5, axis=0 if getattr(record, f.name).ndim == 2
+                                                    else -2) for f in fields(record)})  # fmt: skip
+
+    fluxes = tuple(
+        replace(repeat(flux), northward=np.zeros((*flux.upward.shape[:1], 6, 9))) for flux in trial.air_fluxes
+    )
+    box = replace(trial.box, density_factor=np.repeat(trial.box.density_factor, 5, axis=1))
+    many = replace(
+        trial, box=box, fields=repeat(trial.fields), columns=tuple(map(repeat, trial.columns)), air_fluxes=fluxes
+    )
+    found = compiled_step(kernel, many).fields.q
+    for row in range(5):
+        assert np.array_equal(found[:, :, row], single[:, :, 0])
+
+
+def test_the_comparison_of_bits_notices_the_last_one(compiled: Compiled) -> None:
+    kernel = compiled("toy", 3)
+    step = compiled_step(kernel, random_trial(kernel, 3, 5, EULER))
+    q = step.fields.q.copy()
+    q[0, 0, 0, 0] = np.nextafter(q[0, 0, 0, 0], 1.0)
+    assert same_bits(step, step)
+    assert not same_bits(replace(step, fields=replace(step.fields, q=q)), step)
