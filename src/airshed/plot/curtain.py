@@ -111,11 +111,11 @@ def _name_cities(axes: Axes, results: Results, latitude: float) -> None:
     """Mark the cities near the row of cells by a line, and name them below the upper edge, the largest first."""
     area, width = results.area, axes.get_window_extent().width
     taken: list[tuple[float, float]] = []
-    for city in cities(area):
+    for city in (c for c in cities(area) if abs(c.latitude - latitude) <= _NEAR):
         half = text_size(city.name, SIZE["small"], axes.figure.dpi)[0] / 2 + 4
         x = (city.longitude - area.west) / (area.east - area.west) * width
         free = half <= x <= width - half and all(x + half < left or x - half > right for left, right in taken)
-        if abs(city.latitude - latitude) > _NEAR or not free:
+        if not free:
             continue
         taken.append((x - half, x + half))
         axes.axvline(city.longitude, ymax=0.91, color=INK, linewidth=0.5, alpha=0.35)

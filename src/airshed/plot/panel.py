@@ -22,6 +22,7 @@ _DOT = 0.022
 _SEPARATION = 0.34
 _AREA_PER_NAME = 1.1
 _ARROWS = 13
+_CANDIDATES = 150
 
 
 def shape_of(area: Area) -> float:
@@ -105,7 +106,7 @@ def cities_on(
     area: Area, size: tuple[float, float], points: float, dpi: float = DPI
 ) -> tuple[tuple[City, ...], list[Label]]:
     """Return the cities of an area and the labels of those to name on a map of a size [pixel], largest first."""
-    found = cities(area)[:250]
+    found = cities(area)[:_CANDIDATES]
     width, height = size
     places = [
         (
@@ -132,6 +133,6 @@ def _degrees(axes: Axes, area: Area) -> None:
 def degree_ticks(first: float, last: float) -> list[float]:
     """Return a few round degrees well inside a range, so that the labels of neighbouring maps stay apart."""
     span = last - first
-    step = next((s for s in (10.0, 15.0, 30.0, 45.0, 60.0, 90.0) if 25 < span <= 5 * s), None) or round_step(span, 5)
+    step = next((s for s in (10.0, 15.0, 30.0, 45.0, 60.0, 90.0) if 25 < span <= 6 * s), None) or round_step(span, 5)
     margin = 0.03 * span
     return [k * step for k in range(ceil((first + margin) / step), floor((last - margin) / step) + 1)]
