@@ -77,6 +77,7 @@ class Simulation:
         self.end = self.case.time.length.value
         self._begin = self.model.seconds
         if output is not None:
+            self.model.longest_step(self.model.next_change())  # refuses its step before earlier results are set aside
             self._records = self._stack.enter_context(RunRecords(self.case, self.model, Path(output), resume=resume))
             self._records.restore()
             self.notices = self._records.notices
