@@ -115,7 +115,8 @@ class AirModel:
         step = seconds - self.seconds
         weights = two_step_weights(step, self._previous_step)
         column, emission = self._column(self.seconds + 0.5 * step, seconds)
-        sums = self.stepper.step(weights, self.forcing.transport(self.seconds), column)
+        transport = self.forcing.transport(self.seconds, step / (self._previous_step or step))
+        sums = self.stepper.step(weights, transport, column)
         self.budget.add(weights, dict(zip(TERMS, sums, strict=True)), emission, self.stepper.imbalance)
         self.seconds, self._previous_step, self.steps = seconds, step, self.steps + 1
         if not np.isfinite(sums).all():
