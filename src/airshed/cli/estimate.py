@@ -6,19 +6,22 @@ from airshed.air.case import Case
 from airshed.core.constants import EARTH_RADIUS
 from airshed.core.report import Cell, Report, Table
 
-SECONDS_PER_CELL_SPECIES = 5e-9
-"""One core's time for a step of one cell and species [s]: 66 species take 0.33 us (docs/performance.md)."""
+SECONDS_PER_CELL_SPECIES = 5.5e-9
+"""One core's time for a step of one cell and species with one sweep [s]."""
 
-SECONDS_PER_SWEEP = 2.5e-9
-"""One core's time for each further sweep [s]."""
+SECONDS_PER_SWEEP = 3.5e-9
+"""One core's time for each further sweep [s]: with two, a cell of 66 species takes 0.6 us."""
 
-STATE_ARRAYS = 4
-"""State arrays that the model holds at most: two time levels, the tendency, and what is being written."""
+SECONDS_TO_START = 3.0
+"""Time before the first step [s]: libraries, input, and the compiled mechanism from the cache."""
+
+STATE_ARRAYS = 3
+"""State arrays that the model holds: two time levels and the tendency."""
 
 FORCING_FIELDS = 24
 """Fields of the forcing, at two instants and at the present one."""
 
-STRONG_WIND = 40.0
+STRONG_WIND = 30.0
 """Wind that the longest step must allow for [m/s], where only the meteorology will tell."""
 
 
@@ -40,13 +43,13 @@ def estimate(case: Case) -> dict[str, Cell]:
     memory = cells * (STATE_ARRAYS * species * width + 3 * FORCING_FIELDS * 8)
     cores = case.run.threads or usable_cores()
     each = SECONDS_PER_CELL_SPECIES + SECONDS_PER_SWEEP * (case.chemistry.sweeps - 1)
-    seconds = cells * species * steps * each * width / 8 / cores
+    seconds = SECONDS_TO_START + cells * species * steps * each * width / 8 / cores
     return {
         "grid": f"{nlon} x {nlat} columns, {nz} layers: {cells} cells",
         "species": species,
         "step": f"about {step:.0f} s, {steps} steps",
         "memory": f"about {memory / 1e6:.0f} MB above the libraries",
-        "time": f"about {max(seconds, 1.0):.0f} s on {cores} {'core' if cores == 1 else 'cores'}",
+        "time": f"about {seconds:.0f} s on {cores} {'core' if cores == 1 else 'cores'}; a rough estimate",
     }
 
 
