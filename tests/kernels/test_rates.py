@@ -161,7 +161,7 @@ def test_vector_functions_are_as_good_as_those_of_numpy(functions: MechanismKern
 
 @pytest.mark.parametrize("night", [False, True])
 def test_single_precision_holds_rates_of_any_size(compiled: Compiled, night: bool) -> None:
-    """Powers of air reach 1e57 and their coefficients 1e-41, beyond single precision; the functions stay in its range."""
+    """Powers of air reach 1e57, their coefficients 1e-41; what the kernel holds stays in single precision's range."""
     kernel = compiled("toy", 3, "single")
     for seed in range(20):
         given = inputs(kernel.shape.width, seed, night=night)
@@ -173,7 +173,7 @@ def test_single_precision_holds_rates_of_any_size(compiled: Compiled, night: boo
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-20)
 
 
-# ---- the table of coefficients and shared functions, without any compiler ----------------------------------------------
+# ---- the table of coefficients and shared functions, without any compiler --------------------------------------------
 
 FACTORS = st.sampled_from(
     [

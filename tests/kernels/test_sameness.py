@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import fields, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from airshed.kernels.pipeline import MechanismKernel
 from airshed.kernels.reference.step import Stepped
+from airshed.kernels.reference.transport import AirFluxes
 from airshed.kernels.reference.trial import Trial, compiled_step, forcing, make_stepper, random_trial
 from airshed.process.twostep import two_step_weights
 
@@ -44,7 +46,7 @@ def test_any_split_of_the_rows_gives_the_same_bits(compiled: Compiled, cuts: tup
     trial = random_trial(kernel, 9, 9, SECOND, seed=4, sweeps=2)
     whole, split = make_stepper(kernel, trial), make_stepper(kernel, trial)
     edges = [0, *cuts, 9]
-    split._ranges = list(zip(edges[:-1], edges[1:], strict=True))[::-1]
+    split._ranges = list(pairwise(edges))[::-1]
     split._memory = split._memory * len(split._ranges)
     split._pool = InTurn()
     packed = forcing(trial, whole.layout)
@@ -65,20 +67,25 @@ class InTurn:
         return None
 
 
+Change = Callable[[np.ndarray], np.ndarray]
+
+
+def each(record: Any, change: Change) -> Any:
+    """A dataclass of arrays with every array changed."""
+    return replace(record, **{f.name: np.ascontiguousarray(change(getattr(record, f.name))) for f in fields(record)})
+
+
 def _of_columns(trial: Trial, chosen: np.ndarray) -> Trial:
-    """The trial with some of its columns, in another order."""
+    """The trial without horizontal wind, with some of its columns, in another order."""
+    levels, rows, _ = trial.fields.air.shape
+    east, north = np.zeros((levels, rows, len(chosen) + 1)), np.zeros((levels, rows + 1, len(chosen)))
 
-    def pick(record: Any) -> Any:
-        return replace(record, **{f.name: np.ascontiguousarray(getattr(record, f.name)[..., chosen])
-                                  for f in fields(record)})  # fmt: skip
+    def pick(values: np.ndarray) -> np.ndarray:
+        return values[..., chosen]
 
-    still = [
-        replace(flux, eastward=np.zeros((*flux.upward.shape[:2], len(chosen) + 1)), northward=0.0 * flux.northward[..., chosen],
-                upward=flux.upward[..., chosen])
-        for flux in trial.air_fluxes
-    ]  # fmt: skip
-    columns = tuple(pick(column) for column in trial.columns)
-    return replace(trial, fields=pick(trial.fields), columns=columns, air_fluxes=tuple(still))
+    still = [AirFluxes(east, north, pick(flux.upward)) for flux in trial.air_fluxes]
+    first, second = (each(column, pick) for column in trial.columns)
+    return replace(trial, fields=each(trial.fields, pick), columns=(first, second), air_fluxes=(still[0], still[1]))
 
 
 @pytest.mark.parametrize("precision", ["double", "single"])
@@ -101,16 +108,14 @@ def test_rows_do_not_know_their_place_either(compiled: Compiled) -> None:
     trial = _of_columns(random_trial(kernel, 1, 9, SECOND, seed=3), np.arange(9))
     single = compiled_step(kernel, trial).fields.q
 
-    def repeat(record: Any) -> Any:
-        return replace(record, **{f.name: np.repeat(getattr(record, f.name), 5, axis=0 if getattr(record, f.name).ndim == 2
-                                                    else -2) for f in fields(record)})  # fmt: skip
+    def repeat(values: np.ndarray) -> np.ndarray:
+        return np.repeat(values, 5, axis=-2)
 
-    fluxes = tuple(
-        replace(repeat(flux), northward=np.zeros((*flux.upward.shape[:1], 6, 9))) for flux in trial.air_fluxes
-    )
+    first, second = (each(column, repeat) for column in trial.columns)
+    fluxes = [AirFluxes(repeat(f.eastward), np.zeros((3, 6, 9)), repeat(f.upward)) for f in trial.air_fluxes]
     box = replace(trial.box, density_factor=np.repeat(trial.box.density_factor, 5, axis=1))
     many = replace(
-        trial, box=box, fields=repeat(trial.fields), columns=tuple(map(repeat, trial.columns)), air_fluxes=fluxes
+        trial, box=box, fields=each(trial.fields, repeat), columns=(first, second), air_fluxes=(fluxes[0], fluxes[1])
     )
     found = compiled_step(kernel, many).fields.q
     for row in range(5):

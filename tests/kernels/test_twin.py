@@ -107,7 +107,7 @@ def test_many_steps_of_changing_length_agree(compiled: Compiled) -> None:
         assert np.abs(stepper.layout.unpack(packed) - twin).max() < 10.0 * DOUBLE * np.abs(twin).max()
 
 
-# ---- the comparison can fail: one thing at a time is changed in the twin slightly --------------------------------
+# ---- the comparison can fail: one thing at a time is changed in the twin slightly ------------------------------------
 
 SLIGHTLY = 1.0 + 1e-5
 
