@@ -37,7 +37,7 @@ def _parabola(before: float, here: float, behind: float) -> tuple[float, float]:
 
 
 def turbulent_exchange(density: Array, diffusivity: Array, area: Array, thickness: Array) -> Array:
-    """Return the air that turbulence exchanges through the upper face of each cell [mol/s], (level, lat, lon); 0 on top.
+    """Return the air that turbulence exchanges through upper faces of cells [mol/s], (level, lat, lon), 0 at the top.
 
     E = rho_f K a / dz, second order, symmetric: what one layer loses the other gains.
 
