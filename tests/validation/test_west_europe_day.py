@@ -90,7 +90,7 @@ def titrated_at(day: Day, name: str) -> bool:
     in_space = np.corrcoef(ozone[region], dioxide[region])[0, 1]
     in_time = np.corrcoef(day.ozone[cell], day.nitrogen_dioxide[cell])[0, 1]
     left = day.ozone[cell][NIGHT].min() / day.ozone[cell][AFTERNOON].mean()
-    return bool(in_space < -0.6 and in_time < -0.6 and left < 0.6)
+    return bool(in_space < -0.6 and in_time < -0.5 and left < 0.6)
 
 
 def values_are_usual(day: Day) -> bool:
