@@ -22,17 +22,17 @@ EULER = two_step_weights(STEP, None)
 CLIPPED = TERMS.index("clipped")
 
 
-def passive(trial: Trial, q: np.ndarray, air: np.ndarray, outside: float = 0.0) -> Trial:
-    """The trial from rest, with these mixing ratios and air, the same mixing ratio all around, and transport alone."""
-    box, column = trial.box, trial.columns[0]
-    sides, top = np.full_like(box.outside.sides, outside), np.full_like(box.outside.top, outside)
-    still = replace(
-        column, exchange=0.0 * column.exchange, deposition=column.deposition[:0], emission=column.emission[:0]
-    )
-    return replace(
-        trial, box=replace(box, outside=Outside(sides, top), deposited=(), emitted=()), columns=(still, still),
-        fields=Fields(q, q, 0.0 * q, air, air, 0.0 * air),
-    )  # fmt: skip
+def at_rest(kernel: MechanismKernel, rows: int, columns: int, *, seed: int = 0, outside: float = 0.0) -> Trial:
+    """A trial from rest with transport alone and the same mixing ratio all around; it awaits state and air fluxes."""
+    trial = random_trial(kernel, rows, columns, EULER, seed=seed, sources=False)
+    sides, top = np.full_like(trial.box.outside.sides, outside), np.full_like(trial.box.outside.top, outside)
+    still = replace(trial.columns[0], exchange=0.0 * trial.columns[0].exchange)
+    return replace(trial, box=replace(trial.box, outside=Outside(sides, top)), columns=(still, still))
+
+
+def holding(trial: Trial, q: np.ndarray, air: np.ndarray) -> Trial:
+    """The trial with these mixing ratios and this air, for an Euler step."""
+    return replace(trial, fields=Fields(q, q, 0.0 * q, air, air, 0.0 * air))
 
 
 def amounts(stepper: Stepper) -> np.ndarray:
@@ -51,7 +51,7 @@ def drift(kernel: MechanismKernel, divergent: bool, *, spoil: float = 1.0) -> fl
     """
     shape = (kernel.shape.levels, 5, 13)
     air = AIR * np.random.default_rng(9).uniform(0.9, 1.1, shape)
-    base = passive(random_trial(kernel, 5, 13, EULER, wind=0.01), np.full((2, *shape), 1.25e-9), air, outside=1.25e-9)
+    base = holding(at_rest(kernel, 5, 13, outside=1.25e-9), np.full((2, *shape), 1.25e-9), air)
     stepper, worst, previous = make_stepper(kernel, base), 0.0, None
     for number in range(60):
         length = STEP if number < 30 else 80.0 + number
@@ -97,13 +97,12 @@ def mass_change(kernel: MechanismKernel, wind: float) -> tuple[float, float]:
 
     wind  that blows through the area besides, in parts of AIR a second
     """
-    trial = random_trial(kernel, 6, 13, EULER, seed=5)
-    mixing = 1e-3 * trial.columns[0].exchange
-    trial = passive(trial, trial.fields.q, trial.fields.air)
-    columns = tuple(replace(column, exchange=mixing) for column in trial.columns)
+    some = random_trial(kernel, 6, 13, EULER, seed=5)
+    trial = holding(at_rest(kernel, 6, 13), some.fields.q, some.fields.air)
+    column = replace(trial.columns[0], exchange=1e-3 * some.columns[0].exchange)
     fluxes = tuple(eddies(kernel.shape.levels, 6, 13, seed) for seed in range(2))
     fluxes = tuple(replace(flux, eastward=flux.eastward + wind * AIR) for flux in fluxes)
-    trial = replace(trial, columns=columns, air_fluxes=fluxes)
+    trial = replace(trial, columns=(column, column), air_fluxes=fluxes)
     stepper, previous, added, added_before = make_stepper(kernel, trial), None, 0.0, 0.0
     before = amounts(stepper)
     for number in range(40):
@@ -133,7 +132,7 @@ def test_the_budget_of_a_step_closes(compiled: Compiled, name: str, levels: int,
     kernel, w = compiled(name, levels), two_step_weights(STEP, previous)
     trial = random_trial(kernel, 5, 11, w, seed=6, sweeps=2)
     step, old = compiled_step(kernel, trial), trial.fields
-    inflow, outflow, deposited, chemistry, clipped = step.sums
+    sums = dict(zip(TERMS, step.sums, strict=True))
     emitted = np.zeros(len(old.q))
     emitted[list(trial.box.emitted)] = trial.columns[0].emission.sum(axis=(1, 2, 3))
 
@@ -141,8 +140,9 @@ def test_the_budget_of_a_step_closes(compiled: Compiled, name: str, levels: int,
         return np.sum(field, axis=(1, 2, 3))
 
     parts = np.stack([
-        w.c0 * total(old.air * old.q), w.c1 * total(old.air_previous * old.q_previous), w.t0 * inflow, -w.t0 * outflow,
-        w.t1 * total(old.tendency), w.g * chemistry, -w.g * deposited, w.g * emitted, clipped,
+        w.c0 * total(old.air * old.q), w.c1 * total(old.air_previous * old.q_previous), w.t1 * total(old.tendency),
+        w.t0 * sums["inflow"], -w.t0 * sums["outflow"], w.g * emitted, -w.g * sums["deposited"],
+        w.g * sums["chemistry"], sums["clipped"],
     ])  # fmt: skip
     residual = total(step.fields.air * step.fields.q) - parts.sum(axis=0)
     assert np.all(np.abs(residual) < 1e-13 * np.abs(parts).max(axis=0))
@@ -182,7 +182,7 @@ def clipped_share(kernel: MechanismKernel, kind: str, lengths: list[float], seed
     worst = 0.0
     for seed in seeds:
         q, air = rough(kernel, rows, columns, seed), np.full((kernel.shape.levels, rows, columns), AIR)
-        trial = passive(random_trial(kernel, rows, columns, EULER, seed=seed), q, air)
+        trial = holding(at_rest(kernel, rows, columns, seed=seed), q, air)
         fluxes = flow(kind, kernel.shape.levels, rows, columns, seed)
         trial = replace(trial, air_fluxes=(fluxes, fluxes))
         stepper, previous, clipped = make_stepper(kernel, trial), None, 0.0
