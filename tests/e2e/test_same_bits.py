@@ -65,7 +65,7 @@ def test_killed_at_chosen_moments_damaged_and_resumed(tmp_path: Path, undisturbe
 
     damaged = newest_restart(folder)
     damaged.write_bytes(damaged.read_bytes()[:-100])
-    resumed = run(folder, "--resume", "--threads", "1")
+    resumed = run_here(folder, "--resume", "--threads", "1")
     assert resumed.returncode == 0, resumed.stderr
     assert f"{damaged} is damaged" in resumed.stderr
     assert "an earlier restart is taken" in resumed.stderr
@@ -125,7 +125,7 @@ def test_a_stopped_run_is_shorter_valid_and_goes_on(tmp_path: Path, undisturbed:
             assert whole[name].startswith(values)
         assert "simulated" in (folder / "summary.txt").read_text()
 
-    resumed = run(folder, "--resume")
+    resumed = run_here(folder, "--resume")
     assert resumed.returncode == 0, resumed.stderr
     assert difference(folder, undisturbed) == ""
     with netCDF4.Dataset(folder / "output.nc") as file:

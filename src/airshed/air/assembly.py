@@ -89,7 +89,7 @@ def assemble(case: Case, meteorology: Given = None) -> Parts:
 
 
 def initial_state(parts: Parts, pressure: Array, given: xr.Dataset | None = None) -> Array:
-    """Return the initial mixing ratios (species, level, lat, lon) [mol/mol]: profiles, then the case's, then `given`."""
+    """Return the initial mixing ratios (species, level, lat, lon) [mol/mol]: profiles, the case's, then `given`."""
     case, names = parts.case, parts.network.names
     state = parts.boundary.initial(pressure)
     for name, value in case.initial.values.items():
@@ -202,8 +202,8 @@ def _point(point: sections.PointSource, network: ReactionNetwork) -> PointSource
     if point.rate.unit == "kg/s":
         if species.molar_mass is None:
             raise CaseError(
-                f"emissions.point: {point.rate.text!r} of {species.name} is a mass, but the mechanism does not tell the "
-                'composition of the species; give an amount, such as "1 mol/s"'
+                f"emissions.point: {point.rate.text!r} of {species.name} is a mass, but the mechanism does not tell "
+                'the composition of the species; give an amount, such as "1 mol/s"'
             )
         rate /= species.molar_mass
     return PointSource(species.name, point.lon, point.lat, point.height.value, rate)

@@ -66,7 +66,7 @@ class AirModel:
         self.kernel = compile_mechanism(
             self.network, self.grid.shape[0], case.chemistry.precision, families=self.families
         )
-        nz, rows, columns = self.grid.shape
+        _, rows, columns = self.grid.shape
         self.layout = Layout(rows, columns, self.kernel.shape.width, self.kernel.dtype)
         self.sources = PackedSources(self.parts.sources, self.layout, (rows, columns))
         self.forcing = Forcing(
@@ -106,7 +106,8 @@ class AirModel:
         if step * rate > LARGEST_COURANT:
             raise NumericalError(
                 f"time.step = {fixed.text!r} is too long for the wind at {self.seconds:g} s: its Courant number is "
-                f'{step * rate:.2f}, at most {LARGEST_COURANT} is stable; take {LARGEST_COURANT / rate:.0f} s or less, or "auto"'
+                f"{step * rate:.2f}, at most {LARGEST_COURANT} is stable; take {LARGEST_COURANT / rate:.0f} s or less, "
+                'or "auto"'
             )
         return fixed.value
 
