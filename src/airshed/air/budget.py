@@ -6,8 +6,9 @@ the total amount M of the species,
     B_p(n+1) = c0 B_p(n) + c1 B_p(n-1) + t0 R_p(n) + t1 R_p(n-1)     explicit: inflow, outflow
     B_p(n+1) = c0 B_p(n) + c1 B_p(n-1) + g R_p(n+1)                  implicit: emission, deposition, chemistry
 
-and M - M(0) - sum of B_p is round-off, whatever the steps. The atoms of a family that the mechanism itself does not balance
-are followed in the same way; the rest of what chemistry does to a family is the drift of the unconverged iteration.
+and M - M(0) - sum of B_p is round-off, whatever the steps. The atoms of a family that the mechanism itself does not
+balance are followed in the same way; the rest of what chemistry does to a family is the drift of the unconverged
+iteration.
 """
 
 from collections.abc import Mapping

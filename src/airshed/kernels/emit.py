@@ -18,12 +18,17 @@ from airshed.mechanism.network import ReactionNetwork, Term
 
 _FOLDER: Final = Path(__file__).parent / "cpu"
 _HEADERS: Final = ("pack.hpp", "layout.hpp", "transport.hpp")
+_COLUMN: Final = ("column.hpp",)
 _TAIL: Final = ("step.hpp",)
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What the code is compiled for: vertical levels, columns in a pack, precision, elements whose atoms are counted."""
+    """What the code is compiled for.
+
+    levels  of a column;  width  columns in a pack;  precision  "double" or "single"
+    families  elements whose atoms are counted
+    """
 
     levels: int
     width: int
@@ -91,13 +96,22 @@ def emit(network: ReactionNetwork, schedule: Schedule, shape: Shape) -> Source:
             name = network.names[species]
             members.append(SpeciesCode(species, name, lifetime, comments, production.text, loss.text))
         groups.append(members)
+    unbalanced = [_imbalance(network, table, coefficients, *family) for family in enumerate(shape.families)]
     environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False)
     template = environment.from_string((_FOLDER / "mechanism.cpp.jinja").read_text())
     text = template.render(
-        network=network, shape=shape, table=table, groups=groups, reference_density=REFERENCE_DENSITY,
-        coefficients=coefficients, imbalances=[_imbalance(network, table, coefficients, *family) for family in enumerate(shape.families)],
-        rate_code=ExpressionCode(table.functions), head=_read(_HEADERS), column=_read(("column.hpp",)), tail=_read(_TAIL),
-    )  # fmt: skip
+        network=network,
+        shape=shape,
+        table=table,
+        groups=groups,
+        reference_density=REFERENCE_DENSITY,
+        coefficients=coefficients,
+        imbalances=unbalanced,
+        rate_code=ExpressionCode(table.functions),
+        head=_read(_HEADERS),
+        column=_read(_COLUMN),
+        tail=_read(_TAIL),
+    )
     return Source(text, table, operations)
 
 

@@ -1,6 +1,7 @@
 """Writes rate expressions as C++ statements on packs of doubles, each common part computed once."""
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Final
 
 from airshed.mechanism.expressions import PHOTO, Binary, Call, Expression, Negate, Number, Symbol
@@ -59,11 +60,11 @@ class ExpressionCode:
             case Call("POW", (base, exponent)):
                 return self._power(base, exponent)
             case Call(name, arguments):
-                values = [self._value(argument) for argument in arguments]
-                text = values[0]
-                for other in values[1:]:
-                    text = f"{text}, {other}" if text is values[0] else f"{_FUNCTIONS[name]}({text}), {other}"
-                return f"{_FUNCTIONS[name]}({text})"
+                first, *others = (self._value(argument) for argument in arguments)
+                function = _FUNCTIONS[name]
+                if not others:
+                    return f"{function}({first})"
+                return reduce(lambda text, other: f"{function}({text}, {other})", others, first)
         raise TypeError(f"not an operation: {expression!r}")
 
     def _operand(self, expression: Expression) -> str:

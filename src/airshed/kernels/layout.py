@@ -46,8 +46,9 @@ class Layout:
         return aligned_zeros((self.rows, self.blocks, *middle, self.width), self.dtype)
 
     def pack(self, field: npt.ArrayLike, *, padding: str = "edge") -> AnyArray:
-        """Return (..., lat, lon) as [lat][block][...][W]; padding is "edge" (the last column again) or "constant" (zero).
+        """Return (..., lat, lon) as [lat][block][...][W].
 
+        padding  of the lanes beyond the last column: "edge" (the last column again) or "constant" (zero)
         One row or one column more than the grid has, as for the faces of cells, gives one row or one block more.
         """
         values = np.asarray(field, dtype=np.float64)

@@ -24,7 +24,7 @@ from airshed.mechanism.network import ReactionNetwork
 Item = TypeVar("Item")
 
 REFERENCE_DENSITY: Final = 2.5e19
-"""Number density [molecules cm-3] that relative air densities refer to; keeps coefficients near one in single precision."""
+"""Number density [molecules cm-3] to which relative air densities refer: single precision wants numbers near one."""
 
 _HUGE: Final = 1e10
 _LARGEST_POWER: Final = 8

@@ -75,7 +75,7 @@ def dependencies(network: ReactionNetwork, species: int) -> frozenset[int]:
 
 
 def _groups(network: ReactionNetwork, order: list[int], largest: int) -> tuple[tuple[int, ...], ...]:
-    """Fill each group from the front of the queue; a later species joins if it needs nobody in the group or before it."""
+    """Fill each group from the front of the queue; a later one joins if it needs nobody in the group or before it."""
     needs = {species: dependencies(network, species) - {species} for species in order}
     waiting, groups = list(order), []
     while waiting:

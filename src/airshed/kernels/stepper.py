@@ -4,6 +4,7 @@ import ctypes
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -115,7 +116,7 @@ class Stepper:
         size = kernel.functions.airshed_worker_bytes(layout.blocks)
         self._memory = [aligned_zeros((size,), np.uint8) for _ in range(self.threads)]
         cuts = [layout.rows * part // self.threads for part in range(self.threads + 1)]
-        self._ranges = list(zip(cuts[:-1], cuts[1:], strict=True))
+        self._ranges = list(pairwise(cuts))
         self._constants = {
             "ghost": self._splat(ghosts), "top": top.astype(layout.dtype),
             "vertical_weights": np.ascontiguousarray(vertical_weights, layout.dtype),
@@ -143,11 +144,6 @@ class Stepper:
                 job.result()
         self.state.rotate()
         return np.asarray(self.sums.sum(axis=0))
-
-    def set_ghosts(self, ghosts: npt.NDArray[np.float64], top: npt.NDArray[np.float64]) -> None:
-        """Replace the mixing ratios outside the area: (species, level) and (species,) [mol/mol]."""
-        self._constants["ghost"][...] = self._splat(ghosts)
-        self._constants["top"][...] = top
 
     @property
     def imbalance(self) -> npt.NDArray[np.float64]:
