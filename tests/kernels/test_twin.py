@@ -23,7 +23,7 @@ from airshed.process.twostep import two_step_weights
 
 Compiled = Callable[..., MechanismKernel]
 
-DOUBLE, SINGLE = 1e-12, 1e-4
+DOUBLE, SINGLE = 1e-13, 1e-5
 
 WEIGHTS = {
     "Euler": two_step_weights(100.0, None),

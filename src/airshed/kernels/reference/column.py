@@ -41,6 +41,7 @@ class Solved:
     """New mixing ratios, and what each process did: deposited, chemistry [mol/s], clipped [mol] (species,).
 
     imbalance  atoms of each family made by unbalanced reactions [mol/s]
+    turnover   production plus loss (species,) [mol/s], of which chemistry is the difference
     """
 
     q: Array
@@ -48,6 +49,7 @@ class Solved:
     chemistry: Array
     clipped: Array
     imbalance: Array
+    turnover: Array
 
 
 def environment(column: Column, density: Array, oxygen: float, nitrogen: float) -> Environment:
@@ -112,7 +114,7 @@ def gauss_seidel(
     k rate constants for mixing ratios [1/s]      air [mol]      content [mol]      start [mol/mol] of the iteration
     """
     q = start.copy()
-    sums = np.zeros((3, len(q)))
+    sums = np.zeros((4, len(q)))
     emission, uptake = np.zeros_like(q), np.zeros_like(q)
     for number, species in enumerate(emitted):
         emission[species, : column.emission.shape[1]] += column.emission[number]
@@ -129,8 +131,9 @@ def gauss_seidel(
             sums[0, species] = np.sum(uptake[species] * kept)
             sums[1, species] = np.sum(air * (production - loss * kept))
             sums[2, species] = np.sum((kept - value) * (air * (1.0 + g * loss) + g * uptake[species]))
+            sums[3, species] = np.sum(air * (production + loss * kept))
     made = [_atoms_made(network, family, k, air, q) for family in families]
-    return Solved(q, sums[0], sums[1], sums[2], np.array(made))
+    return Solved(q, sums[0], sums[1], sums[2], np.array(made), sums[3])
 
 
 def _atoms_made(network: ReactionNetwork, family: str, k: Array, air: Array, q: Array) -> float:

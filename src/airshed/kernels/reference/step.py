@@ -52,11 +52,15 @@ class Box:
 
 @dataclass(frozen=True)
 class Stepped:
-    """The state after a step, and its sums: (term, species) in the order of TERMS; imbalance (family,) [mol/s]."""
+    """The state after a step, and its sums: (term, species) in the order of TERMS; imbalance (family,) [mol/s].
+
+    turnover  chemical production plus loss (species,) [mol/s]; only the twin tells it, else 0
+    """
 
     fields: Fields
     sums: Array
     imbalance: Array
+    turnover: Array | float = 0.0
 
 
 def step(box: Box, fields: Fields, weights: TwoStepWeights, air_fluxes: AirFluxes, column: Column) -> Stepped:
@@ -81,4 +85,4 @@ def step(box: Box, fields: Fields, weights: TwoStepWeights, air_fluxes: AirFluxe
     )  # fmt: skip
     after = Fields(solved.q, fields.q, moved.tendency, air, fields.air, change)
     sums = np.stack([moved.inflow, moved.outflow, solved.deposited, solved.chemistry, solved.clipped])
-    return Stepped(after, sums, solved.imbalance)
+    return Stepped(after, sums, solved.imbalance, solved.turnover)

@@ -166,22 +166,21 @@ def _arrays(state: State) -> Sequence[Any]:
     return [state.q, state.q_other, state.tendency, state.air, state.air_other, state.air_tendency]
 
 
-def difference(found: Stepped, expected: Stepped, g: float) -> float:
-    """Return the greatest difference of two steps, each figure relative to what it is made of.
+def difference(found: Stepped, twin: Stepped, g: float) -> float:
+    """Return the greatest difference of a step from the twin's, each figure relative to what it is made of.
 
-    A mixing ratio or tendency relates to the greatest of its species; a rate of a budget to its own magnitude or to the
-    amount of the species over the step g, whichever is more, since production and loss nearly cancel.
+    A mixing ratio or tendency relates to the greatest of its species; what chemistry did to the turnover, since
+    production and loss nearly cancel; what was clipped or, in a step g, deposited to the amount of the species too.
     """
     worst = 0.0
     for field in fields(Fields):
-        a, b = getattr(found.fields, field.name), getattr(expected.fields, field.name)
-        scale = np.abs(b).max(axis=(-3, -2, -1), keepdims=True)
-        worst = max(worst, _relative(a - b, scale))
-    amount = np.sum(expected.fields.air * expected.fields.q, axis=(1, 2, 3))
-    at_stake = np.stack([amount if term == "clipped" else amount / g for term in TERMS])
-    scales = np.maximum(np.abs(expected.sums), at_stake)
-    worst = max(worst, _relative(found.sums - expected.sums, scales))
-    return max(worst, _relative(found.imbalance - expected.imbalance, np.abs(expected.imbalance)))
+        a, b = getattr(found.fields, field.name), getattr(twin.fields, field.name)
+        worst = max(worst, _relative(a - b, np.abs(b).max(axis=(-3, -2, -1), keepdims=True)))
+    amount = np.sum(twin.fields.air * twin.fields.q, axis=(1, 2, 3))
+    handled = {"clipped": amount, "deposited": amount / g, "chemistry": twin.turnover}
+    for term, a, b in zip(TERMS, found.sums, twin.sums, strict=True):
+        worst = max(worst, _relative(a - b, np.maximum(np.abs(b), handled.get(term, 0.0))))
+    return max(worst, _relative(found.imbalance - twin.imbalance, np.abs(twin.imbalance)))
 
 
 def _relative(error: Array, scale: Array) -> float:
