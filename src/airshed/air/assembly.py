@@ -118,13 +118,13 @@ def _meteorology(case: Case, grid: Grid, land: Array, given: Given) -> Meteorolo
         first, last = 0.0 - case.time.spinup.value, case.time.length.value
         every = min(3600.0, last / 24.0) if settings.every == "auto" else settings.every.value
         return CallableMeteorology(given, grid, start, every, first=first, last=last, land_fraction=land)
-    elif hasattr(given, "at") and hasattr(given, "times"):
-        base = given
     elif given is not None:
-        raise CaseError(
-            f"the meteorology is a {type(given).__name__}; give an xarray.Dataset with CF names such as eastward_wind, "
-            "or a function that takes seconds and returns one"
-        )
+        if not (hasattr(given, "at") and hasattr(given, "times")):
+            raise CaseError(
+                f"the meteorology is a {type(given).__name__}; give an xarray.Dataset with CF names such as "
+                "eastward_wind, or a function that takes seconds and returns one"
+            )
+        base = given
     elif settings.kind == "era5":
         from airshed.air.meteorology.era5 import Era5Meteorology
         from airshed.io.era5 import read_era5

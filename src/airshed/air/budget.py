@@ -12,6 +12,7 @@ iteration.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -28,6 +29,16 @@ FAMILIES: Final = {"N": "nitrogen", "S": "sulphur"}
 """Elements whose atoms are followed through all species that hold them."""
 
 SIGNS: Final = {"inflow": 1.0, "outflow": -1.0, "emitted": 1.0, "deposited": -1.0, "chemistry": 1.0, "clipped": 1.0}
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """Where budgets count from: time [s], amounts of species [mol], and the sums of the budget at that time."""
+
+    seconds: float
+    amounts: Array
+    processes: Array
+    imbalance: Array
 
 
 class Budget:

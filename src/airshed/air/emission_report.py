@@ -1,7 +1,7 @@
 """What was emitted in a run: by species and sector, and by country, as tables."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -13,9 +13,7 @@ from airshed.air.emissions.source import EmissionSource
 from airshed.air.sources import BiogenicSource
 from airshed.core.constants import SECONDS_PER_DAY
 from airshed.core.report import Cell, Table
-
-if TYPE_CHECKING:
-    from airshed.air.model import AirModel
+from airshed.mechanism.network import ReactionNetwork
 
 _HOUR: Final = 3600.0
 _KINDS: Final = {BiogenicSource: "vegetation", GriddedEmissions: "gridded files", PointEmissions: "point sources"}
@@ -26,15 +24,16 @@ _GROUPS: Final = {
 """Sectors of the GNFR nomenclature, by their first letter, as they stand together where there is little room."""
 
 
-def emission_rows(model: "AirModel") -> list[SectorAmount]:
-    """Return what each sector emitted of each species, from the start, or in the spin-up since its beginning."""
-    first, last = min(model.baseline.seconds, model.seconds), model.seconds
+def emission_rows(
+    sources: Sequence[EmissionSource], network: ReactionNetwork, first: float, last: float
+) -> list[SectorAmount]:
+    """Return what each sector emitted of each species between two times [s since the start]."""
     rows: list[SectorAmount] = []
-    for source in model.parts.sources if last > first else ():
+    for source in sources if last > first else ():
         if isinstance(source, Inventory) and first == 0.0:
             rows += source.summary(last)
         else:
-            rows += _amounts(model, source, first, last)
+            rows += _amounts(source, network, first, last)
     return rows
 
 
@@ -61,36 +60,36 @@ def sector_matrix(rows: Sequence[SectorAmount]) -> Table:
     return Table("Emission by species and sector [kg/day]", ("species", *groups, "all"), cells, note)
 
 
-def country_table(model: "AirModel") -> Table:
+def country_table(sources: Sequence[EmissionSource]) -> Table:
     """Return the totals of each country, from the report to the area of the case."""
     columns = (
         "country", "pollutant", "reported [Gg/a]", "left out [Gg/a]", "distributed [Gg/a]", "in the area [Gg/a]",
     )  # fmt: skip
     rows = [
         (total.country, total.pollutant, total.reported, total.left_out, total.distributed, total.in_domain)
-        for inventory in _inventories(model)
+        for inventory in _inventories(sources)
         for total in inventory.country_totals()
     ]
     return Table("National totals", columns, rows)
 
 
-def emission_notes(model: "AirModel") -> list[str]:
+def emission_notes(sources: Sequence[EmissionSource]) -> list[str]:
     """Return what the inventories have to say of themselves."""
-    return [note for inventory in _inventories(model) for note in inventory.notes()]
+    return [note for inventory in _inventories(sources) for note in inventory.notes()]
 
 
-def _inventories(model: "AirModel") -> Iterator[Inventory]:
-    return (source for source in model.parts.sources if isinstance(source, Inventory))
+def _inventories(sources: Sequence[EmissionSource]) -> Iterator[Inventory]:
+    return (source for source in sources if isinstance(source, Inventory))
 
 
-def _amounts(model: "AirModel", source: EmissionSource, first: float, last: float) -> list[SectorAmount]:
+def _amounts(source: EmissionSource, network: ReactionNetwork, first: float, last: float) -> list[SectorAmount]:
     """Amounts of a source between two times, as the steps see it: constant in each hour."""
     moles = np.zeros(len(source.species))
     for hour in np.arange(first // _HOUR * _HOUR, last, _HOUR):
         moles += (min(last, hour + _HOUR) - max(first, hour)) * _totals(source, float(hour))
     sector = _KINDS.get(type(source), "inventory")
     days = (last - first) / SECONDS_PER_DAY
-    masses = [model.network.species[model.network.index(name)].molar_mass or np.nan for name in source.species]
+    masses = [network.species[network.index(name)].molar_mass or np.nan for name in source.species]
     return [
         SectorAmount(name, sector, float(amount) * mass / days, float(amount))
         for name, amount, mass in zip(source.species, moles, masses, strict=True)

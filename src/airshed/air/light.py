@@ -9,6 +9,7 @@ from airshed.air.photolysis import cloud_factor, daylight, effective_secant
 from airshed.air.solar import cos_zenith
 
 Array = npt.NDArray[np.float64]
+AnyArray = npt.NDArray[np.floating]
 
 
 class Light:
@@ -17,7 +18,7 @@ class Light:
     lon, lat  [degrees] of places, of shapes that broadcast: (nlon,) and (nlat, 1) for a grid, or packed ones
     """
 
-    def __init__(self, lon: Array, lat: Array, start: datetime, *, clouds: bool) -> None:
+    def __init__(self, lon: AnyArray, lat: AnyArray, start: datetime, *, clouds: bool) -> None:
         self._lon, self._lat, self._clouds = lon, lat, clouds
         self._shape = np.broadcast_shapes(lon.shape, lat.shape)
         self._start = np.datetime64(start.replace(tzinfo=None), "ns")

@@ -1,7 +1,6 @@
 """The air-quality model: emission, transport, mixing, chemistry and deposition over a longitude-latitude box."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,11 +8,12 @@ import numpy.typing as npt
 import xarray as xr
 
 from airshed.air.assembly import Given, Parts, assemble, initial_state
-from airshed.air.budget import FAMILIES, Budget
+from airshed.air.budget import FAMILIES, Baseline, Budget
 from airshed.air.case import Case
 from airshed.air.forcing import Forcing
 from airshed.air.light import Light
 from airshed.air.meteorology import MetState
+from airshed.air.report import summary
 from airshed.air.sources import PackedSources
 from airshed.core.constants import AVOGADRO, NITROGEN_FRACTION, OXYGEN_FRACTION
 from airshed.core.errors import CaseError, NumericalError
@@ -34,16 +34,6 @@ LARGEST_COURANT = 0.5
 
 _CUBIC_CENTIMETRES = 1e6
 _WEATHER_NAMES = {"air_temperature": "temperature", "air_pressure": "pressure"}  # fields that MetState names shorter
-
-
-@dataclass(frozen=True)
-class Baseline:
-    """Where budgets count from: time [s], amounts of species [mol], and the sums of the budget at that time."""
-
-    seconds: float
-    amounts: Array
-    processes: Array
-    imbalance: Array
 
 
 class AirModel:
@@ -181,8 +171,6 @@ class AirModel:
 
     def summary(self, *, brief: bool = False) -> Report:
         """Budgets, extremes, emission and input, see ``air.report``."""
-        from airshed.air.report import summary
-
         return summary(self, brief=brief)
 
     def _species(self, number: int) -> Array:

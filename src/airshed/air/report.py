@@ -1,19 +1,18 @@
 """What a run has to say at its end: budgets of species and families, extremes, emission, where input came from."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from airshed.air.budget import FAMILIES, PROCESSES, SIGNS
+from airshed.air.assembly import Parts
+from airshed.air.budget import FAMILIES, PROCESSES, SIGNS, Baseline, Budget
 from airshed.air.emission_report import country_table, emission_notes, emission_rows, sector_matrix, sector_table
+from airshed.air.emissions.inventory import SectorAmount
 from airshed.core.report import Cell, Report, Table
 from airshed.mechanism.balance import atom_counts
-
-if TYPE_CHECKING:
-    from airshed.air.model import AirModel
 
 _COLUMNS: Final = (*PROCESSES, "change", "residual")
 _FAMILY_COLUMNS: Final = (*PROCESSES[:4], "imbalance", "drift", "clipped", "change", "residual")
@@ -24,7 +23,26 @@ _MILLION: Final = 1e-6
 _ORIGINS: Final = ("read", "given", "diagnosed", "held", "none given", "not in the files")
 
 
-def budget_dataset(model: "AirModel") -> xr.Dataset:
+class Reported(Protocol):
+    """What a report asks of a model: its parts, its budget, where it is, and its fields."""
+
+    parts: Parts
+    families: tuple[str, ...]
+    budget: Budget
+    baseline: Baseline
+    seconds: float
+    steps: int
+
+    def amounts(self) -> NDArray[np.float64]:
+        """The amount of each species [mol], (species,)."""
+        ...
+
+    def value(self, name: str) -> NDArray[np.float64]:
+        """A field by its registered name, in its registered unit."""
+        ...
+
+
+def budget_dataset(model: Reported) -> xr.Dataset:
     """Return amounts [mol] by process, for each species and for the atoms of each family, since budgets began.
 
     residual   change - (inflow - outflow + emitted - deposited + chemistry + clipped): round-off
@@ -32,9 +50,9 @@ def budget_dataset(model: "AirModel") -> xr.Dataset:
     drift      of families: chemistry - imbalance, what the unconverged Gauss-Seidel iteration adds; 0 for species
     throughput the sum of the magnitudes of all terms, what the residual is to be compared with
     """
-    base, names = model.baseline, list(model.network.names)
+    base, network, names = model.baseline, model.parts.network, list(model.parts.network.names)
     now, parts = model.amounts(), model.budget.amounts - base.processes
-    families = np.array([atom_counts(model.network, element) for element in model.families]).reshape(-1, len(names))
+    families = np.array([atom_counts(network, element) for element in model.families]).reshape(-1, len(names))
     weights = np.vstack([np.eye(len(names)), families])
     table = {name: weights @ parts[row] for row, name in enumerate(PROCESSES)} | {
         "change": weights @ (now - base.amounts)
@@ -47,16 +65,16 @@ def budget_dataset(model: "AirModel") -> xr.Dataset:
     return xr.Dataset(data, coords={"species": names + [FAMILIES[element] for element in model.families]})
 
 
-def summary(model: "AirModel", *, brief: bool = False) -> Report:
+def summary(model: Reported, *, brief: bool = False) -> Report:
     """Return budgets, extremes, emission and input: all there is, or what fits a screen or two."""
     budget = budget_dataset(model)
     facts = _facts(model) | _closing_facts(model, budget)
     tables = _brief_tables(model, budget) if brief else _all_tables(model, budget)
-    return Report(model.case.title, [table for table in tables if table.rows], facts)
+    return Report(model.parts.case.title, [table for table in tables if table.rows], facts)
 
 
-def _all_tables(model: "AirModel", budget: xr.Dataset) -> list[Table]:
-    names, families = list(model.network.names), [FAMILIES[element] for element in model.families]
+def _all_tables(model: Reported, budget: xr.Dataset) -> list[Table]:
+    names, families = list(model.parts.network.names), [FAMILIES[element] for element in model.families]
     note = "imbalance: what the mechanism's reactions do not balance; drift: of the unconverged iteration"
     return [
         Table("Budgets of species [mol]", ("species", *_COLUMNS), _rows(budget, names, _COLUMNS)),
@@ -65,34 +83,40 @@ def _all_tables(model: "AirModel", budget: xr.Dataset) -> list[Table]:
             _rows(budget, families, _FAMILY_COLUMNS), note,
         ),
         _extremes(model, names),
-        sector_table(emission_rows(model)),
-        country_table(model),
+        sector_table(_emitted(model)),
+        country_table(model.parts.sources),
         _input(model),
     ]  # fmt: skip
 
 
-def _brief_tables(model: "AirModel", budget: xr.Dataset) -> list[Table]:
+def _brief_tables(model: Reported, budget: xr.Dataset) -> list[Table]:
     names = _species_of_output(model)
     return [
         _brief_budgets(model, budget, names),
         _extremes(model, names),
-        sector_matrix(emission_rows(model)),
+        sector_matrix(_emitted(model)),
         _brief_input(model),
     ]
 
 
-def _facts(model: "AirModel") -> dict[str, Cell]:
-    network, begin, end = model.network, model.parts.begin / 3600.0, model.seconds / 3600.0
-    period = f"{max(end, 0.0):g} h from {model.case.time.start:%Y-%m-%d %H:%M} UTC"
+def _emitted(model: Reported) -> list[SectorAmount]:
+    """What was emitted since budgets began; in the spin-up, since its beginning."""
+    first = min(model.baseline.seconds, model.seconds)
+    return emission_rows(model.parts.sources, model.parts.network, first, model.seconds)
+
+
+def _facts(model: Reported) -> dict[str, Cell]:
+    network, begin, end = model.parts.network, model.parts.begin / 3600.0, model.seconds / 3600.0
+    period = f"{max(end, 0.0):g} h from {model.parts.case.time.start:%Y-%m-%d %H:%M} UTC"
     spinup = f", after {min(end, 0.0) - begin:g} h of spin-up" if begin < 0.0 else ""
     return {
         "mechanism": f"{network.name}, {len(network.species)} species, {len(network.reactions)} reactions",
-        "grid": " x ".join(str(size) for size in reversed(model.grid.shape)) + " cells (lon x lat x level)",
+        "grid": " x ".join(str(size) for size in reversed(model.parts.grid.shape)) + " cells (lon x lat x level)",
         "simulated": f"{period}{spinup}, {model.steps} steps",
     }
 
 
-def _closing_facts(model: "AirModel", budget: xr.Dataset) -> dict[str, Cell]:
+def _closing_facts(model: Reported, budget: xr.Dataset) -> dict[str, Cell]:
     """How well the budgets close, in a line each; of species so rare that they are round-off themselves not."""
     labels = [*_species_of_output(model), *(FAMILIES[element] for element in model.families)]
     relative = np.abs(_relative_residual(budget, labels))
@@ -108,11 +132,11 @@ def _closing_facts(model: "AirModel", budget: xr.Dataset) -> dict[str, Cell]:
     return facts
 
 
-def _species_of_output(model: "AirModel") -> list[str]:
+def _species_of_output(model: Reported) -> list[str]:
     """The species that some output holds, at most as many as a screen takes."""
-    chosen = [model.network.names if each.fields == "all" else each.fields for each in model.case.output]
+    chosen = [model.parts.network.names if each.fields == "all" else each.fields for each in model.parts.case.output]
     names = dict.fromkeys(name for fields in chosen for name in fields)
-    return [name for name in names if name in model.network.names][:_MOST_SPECIES]
+    return [name for name in names if name in model.parts.network.names][:_MOST_SPECIES]
 
 
 def _rows(budget: xr.Dataset, labels: list[str], columns: Sequence[str]) -> list[tuple[str | float, ...]]:
@@ -120,7 +144,7 @@ def _rows(budget: xr.Dataset, labels: list[str], columns: Sequence[str]) -> list
     return [(name, *(float(chosen[column][row]) for column in columns)) for row, name in enumerate(labels)]
 
 
-def _brief_budgets(model: "AirModel", budget: xr.Dataset, names: list[str]) -> Table:
+def _brief_budgets(model: Reported, budget: xr.Dataset, names: list[str]) -> Table:
     families = [FAMILIES[element] for element in model.families]
     labels = [*names, *families]
     relative = _relative_residual(budget, labels)
@@ -137,7 +161,7 @@ def _relative_residual(budget: xr.Dataset, labels: list[str]) -> NDArray[np.floa
     return np.asarray(chosen["residual"].values / np.maximum(chosen["throughput"].values, 1e-300))
 
 
-def _extremes(model: "AirModel", names: Sequence[str]) -> Table:
+def _extremes(model: Reported, names: Sequence[str]) -> Table:
     rows = []
     for name in names:
         value = _PPB * model.value(name)
@@ -145,18 +169,18 @@ def _extremes(model: "AirModel", names: Sequence[str]) -> Table:
     return Table("Extremes at the end [ppb]", ("species", "least", "greatest", "mean at the ground"), rows)
 
 
-def _input(model: "AirModel") -> Table:
+def _input(model: Reported) -> Table:
     parts = model.parts
     rows = [("meteorology", name, origin) for name, origin in parts.meteorology.provenance.items()]
     rows += [("boundary", name, origin) for name, origin in parts.boundary.provenance.items()]
     rows += [("deposition", name, origin) for name, origin in parts.deposition.provenance.items()]
     rows += [("surface", "", note) for note in parts.notes]
-    rows += [("emission", "", note) for note in emission_notes(model)]
+    rows += [("emission", "", note) for note in emission_notes(parts.sources)]
     rows += [(name, "", text) for name, text in parts.attributes.items()]
     return Table("Input: read, given or diagnosed", ("part", "field", "origin"), rows)
 
 
-def _brief_input(model: "AirModel") -> Table:
+def _brief_input(model: Reported) -> Table:
     parts = model.parts
     rows = [("meteorology", origin, ", ".join(names)) for origin, names in _by_origin(parts.meteorology.provenance)]
     for part, provenance in (("boundary", parts.boundary.provenance), ("deposition", parts.deposition.provenance)):

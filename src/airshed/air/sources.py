@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.air.emissions.biogenic import BiogenicIsoprene
-from airshed.air.emissions.source import EmissionSource
+from airshed.air.emissions.source import CombinedEmissions, EmissionSource
 from airshed.air.meteorology import Meteorology
 from airshed.kernels.layout import AnyArray, Layout
 
@@ -46,9 +46,8 @@ class PackedSources:
     """The sum of emission sources as the step reads it, renewed each hour."""
 
     def __init__(self, sources: Sequence[EmissionSource], layout: Layout, columns: tuple[int, int]) -> None:
-        self.sources = tuple(sources)
-        self.species = tuple(dict.fromkeys(name for source in sources for name in source.species))
-        self.levels = max((source.levels for source in sources), default=1)
+        self._sum = CombinedEmissions(sources) if sources else None
+        self.species = self._sum.species if self._sum else ()
         self._layout, self._columns = layout, columns
         self._hour: float | None = None
         self._packed: AnyArray | None = None
@@ -56,21 +55,13 @@ class PackedSources:
 
     def next_change(self, seconds: float) -> float:
         """The beginning of the next hour; infinity where nothing is emitted."""
-        return (seconds // _HOUR + 1.0) * _HOUR if self.sources else np.inf
+        return (seconds // _HOUR + 1.0) * _HOUR if self._sum else np.inf
 
     def at(self, seconds: float) -> tuple[AnyArray, Array]:
         """Return the packed emission [mol/s] and its sums by species [mol/s] for the hour that holds the time."""
-        hour = seconds // _HOUR * _HOUR if self.sources else 0.0
+        hour = seconds // _HOUR * _HOUR if self._sum else 0.0
         if self._packed is None or hour != self._hour:
-            rate = self._sum(hour)
-            self._packed, self._totals, self._hour = (
-                self._layout.pack(rate, padding="constant"), rate.sum(axis=(1, 2, 3)), hour,
-            )  # fmt: skip
+            rate = self._sum.rate(hour) if self._sum else np.zeros((0, 1, *self._columns))
+            self._packed = self._layout.pack(rate, padding="constant")
+            self._totals, self._hour = rate.sum(axis=(1, 2, 3)), hour
         return self._packed, self._totals
-
-    def _sum(self, hour: float) -> Array:
-        total = np.zeros((len(self.species), self.levels, *self._columns))
-        for source in self.sources:
-            rows = [self.species.index(name) for name in source.species]
-            total[rows, : source.levels] += source.rate(hour)
-        return total
