@@ -9,7 +9,6 @@ from airshed.core.errors import CaseError, DataError
 from airshed.core.units import quantity
 from airshed.fields.air import CF_SPECIES, WEATHER, air_registry, species_fields
 from airshed.fields.spec import FieldRegistry, FieldSpec
-from airshed.fields.state import FieldState
 
 SIZES = {"level": 2, "lat": 3, "lon": 4}
 SPECIES = [("O3", "ozone"), ("NO2", "nitrogen dioxide"), ("TRACER", "")]
@@ -46,9 +45,9 @@ def test_an_incomplete_field_is_refused(change, message):
         FieldSpec(**{"name": "a", "dims": ("lat", "lon"), "unit": "m", "text": "A length", **change})
 
 
-def test_species_are_mixing_ratios_kept_in_restarts():
+def test_species_are_mixing_ratios():
     ozone, _, tracer = species_fields(SPECIES)
-    assert (ozone.unit, ozone.restart, ozone.dims) == ("mol mol-1", True, ("level", "lat", "lon"))
+    assert (ozone.unit, ozone.dims) == ("mol mol-1", ("level", "lat", "lon"))
     assert ozone.standard_name == "mole_fraction_of_ozone_in_air"
     assert ozone.text == "Mixing ratio of ozone"
     assert tracer.standard_name is None
@@ -75,34 +74,11 @@ def test_the_table_for_the_documentation_lists_every_field():
     assert "| `cloud_cover` | 1 | lat, lon | cloud_area_fraction | Fraction of the sky under cloud |" in table
 
 
-def test_state_begins_with_defaults_and_keeps_its_arrays():
-    warm = FieldSpec("warmth", ("lat", "lon"), "K", "A temperature", default=280.0)
-    state = FieldState(FieldRegistry([warm, *species_fields(SPECIES)]), SIZES)
-    array = state["warmth"]
-    assert np.all(array == 280.0)
-    assert array.shape == (3, 4)
-    state["warmth"] = np.full((3, 4), 290.0)
-    assert state["warmth"] is array
-    assert np.all(array == 290.0)
-    assert list(state.restart_arrays()) == ["O3", "NO2", "TRACER"]
-    assert "warmth" in state
-    assert "coldness" not in state
-    assert len(state) == len(list(state)) == 4
-
-
-def test_state_refuses_unknown_names():
-    state = FieldState(air_registry(SPECIES), SIZES)
-    with pytest.raises(CaseError, match="did you mean air_pressure"):
-        state["air_presure"]
-    with pytest.raises(CaseError, match="no field 'N'"):
-        state["N"] = np.zeros((2, 3, 4))
-
-
 @given(st.lists(st.integers(0, 4), max_size=4).map(tuple))
 def test_only_the_registered_shape_is_accepted(shape):
-    state = FieldState(air_registry(SPECIES), SIZES)
+    ozone = air_registry(SPECIES)["O3"]
     if shape == (2, 3, 4):
-        state["O3"] = np.zeros(shape)
+        assert ozone.checked(np.zeros(shape), SIZES).shape == shape
     else:
         with pytest.raises(DataError, match=r"O3 must have the shape \(level 2, lat 3, lon 4\)"):
-            state["O3"] = np.zeros(shape)
+            ozone.checked(np.zeros(shape), SIZES)

@@ -55,13 +55,6 @@ def test_a_grid_cannot_be_changed() -> None:
         grid.lon_faces[0] = 5.0
 
 
-def test_grids_compare_by_their_faces() -> None:
-    one = Grid.regular((0, 1), (0, 1), 0.5, [10.0])
-    assert one.same_as(Grid.regular((0, 1), (0, 1), 0.5, [10.0]))
-    assert not one.same_as(Grid.regular((0, 1), (0, 1), 0.25, [10.0]))
-    assert not one.same_as(Grid.regular((0, 1), (0, 1), 0.5, [11.0]))
-
-
 @pytest.mark.parametrize(
     ("lon", "lat", "spacing", "layers", "words"),
     [

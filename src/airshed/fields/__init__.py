@@ -1,1 +1,1 @@
-"""The field registry: what every array of a model means, its unit and its shape, said once."""
+"""The field registry: what every field of a model means, its unit and its shape, said once."""

@@ -64,7 +64,7 @@ CF_SPECIES: Final = {
 def species_fields(
     species: Iterable[tuple[str, str]], molar_masses: Mapping[str, float | None] | None = None
 ) -> tuple[FieldSpec, ...]:
-    """Return the field of each species, given as (name, text): its mixing ratio [mol mol-1], kept in restarts.
+    """Return the field of each species, given as (name, text): its mixing ratio [mol mol-1].
 
     ``molar_masses`` [kg mol-1] by name, of those species whose composition is known.
     """
@@ -76,7 +76,6 @@ def species_fields(
             "mol mol-1",
             f"Mixing ratio of {text.strip() or name}",
             f"mole_fraction_of_{CF_SPECIES[name]}_in_air" if name in CF_SPECIES else None,
-            restart=True,
             molar_mass=masses.get(name),
         )
         for name, text in species

@@ -1,4 +1,4 @@
-"""What a field is: one specification feeds state, output attributes, restarts and documentation."""
+"""What a field is: one specification feeds output attributes, selection by name, and documentation."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,9 +21,8 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 class FieldSpec:
     """One field: its name, its dimensions out of (level, lat, lon), its unit in SI and one line of text.
 
-    ``standard_name`` is that of the CF table where one exists for the same quantity; ``default`` is the value [unit]
-    that a new array has; ``restart`` says that a run cannot go on without it; ``molar_mass`` [kg mol-1] is that of the
-    species whose mixing ratio it is. Raises CaseError when a part is missing.
+    ``standard_name`` is that of the CF table where one exists for the same quantity; ``molar_mass`` [kg mol-1] is that
+    of the species whose mixing ratio it is. Raises CaseError when a part is missing.
     """
 
     name: str
@@ -31,8 +30,6 @@ class FieldSpec:
     unit: str
     text: str
     standard_name: str | None = None
-    default: float = 0.0
-    restart: bool = False
     molar_mass: float | None = None
 
     def __post_init__(self) -> None:

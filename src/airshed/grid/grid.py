@@ -122,11 +122,6 @@ class Grid:
         cosine = np.where(np.abs(self.lat_faces) == 90.0, 0.0, np.cos(np.radians(self.lat_faces)))
         return _frozen(EARTH_RADIUS * dlon * cosine)
 
-    def same_as(self, other: "Grid") -> bool:
-        """Return whether both grids have the same faces."""
-        names = ("lon_faces", "lat_faces", "layer_faces")
-        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names)
-
 
 def _check_faces(axis: str, faces: Array) -> None:
     """Raise CaseError unless the faces rise uniformly."""
