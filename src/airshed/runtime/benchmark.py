@@ -117,7 +117,7 @@ def _speeds(speeds: list[Speed]) -> Table:
 
 def _shares(speeds: list[Speed]) -> Table:
     names = list(speeds[0].parts)
-    rows = [(s.label, *(s.parts[name] for name in names)) for s in speeds]
+    rows: list[tuple[Cell, ...]] = [(s.label, *(s.parts[name] for name in names)) for s in speeds]
     note = "of the time in the compiled step; forcing and control: what the threads wait for, of the wall time"
     return Table("Share of each part", ("run", *names), rows, note)
 
