@@ -20,7 +20,7 @@ NOON = {
 }  # fmt: skip
 """The air for which lifetimes are compared: the ground at noon in a temperate summer."""
 
-_BACKGROUND = 2.5e9  # molecules cm-3, 0.1 ppb: a species without an initial value
+_BACKGROUND = 2.5e9  # molecules cm-3, 0.1 ppb: a species without an initial value, unless it is gone within a minute
 _RELAXATION_STEPS, _RELAXATION_STEP = 30, 60.0
 
 
@@ -47,8 +47,11 @@ def schedule(network: ReactionNetwork, largest_group: int) -> Schedule:
 def reference_lifetimes(network: ReactionNetwork) -> list[float]:
     """Return 1/L [s] of each species at noon, after radicals have come to terms with the mechanism's initial values."""
     k = [float(value) for value in rates(network, NOON)]
-    y = [network.initial.get(name, _BACKGROUND) for name in network.names]
     production, loss = network.production_terms, network.loss_terms
+    everywhere = [_BACKGROUND] * len(network.species)
+    # so much of a radical would use up what it reacts with, and with it the lifetimes of others
+    lasting = [_sum(terms, k, everywhere) * _RELAXATION_STEP < 1.0 for terms in loss]
+    y = [network.initial.get(name, _BACKGROUND * lasts) for name, lasts in zip(network.names, lasting, strict=True)]
     for _ in range(_RELAXATION_STEPS):
         old = list(y)
         for species in range(len(y)):
