@@ -1,4 +1,4 @@
-"""Airshed: a parallel, differentiable, steerable air-quality model."""
+"""Airshed: a three-dimensional air-quality model. ``Case`` and ``Simulation`` are what users need of it."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
