@@ -170,7 +170,7 @@ def test_equality_and_hash_follow_the_settings() -> None:
         ("output", [{"name": "../x"}], ['output.0.name = "../x" must be', "letters, digits"]),
         ("output", {"every": "1 h"}, ["output must be a list"]),
     ],
-)  # fmt: skip
+)
 def test_a_mistake_is_refused_with_key_and_remedy(section: str, values: Any, parts: list[str]) -> None:
     message = refusal(small(**{section: values}))
     for part in parts:

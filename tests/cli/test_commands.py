@@ -149,5 +149,8 @@ def test_lines_come_once_an_hour_and_tell_the_time_left() -> None:
 def test_numbers_are_short() -> None:
     assert [shown(v) for v in (None, True, 3, 1234567, 0.123456, "x")] == ["", "yes", "3", "1234567", "0.1235", "x"]
     assert [progress.speed(v) for v in (12.0, 4.5e4, 2.9e6, 1.2e9)] == [
-        "12 cells/s", "45 k cells/s", "2.9 M cells/s", "1.2 G cells/s",
-    ]  # fmt: skip
+        "12 cells/s",
+        "45 k cells/s",
+        "2.9 M cells/s",
+        "1.2 G cells/s",
+    ]

@@ -64,9 +64,14 @@ def simulate(options):
             first = restart.metadata["step"]
             state = state if options.forget else restart.arrays["state"]
         writer = OutputWriter(
-            run, grid, fields, start=np.datetime64("2022-08-31"), title="Chaos", every=3600.0,
+            run,
+            grid,
+            fields,
+            start=np.datetime64("2022-08-31"),
+            title="Chaos",
+            every=3600.0,
             resume_from=None if restart is None else restart.seconds,
-        )  # fmt: skip
+        )
         print("started", flush=True)
         for step in range(first, HOURS * STEPS_PER_HOUR + 1):
             seconds = 3600.0 * step / STEPS_PER_HOUR

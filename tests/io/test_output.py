@@ -44,8 +44,11 @@ def cf_defects(path):
         if file.Conventions != "CF-1.11":
             defects.append("conventions")
         for axis, (letter, standard_name) in {
-            "time": ("T", "time"), "level": ("Z", "height"), "lat": ("Y", "latitude"), "lon": ("X", "longitude"),
-        }.items():  # fmt: skip
+            "time": ("T", "time"),
+            "level": ("Z", "height"),
+            "lat": ("Y", "latitude"),
+            "lon": ("X", "longitude"),
+        }.items():
             variable = file[axis]
             if variable.axis != letter or variable.standard_name != standard_name:
                 defects.append(f"{axis} axis")

@@ -114,10 +114,14 @@ def test_a_fixed_step_is_kept():
 @pytest.mark.parametrize(
     ("lon", "lat"),
     [
-        ((-5, 5), (-5, 5)), ((0, 10), (55, 65)), ((20, 30), (-65, -55)),
-        ((175, 185), (-5, 5)), ((350, 360), (0, 10)), ((0, 360), (80, 90)),
+        ((-5, 5), (-5, 5)),
+        ((0, 10), (55, 65)),
+        ((20, 30), (-65, -55)),
+        ((175, 185), (-5, 5)),
+        ((350, 360), (0, 10)),
+        ((0, 360), (80, 90)),
     ],
-)  # fmt: skip
+)
 def test_a_uniform_mixing_ratio_stays_uniform_on_any_box(lon, lat):
     grid = {
         "area": {"lon": list(lon), "lat": list(lat)},
@@ -288,7 +292,7 @@ MISTAKES = {
     "until after the end": (lambda: airshed.Simulation(make(), STEADY).run(until="1 day"), "beyond the end"),
     "a step too long": (lambda: ended(make(time={"step": "6 h"}), winds(east=50.0)), "too long for the wind"),
     "no such mechanism": (lambda: airshed.Simulation(make(chemistry={"mechanism": "tracr"}), STEADY), "mean 'tracer'"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)

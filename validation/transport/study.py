@@ -240,10 +240,15 @@ def main() -> None:
     }
     text = (HERE / "README.in.md").read_text(encoding="utf-8")
     text = text.format(
-        rotation=norms_table("rotation", flows["rotation"]), swirl=norms_table("swirl", flows["swirl"]),
-        default=courants[0.4]["ROUGH"].clipped, most=courants[0.5]["ROUGH"].clipped,
-        courant=courant_table(courants), by_courant=error_table(by_courant), column=column_table(), **limits,
-    )  # fmt: skip
+        rotation=norms_table("rotation", flows["rotation"]),
+        swirl=norms_table("swirl", flows["swirl"]),
+        default=courants[0.4]["ROUGH"].clipped,
+        most=courants[0.5]["ROUGH"].clipped,
+        courant=courant_table(courants),
+        by_courant=error_table(by_courant),
+        column=column_table(),
+        **limits,
+    )
     (HERE / "README.md").write_text(text, encoding="utf-8")
 
 

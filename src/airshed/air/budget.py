@@ -71,9 +71,12 @@ class Budget:
     def save(self) -> dict[str, Array]:
         """Return what :meth:`restore` needs."""
         return {
-            "amounts": self.amounts, "previous": self._previous, "explicit": self._explicit,
-            "imbalance": self.imbalance, "previous_imbalance": self._previous_imbalance,
-        }  # fmt: skip
+            "amounts": self.amounts,
+            "previous": self._previous,
+            "explicit": self._explicit,
+            "imbalance": self.imbalance,
+            "previous_imbalance": self._previous_imbalance,
+        }
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
         """Take over saved sums."""

@@ -29,16 +29,26 @@ def _truth(value: Any) -> Any:
 
 
 _BINARY: Final[Mapping[type[ast.operator], Callable[[Any, Any], Any]]] = {
-    ast.Add: np.add, ast.Sub: np.subtract, ast.Mult: np.multiply, ast.Div: np.divide, ast.Mod: np.mod,
+    ast.Add: np.add,
+    ast.Sub: np.subtract,
+    ast.Mult: np.multiply,
+    ast.Div: np.divide,
+    ast.Mod: np.mod,
     ast.Pow: np.power,
-}  # fmt: skip
+}
 _UNARY: Final[Mapping[type[ast.unaryop], Callable[[Any], Any]]] = {
-    ast.USub: np.negative, ast.UAdd: np.positive, ast.Not: lambda value: ~_truth(value),
-}  # fmt: skip
+    ast.USub: np.negative,
+    ast.UAdd: np.positive,
+    ast.Not: lambda value: ~_truth(value),
+}
 _COMPARE: Final[Mapping[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
-    ast.Lt: np.less, ast.LtE: np.less_equal, ast.Gt: np.greater, ast.GtE: np.greater_equal,
-    ast.Eq: np.equal, ast.NotEq: np.not_equal,
-}  # fmt: skip
+    ast.Lt: np.less,
+    ast.LtE: np.less_equal,
+    ast.Gt: np.greater,
+    ast.GtE: np.greater_equal,
+    ast.Eq: np.equal,
+    ast.NotEq: np.not_equal,
+}
 
 
 @dataclass(frozen=True)
@@ -49,12 +59,17 @@ class _Function:
 
 
 FUNCTIONS: Final[Mapping[str, _Function]] = {
-    "abs": _Function(np.abs), "exp": _Function(np.exp), "log": _Function(np.log), "sqrt": _Function(np.sqrt),
-    "sin": _Function(np.sin), "cos": _Function(np.cos), "tan": _Function(np.tan),
+    "abs": _Function(np.abs),
+    "exp": _Function(np.exp),
+    "log": _Function(np.log),
+    "sqrt": _Function(np.sqrt),
+    "sin": _Function(np.sin),
+    "cos": _Function(np.cos),
+    "tan": _Function(np.tan),
     "min": _Function(lambda *values: np.minimum.reduce(np.broadcast_arrays(*values)), 2, None),
     "max": _Function(lambda *values: np.maximum.reduce(np.broadcast_arrays(*values)), 2, None),
     "where": _Function(lambda condition, yes, no: np.where(_truth(condition), yes, no), 3, 3),
-}  # fmt: skip
+}
 """What a formula may call; log is the natural one, where(condition, a, b) is a where the condition holds, else b."""
 
 CONSTANTS: Final[Mapping[str, float]] = {"pi": float(np.pi)}

@@ -7,12 +7,23 @@ from typing import Final
 from airshed.mechanism.expressions import PHOTO, Binary, Call, Expression, Negate, Number, Symbol
 
 _SYMBOLS: Final = {
-    "TEMP": "temperature", "PRESS": "pressure", "M": "density", "O2": "oxygen", "N2": "nitrogen", "H2O": "water",
+    "TEMP": "temperature",
+    "PRESS": "pressure",
+    "M": "density",
+    "O2": "oxygen",
+    "N2": "nitrogen",
+    "H2O": "water",
     "SUN": "sun",
-}  # fmt: skip
+}
 _FUNCTIONS: Final = {
-    "EXP": "vexp", "LOG": "vlog", "LOG10": "vlog10", "SQRT": "vsqrt", "ABS": "vabs", "MIN": "vmin", "MAX": "vmax",
-}  # fmt: skip
+    "EXP": "vexp",
+    "LOG": "vlog",
+    "LOG10": "vlog10",
+    "SQRT": "vsqrt",
+    "ABS": "vabs",
+    "MIN": "vmin",
+    "MAX": "vmax",
+}
 _LARGEST_INTEGER_POWER: Final = 8
 
 

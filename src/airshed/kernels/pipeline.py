@@ -49,9 +49,14 @@ class MechanismKernel:
 
 
 def compile_mechanism(
-    network: ReactionNetwork, levels: int, precision: str = "double", *,
-    families: tuple[str, ...] = (), width: int = WIDTH, largest_group: int = LARGEST_GROUP,
-) -> MechanismKernel:  # fmt: skip
+    network: ReactionNetwork,
+    levels: int,
+    precision: str = "double",
+    *,
+    families: tuple[str, ...] = (),
+    width: int = WIDTH,
+    largest_group: int = LARGEST_GROUP,
+) -> MechanismKernel:
     """Return the compiled code of a mechanism for `levels` levels, in "double" or "single" precision.
 
     families  elements whose atoms a step counts where reactions do not balance them

@@ -118,11 +118,13 @@ class Stepper:
         cuts = [layout.rows * part // self.threads for part in range(self.threads + 1)]
         self._ranges = list(pairwise(cuts))
         self._constants = {
-            "ghost": self._splat(ghosts), "top": top.astype(layout.dtype),
+            "ghost": self._splat(ghosts),
+            "top": top.astype(layout.dtype),
             "vertical_weights": np.ascontiguousarray(vertical_weights, layout.dtype),
             "density_factor": np.ascontiguousarray(density_factor.T, np.float64),
-            "deposited": np.asarray(deposited, np.int32), "emitted": np.asarray(emitted, np.int32),
-        }  # fmt: skip
+            "deposited": np.asarray(deposited, np.int32),
+            "emitted": np.asarray(emitted, np.int32),
+        }
         self._step = self._constant_arguments(oxygen, nitrogen)
         self._filled: tuple[TransportForcing, ColumnForcing] | None = None
 

@@ -82,8 +82,12 @@ FUNCTIONS: Final[Mapping[str, Function]] = {
 """What a rate may call, names in upper case; LOG is the natural logarithm, and PHOTO needs the environment."""
 
 _OPERATIONS: Final[Mapping[Operator, Callable[..., Any]]] = {
-    "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "^": np.power,
-}  # fmt: skip
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "/": np.divide,
+    "^": np.power,
+}
 _PRECEDENCE: Final[Mapping[Operator, int]] = {"+": 1, "-": 1, "*": 2, "/": 2, "^": 4}
 _NEGATION, _ATOM = 3, 5
 

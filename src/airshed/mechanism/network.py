@@ -131,10 +131,14 @@ class ReactionNetwork:
     def reactant_indices(self) -> tuple[tuple[int, ...], ...]:
         """For each reaction its variable reactants, an index repeated as often as its coefficient says."""
         return tuple(
-            tuple(self.index(name) for name, number in reaction.reactants if not self._is_fixed(name, reaction)
-                  for _ in range(round(number)))
+            tuple(
+                self.index(name)
+                for name, number in reaction.reactants
+                if not self._is_fixed(name, reaction)
+                for _ in range(round(number))
+            )
             for reaction in self.reactions
-        )  # fmt: skip
+        )
 
     @cached_property
     def net_stoichiometry(self) -> tuple[tuple[tuple[int, float], ...], ...]:

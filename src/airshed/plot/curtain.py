@@ -50,9 +50,12 @@ def draw_curtain(results: Results, field: str, times: Sequence[int], latitude: f
     edges, heights = results.longitude_edges, np.sqrt(results.height_edges)
     for time, part, axes in zip(times, values, panels.axes(figure), strict=True):
         axes.pcolormesh(
-            edges, heights, np.ma.masked_invalid(part),
-            cmap=colours(field), norm=norm_of(scale),
-        )  # fmt: skip
+            edges,
+            heights,
+            np.ma.masked_invalid(part),
+            cmap=colours(field),
+            norm=norm_of(scale),
+        )
         _dress(axes, results)
         _name_cities(axes, results, float(results.latitude[row]))
         if len(times) > 1:

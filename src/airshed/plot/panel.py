@@ -90,16 +90,26 @@ class MapPanel:
         self.axes.plot(
             [found[label.index].longitude for label in labels],
             [found[label.index].latitude for label in labels],
-            linestyle="", marker="o", markersize=3.2, color=INK, markeredgecolor="white", markeredgewidth=0.6, zorder=4,
-        )  # fmt: skip
+            linestyle="",
+            marker="o",
+            markersize=3.2,
+            color=INK,
+            markeredgecolor="white",
+            markeredgewidth=0.6,
+            zorder=4,
+        )
         for label in labels:
             self.axes.text(
                 label.box.left / box.width,
                 (label.box.bottom + label.box.top) / 2 / box.height,
                 found[label.index].name,
-                transform=self.axes.transAxes, fontsize=SIZE["small"] - 0.5, va="center_baseline", color=INK,
-                path_effects=halo(), zorder=5,
-            )  # fmt: skip
+                transform=self.axes.transAxes,
+                fontsize=SIZE["small"] - 0.5,
+                va="center_baseline",
+                color=INK,
+                path_effects=halo(),
+                zorder=5,
+            )
 
 
 def cities_on(

@@ -78,9 +78,15 @@ def _shade_night(axes: Axes, times: NDArray[np.datetime64], place: City) -> None
     fine = times[0] + np.linspace(0, seconds, 600).astype("timedelta64[s]")
     dark = np.asarray(cos_zenith(fine, place.longitude, place.latitude)) < 0
     axes.fill_between(
-        _minutes(fine, times[0]), 0, 1, where=dark.tolist(), transform=axes.get_xaxis_transform(), color=NIGHT,
-        linewidth=0, zorder=0,
-    )  # fmt: skip
+        _minutes(fine, times[0]),
+        0,
+        1,
+        where=dark.tolist(),
+        transform=axes.get_xaxis_transform(),
+        color=NIGHT,
+        linewidth=0,
+        zorder=0,
+    )
 
 
 def _dress(axes: Axes, times: NDArray[np.datetime64], title: str, heights: Sequence[float]) -> None:

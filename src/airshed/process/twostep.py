@@ -22,6 +22,11 @@ def two_step_weights(step: float, previous: float | None) -> TwoStepWeights:
     # c0 and c1 add up to one exactly, so that what does not change keeps its bits: the difference 1 - c0 is not rounded
     c0 = 1.0 + ratio**2 / (1.0 + 2.0 * ratio)
     return TwoStepWeights(
-        c0=c0, c1=1.0 - c0, t0=scale * step * (1.0 + ratio), t1=-scale * step * ratio, g=scale * step,
-        s0=1.0 + ratio, s1=-ratio,
-    )  # fmt: skip
+        c0=c0,
+        c1=1.0 - c0,
+        t0=scale * step * (1.0 + ratio),
+        t1=-scale * step * ratio,
+        g=scale * step,
+        s0=1.0 + ratio,
+        s1=-ratio,
+    )

@@ -59,9 +59,14 @@ class Simulation:
     """
 
     def __init__(
-        self, case: Case | str | Path, meteorology: Given = None, initial: xr.Dataset | None = None, *,
-        output: str | Path | None = None, resume: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        case: Case | str | Path,
+        meteorology: Given = None,
+        initial: xr.Dataset | None = None,
+        *,
+        output: str | Path | None = None,
+        resume: bool = False,
+    ) -> None:
         began = time.perf_counter()
         if not isinstance(case, Case | str | Path):
             raise CaseError(f"the case is a {type(case).__name__}; give a path, or Case.from_dict(...) of a dictionary")
@@ -141,9 +146,12 @@ class Simulation:
         }
         attributes = {"units": spec.unit, "long_name": spec.text}
         return xr.DataArray(
-            np.array(self.model.value(name)), dims=spec.dims, name=name, attrs=attributes,
+            np.array(self.model.value(name)),
+            dims=spec.dims,
+            name=name,
+            attrs=attributes,
             coords={dim: coordinates[dim] for dim in spec.dims} | {"time": self.time},
-        )  # fmt: skip
+        )
 
     def budget(self) -> xr.Dataset:
         """What each process did to each species and to the families of nitrogen and sulphur since the start [mol].

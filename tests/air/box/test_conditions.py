@@ -62,7 +62,7 @@ UNFIT = {
     "negative start": ({"initial__O3": "-1 ppb"}, "initial.O3 = '-1 ppb' is -1e-09"),
     "oxygen": ({"fixed__O2": "5e18*(1 + t/1e6)"}, "fixed.O2 must be a constant fraction of M"),
     "endless": ({"solver__step": "1 us"}, "takes more than 20000000 steps"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("changes", "message"), WRONG.values(), ids=WRONG)

@@ -146,11 +146,15 @@ def test_any_division_into_steps(
     tracer: ReactionNetwork, step: float, every: float, restart: float, length: float
 ) -> None:
     """A source without a sink is integrated exactly whatever the steps, so that every gap or overlap would show."""
-    conditions = BoxConditions.from_dict({
-        "time": {"length": f"{length} s", "output_every": f"{every} s", "restarts": [f"{restart} s"]},
-        "environment": {"temperature": "298 K"}, "fixed": {"M": "2.5e19 molecules/cm3"},
-        "emission": {"TRACER": "1e6 molecules/cm3/s"}, "solver": {"step": f"{step} s"},
-    })  # fmt: skip
+    conditions = BoxConditions.from_dict(
+        {
+            "time": {"length": f"{length} s", "output_every": f"{every} s", "restarts": [f"{restart} s"]},
+            "environment": {"temperature": "298 K"},
+            "fixed": {"M": "2.5e19 molecules/cm3"},
+            "emission": {"TRACER": "1e6 molecules/cm3/s"},
+            "solver": {"step": f"{step} s"},
+        }
+    )
     series = integrate_box(tracer, conditions)
     assert float(series["time"][-1]) == length
     assert np.allclose(series["TRACER"], 1e6 * series["time"], rtol=1e-9)

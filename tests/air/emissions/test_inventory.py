@@ -120,8 +120,14 @@ def test_the_great_cities_stand_out(inventory):
     rate = inventory.rate(7 * 3600.0)
     nitrogen = rate[inventory.species.index("NO")].sum(axis=0) / WEST_EUROPE.cell_area
     median = np.median(nitrogen[nitrogen > 0.0])
-    places = {"Paris": (2.35, 48.86), "Ruhr": (7.1, 51.5), "Rotterdam": (4.48, 51.92), "Milan": (9.19, 45.47),
-              "Antwerp": (4.4, 51.22), "Frankfurt": (8.68, 50.11)}  # fmt: skip
+    places = {
+        "Paris": (2.35, 48.86),
+        "Ruhr": (7.1, 51.5),
+        "Rotterdam": (4.48, 51.92),
+        "Milan": (9.19, 45.47),
+        "Antwerp": (4.4, 51.22),
+        "Frankfurt": (8.68, 50.11),
+    }
     for lon, lat in places.values():
         row, column = int((lat - 45.0) / 0.25), int(lon / 0.25)
         assert nitrogen[row - 1 : row + 2, column - 1 : column + 2].max() > 8.0 * median

@@ -117,8 +117,11 @@ def test_faulty_fields_are_refused(change, message):
 
 
 def test_a_point_emits_into_the_cell_that_holds_it():
-    points = [PointSource("tracer", 1.2, 50.7, 50.0, 3.0), PointSource("tracer", 361.2, 50.7, 99.0, 2.0),
-              PointSource("CO", 4.0, 52.0, 0.0, 1.0)]  # fmt: skip
+    points = [
+        PointSource("tracer", 1.2, 50.7, 50.0, 3.0),
+        PointSource("tracer", 361.2, 50.7, 99.0, 2.0),
+        PointSource("CO", 4.0, 52.0, 0.0, 1.0),
+    ]
     source = PointEmissions(points, GRID)
     assert source.species == ("tracer", "CO")
     rate = source.rate(1e6)

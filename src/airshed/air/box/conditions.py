@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field, GetCoreSchemaHandler, PrivateAttr, 
 from pydantic_core import CoreSchema, core_schema
 
 from airshed.air.case.messages import explain
-from airshed.air.case.toml import Path_, key_lines, read_toml, write_toml
+from airshed.air.case.toml import KeyPath, key_lines, read_toml, write_toml
 from airshed.core.errors import CaseError
 from airshed.core.formula import Given, given
 from airshed.core.settings import KEY, Number, Section, Whole, measured, refuse, setting
@@ -150,7 +150,7 @@ class BoxConditions(Section):
         data, text = read_toml(file)
         lines = key_lines(text)
 
-        def locate(key: Path_) -> str:
+        def locate(key: KeyPath) -> str:
             known = next((key[:n] for n in range(len(key), 0, -1) if key[:n] in lines), ())
             return f"{file}:{lines[known]}" if known else str(file)
 

@@ -99,24 +99,33 @@ class BoxRun:
             variables[species.name] = ("time", densities[:, number], attributes)
         clock = {"units": "s", "long_name": "local time since midnight of the first day"}
         return xr.Dataset(
-            variables, {"time": ("time", np.array(series.times), clock)},
+            variables,
+            {"time": ("time", np.array(series.times), clock)},
             {
-                "title": self.conditions.title, "Conventions": "CF-1.11", "source": f"Airshed {__version__}",
-                "mechanism": self.network.name, "precision": self.kernel.shape.precision,
+                "title": self.conditions.title,
+                "Conventions": "CF-1.11",
+                "source": f"Airshed {__version__}",
+                "mechanism": self.network.name,
+                "precision": self.kernel.shape.precision,
                 "airshed_conditions": self.conditions.to_toml(),
             },
-        )  # fmt: skip
+        )
 
     def _make_stepper(self) -> Stepper:
         species = len(self.network.species)
         return Stepper(
-            self.kernel, self.layout, ghosts=np.zeros((species, 1)), top=np.zeros(species),
-            density_factor=np.array([[self._density / REFERENCE_DENSITY]]), vertical_weights=np.zeros((1, 4)),
-            deposited=list(self.forcing.deposited), emitted=list(self.forcing.emitted),
+            self.kernel,
+            self.layout,
+            ghosts=np.zeros((species, 1)),
+            top=np.zeros(species),
+            density_factor=np.array([[self._density / REFERENCE_DENSITY]]),
+            vertical_weights=np.zeros((1, 4)),
+            deposited=list(self.forcing.deposited),
+            emitted=list(self.forcing.emitted),
             sweeps=self.conditions.solver.sweeps,
             oxygen=constant_fraction("fixed.O2", self._air["O2"], self._air["M"]),
             nitrogen=constant_fraction("fixed.N2", self._air["N2"], self._air["M"]),
-        )  # fmt: skip
+        )
 
     def _set_initial(self, start: float) -> None:
         state = self.stepper.state
@@ -166,9 +175,14 @@ class PackedConditions:
             (faces_x, faces_x), (faces_y, faces_y), (self._nothing, self._nothing), weight=0.0, weight_z=0.0
         )
         self.column = ColumnForcing(
-            (self.temperature,) * 2, (self.water,) * 2, (self._nothing,) * 2, (self.deposition,) * 2, weight=0.0,
-            emission=self.emission, sun=self.sun,
-        )  # fmt: skip
+            (self.temperature,) * 2,
+            (self.water,) * 2,
+            (self._nothing,) * 2,
+            (self.deposition,) * 2,
+            weight=0.0,
+            emission=self.emission,
+            sun=self.sun,
+        )
         self._changing: list[tuple[AnyArray, Array]] = []
         self._air: Array | None = None
 

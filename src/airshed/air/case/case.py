@@ -12,7 +12,7 @@ from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
 from airshed.air.case import sections
 from airshed.air.case.messages import dotted, explain
-from airshed.air.case.toml import Path_, flatten, key_lines, override, read_toml, write_toml, write_value
+from airshed.air.case.toml import KeyPath, flatten, key_lines, override, read_toml, write_toml, write_value
 from airshed.core.errors import CaseError
 from airshed.core.nearest import suggestion
 from airshed.core.resources import resource
@@ -71,7 +71,7 @@ class Case(Section):
 
     @classmethod
     def _build(
-        cls, data: dict[str, Any], base: Path, overrides: Sequence[str], file: Path | None, lines: Mapping[Path_, int]
+        cls, data: dict[str, Any], base: Path, overrides: Sequence[str], file: Path | None, lines: Mapping[KeyPath, int]
     ) -> Self:
         changed = [override(data, assignment) for assignment in overrides]
         locate = _locator(data, changed, file, lines)
@@ -215,11 +215,11 @@ def _shipped_cases() -> dict[str, Path]:
 
 
 def _locator(
-    data: Mapping[str, Any], changed: Sequence[Path_], file: Path | None, lines: Mapping[Path_, int]
-) -> Callable[[Path_], str]:
+    data: Mapping[str, Any], changed: Sequence[KeyPath], file: Path | None, lines: Mapping[KeyPath, int]
+) -> Callable[[KeyPath], str]:
     """Return the function that says where a key was set: by --set, on a line of the file, in a dictionary, or ''."""
 
-    def locate(path: Path_) -> str:
+    def locate(path: KeyPath) -> str:
         if any(path[: len(key)] == key for key in changed):
             return "--set"
         if not _contains(data, path):
@@ -239,7 +239,7 @@ def _place(origin: str, file: Path | None) -> str:
     return f"{file}{origin.removeprefix(file.name)}"
 
 
-def _contains(data: Any, path: Path_) -> bool:
+def _contains(data: Any, path: KeyPath) -> bool:
     """Return whether the path was given, itself or as part of a single value such as spacing = "0.25 deg"."""
     for part in path:
         if isinstance(data, Mapping):

@@ -10,7 +10,8 @@ from typing import Any
 
 from airshed.core.errors import CaseError
 
-Path_ = tuple[int | str, ...]
+KeyPath = tuple[int | str, ...]
+"""Where a setting stands: the names of its tables and its own, numbers for the items of lists."""
 
 _TABLE = re.compile(r"\s*(\[\[?)\s*([^\]]+?)\s*\]\]?\s*(?:#.*)?")
 _KEY = re.compile(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
@@ -33,11 +34,11 @@ def read_toml(path: Path) -> tuple[dict[str, Any], str]:
         raise CaseError(_syntax(path, text, str(error))) from error
 
 
-def key_lines(text: str) -> dict[Path_, int]:
+def key_lines(text: str) -> dict[KeyPath, int]:
     """Return the line on which each table and key of a TOML text is written, counted from 1."""
-    lines: dict[Path_, int] = {}
-    counts: dict[Path_, int] = {}
-    table: Path_ = ()
+    lines: dict[KeyPath, int] = {}
+    counts: dict[KeyPath, int] = {}
+    table: KeyPath = ()
     quotes = 0
     for number, line in enumerate(text.splitlines(), start=1):
         inside, quotes = quotes % 2 == 1, quotes + line.count('"""') + line.count("'''")
@@ -54,13 +55,13 @@ def key_lines(text: str) -> dict[Path_, int]:
     return lines
 
 
-def override(data: dict[str, Any], assignment: str) -> Path_:
+def override(data: dict[str, Any], assignment: str) -> KeyPath:
     """Set one ``key=value`` in ``data`` as `--set` gives it, and return its key path; raises CaseError."""
     key, equals, text = assignment.partition("=")
     parts = key.strip().split(".")
     if not equals or not all(parts):
         raise CaseError(f'--set {assignment!r} is not understood; write key=value, such as time.step="120 s"')
-    path: Path_ = tuple(int(part) if part.isdecimal() else part for part in parts)
+    path: KeyPath = tuple(int(part) if part.isdecimal() else part for part in parts)
     node: Any = data
     for depth, part in enumerate(path[:-1]):
         if isinstance(node, dict) and part not in node:
@@ -75,7 +76,7 @@ def override(data: dict[str, Any], assignment: str) -> Path_:
     return path
 
 
-def _enter(node: Any, part: int | str, path: Path_, assignment: str) -> Any:
+def _enter(node: Any, part: int | str, path: KeyPath, assignment: str) -> Any:
     if isinstance(node, list):
         if not isinstance(part, int) or part >= len(node):
             raise CaseError(_no_item(assignment, path, len(node)))
@@ -85,7 +86,7 @@ def _enter(node: Any, part: int | str, path: Path_, assignment: str) -> Any:
     raise CaseError(f"--set {assignment!r}: {_dotted(path[:-1])} is a single value and has no {part!r}")
 
 
-def _no_item(assignment: str, path: Path_, count: int) -> str:
+def _no_item(assignment: str, path: KeyPath, count: int) -> str:
     there = f"its items are numbered 0 to {count - 1}" if count else "it has none"
     return f"--set {assignment!r}: {_dotted(path[:-1])} has no item {path[-1]!r}; {there}"
 
@@ -109,17 +110,17 @@ def _syntax(path: Path, text: str, message: str) -> str:
     return f"{path}:{number}:{column}: this is not TOML: {problem[0].lower()}{problem[1:]}{hint}"
 
 
-def _parts(key: str) -> Path_:
+def _parts(key: str) -> KeyPath:
     return tuple(part.strip().strip("\"'") for part in key.split("."))
 
 
-def _dotted(path: Path_) -> str:
+def _dotted(path: KeyPath) -> str:
     return ".".join(map(str, path))
 
 
-def flatten(data: Mapping[str, Any], prefix: Path_ = ()) -> dict[Path_, Any]:
+def flatten(data: Mapping[str, Any], prefix: KeyPath = ()) -> dict[KeyPath, Any]:
     """Return the leaves of nested tables and of lists of tables by their key paths."""
-    leaves: dict[Path_, Any] = {}
+    leaves: dict[KeyPath, Any] = {}
     for key, value in data.items():
         path = (*prefix, key)
         if isinstance(value, Mapping) and value:
