@@ -2,11 +2,16 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from math import ceil, inf
+from math import ceil, floor, inf
+from typing import Final
 
 from airshed.core.protocols import Model
 
-_ROUND_OFF = 1e-9
+_ROUND_OFF: Final = 1e-9
+
+INSTANT: Final = 1e-6
+"""Due times closer together than this [s] are one: multiples of 3599.4 s or 0.1 s are not exact in binary numbers, and
+a step of their round-off alone would ruin the two-step formula."""
 
 
 @dataclass(frozen=True)
@@ -18,12 +23,13 @@ class Every:
 
     def next_after(self, seconds: float) -> float:
         """The next due time after a time."""
-        due = (seconds // self.interval + 1.0) * self.interval
+        due = (floor((seconds + INSTANT) / self.interval) + 1) * self.interval
         return due if due >= self.first else ceil(self.first / self.interval) * self.interval
 
     def is_due(self, seconds: float) -> bool:
         """Whether it is due at a time."""
-        return seconds >= self.first and seconds % self.interval == 0.0
+        nearest = round(seconds / self.interval) * self.interval
+        return seconds >= self.first and abs(seconds - nearest) <= INSTANT
 
 
 class Clock:
@@ -48,8 +54,9 @@ class Clock:
         return self._stretch[0]
 
     def _divide(self, now: float, until: float) -> list[float]:
-        events = [every.next_after(now) for every in self._due]
-        target = min(until, self.end, self._model.next_change(), *events)
+        events = [until, self.end, self._model.next_change(), *(every.next_after(now) for every in self._due)]
+        first = min(events)
+        target = max(event for event in events if event <= first + INSTANT)
         longest = self._model.longest_step(target)
         count = max(1, ceil((target - now) / longest - _ROUND_OFF))
         step = (target - now) / count
