@@ -188,7 +188,7 @@ def _sources(
     if settings.biogenic:
         isoprene = BiogenicIsoprene(grid, names)
         if isoprene.species:
-            sources.append(BiogenicSource(isoprene, air, light.cos_zenith, land))
+            sources.append(BiogenicSource(isoprene, air, light.cos_zenith, land, start))
     for path in case.files(settings.gridded, "emissions.gridded") if settings.gridded else ():
         sources.append(GriddedEmissions(path, grid, start, names))
     if settings.point:

@@ -10,7 +10,7 @@ from airshed.air.emissions.gridded import GriddedEmissions
 from airshed.air.emissions.inventory import Inventory, SectorAmount
 from airshed.air.emissions.point import PointEmissions
 from airshed.air.emissions.source import EmissionSource
-from airshed.air.sources import BiogenicSource
+from airshed.air.sources import BiogenicSource, hour_of
 from airshed.core.constants import SECONDS_PER_DAY
 from airshed.core.report import Cell, Table
 from airshed.mechanism.network import ReactionNetwork
@@ -25,7 +25,7 @@ _GROUPS: Final = {
 
 
 def emission_rows(
-    sources: Sequence[EmissionSource], network: ReactionNetwork, first: float, last: float
+    sources: Sequence[EmissionSource], network: ReactionNetwork, first: float, last: float, start: np.datetime64
 ) -> list[SectorAmount]:
     """Return what each sector emitted of each species between two times [s since the start]."""
     rows: list[SectorAmount] = []
@@ -33,7 +33,7 @@ def emission_rows(
         if isinstance(source, Inventory) and first == 0.0:
             rows += source.summary(last)
         else:
-            rows += _amounts(source, network, first, last)
+            rows += _amounts(source, network, first, last, start)
     return rows
 
 
@@ -82,10 +82,12 @@ def _inventories(sources: Sequence[EmissionSource]) -> Iterator[Inventory]:
     return (source for source in sources if isinstance(source, Inventory))
 
 
-def _amounts(source: EmissionSource, network: ReactionNetwork, first: float, last: float) -> list[SectorAmount]:
-    """Amounts of a source between two times, as the steps see it: constant in each hour."""
+def _amounts(
+    source: EmissionSource, network: ReactionNetwork, first: float, last: float, start: np.datetime64
+) -> list[SectorAmount]:
+    """Amounts of a source between two times, as the steps see it: constant in each hour UTC."""
     moles = np.zeros(len(source.species))
-    for hour in np.arange(first // _HOUR * _HOUR, last, _HOUR):
+    for hour in np.arange(hour_of(first, start), last, _HOUR):
         moles += (min(last, hour + _HOUR) - max(first, hour)) * _totals(source, float(hour))
     sector = _KINDS.get(type(source), "inventory")
     days = (last - first) / SECONDS_PER_DAY

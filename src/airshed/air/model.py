@@ -58,7 +58,7 @@ class AirModel:
         )
         _, rows, columns = self.grid.shape
         self.layout = Layout(rows, columns, self.kernel.shape.width, self.kernel.dtype)
-        self.sources = PackedSources(self.parts.sources, self.layout, (rows, columns))
+        self.sources = PackedSources(self.parts.sources, self.layout, (rows, columns), self.parts.start)
         self.forcing = Forcing(
             self.grid, self.layout, self.parts.meteorology, self._velocities, begin=self.parts.begin,
             sunlit_until=case.time.length.value if self.parts.deposition.follows_the_sun else None,
@@ -84,14 +84,15 @@ class AirModel:
         return min(self.forcing.next_change(self.seconds), self.sources.next_change(self.seconds))
 
     def longest_step(self, until: float) -> float:
-        """The step of the case, or the longest one for its Courant number.
+        """The step of the case, or the longest one for its Courant number and, with chemistry, `time.longest`.
 
         Raises NumericalError when the case fixes a step at which the transport would not be stable.
         """
         rate = self.forcing.interval(self.forcing.index_at(self.seconds)).outflow_rate
         fixed = self.case.time.step
         if fixed == "auto":
-            return self.case.time.courant / rate if rate > 0.0 else until - self.seconds
+            chemistry = self.case.time.longest.value if self.network.reactions else until - self.seconds
+            return min(self.case.time.courant / rate, chemistry) if rate > 0.0 else chemistry
         step = min(fixed.value, until - self.seconds)
         if step * rate > LARGEST_COURANT:
             raise NumericalError(

@@ -102,7 +102,7 @@ def _brief_tables(model: Reported, budget: xr.Dataset) -> list[Table]:
 def _emitted(model: Reported) -> list[SectorAmount]:
     """What was emitted since budgets began; in the spin-up, since its beginning."""
     first = min(model.baseline.seconds, model.seconds)
-    return emission_rows(model.parts.sources, model.parts.network, first, model.seconds)
+    return emission_rows(model.parts.sources, model.parts.network, first, model.seconds, model.parts.start)
 
 
 def _facts(model: Reported) -> dict[str, Cell]:

@@ -15,51 +15,60 @@ Array = npt.NDArray[np.float64]
 _HOUR = 3600.0
 
 
+def hour_of(seconds: float, start: np.datetime64) -> float:
+    """Return when the full hour UTC began that holds a time, both in seconds since the start of the case."""
+    late = float((start - start.astype("datetime64[h]")) / np.timedelta64(1, "s"))
+    return (seconds + late) // _HOUR * _HOUR - late
+
+
 class BiogenicSource:
     """Isoprene of the vegetation as an emission source: of each hour that of its middle."""
 
     levels = 1
 
     def __init__(
-        self, isoprene: BiogenicIsoprene, meteorology: Meteorology, cos_zenith: Callable[[float], Array], land: Array
-    ) -> None:
-        self.species = isoprene.species
+        self, isoprene: BiogenicIsoprene, meteorology: Meteorology, cos_zenith: Callable[[float], Array], land: Array,
+        start: np.datetime64,
+    ) -> None:  # fmt: skip
+        self.species, self._start = isoprene.species, start
         self._isoprene, self._meteorology, self._cos_zenith, self._land = isoprene, meteorology, cos_zenith, land
         self._totals: dict[float, Array] = {}
 
     def rate(self, seconds: float) -> Array:
         """Emission [mol/s per cell] of the hour that holds the time, (1, 1, lat, lon)."""
-        middle = (seconds // _HOUR + 0.5) * _HOUR
+        middle = hour_of(seconds, self._start) + 0.5 * _HOUR
         rate = self._isoprene.rate(self._meteorology.at(middle), self._cos_zenith(middle), self._land)
         self._totals[middle] = np.array([rate.sum()])
         return rate[None, None]
 
     def totals(self, seconds: float) -> Array:
         """Emission of the area [mol/s] in the hour that holds the time, (1,); kept, since the weather is costly."""
-        middle = (seconds // _HOUR + 0.5) * _HOUR
+        middle = hour_of(seconds, self._start) + 0.5 * _HOUR
         if middle not in self._totals:
             self.rate(seconds)
         return self._totals[middle]
 
 
 class PackedSources:
-    """The sum of emission sources as the step reads it, renewed each hour."""
+    """The sum of emission sources as the step reads it, renewed at each full hour UTC."""
 
-    def __init__(self, sources: Sequence[EmissionSource], layout: Layout, columns: tuple[int, int]) -> None:
+    def __init__(
+        self, sources: Sequence[EmissionSource], layout: Layout, columns: tuple[int, int], start: np.datetime64
+    ) -> None:
         self._sum = CombinedEmissions(sources) if sources else None
         self.species = self._sum.species if self._sum else ()
-        self._layout, self._columns = layout, columns
+        self._layout, self._columns, self._start = layout, columns, start
         self._hour: float | None = None
         self._packed: AnyArray | None = None
         self._totals = np.zeros(len(self.species))
 
     def next_change(self, seconds: float) -> float:
         """The beginning of the next hour; infinity where nothing is emitted."""
-        return (seconds // _HOUR + 1.0) * _HOUR if self._sum else np.inf
+        return hour_of(seconds, self._start) + _HOUR if self._sum else np.inf
 
     def at(self, seconds: float) -> tuple[AnyArray, Array]:
         """Return the packed emission [mol/s] and its sums by species [mol/s] for the hour that holds the time."""
-        hour = seconds // _HOUR * _HOUR if self._sum else 0.0
+        hour = hour_of(seconds, self._start) if self._sum else 0.0
         if self._packed is None or hour != self._hour:
             rate = self._sum.rate(hour) if self._sum else np.zeros((0, 1, *self._columns))
             self._packed = self._layout.pack(rate, padding="constant")

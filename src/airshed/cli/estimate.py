@@ -36,8 +36,11 @@ def estimate(case: Case) -> dict[str, Cell]:
     from airshed.mechanism import load_mechanism
 
     nz, nlat, nlon = case.make_grid().shape
-    cells, species = nz * nlat * nlon, len(load_mechanism(case.mechanism).species)
+    network = load_mechanism(case.mechanism)
+    cells, species = nz * nlat * nlon, len(network.species)
     step = step_estimate(case)
+    if network.reactions and case.time.step == "auto":
+        step = min(step, case.time.longest.value)
     steps = math.ceil((case.time.length.value + case.time.spinup.value) / step)
     width = 8 if case.chemistry.precision == "double" else 4
     memory = cells * (STATE_ARRAYS * species * width + 3 * FORCING_FIELDS * 8)

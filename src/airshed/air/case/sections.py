@@ -131,7 +131,11 @@ class TimeSection(Section):
     start: Instant = setting(..., "First moment of the output, in UTC.", unit="UTC")
     length: Time = setting(..., "How long to simulate.")
     step: Annotated[Quantity | Literal["auto"], OrWords(("auto",), Time)] = setting(
-        "auto", "Time step; `auto` takes the longest that the Courant number allows."
+        "auto",
+        "Time step; `auto` takes the longest that the Courant number and, where there is chemistry, `longest` allow.",
+    )
+    longest: Time = setting(
+        "5 min", 'Longest step of the chemistry for `step = "auto"`, however weak the wind.', validate_default=True
     )
     spinup: Duration = setting(
         "0 h",
