@@ -1,8 +1,7 @@
 """Meteorology from an xarray.Dataset with CF names: analytic flows, other models, anything on a lon-lat box."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from itertools import pairwise
-from types import MappingProxyType
 
 import numpy as np
 import xarray as xr
@@ -14,8 +13,7 @@ from airshed.air.meteorology.diagnose import Diagnosis, Instant
 from airshed.air.meteorology.onto import check_values, onto, standard_dims
 from airshed.air.meteorology.provenance import CF_FIELDS, dataset_provenance
 from airshed.air.meteorology.remap import interpolation_matrix
-from airshed.air.meteorology.series import InstantCache, state_at
-from airshed.air.meteorology.state import MetState
+from airshed.air.meteorology.series import CheckedSeries
 from airshed.core.errors import DataError
 from airshed.grid import Grid
 
@@ -160,7 +158,7 @@ class GriddedDataset:
 Getter = Callable[[str, str], Array | None]
 
 
-class DatasetMeteorology:
+class DatasetMeteorology(CheckedSeries):
     """Meteorology of a Dataset in memory; linear between its times, constant when it has none.
 
     Before the first and after the last time the nearest one is held.
@@ -171,37 +169,16 @@ class DatasetMeteorology:
         self, dataset: xr.Dataset, grid: Grid, start: np.datetime64, land_fraction: Array | None = None
     ) -> None:
         data = GriddedDataset(dataset, grid)
-        self._times = seconds_since(data.times, start)
-        if data.times is not None and not self._times[0] <= 0.0 <= self._times[-1]:
+        times = seconds_since(data.times, start)
+        if data.times is not None and not times[0] <= 0.0 <= times[-1]:
             raise DataError(
-                f"the meteorology covers {self._times[0]:g} s to {self._times[-1]:g} s after the case's start {start}; "
+                f"the meteorology covers {times[0]:g} s to {times[-1]:g} s after the case's start {start}; "
                 "give data from the start on"
             )
         land = np.ones(grid.shape[1:]) if land_fraction is None else land_fraction
-        self._diagnosis = Diagnosis(grid, land, start, self._times, data.instant)
-        self._cache = InstantCache(self._checked)
-        self._grid = grid
-        self._provenance = MappingProxyType(dataset_provenance(data.names, map(str, dataset.data_vars)))
-
-    def _checked(self, index: int) -> MetState:
-        """Return a state whose shapes and values have been checked."""
-        state = self._diagnosis.state(index)
-        state.check(self._grid, f"the meteorology at {self._times[index]:g} s")
-        return state
-
-    @property
-    def times(self) -> tuple[float, ...]:
-        """Return the times of the Dataset [s since the case's start]."""
-        return self._times
-
-    @property
-    def provenance(self) -> Mapping[str, str]:
-        """Return which fields were given and how the others are diagnosed."""
-        return self._provenance
-
-    def at(self, seconds: float) -> MetState:
-        """Return the state at a time [s since the case's start]."""
-        return state_at(self._times, self._cache, seconds)
+        diagnosis = Diagnosis(grid, land, start, times, data.instant)
+        provenance = dataset_provenance(data.names, map(str, dataset.data_vars))
+        super().__init__(times, grid, diagnosis.state, provenance)
 
 
 def _placed(name: str, field: xr.DataArray, grid: Grid) -> xr.DataArray:

@@ -1,8 +1,5 @@
 """Meteorology from ERA5 fields on model or pressure levels."""
 
-from collections.abc import Mapping
-from types import MappingProxyType
-
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
@@ -21,8 +18,7 @@ from airshed.air.meteorology.diagnose import Diagnosis, Instant
 from airshed.air.meteorology.period import ForcingTimes
 from airshed.air.meteorology.provenance import era5_provenance
 from airshed.air.meteorology.remap import apply, averaging_matrix, clamped_matrix, interpolation_matrix
-from airshed.air.meteorology.series import InstantCache, state_at
-from airshed.air.meteorology.state import MetState
+from airshed.air.meteorology.series import CheckedSeries
 from airshed.core.constants import GAS_CONSTANT, GRAVITY
 from airshed.core.errors import DataError
 from airshed.grid import Grid
@@ -35,7 +31,7 @@ _ACCUMULATION = 3600.0
 _WATER = 1000.0
 
 
-class Era5Meteorology:
+class Era5Meteorology(CheckedSeries):
     """The atmosphere of ERA5 on the model grid, as ``read_era5`` read it; linear between its times.
 
     ``length`` [s] is the time that the case needs; where the data ends less than one of its intervals before that, the
@@ -53,32 +49,10 @@ class Era5Meteorology:
         length: float | None = None,
         land_fraction: Array | None = None,
     ) -> None:
-        self._period = ForcingTimes.of(dataset["time"].values, start, length)
-        self._data = Era5Columns(dataset, grid, start, self._period, land_fraction)
-        self._grid = grid
-        self._diagnosis = Diagnosis(grid, self._data.land_fraction, start, self._period.times, self._data.instant)
-        self._cache = InstantCache(self._checked)
-        self._provenance = MappingProxyType(era5_provenance(dataset, self._period.held))
-
-    def _checked(self, index: int) -> MetState:
-        """Return a state whose values have been checked."""
-        state = self._diagnosis.state(index)
-        state.check(self._grid, f"the meteorology at {self._period.times[index]:g} s")
-        return state
-
-    @property
-    def times(self) -> tuple[float, ...]:
-        """Return the instants of the data [s since the case's start]."""
-        return self._period.times
-
-    @property
-    def provenance(self) -> Mapping[str, str]:
-        """Return which fields were read, from which file, and how the others are diagnosed."""
-        return self._provenance
-
-    def at(self, seconds: float) -> MetState:
-        """Return the state at a time [s since the case's start]."""
-        return state_at(self._period.times, self._cache, seconds)
+        period = ForcingTimes.of(dataset["time"].values, start, length)
+        data = Era5Columns(dataset, grid, start, period, land_fraction)
+        diagnosis = Diagnosis(grid, data.land_fraction, start, period.times, data.instant)
+        super().__init__(period.times, grid, diagnosis.state, era5_provenance(dataset, period.held))
 
 
 class Era5Columns:

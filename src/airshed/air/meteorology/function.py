@@ -1,7 +1,6 @@
 """Meteorology from a function of time that returns a Dataset."""
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
@@ -11,15 +10,14 @@ from numpy.typing import NDArray
 from airshed.air.meteorology.dataset import GriddedDataset
 from airshed.air.meteorology.diagnose import Diagnosis, Instant
 from airshed.air.meteorology.provenance import dataset_provenance
-from airshed.air.meteorology.series import InstantCache, state_at
-from airshed.air.meteorology.state import MetState
+from airshed.air.meteorology.series import CheckedSeries
 from airshed.core.errors import DataError
 from airshed.grid import Grid
 
 Array = NDArray[np.float64]
 
 
-class CallableMeteorology:
+class CallableMeteorology(CheckedSeries):
     """Meteorology of a function time -> Dataset with CF names, called every so many seconds, linear in between.
 
     function  takes seconds since the case's start, or with ``argument="datetime"`` an ``np.datetime64`` in UTC, and
@@ -44,21 +42,18 @@ class CallableMeteorology:
         if not (every > 0.0 and last >= first):
             raise DataError(f"a meteorology from {first:g} s to {last:g} s every {every:g} s cannot be; give every > 0")
         count = int(np.ceil((last - first) / every - 1e-9)) + 1
-        self._times = tuple(min(first + every * index, last) for index in range(count))
+        times = tuple(min(first + every * index, last) for index in range(count))
         self._function = function
-        self._grid = grid
         self._start = start.astype("datetime64[ns]")
         self._argument = argument
         land = np.ones(grid.shape[1:]) if land_fraction is None else land_fraction
-        self._diagnosis = Diagnosis(grid, land, start, self._times, self._instant)
-        self._cache = InstantCache(self._checked)
-        initial = self._call(0)
+        diagnosis = Diagnosis(grid, land, start, times, self._instant)
+        initial = self._call(times[0])
         names = GriddedDataset(initial, grid).names
-        self._provenance = MappingProxyType(dataset_provenance(names, map(str, initial.data_vars)))
+        super().__init__(times, grid, diagnosis.state, dataset_provenance(names, map(str, initial.data_vars)))
 
-    def _call(self, index: int) -> xr.Dataset:
-        """Return what the function gives for an instant."""
-        seconds = self._times[index]
+    def _call(self, seconds: float) -> xr.Dataset:
+        """Return what the function gives for a time [s since the case's start]."""
         when = self._start + np.timedelta64(round(seconds * 1e9), "ns")
         dataset = self._function(seconds if self._argument == "seconds" else when)
         if not isinstance(dataset, xr.Dataset):
@@ -67,24 +62,4 @@ class CallableMeteorology:
 
     def _instant(self, index: int) -> Instant:
         """Return the data of an instant on the model grid."""
-        return GriddedDataset(self._call(index), self._grid).instant(0)
-
-    def _checked(self, index: int) -> MetState:
-        """Return a state whose shapes and values have been checked."""
-        state = self._diagnosis.state(index)
-        state.check(self._grid, f"the meteorology at {self._times[index]:g} s")
-        return state
-
-    @property
-    def times(self) -> tuple[float, ...]:
-        """Return the times of the calls [s since the case's start]."""
-        return self._times
-
-    @property
-    def provenance(self) -> Mapping[str, str]:
-        """Return which fields were given and how the others are diagnosed."""
-        return self._provenance
-
-    def at(self, seconds: float) -> MetState:
-        """Return the state at a time [s since the case's start]."""
-        return state_at(self._times, self._cache, seconds)
+        return GriddedDataset(self._call(self._times[index]), self._grid).instant(0)

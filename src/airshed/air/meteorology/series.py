@@ -3,10 +3,12 @@
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from threading import Lock
+from types import MappingProxyType
 
 from airshed.air.meteorology.state import Meteorology, MetState, interpolate
 from airshed.core.constants import SECONDS_PER_DAY
 from airshed.core.errors import DataError
+from airshed.grid import Grid
 
 
 class InstantCache:
@@ -35,6 +37,41 @@ def state_at(times: tuple[float, ...], build: Callable[[int], MetState], seconds
         return build(len(times) - 1)
     weight = (seconds - times[index]) / (times[index + 1] - times[index])
     return build(index) if weight == 0.0 else interpolate(build(index), build(index + 1), weight)
+
+
+class CheckedSeries:
+    """Meteorology at instants, linear in between: what Datasets, functions and files have in common.
+
+    Before the first and after the last instant that one is held. Raises DataError, when an instant is first asked for,
+    where its shapes or values cannot be.
+    """
+
+    def __init__(
+        self, times: tuple[float, ...], grid: Grid, build: Callable[[int], MetState], provenance: Mapping[str, str]
+    ) -> None:
+        """``build`` returns the state at an instant, by its index in ``times`` [s since the case's start]."""
+        self._times, self._grid, self._build = times, grid, build
+        self._cache = InstantCache(self._checked)
+        self._provenance = MappingProxyType(dict(provenance))
+
+    @property
+    def times(self) -> tuple[float, ...]:
+        """Return the instants [s since the case's start]."""
+        return self._times
+
+    @property
+    def provenance(self) -> Mapping[str, str]:
+        """Return where each field comes from: read or given, or how it is diagnosed."""
+        return self._provenance
+
+    def at(self, seconds: float) -> MetState:
+        """Return the state at a time [s since the case's start]."""
+        return state_at(self._times, self._cache, seconds)
+
+    def _checked(self, index: int) -> MetState:
+        state = self._build(index)
+        state.check(self._grid, f"the meteorology at {self._times[index]:g} s")
+        return state
 
 
 class OneAtATime:
