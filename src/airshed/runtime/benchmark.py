@@ -5,16 +5,22 @@ simulated hours; a day on one core in double precision, one in single, one on tw
 the other. Counted operations and bytes are those of the generated code, not of a counter in the processor.
 """
 
+import json
+import os
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from airshed.air.case import Case
 from airshed.core.report import Cell, Report, Table
+from airshed.kernels.cache import VARIABLE as CACHE_VARIABLE
 from airshed.kernels.host import processor, usable_cores
 from airshed.kernels.step_arguments import PARTS
 from airshed.runtime.counting import bytes_per_cell, operations_per_cell
@@ -82,13 +88,15 @@ def measure(precision: str, threads: int, hours: float) -> Speed:
         wall, model = time.perf_counter() - began, simulation.model
         spent = model.stepper.seconds
         total = sum(spent.values())
+        waiting = 1.0 - total / (wall * threads)
         return Speed(
             f"{precision}, {threads} thread{'s' * (threads > 1)}", threads, precision, model.steps, wall,
             cell_steps=model.cells * statistics.median(samples),
             cell_days=model.cells * (hours / 24.0) / (wall * threads / 3600.0),
-            parts={name: spent[name] / total for name in PARTS} | {"forcing and control": 1.0 - total / (wall * threads)},
+            parts={name: spent[name] / total for name in PARTS} | {"forcing and control": waiting},
             cells=model.cells, species=len(model.network.species), sweeps=model.case.chemistry.sweeps,
-            operations=operations_per_cell(model.kernel, model.case.chemistry.sweeps), bytes=bytes_per_cell(model.kernel),
+            operations=operations_per_cell(model.kernel, model.case.chemistry.sweeps),
+            bytes=bytes_per_cell(model.kernel),
         )  # fmt: skip
 
 
@@ -134,7 +142,7 @@ def _roofline(speeds: list[Speed], bandwidth: float) -> Table:
     return Table("Counted work against the machine", columns, rows, "bytes: each array of the state once, see counting")
 
 
-_CHILD = """
+_START = """
 import importlib, json, sys, time
 began = time.perf_counter()
 def resident():
@@ -142,7 +150,7 @@ def resident():
         return next(int(line.split()[1]) for line in status if line.startswith("VmRSS")) / 1024.0
 import airshed
 from airshed.runtime.simulation import Simulation
-for name in ("pint", "lark", "jinja2", "airshed.io.era5", "airshed.air.meteorology.era5", "airshed.mechanism.kpp.reader"):
+for name in ("pint", "lark", "jinja2", "airshed.io.era5", "airshed.air.meteorology.era5", "airshed.mechanism.kpp"):
     importlib.import_module(name)
 libraries = resident()
 simulation = Simulation("west-europe")
@@ -155,29 +163,29 @@ print(json.dumps({"first": first, "own": resident() - libraries, "state": state}
 """
 
 
+_COMPILATION = """
+import json
+from airshed.kernels.pipeline import compile_mechanism
+from airshed.mechanism import load_mechanism
+print(json.dumps(sum(compile_mechanism(load_mechanism("emep"), 18).seconds.values())))
+"""
+
+
 def _start_facts() -> dict[str, Cell]:
     """Return compile time, start-up time and memory, each in a process of its own."""
-    import json
-    import os
-    import tempfile
-
-    from airshed.kernels.cache import VARIABLE
-    from airshed.kernels.pipeline import compile_mechanism
-    from airshed.mechanism import load_mechanism
-
-    before = os.environ.get(VARIABLE)
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ[VARIABLE] = folder
-        try:
-            cold = compile_mechanism(load_mechanism("emep"), 18).seconds
-        finally:
-            os.environ.pop(VARIABLE) if before is None else os.environ.__setitem__(VARIABLE, before)
-    answer = subprocess.run([sys.executable, "-c", _CHILD], capture_output=True, text=True, check=True)
-    figures = json.loads(answer.stdout)
+    with tempfile.TemporaryDirectory() as empty:
+        compilation = _answer(_COMPILATION, {CACHE_VARIABLE: empty})
+    start = _answer(_START, {})
     return {
-        "emep compiled, nothing cached [s]": sum(cold.values()),
-        "start of the program to the end of the first step, cached [s]": figures["first"],
-        "the model's own memory [MiB]": figures["own"],
-        "one state array [MiB]": figures["state"],
-        "own memory in state arrays": figures["own"] / figures["state"],
+        "emep compiled, nothing cached [s]": compilation,
+        "start of the program to the end of the first step, cached [s]": start["first"],
+        "the model's own memory [MiB]": start["own"],
+        "one state array [MiB]": start["state"],
+        "own memory in state arrays": start["own"] / start["state"],
     }
+
+
+def _answer(code: str, environment: Mapping[str, str]) -> Any:
+    """Run a program in another process and return what it prints as JSON."""
+    command, variables = [sys.executable, "-c", code], {**os.environ, **environment}
+    return json.loads(subprocess.run(command, env=variables, capture_output=True, text=True, check=True).stdout)

@@ -22,7 +22,7 @@ STATE_PASSES: Final = 5
 written."""
 
 FORCING_FIELDS: Final = 2 * 6 + 6
-"""Fields without species that the step moves: six at two ends of an interval, air and its tendencies read and written."""
+"""Fields without species that the step moves: six at two ends of an interval; air, tendencies: read and written."""
 
 
 def operations_per_cell(kernel: MechanismKernel, sweeps: int) -> float:
