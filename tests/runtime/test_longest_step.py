@@ -1,4 +1,4 @@
-"""Without wind nothing but the chemistry limits a step: it must do so by itself."""
+"""Without wind nothing but chemistry and deposition limit a step: they must do so by themselves."""
 
 import pytest
 
@@ -8,13 +8,14 @@ REACTIONS = "#DEFVAR\nA = IGNORE;\nB = IGNORE;\n#EQUATIONS\n<1> A + B = 2 B : 1e
 PASSIVE = "#DEFVAR\nA = IGNORE;\nB = IGNORE;\n"
 
 
-def steps(folder, text, **time):
+def steps(folder, text, *, deposition="none", **time):
     (folder / "small.eqn").write_text(text)
     case = airshed.Case.from_dict({
         "grid": {"area": {"lon": [0, 2], "lat": [50, 51]}, "spacing": "1 deg", "layers": ["1000 m"]},
         "time": {"start": "2022-06-01T00:00:00Z", "length": "2 h", **time},
         "chemistry": {"mechanism": "small.eqn"}, "meteorology": {"kind": "uniform"},
-        "deposition": {"scheme": "none"}, "run": {"threads": 1},
+        "deposition": {"scheme": deposition, "velocities": {} if deposition == "none" else {"A": "1 cm/s"}},
+        "run": {"threads": 1},
     }, base=folder)  # fmt: skip
     lengths = []
     with airshed.Simulation(case) as simulation:
@@ -29,3 +30,7 @@ def steps(folder, text, **time):
 )  # fmt: skip
 def test_chemistry_limits_the_step_in_still_air(tmp_path, text, time, longest):
     assert max(steps(tmp_path, text, **time)) == pytest.approx(longest)
+
+
+def test_deposition_limits_it_too(tmp_path):
+    assert max(steps(tmp_path, PASSIVE, deposition="constant")) == pytest.approx(300.0)

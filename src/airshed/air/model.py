@@ -84,15 +84,16 @@ class AirModel:
         return min(self.forcing.next_change(self.seconds), self.sources.next_change(self.seconds))
 
     def longest_step(self, until: float) -> float:
-        """The step of the case, or the longest one for its Courant number and, with chemistry, `time.longest`.
+        """The step of the case, or the longest one for its Courant number and `time.longest`.
 
         Raises NumericalError when the case fixes a step at which the transport would not be stable.
         """
         rate = self.forcing.interval(self.forcing.index_at(self.seconds)).outflow_rate
         fixed = self.case.time.step
         if fixed == "auto":
-            chemistry = self.case.time.longest.value if self.network.reactions else until - self.seconds
-            return min(self.case.time.courant / rate, chemistry) if rate > 0.0 else chemistry
+            acts = bool(self.network.reactions or self.parts.deposition.species)
+            column = self.case.time.longest.value if acts else until - self.seconds
+            return min(self.case.time.courant / rate, column) if rate > 0.0 else column
         step = min(fixed.value, until - self.seconds)
         if step * rate > LARGEST_COURANT:
             raise NumericalError(

@@ -132,10 +132,12 @@ class TimeSection(Section):
     length: Time = setting(..., "How long to simulate.")
     step: Annotated[Quantity | Literal["auto"], OrWords(("auto",), Time)] = setting(
         "auto",
-        "Time step; `auto` takes the longest that the Courant number and, where there is chemistry, `longest` allow.",
+        "Time step; `auto` takes the longest that `courant` and, with chemistry or deposition, `longest` allow.",
     )
     longest: Time = setting(
-        "5 min", 'Longest step of the chemistry for `step = "auto"`, however weak the wind.', validate_default=True
+        "5 min",
+        'Longest step for `step = "auto"` with chemistry or deposition, however weak the wind.',
+        validate_default=True,
     )
     spinup: Duration = setting(
         "0 h",
