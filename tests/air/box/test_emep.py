@@ -68,7 +68,7 @@ def test_fewer_sweeps_and_longer_steps_are_worse(emep: ReactionNetwork, problem:
 
 
 def test_order_of_a_sweep_goes_by_lifetimes_in_daytime_air(emep: ReactionNetwork) -> None:
-    """NO2 follows the radicals that make and take it; in air of nothing but radicals it would come before them."""
+    """NO2 follows the radicals that make and take it; NO lives longer in air for which the mechanism gives no values."""
     order = [emep.names[species] for species in schedule(emep, 1).order]
     radicals = ("OH", "HO2", "NO", "NO3", "CH3COO", "CH3O2", "SECC4H", "ISRO2")
     assert all(order.index(radical) < order.index("NO2") < order.index("O3") for radical in radicals)
@@ -77,7 +77,7 @@ def test_order_of_a_sweep_goes_by_lifetimes_in_daytime_air(emep: ReactionNetwork
     assert 5.0 < lifetimes["HO2"] < 200.0
     assert 10.0 < lifetimes["NO"] < 200.0
     assert 50.0 < lifetimes["NO2"] < 300.0
-    assert reference_lifetimes(replace(emep, initial={}))[emep.index("NO")] < 0.1
+    assert reference_lifetimes(replace(emep, initial={}))[emep.index("NO")] > 2.0 * lifetimes["NO"]
 
 
 def test_converges_with_second_order(converging: list[dict[str, float]]) -> None:
