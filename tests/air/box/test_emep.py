@@ -68,7 +68,7 @@ def test_fewer_sweeps_and_longer_steps_are_worse(emep: ReactionNetwork, problem:
 
 
 def test_order_of_a_sweep_goes_by_lifetimes_in_daytime_air(emep: ReactionNetwork) -> None:
-    """NO2 follows the radicals that make and take it; NO lives longer in air for which the mechanism gives no values."""
+    """NO2 follows the radicals that make and take it; NO lives longer in air of which nothing is told."""
     order = [emep.names[species] for species in schedule(emep, 1).order]
     radicals = ("OH", "HO2", "NO", "NO3", "CH3COO", "CH3O2", "SECC4H", "ISRO2")
     assert all(order.index(radical) < order.index("NO2") < order.index("O3") for radical in radicals)
