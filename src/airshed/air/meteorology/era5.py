@@ -70,7 +70,11 @@ class Era5Columns:
         self._grid = grid
         self._start = start.astype("datetime64[ns]")
         self._period = period
-        self._fields = {str(name): np.asarray(dataset[name].values) for name in dataset.data_vars}
+        # archives pack values into 16 bits; single precision holds them in half the memory of what xarray makes of them
+        self._fields = {
+            str(name): dataset[name].values.astype(np.float32 if dataset[name].ndim == 4 else np.float64)
+            for name in dataset.data_vars
+        }
         self._static = {str(name) for name in dataset.data_vars if "time" not in dataset[name].dims}
         self._levels = np.asarray(dataset["level"].values)
         self._on_model_levels = dataset.attrs["level_kind"] == "model"
