@@ -84,6 +84,8 @@ def _declare(library: ctypes.CDLL) -> ctypes.CDLL:
     library.airshed_worker_bytes.argtypes = [ctypes.c_int64]
     library.airshed_step_rows.restype = None
     library.airshed_step_rows.argtypes = [ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p]
+    library.airshed_share_rows.restype = None
+    library.airshed_share_rows.argtypes = [ctypes.c_void_p] * 2 + [ctypes.c_int64] + [ctypes.c_void_p] * 2
     library.airshed_rates.restype = None
     library.airshed_rates.argtypes = [ctypes.c_void_p] * 5 + [ctypes.c_double] * 2 + [ctypes.c_void_p] * 2
     return library

@@ -13,6 +13,9 @@ from airshed.kernels.layout import AnyArray, Layout, aligned_zeros
 from airshed.kernels.pipeline import MechanismKernel
 from airshed.kernels.step_arguments import PARTS, TERMS, Ends, Ghost, Step, address
 
+PIECES_PER_THREAD = 3
+"""Into how many pieces a thread's rows are cut, for whoever is free; each piece computes one row of faces twice."""
+
 Pair = tuple[AnyArray, AnyArray]
 """A packed field at the two ends of a forcing interval."""
 
@@ -112,10 +115,11 @@ class Stepper:
         self._imbalance = np.zeros((layout.rows, len(kernel.shape.families)))
         self._seconds = np.zeros((layout.rows, len(PARTS)))
         self.threads = max(1, min(threads, layout.rows))
-        self._pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
+        self._pool = ThreadPoolExecutor(self.threads - 1) if self.threads > 1 else None
         size = kernel.functions.airshed_worker_bytes(layout.blocks)
         self._memory = [aligned_zeros((size,), np.uint8) for _ in range(self.threads)]
-        cuts = [layout.rows * part // self.threads for part in range(self.threads + 1)]
+        pieces = min(self.threads * PIECES_PER_THREAD, layout.rows)
+        cuts = [layout.rows * piece // pieces for piece in range(pieces + 1)]
         self._ranges = list(pairwise(cuts))
         self._constants = {
             "ghost": self._splat(ghosts),
@@ -134,14 +138,16 @@ class Stepper:
         """Advance the state from n to n+1; return the sums of the budget terms (term, species), see TERMS."""
         self._fill(weights, transport, column)
         pointer = ctypes.addressof(self._step)
-        run = self.kernel.functions.airshed_step_rows
+        functions = self.kernel.functions
         if self._pool is None:
-            run(pointer, 0, self.layout.rows, address(self._memory[0]))
+            functions.airshed_step_rows(pointer, 0, self.layout.rows, address(self._memory[0]))
         else:
-            jobs = [
-                self._pool.submit(run, pointer, first, last, address(memory))
-                for (first, last), memory in zip(self._ranges, self._memory, strict=True)
+            pieces, taken = np.array(self._ranges, np.int64), np.zeros(1, np.int64)
+            own, *others = [
+                (pointer, address(pieces), len(pieces), address(taken), address(memory)) for memory in self._memory
             ]
+            jobs = [self._pool.submit(functions.airshed_share_rows, *share) for share in others]
+            functions.airshed_share_rows(*own)
             for job in jobs:
                 job.result()
         self.state.rotate()

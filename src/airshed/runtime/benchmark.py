@@ -1,8 +1,8 @@
 """How fast this machine computes: the west-europe case for a day, counted against what memory and cores allow.
 
 Every figure comes from running the case itself, forcing included, output not. Speeds are quoted as the median over
-simulated hours; a day on one core in double precision, one in single, one on two threads, in one process, one after
-the other. Counted operations and bytes are those of the generated code, not of a counter in the processor.
+simulated hours, on one core in double precision, on one in single, and on two threads, taken in turn hour by hour.
+Counted operations and bytes are those of the generated code, not of a counter in the processor.
 """
 
 import json
@@ -12,8 +12,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -35,7 +37,7 @@ _COPY_BYTES = 256 * 2**20
 class Speed:
     """One measured run.
 
-    cell_steps     cells advanced by a step per second of wall time, median over simulated hours
+    cell_steps     cells advanced by a step per second of wall time, median over simulated hours; rates: each hour's
     cell_days      simulated cells times days per hour of one core, over the whole run
     parts          share of each part of the step in the threads' time [1]
     """
@@ -46,6 +48,7 @@ class Speed:
     steps: int
     wall: float
     cell_steps: float
+    rates: tuple[float, ...]
     cell_days: float
     parts: dict[str, float]
     cells: int
@@ -56,49 +59,77 @@ class Speed:
 
 
 def run(hours: float = 24.0) -> Report:
-    """Measure and report; `hours` of the case are simulated for each speed."""
+    """Measure and report; `hours` of the case are simulated at each speed, hour by hour in turn."""
     bandwidth = copy_bandwidth()
     settings = [("double", 1), ("single", 1)] + ([("double", 2)] if usable_cores() > 1 else [])
-    speeds = [measure(precision, threads, hours) for precision, threads in settings]
+    speeds = measure(settings, hours)
     facts: dict[str, Cell] = {
         "processor": processor().model, "cores": usable_cores(), "memory bandwidth, one core copying [GB/s]": bandwidth,
+        "speed of single over double precision": _ratio(speeds[1], speeds[0]),
     }  # fmt: skip
     if len(speeds) > 2:
-        facts["speed of two threads over one"] = speeds[2].cell_steps / speeds[0].cell_steps
-    facts["speed of single over double precision"] = speeds[1].cell_steps / speeds[0].cell_steps
+        facts["speed of two threads over one"] = _ratio(speeds[2], speeds[0])
+        facts["of the compiled step alone"] = 2.0 * _in_step(speeds[0]) / _in_step(speeds[2])
     facts |= _start_facts()
     return Report(
         f"Airshed on {_CASE}, {hours:g} h", [_speeds(speeds), _shares(speeds), _roofline(speeds, bandwidth)], facts
     )
 
 
-def measure(precision: str, threads: int, hours: float) -> Speed:
-    """Run the case without output and return its speed."""
+def measure(settings: Sequence[tuple[str, int]], hours: float) -> list[Speed]:
+    """Run the case without output at several settings (precision, threads), each simulated hour at all of them in turn.
+
+    A machine that others share changes its speed from minute to minute; taken in turn, ratios keep their meaning.
+    """
+    with ExitStack() as stack:
+        runs = [stack.enter_context(_simulation(precision, threads, hours)) for precision, threads in settings]
+        for simulation in runs:
+            simulation.step()  # fills caches; neither its time nor what it simulated counts
+        before = [(simulation.seconds, simulation.model.stepper.seconds) for simulation in runs]
+        walls: list[list[float]] = [[] for _ in runs]
+        steps: list[list[int]] = [[] for _ in runs]
+        for hour in range(1, ceil(hours) + 1):
+            for number, simulation in enumerate(runs):
+                done, start = simulation.model.steps, time.perf_counter()
+                simulation.run(until=min(hour, hours) * 3600.0)
+                walls[number].append(time.perf_counter() - start)
+                steps[number].append(simulation.model.steps - done)
+        return [_speed(*each) for each in zip(runs, before, walls, steps, strict=True)]
+
+
+def _simulation(precision: str, threads: int, hours: float) -> Simulation:
     overrides = [
         f'chemistry.precision="{precision}"', 'time.spinup="0 h"', f'time.length="{hours} h"', f"run.threads={threads}",
     ]  # fmt: skip
-    with Simulation(Case.load(_CASE, overrides)) as simulation:
-        simulation.step()  # fills caches; neither its time nor what it simulated counts
-        model, before, first = simulation.model, simulation.model.stepper.seconds, simulation.seconds
-        samples, began = [], time.perf_counter()
-        while simulation.seconds < simulation.end:
-            hour = min((simulation.seconds // 3600.0 + 1.0) * 3600.0, simulation.end)
-            start, steps = time.perf_counter(), simulation.model.steps
-            simulation.run(until=hour)
-            samples.append((simulation.model.steps - steps) / (time.perf_counter() - start))
-        wall = time.perf_counter() - began
-        spent = {name: seconds - before[name] for name, seconds in model.stepper.seconds.items()}
-        total = sum(spent.values())
-        waiting = 1.0 - total / (wall * threads)
-        return Speed(
-            f"{precision}, {threads} thread{'s' * (threads > 1)}", threads, precision, model.steps, wall,
-            cell_steps=model.cells * statistics.median(samples),
-            cell_days=model.cells * (simulation.end - first) / _DAY / (wall * threads / 3600.0),
-            parts={name: spent[name] / total for name in PARTS} | {"forcing and control": waiting},
-            cells=model.cells, species=len(model.network.species), sweeps=model.case.chemistry.sweeps,
-            operations=operations_per_cell(model.kernel, model.case.chemistry.sweeps),
-            bytes=bytes_per_cell(model.kernel),
-        )  # fmt: skip
+    return Simulation(Case.load(_CASE, overrides))
+
+
+def _speed(
+    simulation: Simulation, before: tuple[float, dict[str, float]], walls: list[float], steps: list[int]
+) -> Speed:
+    model, (first, spent_before), wall = simulation.model, before, sum(walls)
+    precision, threads = model.case.chemistry.precision, model.stepper.threads
+    spent = {name: seconds - spent_before[name] for name, seconds in model.stepper.seconds.items()}
+    total = sum(spent.values())
+    rates = [model.cells * count / seconds for count, seconds in zip(steps, walls, strict=True)]
+    return Speed(
+        f"{precision}, {threads} thread{'s' * (threads > 1)}", threads, precision, sum(steps), wall,
+        cell_steps=statistics.median(rates), rates=tuple(rates),
+        cell_days=model.cells * (simulation.end - first) / _DAY / (wall * threads / 3600.0),
+        parts={name: spent[name] / total for name in PARTS} | {"forcing and control": 1.0 - total / (wall * threads)},
+        cells=model.cells, species=len(model.network.species), sweeps=model.case.chemistry.sweeps,
+        operations=operations_per_cell(model.kernel, model.case.chemistry.sweeps), bytes=bytes_per_cell(model.kernel),
+    )  # fmt: skip
+
+
+def _ratio(one: Speed, other: Speed) -> float:
+    """How much faster one run was than another: the median over hours, each measured side by side."""
+    return statistics.median(a / b for a, b in zip(one.rates, other.rates, strict=True))
+
+
+def _in_step(speed: Speed) -> float:
+    """The threads' time inside the compiled step [s]."""
+    return (1.0 - speed.parts["forcing and control"]) * speed.wall * speed.threads
 
 
 def copy_bandwidth(repeats: int = 7) -> float:

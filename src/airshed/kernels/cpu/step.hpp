@@ -63,6 +63,13 @@ void airshed_step_rows(const Step* step, int64_t first, int64_t last, void* memo
     }
 }
 
+// One thread's share of a step: whichever of the pieces [first row, last row) nobody has taken yet, until none is left. A thread
+// that is held up then delays the step by a piece at most, and nobody waits for Python's lock in between.
+void airshed_share_rows(const Step* step, const int64_t* pieces, int64_t count, int64_t* taken, void* memory) {
+    for (int64_t piece; (piece = __atomic_fetch_add(taken, 1, __ATOMIC_RELAXED)) < count;)
+        airshed_step_rows(step, pieces[2 * piece], pieces[2 * piece + 1], memory);
+}
+
 // Rate constants of every reaction in one pack of cells, for tests: the same functions as in the step.
 void airshed_rates(const double* temperature, const double* density, const double* water, const double* secant,
                    const double* light, double oxygen, double nitrogen, double* functions, double* photolysis) {
