@@ -102,6 +102,18 @@ class Forcing:
                 del self._intervals[old]
         return self._intervals[index]
 
+    def read_ahead(self, seconds: float) -> None:
+        """Begin to prepare the interval after the one that holds a time, if that is to happen on a thread.
+
+        To be called once a step of this interval is done: at its very beginning the model itself asks the meteorology for
+        the emissions of the new hour, and would wait.
+        """
+        following = self.index_at(seconds) + 1
+        if self._reader is None or following >= len(self._times) or following in self._intervals:
+            return
+        if self._ahead is None or self._ahead[0] != following:
+            self._ahead = following, self._reader.submit(self._build_interval, following)
+
     def close(self) -> None:
         """End the thread that reads ahead."""
         if self._reader is not None:
@@ -111,12 +123,8 @@ class Forcing:
         if self._reader is None:
             return self._build_interval(index)
         if self._ahead is not None and self._ahead[0] == index:
-            interval = self._ahead[1].result()
-        else:
-            interval = self._reader.submit(self._build_interval, index).result()
-        if index + 1 < len(self._times):
-            self._ahead = index + 1, self._reader.submit(self._build_interval, index + 1)
-        return interval
+            return self._ahead[1].result()
+        return self._reader.submit(self._build_interval, index).result()
 
     def index_at(self, seconds: float) -> int:
         """The number of the interval that begins at or before a time."""

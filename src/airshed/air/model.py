@@ -62,7 +62,7 @@ class AirModel:
         self.forcing = Forcing(
             self.grid, self.layout, self.parts.meteorology, self._velocities, begin=self.parts.begin,
             sunlit_until=case.time.length.value if self.parts.deposition.follows_the_sun else None,
-            advection=case.transport.advection, diffusion=case.transport.diffusion,
+            advection=case.transport.advection, diffusion=case.transport.diffusion, read_ahead=threads > 1,
         )  # fmt: skip
         lat, lon = np.meshgrid(self.grid.lat, self.grid.lon, indexing="ij")
         self._light = Light(self.layout.pack(lon), self.layout.pack(lat), case.time.start, clouds=case.photolysis.cloud)
@@ -111,6 +111,7 @@ class AirModel:
         transport = self.forcing.transport(self.seconds, step / (self._previous_step or step))
         sums = self.stepper.step(weights, transport, column)
         self.budget.add(weights, dict(zip(TERMS, sums, strict=True)), emission, self.stepper.imbalance)
+        self.forcing.read_ahead(self.seconds)
         self.seconds, self._previous_step, self.steps = seconds, step, self.steps + 1
         if not np.isfinite(sums).all():
             self._refuse_not_finite(sums)
