@@ -105,8 +105,8 @@ class Forcing:
     def read_ahead(self, seconds: float) -> None:
         """Begin to prepare the interval after the one that holds a time, if that is to happen on a thread.
 
-        To be called once a step of this interval is done: at its very beginning the model itself asks the meteorology for
-        the emissions of the new hour, and would wait.
+        To be called once a step of this interval is done: at its very beginning the model itself asks the
+        meteorology, for the emissions of the new hour, and would wait.
         """
         following = self.index_at(seconds) + 1
         if self._reader is None or following >= len(self._times) or following in self._intervals:
