@@ -12,7 +12,7 @@ TABLE = Table(
 
 
 def test_a_report_as_text_has_columns_one_below_the_other() -> None:
-    text = Report("Bench", [TABLE], {"cores": 2, "processor": "fast"}).to_text()
+    text = str(Report("Bench", [TABLE], {"cores": 2, "processor": "fast"}))
     assert text.splitlines() == [
         "Bench",
         "cores      2",

@@ -34,6 +34,7 @@ def newest_restart(folder: Path) -> Path:
 def test_threads_do_not_change_a_bit(tmp_path: Path, undisturbed: Path) -> None:
     assert run_here(tmp_path / "run", "--threads", "2", "-q").returncode == 0
     assert difference(tmp_path / "run", undisturbed) == ""
+    assert (tmp_path / "run" / "output.nc").read_bytes() == (undisturbed / "output.nc").read_bytes()
 
 
 def test_the_comparison_sees_a_single_bit(tmp_path: Path, undisturbed: Path) -> None:

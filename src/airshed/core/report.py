@@ -67,6 +67,9 @@ class Report:
     facts: Mapping[str, Cell] = field(default_factory=dict)
     ok: bool = True
 
+    def __str__(self) -> str:
+        return self.to_text()
+
     def to_text(self) -> str:
         """Return the report as plain text."""
         width = max((len(name) for name in self.facts), default=0)

@@ -32,8 +32,9 @@ class OutputWriter:
     """Writes chosen fields every ``every`` seconds, as float32, to ``RUN/NAME.nc``.
 
     ``levels`` are the indices of the layers to keep, all for None; ``attributes`` are global attributes to add, such
-    as ``references`` with the licence of the input data. A run resumed at ``resume_from`` seconds must have the
-    records up to then. Raises OutputError when they are missing, or when the folder cannot be written to.
+    as ``references`` with the licence of the input data, or another text for ``airshed_case``. A run resumed at
+    ``resume_from`` seconds must have the records up to then. Raises OutputError when they are missing, or when the
+    folder cannot be written to.
     """
 
     def __init__(
@@ -93,10 +94,10 @@ class OutputWriter:
         status = "complete" if complete else "interrupted"
         attributes = {
             "title": self._title,
+            "airshed_case": self._run.case,
             **self._attributes,
             "history": f"written by airshed {__version__} run",
             "airshed_run": status,
-            "airshed_case": self._run.case,
         }
         with write_whole(self._path) as part:
             file = cf.create(part, self._grid, self._levels, self.fields, start=self._start, attributes=attributes)

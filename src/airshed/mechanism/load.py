@@ -32,6 +32,6 @@ def load_mechanism(name_or_path: str | PathLike[str]) -> ReactionNetwork:
             return read_kpp(resource("mechanisms") / f"{name}.def", shown=f"{name}.def")
     known = ", ".join(names)
     raise MechanismError(
-        f"there is no mechanism {text[:80]!r} (shipped are {known}; a path ends in .def, .eqn or .kpp)"
+        f"there is no mechanism {text[:80]!r} (shipped are {known}; a path ends in .def, .eqn, .spc or .kpp)"
         f"{nearest(text[:80], names)}"
     )

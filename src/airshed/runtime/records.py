@@ -97,7 +97,7 @@ class RunRecords:
             title=self._case.title,
             every=section.every.value,
             levels=levels,
-            attributes=self._model.parts.attributes,
+            attributes={**self._model.parts.attributes, "airshed_case": self._case.to_toml(machine=False)},
             name=section.name,
             resume_from=resume_from,
         )

@@ -161,9 +161,13 @@ class Case(Section):
         layers = [top.value for top in self.grid.layers]
         return Grid.regular(lon=area.lon, lat=area.lat, spacing=(spacing.lon.value, spacing.lat.value), layers=layers)
 
-    def to_toml(self) -> str:
-        """Return the resolved case, all defaults filled in, as the text of a case file."""
-        return write_toml(self.to_dict())
+    def to_toml(self, *, machine: bool = True) -> str:
+        """Return the resolved case, all defaults filled in, as the text of a case file.
+
+        ``machine=False`` leaves out [run], which changes no result: equal results then carry equal texts.
+        """
+        settings = self.to_dict()
+        return write_toml(settings if machine else {key: settings[key] for key in settings if key != "run"})
 
     def __eq__(self, other: object) -> bool:
         return self.to_dict() == other.to_dict() if isinstance(other, Case) else NotImplemented
