@@ -289,7 +289,7 @@ class OutputSection(Section):
 class RestartSection(Section):
     """Insurance against interruption."""
 
-    every: Time = setting("1 h", "Time between two restart files; the newest is kept.")
+    every: Time = setting("1 h", "Time between two restart files; the last two are kept.")
 
 
 class RunSection(Section):
