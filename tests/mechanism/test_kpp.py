@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from airshed.mechanism import load_mechanism, shipped_mechanisms
-from airshed.mechanism.expressions import Number, Symbol
+from airshed.mechanism.expressions import Number, Parameter, Symbol
 from airshed.mechanism.location import Location
 
 WHOLE = """// a comment to the end of the line
@@ -46,7 +46,8 @@ def test_a_whole_file(write) -> None:
     assert (second.location.line, second.location.column) == (13, 5)
     assert third.products == ()
     assert net.rate_constants[2].left.right == Symbol("M")
-    assert net.rate_constants[2].right == Number(20.0)
+    assert net.rate_constants[2].right == Parameter("CH4")
+    assert net.with_defaults().rate_constants[2].right == Number(20.0)
     assert net.net_stoichiometry == (((0, -1.0), (1, 1.0), (2, -1.0)), ((0, 1.0), (1, -1.0), (3, 1.0)), ((2, -1.0),))
     assert net.initial == {"NO": 12.0, "NO2": 2e-3, "O3": 2e-3, "X": 2e-3, "O2": 2e-3, "M": 2e-3, "CH4": 20.0}
 

@@ -1,5 +1,7 @@
 """Reaction networks: terms, twins, refusals."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 
 from airshed.core.errors import MechanismError
 from airshed.mechanism import Reaction, ReactionNetwork, Species, Term, rates, tendency
-from airshed.mechanism.expressions import Binary, Number, Symbol
+from airshed.mechanism.expressions import Binary, Number, Parameter, Symbol
 from airshed.mechanism.location import Location
 from airshed.mechanism.network import sum_terms
 
@@ -66,15 +68,11 @@ def test_index_and_molar_mass() -> None:
     ("build", "parts"),
     [
         (lambda: network(reaction("A + D", "B")), ["test.eqn:7:3", "'D' is not declared"]),
-        (lambda: network(reaction("0.5 A", "B")), ["test.eqn:7:3", "<R>", "1, 2 or 3, not 0.5"]),
-        (lambda: network(reaction("A", "-1 B")), ["uses up B", "left side"]),
+        (lambda: network(reaction("0.5 A", "B")), ["test.eqn:7:3", "<R>", "whole, not 0.5"]),
         (lambda: network(reaction("A", "B"), reaction("B", "A", "r")), ["label 'r' stands twice"]),
         (lambda: network(fixed=(Species("a", fixed=True),)), ["species 'a' stands twice"]),
         (lambda: network().index("Bb"), ["'Bb'", "did you mean 'B'"]),
-        (
-            lambda: network(reaction("A + X", "B"), fixed=(Species("X", fixed=True),)),
-            ["fixed species X", "#INITVALUES"],
-        ),
+        (lambda: network(reaction("A", "B")).bind({"j_A": 1.0}), ["leaves nothing open", "'j_A'"]),
     ],
 )
 def test_refusals(build, parts) -> None:
@@ -118,3 +116,26 @@ def test_no_reactions_no_change() -> None:
     net = network()
     assert rates(net, {}).shape == (0,)
     np.testing.assert_array_equal(tendency(net, rates(net, {}), np.ones((3, 4))), np.zeros((3, 4)))
+
+
+def test_a_species_that_is_used_up_without_reacting_is_a_negative_production() -> None:
+    net = network(reaction("A", "-1 B"))
+    assert net.loss_terms[1] == ()
+    assert net.production_terms[1] == (Term(-1.0, 0, (0,)),)
+
+
+def test_fixed_species_and_rates_that_are_left_open_are_parameters_until_they_are_bound() -> None:
+    light = Reaction("J", (("A", 1.0), ("X", 1.0)), (("B", 1.0),), Parameter("j_A"))
+    net = replace(network(light, fixed=(Species("X", fixed=True),)), initial={"x": 3.0})
+    assert [(each.name, each.unit, each.default) for each in net.parameters] == [
+        ("j_A", "", None),
+        ("X", "molecules cm-3", 3.0),
+    ]
+    assert [each.name for each in net.open_parameters] == ["j_A"]
+    with pytest.raises(MechanismError, match="j_A, which the mechanism leaves open"):
+        rates(net, {"X": 3.0})
+    assert rates(net, {"j_A": 2.0, "X": 5.0}) == 10.0
+    partly = net.bind({"J_a": Binary("*", Parameter("scale"), Symbol("TEMP"))})
+    assert [each.name for each in partly.parameters] == ["scale", "X"]
+    assert rates(partly.bind({"scale": 0.5}).with_defaults(), {"TEMP": 10.0}) == 15.0
+    assert partly.bind({"scale": 0.5}).with_defaults().parameters == ()

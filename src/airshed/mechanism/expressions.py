@@ -1,9 +1,9 @@
 """Rate expressions: a small immutable tree, evaluated with NumPy here and written as C++ by the kernel generator.
 
-A rate is a formula of numbers, the air's state (:data:`SYMBOLS`) and functions (:data:`FUNCTIONS`), in molecules, cm3
-and s: ``5.7e-34*(TEMP/300)^(-2.8)*M*O2``. Five node types make a tree: :class:`Number`, :class:`Symbol`,
-:class:`Negate`, :class:`Binary` and :class:`Call`. Names are canonical (upper case, ``T`` written ``TEMP``);
-``str(node)`` is source text that reads back as the same value.
+A rate is a formula of numbers, the air's state (:data:`SYMBOLS`), functions (:data:`FUNCTIONS`) and what a mechanism
+leaves open, in molecules, cm3 and s: ``5.7e-34*(TEMP/300)^(-2.8)*M*O2``. Six node types make a tree: :class:`Number`,
+:class:`Symbol`, :class:`Parameter`, :class:`Negate`, :class:`Binary` and :class:`Call`. Names of symbols are canonical
+(upper case, ``T`` written ``TEMP``); ``str(node)`` is source text that reads back as the same value.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -20,9 +20,9 @@ Value = float | npt.NDArray[np.float64]
 """A number or an array over cells."""
 
 Environment = Mapping[str, Value]
-"""Values of :data:`SYMBOLS` and of the sun's position, all of shapes that broadcast together."""
+"""Values of :data:`SYMBOLS`, of the sun's position and of parameters, all of shapes that broadcast together."""
 
-Dependency = Literal["temperature", "pressure", "air", "water", "photolysis"]
+Dependency = Literal["temperature", "pressure", "air", "water", "photolysis", "parameter"]
 Operator = Literal["+", "-", "*", "/", "^"]
 
 
@@ -116,6 +116,13 @@ class Symbol(_Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Parameter(_Node):
+    """A value that a mechanism leaves open: the rate of a light reaction that a host computes, by its name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Negate(_Node):
     """Minus the operand."""
 
@@ -139,7 +146,7 @@ class Call(_Node):
     arguments: tuple["Expression", ...]
 
 
-Expression = Number | Symbol | Negate | Binary | Call
+Expression = Number | Symbol | Parameter | Negate | Binary | Call
 
 
 def symbol(name: str) -> Symbol:
@@ -208,10 +215,30 @@ def symbols(expression: Expression) -> frozenset[str]:
     return frozenset(names)
 
 
+def parameters(expression: Expression) -> tuple[str, ...]:
+    """Return the names of the parameters that the value needs, each once, in the order of the text."""
+    return tuple(dict.fromkeys(node.name for node in walk(expression) if isinstance(node, Parameter)))
+
+
 def dependencies(expression: Expression) -> frozenset[Dependency]:
     """Return which parts of the environment the value follows; empty for a constant."""
     known = {**SYMBOLS, **SUN_POSITION}
-    return frozenset(known[name].dependency for name in symbols(expression))
+    found: set[Dependency] = {known[name].dependency for name in symbols(expression)}
+    return frozenset(found | {"parameter"} if parameters(expression) else found)
+
+
+def substitute(expression: Expression, values: Mapping[str, Expression]) -> Expression:
+    """Return the tree with each parameter that `values` names replaced."""
+    match expression:
+        case Parameter(name):
+            return values.get(name, expression)
+        case Negate(operand):
+            return Negate(substitute(operand, values))
+        case Binary(operator, left, right):
+            return Binary(operator, substitute(left, values), substitute(right, values))
+        case Call(_, arguments):
+            return replace(expression, arguments=tuple(substitute(argument, values) for argument in arguments))
+    return expression
 
 
 def evaluate(expression: Expression, environment: Environment) -> Value:
@@ -225,6 +252,10 @@ def evaluate(expression: Expression, environment: Environment) -> Value:
             return value
         case Symbol(name):
             return _look_up(name, environment)
+        case Parameter(name):
+            if name not in environment:
+                raise MechanismError(f"the rates need {name}, which the mechanism leaves open: give it a value")
+            return environment[name]
         case Negate(operand):
             return -evaluate(operand, environment)
         case Binary(operator, left, right):
@@ -287,7 +318,7 @@ def _source(expression: Expression) -> tuple[str, int]:
     match expression:
         case Number(value):
             return repr(value), _ATOM if np.copysign(1.0, value) > 0 else _NEGATION
-        case Symbol(name):
+        case Symbol(name) | Parameter(name):
             return name, _ATOM
         case Call(name, arguments):
             return f"{name if name == PHOTO else name.lower()}({', '.join(map(str, arguments))})", _ATOM

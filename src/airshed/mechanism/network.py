@@ -7,10 +7,13 @@ With y_i [molecules cm-3] the variable species in the order of their file, the r
 
 where k_r, :attr:`ReactionNetwork.rate_constants`, includes the concentrations of the reactants that are fixed.
 A + A loses two A per reaction: dA/dt = -2 k A^2, the convention of KPP.
+
+What a mechanism leaves open are :attr:`ReactionNetwork.parameters`: light reactions that a host computes, rates defined
+by the user, fixed species that are no part of the air. :meth:`ReactionNetwork.bind` puts expressions in their place.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
 
@@ -19,10 +22,24 @@ import numpy.typing as npt
 
 from airshed.core.errors import MechanismError
 from airshed.mechanism.elements import ATOMIC_WEIGHTS
-from airshed.mechanism.expressions import SYMBOLS, Binary, Environment, Expression, Number, Symbol, evaluate, fold
+from airshed.mechanism.expressions import (
+    SYMBOLS,
+    Binary,
+    Environment,
+    Expression,
+    Number,
+    Parameter,
+    Symbol,
+    evaluate,
+    fold,
+    parameters,
+    substitute,
+)
 from airshed.mechanism.location import Location, error_at, nearest
 
 Array = npt.NDArray[np.float64]
+
+_HIGHEST_ORDER = 9  # of a reaction in one species: more is a slip of the pen
 
 
 @dataclass(frozen=True)
@@ -33,26 +50,44 @@ class Species:
     atoms  element -> number; empty where the file says IGNORE
     text   its description, from the comment behind the declaration
     fixed  whether its concentration is prescribed (never changed by the chemistry)
+    mass   molar mass [kg/mol] where the file tells it, else None
     """
 
     name: str
     atoms: Mapping[str, int] = field(default_factory=dict, hash=False)
     text: str = ""
     fixed: bool = False
+    mass: float | None = None
 
     @property
     def molar_mass(self) -> float | None:
-        """Molar mass [kg/mol], or None where the composition is not told or holds no known element."""
+        """Molar mass [kg/mol]: as told, else from the atoms; None where neither is known."""
+        if self.mass is not None:
+            return self.mass
         weights = [ATOMIC_WEIGHTS.get(atom, np.nan) * number for atom, number in self.atoms.items()]
         mass = sum(weights)
         return 1e-3 * mass if weights and np.isfinite(mass) else None
 
 
 @dataclass(frozen=True)
+class OpenParameter:
+    """A value that the mechanism leaves open.
+
+    unit     "1/s", "molecules cm-3" ...; empty where the file does not tell
+    default  the value where nothing else gives one; None if something else must
+    """
+
+    name: str
+    unit: str = ""
+    text: str = ""
+    default: float | None = None
+
+
+@dataclass(frozen=True)
 class Reaction:
     """One equation as written: ``<label> reactants = products : rate;``, with light (hv) left out.
 
-    reactants, products  (declared name, coefficient) in the order of the file; a reactant's coefficient is 1, 2 or 3
+    reactants, products  (declared name, coefficient) in the order of the file; a reactant's is a whole number
     rate                 rate constant [s-1, cm3 s-1, cm6 s-1 ...], before fixed reactants are folded in
     text                 the equation as in the file, blanks made single
     """
@@ -69,7 +104,8 @@ class Reaction:
 class Term:
     """One summand of P_i or L_i: coefficient * k[reaction] * product of y[f] over `factors`.
 
-    coefficient  > 0, the net number of molecules made (P) or used (L) per reaction
+    coefficient  the net number of molecules made (P) or used (L) per reaction; negative in P for a species that a
+                 reaction uses up without having it as a reactant, as in OLE + O3 = ... - PAR of carbon-bond mechanisms
     reaction     index into :attr:`ReactionNetwork.reactions` and :attr:`ReactionNetwork.rate_constants`
     factors      indices of variable species in the order of the reaction, an index repeated for a power. In P: every
                  variable reactant. In L: the same with one occurrence of the species itself taken out.
@@ -84,11 +120,12 @@ class Term:
 class ReactionNetwork:
     """A mechanism: its variable species in the order of the file, its fixed species, and its reactions.
 
-    initial  species -> [molecules cm-3], where the files give initial values; empty otherwise
-    sources  the files that it was read from, the first one first
+    initial   species -> [molecules cm-3], where the files give initial values; empty otherwise
+    sources   the files that it was read from, the first one first
+    declared  what is known of parameters; those of rates that stand nowhere here are known by their names alone
+    bindings  parameter -> the expression that took its place, see :meth:`bind`
 
-    Raises MechanismError for two species or labels of one name, an undeclared species, a fixed one of unknown
-    concentration, or a loss that is not proportional to the species that is lost.
+    Raises MechanismError for two species or labels of one name, or an undeclared species.
     """
 
     name: str
@@ -98,6 +135,8 @@ class ReactionNetwork:
     atoms: tuple[str, ...] = ()
     initial: Mapping[str, float] = field(default_factory=dict, hash=False)
     sources: tuple[str, ...] = ()
+    declared: tuple[OpenParameter, ...] = ()
+    bindings: Mapping[str, Expression] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         _refuse_duplicates("species", [species.name for species in self.species + self.fixed])
@@ -152,10 +191,42 @@ class ReactionNetwork:
     def rate_constants(self) -> tuple[Expression, ...]:
         """For each reaction k_r: its rate times the concentrations of its fixed reactants, constants folded.
 
-        A fixed species that is a symbol of the air (M, O2, N2, H2O) stands for the air's; another one for its
-        initial value, which the files must give.
+        A fixed species that is a symbol of the air (M, O2, N2, H2O) stands for the air's; another one is a parameter
+        whose default is its initial value.
         """
         return tuple(self._rate_constant(reaction) for reaction in self.reactions)
+
+    @cached_property
+    def parameters(self) -> tuple[OpenParameter, ...]:
+        """What the rate constants leave open, in the order of the reactions."""
+        names = dict.fromkeys(name for constant in self.rate_constants for name in parameters(constant))
+        known = {each.name: each for each in self.declared}
+        return tuple(known.get(name) or self._fixed_parameter(name) or OpenParameter(name) for name in names)
+
+    @property
+    def open_parameters(self) -> tuple[OpenParameter, ...]:
+        """Those of :attr:`parameters` that have no default."""
+        return tuple(each for each in self.parameters if each.default is None)
+
+    def bind(self, values: Mapping[str, Expression | float]) -> "ReactionNetwork":
+        """Return the network with expressions or numbers [molecules, cm3, s] in the place of parameters.
+
+        Names are those of :attr:`parameters` in any case of letters; what is bound may itself leave things open.
+        Raises MechanismError for a name that is no parameter.
+        """
+        known = {each.name.casefold(): each.name for each in self.parameters}
+        new: dict[str, Expression] = {}
+        for name, value in values.items():
+            if name.casefold() not in known:
+                message = f"mechanism {self.name!r} leaves nothing open that is called {name!r}"
+                raise MechanismError(f"{message}{nearest(name, tuple(known.values()))}")
+            new[known[name.casefold()]] = Number(float(value)) if isinstance(value, int | float) else value
+        old = {name: substitute(value, new) for name, value in self.bindings.items()}
+        return replace(self, bindings=old | new)
+
+    def with_defaults(self) -> "ReactionNetwork":
+        """Return the network with the defaults in the place of parameters that have one."""
+        return self.bind({each.name: each.default for each in self.parameters if each.default is not None})
 
     @cached_property
     def production_terms(self) -> tuple[tuple[Term, ...], ...]:
@@ -174,20 +245,13 @@ class ReactionNetwork:
         for number, net in enumerate(self.net_stoichiometry):
             reactants = self.reactant_indices[number]
             for species, coefficient in net:
-                if coefficient > 0.0:
+                if coefficient > 0.0 or species not in reactants:
                     production[species].append(Term(coefficient, number, reactants))
                 else:
-                    loss[species].append(Term(-coefficient, number, self._without(number, species)))
+                    others = list(reactants)
+                    others.remove(species)
+                    loss[species].append(Term(-coefficient, number, tuple(others)))
         return tuple(map(tuple, production)), tuple(map(tuple, loss))
-
-    def _without(self, reaction: int, species: int) -> tuple[int, ...]:
-        factors = list(self.reactant_indices[reaction])
-        if species not in factors:
-            where, name = self.reactions[reaction], self.names[species]
-            message = f"reaction <{where.label}> uses up {name}, which is no reactant of it and could get negative"
-            raise error_at(where.location, f"{message}; write {name} on the left side")
-        factors.remove(species)
-        return tuple(factors)
 
     def _net(self, reaction: Reaction) -> tuple[tuple[int, float], ...]:
         net: dict[int, Decimal] = {}
@@ -203,17 +267,20 @@ class ReactionNetwork:
         for name, number in reaction.reactants:
             if self._is_fixed(name, reaction):
                 for _ in range(round(number)):
-                    constant = Binary("*", constant, self._concentration(name, reaction))
-        return fold(constant)
+                    constant = Binary("*", constant, self._concentration(name))
+        return fold(substitute(constant, self.bindings))
 
-    def _concentration(self, name: str, reaction: Reaction) -> Expression:
+    def _concentration(self, name: str) -> Expression:
         if name.upper() in SYMBOLS:
             return Symbol(name.upper())
-        for known, value in self.initial.items():
-            if known.casefold() == name.casefold():
-                return Number(value)
-        message = f"reaction <{reaction.label}> needs the concentration of the fixed species {name}"
-        raise error_at(reaction.location, f"{message}: give it under #INITVALUES")
+        return Parameter(next(each.name for each in self.fixed if each.name.casefold() == name.casefold()))
+
+    def _fixed_parameter(self, name: str) -> OpenParameter | None:
+        for species in self.fixed:
+            if species.name == name:
+                given = {known.casefold(): value for known, value in self.initial.items()}
+                return OpenParameter(name, "molecules cm-3", species.text, given.get(name.casefold()))
+        return None
 
     def _is_fixed(self, name: str, reaction: Reaction) -> bool:
         if name.casefold() in self._indices:
@@ -263,8 +330,8 @@ def _product(y: Array, factors: Sequence[int]) -> Array:
 
 def _check_order(reaction: Reaction) -> None:
     for name, coefficient in reaction.reactants:
-        if coefficient not in (1, 2, 3):
-            message = f"reaction <{reaction.label}>: {name} on the left side is 1, 2 or 3, not {coefficient:g}"
+        if coefficient not in range(1, _HIGHEST_ORDER + 1):
+            message = f"reaction <{reaction.label}>: a number of {name} on the left side is whole, not {coefficient:g}"
             raise error_at(reaction.location, f"{message}; write what one reaction leaves of it on the right side")
 
 
