@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from airshed.core.atomic import is_part
 from airshed.core.errors import OutputError
-from airshed.io.atomic import is_part
 from airshed.io.results import open_run
 
 SCRIPT = Path(__file__).with_name("killed_run.py")

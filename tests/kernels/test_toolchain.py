@@ -1,6 +1,8 @@
 """Compiling, caching and loading generated C++, and what is said when that fails."""
 
 import ctypes
+import errno
+import os
 import shutil
 import subprocess
 import sys
@@ -114,6 +116,16 @@ def test_without_a_writable_cache_a_folder_of_the_users_own_serves(
         library = build(ONE, name="one")
     assert load(library).one() == 1
     assert library.path.parent.stat().st_mode & 0o077 == 0
+
+
+def test_a_full_disk_is_named_with_the_way_to_another_one(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    with pytest.raises(KernelError, match=r"one-.*\.cpp: the disk is full; .* another disk by setting AIRSHED_CACHE$"):
+        build(ONE, name="one")
+    assert list(folder.iterdir()) == []
 
 
 def test_a_temporary_folder_that_others_can_write_to_is_refused(

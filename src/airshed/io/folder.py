@@ -21,9 +21,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Literal, Self
 
+from airshed.core.atomic import guarded, is_part, remove_parts, write_whole
 from airshed.core.errors import CaseError, OutputError
 from airshed.core.version import __version__
-from airshed.io.atomic import guarded, is_part, remove_parts, write_whole
 from airshed.io.background import BackgroundWriter
 from airshed.io.cases import first_difference
 

@@ -15,13 +15,13 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from airshed.core.atomic import guarded, write_whole
 from airshed.core.errors import OutputError
 from airshed.core.version import __version__
 from airshed.fields.spec import FieldSpec
 from airshed.grid import Grid
 from airshed.io import cf
 from airshed.io.archive import load_arrays, save_arrays
-from airshed.io.atomic import guarded, write_whole
 from airshed.io.folder import RECORDS, RunFolder
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")

@@ -9,9 +9,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from airshed.core.atomic import guarded, part_path, publish
 from airshed.core.errors import OutputError
 from airshed.io.archive import load_arrays, save_arrays
-from airshed.io.atomic import guarded, part_path, publish
 from airshed.io.folder import RESTARTS, RunFolder
 
 _KEPT: Final = 2

@@ -12,6 +12,7 @@ import tempfile
 import warnings
 from pathlib import Path
 
+from airshed.core.atomic import write_whole
 from airshed.core.errors import KernelError
 
 VARIABLE = "AIRSHED_CACHE"
@@ -78,24 +79,10 @@ def _temporary_folder() -> Path:
     return folder
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that a reader sees all of it or the one before, never a part."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
 def store(path: Path, library: bytes) -> None:
-    """Write a compiled library with its seal."""
-    write_whole(path, library + hashlib.sha256(library).digest())
+    """Write a compiled library with its seal; raises OutputError."""
+    with write_whole(path) as part:
+        part.write_bytes(library + hashlib.sha256(library).digest())
 
 
 def intact(path: Path) -> bool:

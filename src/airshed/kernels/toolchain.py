@@ -19,9 +19,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from airshed.core.errors import KernelError
+from airshed.core.atomic import write_whole
+from airshed.core.errors import KernelError, OutputError
 from airshed.kernels.cache import VARIABLE as CACHE_VARIABLE
-from airshed.kernels.cache import cache_folder, intact, store, writable_folder, write_whole
+from airshed.kernels.cache import cache_folder, intact, store, writable_folder
 from airshed.kernels.diagnostics import explain
 from airshed.kernels.host import Processor, processor, usable_cores
 
@@ -170,7 +171,8 @@ def _compile(units: list[tuple[str, str]], path: Path, command: tuple[str, ...])
     sources = {path.with_name(f"{path.stem}{'-' if unit else ''}{unit}.cpp"): text for unit, text in units}
     try:
         for kept, text in sources.items():
-            write_whole(kept, text.encode())
+            with write_whole(kept) as part:
+                part.write_bytes(text.encode())
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=".build-") as workshop:
             objects = {kept: Path(workshop) / f"{kept.stem}.o" for kept in sources}
             compiles = [(*command, "-c", str(kept), "-o", str(target)) for kept, target in objects.items()]
@@ -182,6 +184,8 @@ def _compile(units: list[tuple[str, str]], path: Path, command: tuple[str, ...])
             if any(complaints):
                 raise KernelError(explain("\n".join(complaints), sources))
             store(path, linked.read_bytes())
+    except OutputError as error:
+        raise KernelError(f"{error} by setting {CACHE_VARIABLE}") from error
     except OSError as error:
         raise KernelError(f"cannot build {path}: {error}. Free the disk, or set {CACHE_VARIABLE} elsewhere") from error
 

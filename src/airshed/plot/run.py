@@ -8,9 +8,9 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from airshed.core.atomic import guarded, write_whole
 from airshed.core.errors import CaseError
 from airshed.core.version import __version__
-from airshed.io.atomic import guarded, write_whole
 from airshed.io.results import open_run
 from airshed.plot.animation import draw_animation
 from airshed.plot.curtain import draw_curtain

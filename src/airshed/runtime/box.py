@@ -5,9 +5,9 @@ from pathlib import Path
 import xarray as xr
 
 from airshed.air.box import BoxConditions, BoxRun
+from airshed.core.atomic import write_whole
 from airshed.core.errors import OutputError
 from airshed.core.report import Cell, Report, Table
-from airshed.io.atomic import write_whole
 from airshed.mechanism import load_mechanism
 
 _MAIN = ("O3", "NO", "NO2", "HNO3", "PAN", "N2O5", "H2O2", "OH", "HO2", "HCHO", "CO", "SO2")

@@ -70,7 +70,7 @@ def _tell_beginning(simulation: "Simulation", *, quiet: bool) -> None:
 
 def _make_folder(folder: Path) -> None:
     """Make the folder and see that it can be written to, before anything costly is done; raises OutputError."""
-    from airshed.io.atomic import guarded, part_path
+    from airshed.core.atomic import guarded, part_path
 
     probe = part_path(folder / "probe")
     with guarded(folder, probe):

@@ -7,15 +7,14 @@ indivisible step; whoever finds the name finds the whole file, however the writi
 import errno
 import os
 import shutil
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from itertools import count
 from pathlib import Path
 from typing import Final
 
 from airshed.core.errors import OutputError
 
-_SERIAL = count()
 _PART_SUFFIX: Final = ".part"
 _CHUNK_OF_A_LARGE_GRID: Final = 4 * 1024 * 1024
 _ADVICE: Final = {
@@ -45,8 +44,8 @@ def write_whole(path: Path) -> Iterator[Path]:
 
 
 def part_path(path: Path) -> Path:
-    """Return a new temporary name beside ``path``."""
-    return path.with_name(f".{path.name}.{os.getpid()}-{next(_SERIAL)}{_PART_SUFFIX}")
+    """Return a new temporary name beside ``path``, unlike those of other threads, processes and machines."""
+    return path.with_name(f".{path.name}.{uuid.uuid4().hex[:12]}{_PART_SUFFIX}")
 
 
 def publish(part: Path, path: Path) -> None:

@@ -1,0 +1,54 @@
+"""A disk that is really full stops a run and leaves nothing half written."""
+
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+from airshed.core.atomic import is_part
+from airshed.core.errors import OutputError
+from airshed.io.restart import RestartStore
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """Yield a folder on a real file system of 1 MiB; skip where this user may not make one."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    try:
+        made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)], capture_output=True)
+    except FileNotFoundError:
+        pytest.skip("there is no mount command")
+    if made.returncode != 0:
+        pytest.skip("mounting a file system is not allowed here")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+@pytest.mark.parametrize("victim", ["records", "output", "restart"])
+def test_a_really_full_disk_stops_the_run_and_leaves_nothing_half_written(small_disk, start_run, values, victim):
+    run = start_run(small_disk / "run")
+
+    def fill_the_disk(*, records, left):
+        for hour in range(records):
+            run.writer.write(3600.0 * hour, values(3600.0 * hour))
+        run.folder.writer.wait()
+        (small_disk / "filler").write_bytes(b"x" * (shutil.disk_usage(small_disk).free - left))
+
+    def write():
+        if victim == "records":
+            fill_the_disk(records=1, left=0)
+            run.writer.write(3600.0, values(3600.0))
+            run.folder.writer.wait()
+        elif victim == "output":
+            fill_the_disk(records=3, left=16384)
+            run.writer.finish()
+        else:
+            fill_the_disk(records=1, left=0)
+            RestartStore(run.folder).save(0.0, {"q": np.ones((50, 50, 50))}, {})
+
+    with run.folder, pytest.raises(OutputError, match="the disk is full"):
+        write()
+    assert not [path for path in small_disk.rglob("*") if is_part(path)]
+    assert not (small_disk / "run" / "output.nc").exists()
