@@ -122,10 +122,13 @@ def test_kernel_show_prints_code() -> None:
 
 
 def test_progress_fits_where_it_is_shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    assert isinstance(progress.progress_for(START, quiet=True), progress.Silent)
-    assert isinstance(progress.progress_for(START, quiet=False), progress.Lines)
+    for quiet, verbose, kind in (
+        (True, True, progress.Silent), (False, False, progress.Silent), (False, True, progress.Lines),
+    ):  # fmt: skip
+        assert type(progress.progress_for(START, quiet=quiet, verbose=verbose)) is kind
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    live = progress.progress_for(START, quiet=False)
+    assert type(progress.progress_for(START, quiet=True, verbose=True)) is progress.Silent
+    live = progress.progress_for(START, quiet=False, verbose=False)
     assert isinstance(live, progress.Live)
     with live as display:
         display(Info(time=-3600.0))

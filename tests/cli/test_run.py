@@ -94,16 +94,32 @@ def test_a_run_ends_with_a_summary_and_says_where_the_results_are(counting: type
         assert part in result.stdout
 
 
-def test_without_a_terminal_there_is_a_line_for_each_simulated_hour(counting: type[Counting], tmp_path: Path) -> None:
-    lines = run(tmp_path, "--set", "time.length=3 h").stderr.splitlines()
+def test_without_a_terminal_there_is_nothing_but_the_summary(counting: type[Counting], tmp_path: Path) -> None:
+    result = run(tmp_path, "--set", "time.length=3 h")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout.startswith("Summary\n")
+
+
+def test_on_demand_there_is_a_line_for_each_simulated_hour(counting: type[Counting], tmp_path: Path) -> None:
+    lines = run(tmp_path, "--verbose", "--set", "time.length=3 h").stderr.splitlines()
     assert len(lines) == 4
     assert lines[1].startswith("2022-06-01 01:00 UTC  step 6 (600 s)   33%  2.5 M cells/s  ")
     assert lines[-1].endswith("0:00:00 left")
 
 
-def test_quiet_says_nothing(counting: type[Counting], tmp_path: Path) -> None:
-    result = run(tmp_path, "--quiet")
+@pytest.mark.parametrize("options", [["--quiet"], ["--quiet", "--verbose"]])
+def test_quiet_says_nothing(counting: type[Counting], tmp_path: Path, options: list[str]) -> None:
+    result = run(tmp_path, *options)
     assert (result.exit_code, result.output) == (0, "")
+
+
+def test_from_where_a_run_goes_on_is_a_line_and_damage_one_even_where_quiet(
+    counting: type[Counting], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(counting, "notices", ["2.npz is damaged; an earlier restart is taken", "resumed at 1 h"])
+    damaged = "airshed: 2.npz is damaged; an earlier restart is taken\n"
+    assert run(tmp_path, "--resume").stderr == damaged + "airshed: resumed at 1 h\n"
+    assert run(tmp_path, "--resume", "-q").stderr == damaged
 
 
 def test_the_results_go_to_a_folder_named_after_the_case(

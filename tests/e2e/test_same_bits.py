@@ -14,7 +14,7 @@ from .conftest import CUT, airshed_here, budgets, command, contents, difference,
 
 
 def start(folder: Path, *arguments: str) -> "subprocess.Popen[str]":
-    line = command("run", "west-europe", "--output", folder, *arguments, overrides=CUT)
+    line = command("run", "west-europe", "--verbose", "--output", folder, *arguments, overrides=CUT)
     return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
 
 

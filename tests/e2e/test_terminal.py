@@ -1,4 +1,4 @@
-"""What a person sees: live progress on a terminal, quiet lines in a pipe, and every way to name a case."""
+"""What a person sees: live progress on a terminal, the summary alone in a pipe, and every way to name a case."""
 
 import fcntl
 import json
@@ -65,13 +65,12 @@ def test_progress_on_a_terminal_stays_on_one_line(tmp_path: Path) -> None:
     assert any("Results: " in frame for frame in frames(written))
 
 
-def test_in_a_pipe_there_is_no_control_character(tmp_path: Path) -> None:
+def test_in_a_pipe_there_is_the_summary_and_nothing_else(tmp_path: Path) -> None:
     overrides = ("grid.area.lon=[5, 7]", *SHORT)
     answer = airshed("run", "west-europe", "--output", tmp_path / "run", overrides=overrides)
-    assert answer.returncode == 0
-    assert "\x1b" not in answer.stdout + answer.stderr
-    assert "\r" not in answer.stdout + answer.stderr
-    assert [line[:20] for line in answer.stderr.splitlines()][-1] == "2022-08-31 01:00 UTC"
+    assert (answer.returncode, answer.stderr) == (0, "")
+    assert "\x1b" not in answer.stdout
+    assert "\r" not in answer.stdout
     assert len(answer.stdout.splitlines()) < 110
     check_summary(tmp_path / "run", answer.stdout)
 

@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Callable
+from math import nan
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -244,6 +246,15 @@ def test_errors_say_what_is_wrong(small_run: Path, tmp_path: Path) -> None:
         with pytest.raises(kind, match=words) as caught:
             call()
         assert len(str(caught.value).splitlines()) <= 2
+
+
+@pytest.mark.parametrize("wrong", [{"latitude": 70.0}, {"latitude": nan}, {"hours": (3, 25)}, {"fields": ["O3", "X"]}])
+def test_arguments_are_checked_before_anything_is_written(
+    small_run: Path, tmp_path: Path, wrong: dict[str, Any]
+) -> None:
+    with pytest.raises(AirshedError):
+        plot_run(small_run, tmp_path / "pictures", **wrong)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_nothing_half_written_stays(small_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

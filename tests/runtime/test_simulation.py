@@ -87,6 +87,19 @@ def test_a_field_does_not_change_when_the_run_goes_on(tmp_path):
     assert not np.array_equal(simulation["SMOKE"], before)
 
 
+def test_what_resuming_does_is_told(tmp_path):
+    """Nothing there yet: it begins, so that one command can begin and go on; later it goes on."""
+
+    def notices(*, resume):
+        with airshed.Simulation(make(), STEADY, output=tmp_path / "run", resume=resume) as simulation:
+            simulation.run(until="1 h")
+            return simulation.notices
+
+    assert notices(resume=True) == [f"there is nothing to resume in {tmp_path / 'run'}; the run begins at its start"]
+    assert notices(resume=True) == ["resumed at 1 h of the case"]
+    assert notices(resume=False) == []
+
+
 def test_time_goes_by_steps_and_by_runs():
     seen: list[StepInfo] = []
     simulation = airshed.Simulation(make(), STEADY, puff())

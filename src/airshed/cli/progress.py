@@ -1,4 +1,4 @@
-"""Shows how far a simulation is: live on a terminal, a line for each simulated hour elsewhere, or nothing."""
+"""Shows how far a simulation is: live on a terminal, a line for each simulated hour where asked for, or nothing."""
 
 import math
 import sys
@@ -46,11 +46,13 @@ class Progress(Protocol):
         """Take note of a finished step."""
 
 
-def progress_for(start: datetime, *, quiet: bool) -> Progress:
-    """Return the progress display that fits standard error."""
+def progress_for(start: datetime, *, quiet: bool, verbose: bool) -> Progress:
+    """Return the progress display that fits standard error: elsewhere than on a terminal none, unless `verbose`."""
     if quiet:
         return Silent()
-    return Live(start) if sys.stderr.isatty() else Lines(start)
+    if sys.stderr.isatty():
+        return Live(start)
+    return Lines(start) if verbose else Silent()
 
 
 def instant(start: datetime, seconds: float) -> str:

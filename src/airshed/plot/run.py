@@ -13,7 +13,7 @@ from airshed.core.errors import CaseError
 from airshed.core.version import __version__
 from airshed.io.results import open_run
 from airshed.plot.animation import draw_animation
-from airshed.plot.curtain import draw_curtain
+from airshed.plot.curtain import draw_curtain, row_of
 from airshed.plot.maps import draw_maps, map_scale
 from airshed.plot.results import Results
 from airshed.plot.series import MOST_CURVES, draw_series
@@ -52,6 +52,7 @@ def plot_run(
         results = Results(dataset, run)
         chosen = results.chosen(fields)
         times = times_of(results.times, hours)
+        row_of(results, latitude)  # refuses a latitude outside the area before anything is written
         series = results.times.size > 1
         files = _Files(folder)
         for field in chosen:

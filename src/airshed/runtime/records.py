@@ -38,7 +38,7 @@ class RunRecords:
         try:
             self._store = RestartStore(self._folder)
             self._restart = self._store.latest() if resume and self._folder.resumed else None
-            self.notices = self._tell_beginning()
+            self.notices = self._tell_beginning() if resume else []
             resume_from = None if self._restart is None or self._restart.seconds < 0.0 else self._restart.seconds
             self._writers = [self._writer(section, resume_from) for section in case.output]
         except BaseException:
@@ -80,7 +80,7 @@ class RunRecords:
 
     def _tell_beginning(self) -> list[str]:
         if not self._folder.resumed:
-            return []
+            return [f"there is nothing to resume in {self._folder.path}; the run begins at its start"]
         if self._restart is None:
             return ["there is no restart that is whole; the run begins anew"]
         damaged = [f"{message}; an earlier restart is taken" for message in self._restart.skipped]

@@ -71,7 +71,7 @@ class Simulation:
                  air_temperature, air_pressure ... on time, level, lat, lon), or a function seconds -> Dataset
     initial      in place of the case's: a Dataset of species on level, lat, lon
     output       folder for results and restarts; None keeps everything in memory
-    resume       go on from the newest restart in that folder; `notices` then says from where
+    resume       go on from the newest restart in that folder, or begin where there is none; `notices` then says which
     Raises AirshedError for everything that is wrong with the case and its data, before anything is computed.
     """
 

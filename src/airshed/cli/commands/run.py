@@ -18,13 +18,18 @@ def run(
     overrides: Overrides = None,
     output: Annotated[Path | None, typer.Option(help="Folder for the results; by default runs/NAME.")] = None,
     threads: Threads = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on from the last restart file in the folder.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on from the last restart in the folder; without one, begin.")
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show the whole summary at the end.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Tell each simulated hour, and show the whole summary at the end.")
+    ] = False,
 ) -> None:
     """Simulate a case and write its results.
 
-    Ctrl-C ends the run after the current step, with valid files; --resume goes on from there.
+    Progress is shown on a terminal, and the summary at the end. Ctrl-C ends the run after the current step, with valid
+    files; --resume goes on from there.
     """
     from airshed.air.case import Case
     from airshed.io.folder import FinishedRunError
@@ -32,13 +37,13 @@ def run(
     loaded = Case.load(case, settings(overrides, threads))
     folder = output or Path("runs") / loaded.name
     try:
-        _simulate(loaded, folder, resume=resume, quiet=quiet, brief=not verbose)
+        _simulate(loaded, folder, resume=resume, quiet=quiet, verbose=verbose)
     except FinishedRunError as finished:
         if not quiet:
             typer.echo(f"airshed: {finished}", err=True)
 
 
-def _simulate(case: "Case", folder: Path, *, resume: bool, quiet: bool, brief: bool) -> None:
+def _simulate(case: "Case", folder: Path, *, resume: bool, quiet: bool, verbose: bool) -> None:
     from airshed.cli.interrupt import stop_on_interrupt
     from airshed.cli.progress import instant, progress_for
     from airshed.cli.render import show
@@ -46,13 +51,13 @@ def _simulate(case: "Case", folder: Path, *, resume: bool, quiet: bool, brief: b
 
     _make_folder(folder)
     with (
-        progress_for(case.time.start, quiet=quiet) as progress,
+        progress_for(case.time.start, quiet=quiet, verbose=verbose) as progress,
         Simulation(case, output=folder, resume=resume) as simulation,
     ):
         _tell_beginning(simulation, quiet=quiet)
         with stop_on_interrupt(simulation.request_stop):
             simulation.run(observer=progress)
-        summary = simulation.summary(brief=brief)
+        summary = simulation.summary(brief=not verbose)
     if simulation.seconds < simulation.end:
         at = instant(case.time.start, simulation.seconds)
         typer.echo(f"airshed: stopped at {at}; {folder} holds valid files, and --resume goes on", err=True)
