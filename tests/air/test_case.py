@@ -1,6 +1,7 @@
 """The case: what is right is read, what is wrong is refused with file, line, key and what to do."""
 
 import copy
+import re
 import tomllib
 from datetime import UTC, datetime
 from pathlib import Path
@@ -124,7 +125,11 @@ def test_equality_and_hash_follow_the_settings() -> None:
     [
         ("time", {"stepp": "1 s"}, ["time.stepp is not a setting", "did you mean time.step?"]),
         ("time", {"precision": "double"}, ["time.precision is not a setting", "did you mean chemistry.precision?"]),
-        ("chemistry", {"quux": 1}, ["chemistry.quux is not a setting", "known here are mechanism, sweeps, precision"]),
+        (
+            "chemistry",
+            {"quux": 1},
+            ["chemistry.quux is not a setting", "known here are mechanism, species_map, sweeps"],
+        ),
         ("metoerology", {}, ["metoerology is not a setting", "did you mean meteorology?"]),
         ("time", {"step": 120}, ['time.step needs a unit, such as "120 s"', "120 has none"]),
         ("time", {"step": "120 km"}, ["time.step", "expected a time", "not a length"]),
@@ -175,7 +180,8 @@ def test_a_mistake_is_refused_with_key_and_remedy(section: str, values: Any, par
     message = refusal(small(**{section: values}))
     for part in parts:
         assert part in message
-    assert len(message.splitlines()) <= 5
+    lines = message.splitlines()
+    assert len(lines) == 1 or lines[0] == f"{len(lines) - 1} faults in the case:"
 
 
 def test_a_point_source_must_lie_in_the_area() -> None:
@@ -187,25 +193,59 @@ def test_a_point_source_must_lie_in_the_area() -> None:
 
 def test_what_must_be_given_is_named() -> None:
     assert refusal({}).splitlines() == [
-        "grid is missing: the case needs grid.area.lon, grid.area.lat, grid.spacing.lon, grid.spacing.lat",
-        "time is missing: the case needs time.start, time.length",
-        "chemistry is missing: the case needs chemistry.mechanism",
+        "3 faults in the case:",
+        "  grid is missing: the case needs grid.area.lon, grid.area.lat, grid.spacing.lon, grid.spacing.lat",
+        "  time is missing: the case needs time.start, time.length",
+        "  chemistry is missing: the case needs chemistry.mechanism",
     ]
 
 
-def test_only_the_first_few_mistakes_are_listed() -> None:
-    lines = refusal(small(time={f"wrong{i}": 1 for i in range(9)})).splitlines()
-    assert len(lines) == 5
-    assert lines[-1] == "and 5 more"
+def test_one_mistake_is_a_line_and_of_many_the_first_few_are_listed() -> None:
+    for count in (1, 2, 5, 6, 9):
+        lines = refusal(small(time={f"wrong{i}": 1 for i in range(count)})).splitlines()
+        assert len(lines) == (1 if count == 1 else 1 + min(count, 6))
+        assert sum("is not a setting" in line for line in lines) == min(count, 5)
+    assert (lines[0], lines[-1]) == ("9 faults in the case:", "  and 4 more")
 
 
 def test_mistakes_in_a_file_name_its_line(tmp_path: Path) -> None:
     file = write(tmp_path, TEXT.replace('every = "30 min"', "evry = 3").replace('"24 h"', '"24 m"'))
     with pytest.raises(CaseError) as error:
         Case.load(tmp_path)
-    first, second = str(error.value).splitlines()
-    assert first.startswith(f"{file}:13: time.length = '24 m' has the wrong kind of unit: expected a time")
-    assert second == f"{file}:23: output.1.evry is not a setting; did you mean output.1.every?"
+    heading, first, second = str(error.value).splitlines()
+    assert heading == f"2 faults in the case {file}:"
+    assert first.startswith("  case.toml:13: time.length = '24 m' has the wrong kind of unit: expected a time")
+    assert second == "  case.toml:23: output.1.evry is not a setting; did you mean output.1.every?"
+
+    write(tmp_path, TEXT.replace("mechanism =", "mechansim ="))
+    with pytest.raises(CaseError) as error:
+        Case.load(tmp_path, ["time.length=1 h", "time.stepp=2 s"])
+    assert str(error.value).splitlines()[1:] == [
+        "  --set: time.stepp is not a setting; did you mean time.step?",
+        "  case.toml:16: chemistry.mechansim is not a setting; did you mean chemistry.mechanism?",
+    ]
+    spaced = write(tmp_path, TEXT.replace('"0.5 deg"', '"0.5 dog"'))
+    with pytest.raises(CaseError) as error:
+        Case.load(tmp_path)
+    what = "grid.spacing = '0.5 dog': 'dog' is not a unit that Airshed knows; did you mean deg?"
+    assert str(error.value) == f"{spaced}:5: {what}"
+    write(tmp_path, TEXT.replace('"24 h"', '"24 m"'))
+    with pytest.raises(CaseError, match=rf"^{re.escape(str(file))}:13: time\.length = [^\n]*$"):
+        Case.load(tmp_path)
+
+
+def test_species_that_are_not_there_are_named_with_their_lines(tmp_path: Path) -> None:
+    file = write(tmp_path, TEXT.replace('["O3"]', '["O3", "NO22"]'))
+    with pytest.raises(CaseError) as error:
+        check_species(Case.load(tmp_path), ["O3", "NO2"])
+    assert str(error.value) == f"{file}:19: output.0.fields: 'NO22' is not a species of tracer; did you mean NO2?"
+    with pytest.raises(CaseError) as error:
+        check_species(Case.load(tmp_path, ["boundary.scale.OO3=2"]), ["O3", "NO2"])
+    assert str(error.value).splitlines() == [
+        f"2 faults in the case {file}:",
+        "  case.toml:19: output.0.fields: 'NO22' is not a species of tracer; did you mean NO2?",
+        "  --set: boundary.scale: 'OO3' is not a species of tracer; did you mean O3?",
+    ]
 
 
 @pytest.mark.parametrize(

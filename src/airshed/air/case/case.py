@@ -11,7 +11,7 @@ from typing import Any, Self
 from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
 from airshed.air.case import sections
-from airshed.air.case.messages import dotted, explain
+from airshed.air.case.messages import dotted, explain, faults_in_words
 from airshed.air.case.toml import KeyPath, flatten, key_lines, override, read_toml, write_toml, write_value
 from airshed.core.errors import CaseError
 from airshed.core.nearest import suggestion
@@ -46,6 +46,7 @@ class Case(Section):
 
     _name: str = PrivateAttr(default="case")
     _base: Path = PrivateAttr(default_factory=Path.cwd)
+    _file: Path | None = PrivateAttr(default=None)
     _provenance: Mapping[str, str] = PrivateAttr(default_factory=dict)
 
     @classmethod
@@ -78,8 +79,8 @@ class Case(Section):
         try:
             case = cls.model_validate(data)
         except ValidationError as error:
-            raise CaseError(explain(error, cls, lambda key: _place(locate(key), file))) from error
-        case._base = base.resolve()
+            raise CaseError(explain(error, cls, data, locate, file)) from error
+        case._base, case._file = base.resolve(), file
         if file is not None:
             case._name = case._base.name if file.name == "case.toml" else file.stem
         case._provenance = {dotted(key): locate(key) or "default" for key in flatten(case.to_dict())}
@@ -177,7 +178,7 @@ class Case(Section):
 
 
 def check_species(case: Case, species: Iterable[str]) -> None:
-    """Refuse a case that names a species that the mechanism does not have; raises CaseError with the nearest one.
+    """Refuse a case that names species that the mechanism does not have; raises CaseError with the nearest ones.
 
     Output may name fields of the weather too.
     """
@@ -194,11 +195,14 @@ def check_species(case: Case, species: Iterable[str]) -> None:
         ("boundary.values", case.boundary.values),
         ("initial.values", case.initial.values),
     ]
+    faults = []
     for key, names in named:
-        for name in names:
-            if name not in known:
-                mechanism = case.chemistry.mechanism
-                raise CaseError(f"{key}: {name!r} is not a species of {mechanism}; {suggestion(name, known)}")
+        for name in (name for name in names if name not in known):
+            place = case.provenance.get(key) or case.provenance.get(f"{key}.{name}", "")
+            what = f"{name!r} is not a species of {case.chemistry.mechanism}; {suggestion(name, known)}"
+            faults.append((place, f"{key}: {what}"))
+    if faults:
+        raise CaseError(faults_in_words(faults, case._file))
 
 
 def _case_file(path: Path) -> Path:
@@ -234,13 +238,6 @@ def _locator(
         return f"{file.name}:{lines[known]}" if known else file.name
 
     return locate
-
-
-def _place(origin: str, file: Path | None) -> str:
-    """Return the origin of a value for a message, which names the whole path of the file."""
-    if origin in ("given", "--set") or file is None:
-        return "" if origin == "given" else origin
-    return f"{file}{origin.removeprefix(file.name)}"
 
 
 def _contains(data: Any, path: KeyPath) -> bool:

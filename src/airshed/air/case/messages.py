@@ -1,6 +1,7 @@
-"""Turns what is wrong with a case into messages of a line each."""
+"""Turns what is wrong with a case into messages: a line for each fault, and a list when there are several."""
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
@@ -10,9 +11,9 @@ from airshed.core.nearest import nearest
 from airshed.core.settings import KEY, Section, section_inside, settings_of
 
 Locate = Callable[[tuple[int | str, ...]], str]
-"""Returns where a key was set, such as ``case.toml:12``; empty when it was not."""
+"""Returns where a key was set, such as ``case.toml:12``, "--set" or "given"; empty when it was not."""
 
-MOST_ERRORS = 4
+MOST_FAULTS = 5
 
 _WANTED = {
     "string_type": "a text in quotes",
@@ -35,13 +36,40 @@ _BOUNDS = {
 }
 
 
-def explain(error: ValidationError, section: type[Section], locate: Locate) -> str:
-    """Return one line for each of the first few errors: file and line, key, what is wrong, what to do."""
+def explain(
+    error: ValidationError, section: type[Section], data: Mapping[str, Any], locate: Locate, file: Path | None
+) -> str:
+    """Return what is wrong with a case, made of ``data``: file and line, key, what is wrong, what to do.
+
+    A mistyped key that had to be there is one fault, and so is a value that stands for several, as in
+    ``spacing = "0.25 deg"``.
+    """
     details = error.errors(include_url=False)
-    lines = [_line(detail, section, locate) for detail in details[:MOST_ERRORS]]
-    if len(details) > MOST_ERRORS:
-        lines.append(f"and {len(details) - MOST_ERRORS} more")
-    return "\n".join(lines)
+    meant = {_meant(detail["loc"], section) for detail in details if detail["type"] == "extra_forbidden"}
+    faults = []
+    for detail in details:
+        if detail["type"] == "missing":
+            if detail["loc"] not in meant:
+                faults.append((locate(detail["loc"]), _missing(detail["loc"], section)))
+        else:
+            key = _written(data, detail["loc"])
+            faults.append((locate(key), _message(detail, key, section)))
+    return faults_in_words(sorted(dict.fromkeys(faults), key=_line), file)
+
+
+def faults_in_words(faults: Sequence[tuple[str, str]], file: Path | None) -> str:
+    """Return one fault, given as its place and what is wrong, as one line, and several as a list under a heading.
+
+    One fault names the whole path of the case's file; in a list the heading does. After the first few it says how
+    many more there are.
+    """
+    if len(faults) == 1:
+        place, what = faults[0]
+        in_file = file is not None and place.startswith(file.name)
+        return _placed(f"{file}{place.removeprefix(file.name)}" if file and in_file else place, what)
+    rest = [f"and {len(faults) - MOST_FAULTS} more"] if len(faults) > MOST_FAULTS else []
+    heading = f"{len(faults)} faults in the case{f' {file}' if file else ''}:"
+    return "\n  ".join([heading, *(_placed(place, what) for place, what in faults[:MOST_FAULTS]), *rest])
 
 
 def dotted(path: Sequence[int | str]) -> str:
@@ -49,10 +77,24 @@ def dotted(path: Sequence[int | str]) -> str:
     return ".".join(map(str, path))
 
 
-def _line(detail: ErrorDetails, section: type[Section], locate: Locate) -> str:
-    path = tuple(detail["loc"])
-    place = locate(path)
-    return (f"{place}: " if place else "") + _message(detail, path, section)
+def _written(data: Any, path: tuple[int | str, ...]) -> tuple[int | str, ...]:
+    """Return the part of a key path that was given."""
+    for depth, part in enumerate(path):
+        known = range(len(data)) if isinstance(data, list | tuple) else data if isinstance(data, Mapping) else ()
+        if part not in known:
+            return path[:depth]
+        data = data[part]
+    return path
+
+
+def _line(fault: tuple[str, str]) -> int:
+    """Return the line of a fault in the file; what is not in it comes first."""
+    number = fault[0].rpartition(":")[2]
+    return int(number) if number.isdecimal() else 0
+
+
+def _placed(place: str, what: str) -> str:
+    return what if place in ("", "given", "default") else f"{place}: {what}"
 
 
 def _message(detail: ErrorDetails, path: tuple[int | str, ...], section: type[Section]) -> str:
@@ -62,8 +104,6 @@ def _message(detail: ErrorDetails, path: tuple[int | str, ...], section: type[Se
         return detail["msg"].replace(KEY, key)
     if kind == "extra_forbidden":
         return _unknown(path, section)
-    if kind == "missing":
-        return _missing(path, section)
     if kind in _WANTED:
         return f"{key} must be {_WANTED[kind]}, not {value}"
     if kind in _BOUNDS:
@@ -78,20 +118,27 @@ def _message(detail: ErrorDetails, path: tuple[int | str, ...], section: type[Se
 
 def _unknown(path: tuple[int | str, ...], section: type[Section]) -> str:
     """Return the message for an unknown key: the nearest one beside it, or the same name in another section."""
-    here = section
+    meant = _meant(path, section)
+    elsewhere = sorted(s.key for s in settings_of(section) if s.key.rsplit(".", 1)[-1] == str(path[-1]))
+    if meant or elsewhere:
+        hint = f"did you mean {dotted(meant) if meant else elsewhere[0]}?"
+    else:
+        hint = f"known here are {', '.join(_section_of(path, section).model_fields)}"
+    return f"{dotted(path)} is not a setting; {hint}"
+
+
+def _meant(path: tuple[int | str, ...], section: type[Section]) -> tuple[int | str, ...] | None:
+    """Return the key beside an unknown one whose name is near to its."""
+    match = nearest(str(path[-1]), _section_of(path, section).model_fields)
+    return None if match is None else (*path[:-1], match)
+
+
+def _section_of(path: tuple[int | str, ...], section: type[Section]) -> type[Section]:
+    """Return the section in which a key stands."""
     for part in path[:-1]:
         if isinstance(part, str):
-            here = section_inside(here.model_fields[part].annotation)[0] or here
-    name, parent = str(path[-1]), dotted(path[:-1])
-    match = nearest(name, here.model_fields)
-    elsewhere = sorted(s.key for s in settings_of(section) if s.key.rsplit(".", 1)[-1] == name)
-    if match is not None:
-        hint = f"did you mean {parent + '.' if parent else ''}{match}?"
-    elif elsewhere:
-        hint = f"did you mean {elsewhere[0]}?"
-    else:
-        hint = f"known here are {', '.join(here.model_fields)}"
-    return f"{dotted(path)} is not a setting; {hint}"
+            section = section_inside(section.model_fields[part].annotation)[0] or section
+    return section
 
 
 def _missing(path: tuple[int | str, ...], section: type[Section]) -> str:
