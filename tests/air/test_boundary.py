@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airshed.air.boundary import BoundaryProfiles, initial_from_dataset
+from airshed.air.species_map import BoundaryMap, read_species_map
 from airshed.core.errors import CaseError, DataError
 from airshed.grid import Grid
 from airshed.mechanism import load_mechanism
@@ -117,9 +118,10 @@ def test_files_of_ones_own(tmp_path: Path) -> None:
     profile = write(tmp_path / "p.csv", "# mine\npressure [Pa],ozone,nox\n50000,0.06,0.001\n100000,0.04,0.002\n")
     mapping = write(
         tmp_path / "m.toml",
-        'zero = ["OH"]\n[uniform]\nCO = "100 ppb"\n[profile]\nO3 = { ozone = 1.0 }\nNO2 = { nox = 0.75 }\n',
+        '[boundary]\nzero = ["OH"]\nCO = "100 ppb"\nO3 = { ozone = 1.0 }\nNO2 = { nox = 0.75 }\n',
     )
-    profiles = BoundaryProfiles(["O3", "NO2", "CO", "OH"], profile=profile, species_map=mapping)
+    own = read_species_map(mapping).boundary
+    profiles = BoundaryProfiles(["O3", "NO2", "CO", "OH"], profile=profile, species_map=own)
     np.testing.assert_allclose(profiles.at(np.array(1e5)), [40e-9, 1.5e-9, 100e-9, 0.0])
 
 
@@ -141,28 +143,18 @@ def test_profile_files_that_cannot_be(tmp_path: Path, text: str, message: str) -
         BoundaryProfiles(["O3"], profile=write(tmp_path / "p.csv", text))
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("zero = [", "cannot read"),
-        ("[profil]\nO3 = { O3 = 1.0 }\n", "did you mean profile"),
-        ("[profile]\nO3 = 1.0\n", "wrong shape"),
-        ('[profile]\nO3 = { O3 = "much" }\n', "wrong shape"),
-        ("[profile]\nO3 = { O33 = 1.0 }\n", "did you mean O3"),
-        ("[profile]\nO3 = { O3 = -1.0 }\n", "not negative"),
-        ('[uniform]\nO3 = "30 K"\n', "wrong kind of unit"),
-    ],
-)
-def test_map_files_that_cannot_be(tmp_path: Path, text: str, message: str) -> None:
-    with pytest.raises((CaseError, DataError), match=message):
-        BoundaryProfiles(["O3"], species_map=write(tmp_path / "m.toml", text))
+def test_a_column_that_the_profile_lacks() -> None:
+    with pytest.raises(CaseError, match=r"makes O3 of 'O33', which clean-air\.csv lacks: did you mean O3"):
+        BoundaryProfiles(["O3"], species_map=BoundaryMap("m.toml", profile={"O3": {"O33": 1.0}}))
+
+
+def test_all_that_a_map_does_not_name_may_be_zero() -> None:
+    assert BoundaryProfiles(["OH"], species_map=BoundaryMap("m.toml", others=True)).provenance == {"OH": "0 (m.toml)"}
 
 
 def test_missing_files_are_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"nowhere\.csv"):
         BoundaryProfiles(["O3"], profile=tmp_path / "nowhere.csv")
-    with pytest.raises(DataError, match=r"nowhere\.toml"):
-        BoundaryProfiles(["O3"], species_map=tmp_path / "nowhere.toml")
 
 
 SPECIES = ["O3", "TRACER"]

@@ -9,15 +9,17 @@ import numpy.typing as npt
 import xarray as xr
 
 from airshed.air.attribution import data_attributes
-from airshed.air.boundary import BoundaryProfiles, initial_from_dataset
+from airshed.air.boundary import ZERO, BoundaryProfiles, initial_from_dataset
 from airshed.air.case import Case, check_species, sections
 from airshed.air.deposition import DryDeposition, season
 from airshed.air.emissions.biogenic import BiogenicIsoprene
 from airshed.air.emissions.builder import build_inventory
 from airshed.air.emissions.gridded import GriddedEmissions
+from airshed.air.emissions.kept import kept_notes
 from airshed.air.emissions.point import PointEmissions, PointSource
 from airshed.air.emissions.settings import InventorySettings
 from airshed.air.emissions.source import EmissionSource
+from airshed.air.emissions.split import Split, split_of
 from airshed.air.landcover import LAND_FRACTION_SOURCE, land_fraction
 from airshed.air.light import Light
 from airshed.air.meteorology import Meteorology, RepeatedDay
@@ -26,6 +28,9 @@ from airshed.air.meteorology.function import CallableMeteorology
 from airshed.air.meteorology.series import OneAtATime
 from airshed.air.meteorology.uniform import uniform_meteorology
 from airshed.air.sources import BiogenicSource
+from airshed.air.species_map import Needs, SpeciesMap, find_species_map, fit, map_to_write, translated
+from airshed.air.species_map.parts import ISOPRENE
+from airshed.air.species_map.rates import bind_rates
 from airshed.core.constants import SECONDS_PER_DAY
 from airshed.core.errors import CaseError, DataError
 from airshed.core.nearest import suggestion
@@ -77,14 +82,22 @@ def assemble(case: Case, meteorology: Given = None) -> Parts:
     """Return the parts of a case; raises CaseError, DataError or MechanismError for what does not fit."""
     grid, network = case.make_grid(), load_mechanism(case.mechanism)
     names = network.names
+    species_map = find_species_map(case.chemistry.species_map, case.mechanism, network.name, case.base)
+    case = translated(case, species_map, names)
     check_species(case, names)
+    inventory = _inventory_settings(case)
+    split = {} if inventory is None else split_of(inventory.split_file, inventory.pollutants, species_map.emissions)
+    species_map = fit(species_map, network, _needs(case, names, split), map_to_write(case.mechanism))
+    network = bind_rates(network, species_map.rates, species_map.source)
     land = land_fraction(grid)
     air = OneAtATime(_meteorology(case, grid, land, meteorology))
     attributes = data_attributes(case, era5=meteorology is None and case.meteorology.kind == "era5")
     light = Light(grid.lon, grid.lat[:, None], case.time.start, clouds=case.photolysis.cloud)
+    notes = [f"land and sea: {LAND_FRACTION_SOURCE}", *kept_notes(split, species_map.emissions, network)]
     return Parts(
-        case, grid, network, land, air, light, _deposition(case, grid, names), _boundary(case, names),
-        _sources(case, grid, network, land, air, light), attributes, [f"land and sea: {LAND_FRACTION_SOURCE}"],
+        case, grid, network, land, air, light, _deposition(case, grid, names, species_map),
+        _boundary(case, names, species_map), _sources(case, grid, network, species_map, land, air, light), attributes,
+        notes,
     )  # fmt: skip
 
 
@@ -152,19 +165,33 @@ def _check_end(meteorology: Meteorology, length: float) -> None:
         )
 
 
-def _deposition(case: Case, grid: Grid, names: tuple[str, ...]) -> DryDeposition:
+def _needs(case: Case, names: tuple[str, ...], split: Split) -> Needs:
+    """What the case asks the species map for: a section that nothing is made from may be empty."""
+    compounds = {compound.name: pollutant for pollutant, parts in split.items() for compound in parts}
+    if case.emissions.biogenic:
+        compounds.setdefault(ISOPRENE, "vegetation")
+    given, fixed = case.boundary, case.deposition
+    return Needs(
+        compounds,
+        boundary=() if given.profiles == ZERO else tuple(name for name in names if name not in given.values),
+        deposition=() if fixed.scheme == "none" else tuple(name for name in names if name not in fixed.velocities),
+    )
+
+
+def _deposition(case: Case, grid: Grid, names: tuple[str, ...], species_map: SpeciesMap) -> DryDeposition:
     month = case.time.start.month
     return DryDeposition(
         names, scheme=case.deposition.scheme,
         velocities={name: value.value for name, value in case.deposition.velocities.items()},
+        surrogates=species_map.deposition.surrogate,
         reference_height=float(grid.level[0]), season=season(month, float(grid.lat.mean())),
     )  # fmt: skip
 
 
-def _boundary(case: Case, names: tuple[str, ...]) -> BoundaryProfiles:
+def _boundary(case: Case, names: tuple[str, ...], species_map: SpeciesMap) -> BoundaryProfiles:
     settings = case.boundary
     return BoundaryProfiles(
-        names, profile=_name_or_path(case, settings.profiles), species_map=_name_or_path(case, settings.map),
+        names, profile=_name_or_path(case, settings.profiles), species_map=species_map.boundary,
         scale=settings.scale, values={name: value.value for name, value in settings.values.items()},
     )  # fmt: skip
 
@@ -175,25 +202,34 @@ def _name_or_path(case: Case, name: str) -> str | Path:
 
 
 def _sources(
-    case: Case, grid: Grid, network: ReactionNetwork, land: Array, air: Meteorology, light: Light
-) -> tuple[EmissionSource, ...]:
-    settings, start, names = case.emissions, start_of(case), network.names
+    case: Case, grid: Grid, network: ReactionNetwork, species_map: SpeciesMap, land: Array, air: Meteorology,
+    light: Light,
+) -> tuple[EmissionSource, ...]:  # fmt: skip
+    settings, start, names, emissions = case.emissions, start_of(case), network.names, species_map.emissions
     sources: list[EmissionSource] = []
-    if settings.inventory is not None:
-        folder = case.path(settings.inventory)
-        if not folder.is_dir():
-            raise CaseError(f"emissions.inventory = {settings.inventory!r}: there is no such folder in {case.base}")
-        inventory = InventorySettings(folder, settings.year or case.time.start.year, scale=settings.scale)
-        sources.append(build_inventory(inventory, grid, start, names))
-    if settings.biogenic:
-        isoprene = BiogenicIsoprene(grid, names)
-        if isoprene.species:
-            sources.append(BiogenicSource(isoprene, air, light.cos_zenith, land, start))
+    inventory = _inventory_settings(case)
+    if inventory is not None:
+        built = build_inventory(inventory, grid, start, names, emissions)
+        if built.species:
+            sources.append(built)
+    if settings.biogenic and emissions.of(ISOPRENE):
+        isoprene = BiogenicIsoprene(grid, emissions.of(ISOPRENE))
+        sources.append(BiogenicSource(isoprene, air, light.cos_zenith, land, start))
     for path in case.files(settings.gridded, "emissions.gridded") if settings.gridded else ():
         sources.append(GriddedEmissions(path, grid, start, names))
     if settings.point:
         sources.append(PointEmissions([_point(point, network) for point in settings.point], grid))
     return tuple(sources)
+
+
+def _inventory_settings(case: Case) -> InventorySettings | None:
+    settings = case.emissions
+    if settings.inventory is None:
+        return None
+    folder = case.path(settings.inventory)
+    if not folder.is_dir():
+        raise CaseError(f"emissions.inventory = {settings.inventory!r}: there is no such folder in {case.base}")
+    return InventorySettings(folder, settings.year or case.time.start.year, scale=settings.scale)
 
 
 def _point(point: sections.PointSource, network: ReactionNetwork) -> PointSource:

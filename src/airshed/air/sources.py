@@ -35,14 +35,14 @@ class BiogenicSource:
         self._totals: dict[float, Array] = {}
 
     def rate(self, seconds: float) -> Array:
-        """Emission [mol/s per cell] of the hour that holds the time, (1, 1, lat, lon)."""
+        """Emission [mol/s per cell] of the hour that holds the time, (species, 1, lat, lon)."""
         middle = hour_of(seconds, self._start) + 0.5 * _HOUR
         rate = self._isoprene.rate(self._meteorology.at(middle), self._cos_zenith(middle), self._land)
-        self._totals[middle] = np.array([rate.sum()])
-        return rate[None, None]
+        self._totals[middle] = self._isoprene.factors * rate.sum()
+        return self._isoprene.factors[:, None, None, None] * rate
 
     def totals(self, seconds: float) -> Array:
-        """Emission of the area [mol/s] in the hour that holds the time, (1,); kept, since the weather is costly."""
+        """Emission of the area [mol/s] in the hour that holds a time, (species,); kept, since the weather is costly."""
         middle = hour_of(seconds, self._start) + 0.5 * _HOUR
         if middle not in self._totals:
             self.rate(seconds)

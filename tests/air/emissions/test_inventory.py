@@ -1,11 +1,13 @@
 import csv
 from collections import defaultdict
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from airshed.air.emissions import InventorySettings, build_inventory, placement
-from airshed.core.errors import CaseError
+from airshed.air.species_map import Compound, EmissionMap
+from airshed.core.errors import CaseError, DataError
 from airshed.core.resources import resource
 from airshed.grid import Grid
 
@@ -197,17 +199,29 @@ def test_ammonia_is_emitted_where_the_mechanism_has_it(folder, small, species):
 
 
 def test_another_mechanism_needs_another_split(folder, species, tmp_path):
-    with pytest.raises(
-        CaseError, match=r"lacks the emitted species SA \(of SOx\), OXYL \(of NMVOC\); set emissions.species_map"
-    ):
+    with pytest.raises(CaseError, match=r"no species for the emitted SA \(of SOx\), OXYL \(of NMVOC\)"):
         build_inventory(InventorySettings(folder), BENELUX, START, set(species) - {"SA", "OXYL"})
-    split = tmp_path / "tracer.csv"
-    split.write_text("pollutant,species,mass_share,molar_mass_g_mol\nCO,tracer,1,28\n")
-    settings = InventorySettings(folder, pollutants=("CO",), species_map=split)
-    assert build_inventory(settings, BENELUX, START, ("tracer",)).species == ("tracer",)
-    both = InventorySettings(folder, pollutants=("CO", "NOx"), species_map=split)
-    with pytest.raises(CaseError, match=r"tracer.csv does not say what species NOx becomes"):
-        build_inventory(both, BENELUX, START, ("tracer",))
+    smoke = EmissionMap({"CO": {"tracer": 2.0}}, others=True)
+    built = build_inventory(InventorySettings(folder), BENELUX, START, ("tracer",), smoke)
+    assert built.species == ("tracer",)
+    (whole,) = {row.pollutant for row in built.country_totals()}
+    assert whole == "CO", "what becomes nothing is not spread out"
+    plain = build_inventory(InventorySettings(folder, pollutants=("CO",)), BENELUX, START, ("CO",))
+    np.testing.assert_array_equal(built.rate(0.0), 2.0 * plain.rate(0.0))
+    with pytest.raises(CaseError, match=r"the mechanism lacks the emitted species tracer"):
+        build_inventory(InventorySettings(folder), BENELUX, START, ("CO",), smoke)
+
+
+def test_a_split_of_the_map_replaces_that_of_the_inventory(folder, species):
+    same = EmissionMap.same(species)
+    dirty = replace(same, split={"NOx": (Compound("NO", 0.5, 0.046), Compound("NO2", 0.5, 0.046))})
+    built = build_inventory(InventorySettings(folder), BENELUX, START, species, dirty)
+    assert kilograms(built, "NO") == pytest.approx(kilograms(built, "NO2"))
+    with pytest.raises(CaseError, match=r"species_split.csv does not say what PM consists of; .* \[split\]"):
+        build_inventory(InventorySettings(folder, pollutants=("PM",)), BENELUX, START, species)
+    half = replace(same, split={"CO": (Compound("CO", 0.5, 0.028),)})
+    with pytest.raises(DataError, match=r"the species map: the mass shares of CO sum to 0.5"):
+        build_inventory(InventorySettings(folder), BENELUX, START, species, half)
 
 
 def test_natural_emission_can_be_kept(folder, small, species):

@@ -12,14 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from airshed.air.boundary.sources import (
-    ProfileTable,
-    SpeciesMap,
-    factor,
-    mixing_ratio,
-    read_profile,
-    read_species_map,
-)
+from airshed.air.boundary.sources import ProfileTable, factor, mixing_ratio, read_profile
+from airshed.air.species_map import BoundaryMap, shipped_species_map
 from airshed.core.errors import CaseError
 from airshed.core.nearest import suggestion
 
@@ -43,14 +37,15 @@ class BoundaryProfiles:
         species: Sequence[str],
         *,
         profile: str | Path = "clean-air",
-        species_map: str | Path = "emep",
+        species_map: BoundaryMap | None = None,
         scale: Mapping[str, float] | None = None,
         values: Mapping[str, str | float] | None = None,
     ) -> None:
         """Prepare the profiles of ``species``.
 
         profile      "clean-air", "zero", or the path of a profile file
-        species_map  "emep", or the path of a species map; not read for the profile "zero"
+        species_map  how they are made of the profile's columns, by default those of the EMEP mechanism; of no effect
+                     for the profile "zero"
         scale        {species: factor} [1]
         values       {species: mixing ratio}, uniform, in place of the profile: [mol/mol], or text such as "10 ppb"
         raises       CaseError for unknown species and negative numbers, and for species that nothing defines (all of
@@ -61,9 +56,10 @@ class BoundaryProfiles:
         given = _checked(values or {}, self.species, "boundary.values", mixing_ratio)
         wanted = [name for name in self.species if name not in given]
         if profile == ZERO or not wanted:
-            table, species_made = _NOTHING, SpeciesMap(ZERO, frozenset(wanted), {}, {})
+            table, species_made = _NOTHING, BoundaryMap(ZERO, frozenset(wanted))
         else:
-            table, species_made = read_profile(profile), read_species_map(species_map)
+            table = read_profile(profile)
+            species_made = shipped_species_map("emep").boundary if species_map is None else species_map
         _check_complete(wanted, species_made)
         self._log_pressure = table.log_pressure
         self._ratios = np.zeros((len(self.species), table.log_pressure.size))
@@ -98,15 +94,15 @@ class BoundaryProfiles:
 
 
 def _one_species(
-    name: str, given: Mapping[str, float], species_made: SpeciesMap, table: ProfileTable
+    name: str, given: Mapping[str, float], species_made: BoundaryMap, table: ProfileTable
 ) -> tuple[Array | float, str]:
     """Return the mixing ratios of a species at the table's pressures, or one number, and where they come from."""
     if name in given:
         return given[name], f"given: {given[name]:g} mol/mol"
-    if name in species_made.zero:
-        return 0.0, f"0 ({species_made.name})"
     if name in species_made.uniform:
         return species_made.uniform[name], f"{species_made.uniform[name]:g} mol/mol ({species_made.name})"
+    if name not in species_made.profile:
+        return 0.0, f"0 ({species_made.name})"
     parts = species_made.profile[name]
     for column in parts:
         if column not in table.columns:
@@ -118,12 +114,12 @@ def _one_species(
     return total, f"{table.name}: " + " + ".join(f"{share:g} {column}" for column, share in parts.items())
 
 
-def _check_complete(wanted: Sequence[str], species_made: SpeciesMap) -> None:
+def _check_complete(wanted: Sequence[str], species_made: BoundaryMap) -> None:
     missing = [name for name in wanted if name not in species_made]
     if missing:
         raise CaseError(
             f"no initial and boundary value for {', '.join(missing)}, not in the species map {species_made.name}; "
-            f'give values in boundary.values, such as {missing[0]} = "0 ppb", a boundary.map that has them, or '
+            f'give values in boundary.values, such as {missing[0]} = "0 ppb", a species map that has them, or '
             'boundary.profiles = "zero"'
         )
 

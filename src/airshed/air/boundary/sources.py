@@ -1,19 +1,16 @@
-"""The files behind the boundary: profiles of mixing ratios by pressure (CSV), and maps of species (TOML)."""
+"""The files behind the boundary: profiles of mixing ratios by pressure."""
 
 import csv
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import as_file, files
 from math import isfinite
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from airshed.core.errors import CaseError, DataError
-from airshed.core.nearest import suggestion
 from airshed.core.units import to
 
 Array = NDArray[np.float64]
@@ -31,26 +28,13 @@ class ProfileTable:
     columns: Mapping[str, Array]
 
 
-@dataclass(frozen=True)
-class SpeciesMap:
-    """How each model species is made: 0, the same everywhere [mol/mol], or a sum of factor * column."""
-
-    name: str
-    zero: frozenset[str]
-    uniform: Mapping[str, float]
-    profile: Mapping[str, Mapping[str, float]]
-
-    def __contains__(self, species: str) -> bool:
-        return species in self.zero or species in self.uniform or species in self.profile
-
-
 def read_profile(choice: str | Path) -> ProfileTable:
     """Return a profile file, by its path or the name under which it is shipped.
 
     The file: comments with #, a line of names of which the first is "pressure [Pa]", then lines of numbers [ppm].
     Raises DataError when it cannot be read or holds what no profile can.
     """
-    path = _shipped_or_given(choice, ".csv")
+    path = _shipped_or_given(choice)
     try:
         lines = [line for line in path.read_text().splitlines() if line.strip() and not line.startswith("#")]
         names, *rows = csv.reader(lines)
@@ -77,41 +61,10 @@ def _problem(names: list[str], numbers: Array) -> str | None:
     return None
 
 
-def read_species_map(choice: str | Path) -> SpeciesMap:
-    """Return a species map, by its path or the name under which it is shipped.
-
-    The file: ``zero = [names]``, ``[uniform] NAME = "1 ppm"``, ``[profile] NAME = { COLUMN = factor, ... }``.
-    Raises DataError when it cannot be read, CaseError when it says something else.
-    """
-    path = _shipped_or_given(choice, ".toml")
-    try:
-        text = tomllib.loads(path.read_text())
-    except (OSError, ValueError) as error:
-        raise DataError(f"cannot read the species map {path}: {error}") from None
-    for key in text.keys() - {"zero", "uniform", "profile"}:
-        raise CaseError(f"{path} has an unknown key {key!r}: {suggestion(key, ('zero', 'uniform', 'profile'))}")
-    try:
-        return _species_map(path, text)
-    except (AttributeError, TypeError, ValueError):
-        raise CaseError(
-            f"{path} has the wrong shape: it holds zero = [names], "
-            '[uniform] NAME = "1 ppm", [profile] NAME = { COLUMN = 1.0 }'
-        ) from None
-
-
-def _species_map(path: Path, text: dict[str, Any]) -> SpeciesMap:
-    uniform = {name: mixing_ratio(value, f"{path.name}: {name}") for name, value in text.get("uniform", {}).items()}
-    profile = {
-        name: {column: factor(value, f"{path.name}: {name}.{column}") for column, value in parts.items()}
-        for name, parts in text.get("profile", {}).items()
-    }
-    return SpeciesMap(path.name, frozenset(text.get("zero", ())), uniform, profile)
-
-
-def _shipped_or_given(choice: str | Path, suffix: str) -> Path:
-    """Return the path of a file that is shipped under a name, or the path as given."""
+def _shipped_or_given(choice: str | Path) -> Path:
+    """Return the path of a profile that is shipped under a name, or the path as given."""
     with as_file(files("airshed.air") / "data" / "boundary") as folder:
-        shipped = folder / f"{choice}{suffix}"
+        shipped = folder / f"{choice}.csv"
         return shipped if shipped.is_file() else Path(choice)
 
 

@@ -159,6 +159,13 @@ class ChemistrySection(Section):
     mechanism: str = setting(
         ..., "Name of a shipped mechanism (`emep`), or a reaction file relative to the case.", min_length=1
     )
+    species_map: str = setting(
+        "auto",
+        "What emission, the air outside and the ground are in the mechanism's species: the name of a shipped map, or a "
+        "file relative to the case; `auto` takes `NAME.species.toml` beside the mechanism's file, or the shipped map "
+        "of its name.",
+        min_length=1,
+    )
     sweeps: Whole = setting(2, "Gauss-Seidel sweeps over the species in a step.", unit="1", ge=1)
     precision: Literal["double", "single"] = setting("double", "Floating-point precision of the kernels.")
 
@@ -249,9 +256,6 @@ class BoundarySection(Section):
     profiles: str = setting(
         "zero",
         "Profiles of the air outside: `clean-air` (shipped), `zero`, or the path of a CSV file relative to the case.",
-    )
-    map: str = setting(
-        "emep", "How model species are made of the profiles' columns: `emep` (shipped), or a file relative to the case."
     )
     scale: Mapping[str, Factor] = setting({}, "Factors on the profiles by species.", unit="1")
     values: Mapping[str, MixingRatio] = setting(

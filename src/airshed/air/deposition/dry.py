@@ -33,27 +33,36 @@ class DryDeposition:
         *,
         scheme: str = "resistance",
         velocities: Mapping[str, float] | None = None,
+        surrogates: Mapping[str, str] | None = None,
         reference_height: float = 10.0,
         season: str = "summer",
     ) -> None:
         """Choose the scheme and the species.
 
-        species           the mechanism's; the tables know them in upper and lower case, and by usual other names
+        species           the mechanism's
         scheme            "resistance" (turbulence, still air, surface), "constant" (one velocity over land, one over
                           sea, a quarter of it at night), or "none" (only what ``velocities`` gives)
         velocities        {species: velocity} [m/s], always and everywhere, in place of the scheme's; 0 for none
+        surrogates        {species: substance of the table as which it deposits}; without it each species is looked up
+                          by its own name, in upper and lower case alike, and by usual other names
         reference_height  [m] at which the mixing ratio of the lowest layer holds: its middle
         season            one of SEASONS: see :func:`airshed.air.deposition.season`
-        raises            CaseError for a scheme, season or species that is not there, and for a velocity below 0
+        raises            CaseError for a scheme, season, species or substance that is not there, and for a velocity
+                          below 0
         """
         for name, value, known in (("scheme", scheme, SCHEMES), ("season", season, SEASONS)):
             if value not in known:
                 raise CaseError(f"deposition.{name} = {value!r} is not known; {suggestion(value, known)}")
         given = _checked(velocities or {}, species)
-        table = {name: entry for name in species if name not in given and (entry := _entry(name, scheme))}
+        substances = {name: name for name in species} if surrogates is None else _substances(surrogates)
+        table = {
+            name: entry
+            for name in species
+            if name not in given and name in substances and (entry := _entry(substances[name], scheme))
+        }
         self.species = tuple(name for name in species if name in table or given.get(name, 0.0) > 0.0)
         self.provenance = {
-            name: f"given: {given[name]:g} m/s" if name in given else f"{scheme}: {table[name].source}"
+            name: f"given: {given[name]:g} m/s" if name in given else f"{scheme}: {_origin(name, table[name])}"
             for name in self.species
         }
         kinds = surfaces(season)
@@ -107,6 +116,22 @@ class DryDeposition:
         of_particles = resistance.fine_particles(met.friction_velocity, met.obukhov_length, turbulent)
         gas = iter(of_gases)
         return np.array([of_particles if entry.particle else next(gas) for entry in self._tabled.values()])
+
+
+def _substances(surrogates: Mapping[str, str]) -> Mapping[str, str]:
+    for name, substance in surrogates.items():
+        if substance.casefold() not in depositing_species():
+            known = [entry.name for entry in depositing_species().values()]
+            raise CaseError(
+                f"{name} is to deposit as {substance!r}, which is not in the deposition table; "
+                f"{suggestion(substance, known)}"
+            )
+    return surrogates
+
+
+def _origin(name: str, entry: DepositingSpecies) -> str:
+    """Where the properties come from, and of what substance they are if it is another one."""
+    return entry.source if entry.name.casefold() == name.casefold() else f"as {entry.name}, {entry.source}"
 
 
 def _entry(name: str, scheme: str) -> DepositingSpecies | None:

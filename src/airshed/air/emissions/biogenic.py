@@ -1,6 +1,6 @@
 """Isoprene from vegetation, by temperature and light."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,6 @@ under conifers (1000 g m-2, 1 ug g-1 h-1) and next to nothing from grass and cro
 sun. Factors of species: Simpson et al. 1999, J. Geophys. Res. 104, 8113-8152; uncertain to a factor of 2 to 3.
 """
 
-_NAMES = ("isopre", "isop", "c5h8", "iso", "isoprene")
 _MOLAR_MASS = 68.117e-3
 _STANDARD_TEMPERATURE = 303.0
 _OPTIMUM_TEMPERATURE = 314.0
@@ -35,16 +34,20 @@ class BiogenicIsoprene:
 
     levels = 1
 
-    def __init__(self, grid: Grid, species: Sequence[str], *, standard_emission: float = STANDARD_EMISSION) -> None:
-        """Find the mechanism's isoprene; without one ``species`` is empty and there is nothing to emit.
+    def __init__(
+        self, grid: Grid, becomes: Mapping[str, float], *, standard_emission: float = STANDARD_EMISSION
+    ) -> None:
+        """Prepare the emission; where isoprene becomes nothing ``species`` is empty.
 
+        becomes            {species: moles of it from a mole of isoprene}
         standard_emission  [kg m-2 s-1] of land, at 303 K and 1000 umol m-2 s-1
         """
-        self.species: tuple[str, ...] = tuple(name for name in species if name.casefold() in _NAMES)[:1]
+        self.species: tuple[str, ...] = tuple(becomes)
+        self.factors = np.array([*becomes.values()])
         self._standard = np.broadcast_to(standard_emission * grid.cell_area / _MOLAR_MASS, grid.shape[1:])
 
     def rate(self, met: MetState, cos_zenith: Array, land_fraction: Array) -> Array:
-        """Return the emission E = E0 A f C_L C_T of each cell.
+        """Return the emission of isoprene E = E0 A f C_L C_T of each cell; that of each species is `factors` times it.
 
         reads    surface_temperature and cloud_cover of ``met``, cos_zenith [1], land_fraction f [1]: (nlat, nlon)
         returns  (nlat, nlon) [mol/s per cell]

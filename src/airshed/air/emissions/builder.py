@@ -14,8 +14,9 @@ from airshed.air.emissions.placement import Placed, Placer, footprints
 from airshed.air.emissions.profiles import read_height_profiles, read_time_profiles
 from airshed.air.emissions.proxies import read_sectors
 from airshed.air.emissions.settings import InventorySettings
-from airshed.air.emissions.split import read_split
+from airshed.air.emissions.split import species_parts, split_of
 from airshed.air.emissions.totals import NationalTotals, read_totals
+from airshed.air.species_map.parts import EmissionMap
 from airshed.core.errors import CaseError
 from airshed.grid import Grid
 
@@ -27,8 +28,16 @@ _KG_PER_GG = 1e6
 _DAY = 86400.0
 
 
-def build_inventory(settings: InventorySettings, grid: Grid, start: np.datetime64, species: Iterable[str]) -> Inventory:
+def build_inventory(
+    settings: InventorySettings,
+    grid: Grid,
+    start: np.datetime64,
+    species: Iterable[str],
+    emissions: EmissionMap | None = None,
+) -> Inventory:
     """Distribute the national totals of every country that the grid touches, and split them to the species.
+
+    ``emissions`` says what species the inventory's compounds become; without it each is the species of its name.
 
     Each total is spread over the whole country on a fine grid, so that the country's sum is kept, then aggregated
     conservatively onto ``grid`` and cut at its edge. ``start`` is the UTC time from which ``rate`` counts its seconds.
@@ -37,7 +46,9 @@ def build_inventory(settings: InventorySettings, grid: Grid, start: np.datetime6
     data or the mechanism, and for a grid that touches no country of the map.
     """
     folder = settings.folder
-    parts = read_split(settings.split_file, settings.pollutants, species)
+    names = tuple(species)
+    emissions = EmissionMap.same(names) if emissions is None else emissions
+    parts = species_parts(split_of(settings.split_file, settings.pollutants, emissions), emissions, names)
     sectors = read_sectors(folder / "sector_proxies.csv")
     countries = read_countries(folder / "countries.csv", folder / "countries.topo.json")
     settings.check_scale(countries, sectors)
@@ -45,17 +56,17 @@ def build_inventory(settings: InventorySettings, grid: Grid, start: np.datetime6
         folder / "national_totals.csv", settings, pollutants=parts, sectors=sectors, countries=countries
     )
     mixture = {name: shares for name, shares in sectors.items() if name not in settings.leave_out}
-    names = tuple(mixture)
+    emitting = tuple(mixture)
     distribution = _Distribution(settings, totals, mixture, tuple(parts))
     distribution.run(countries, grid)
     zones = _local_times(distribution.annual, countries, start)
     annual = np.stack([sum(distribution.annual[iso2] for iso2 in members) for members in zones.values()], axis=1)
     return Inventory(
         start,
-        Layout(parts, names, tuple(zones)),
+        Layout(parts, emitting, tuple(zones)),
         annual,
-        read_time_profiles(folder, names),
-        read_height_profiles(folder / "height_profiles.csv", names, grid.layer_faces),
+        read_time_profiles(folder, emitting),
+        read_height_profiles(folder / "height_profiles.csv", emitting, grid.layer_faces),
         countries=distribution.rows,
         notes=distribution.notes,
     )

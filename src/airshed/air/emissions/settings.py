@@ -19,8 +19,7 @@ class InventorySettings:
 
     folder        holds the tables, the map and the methane grid (docs/emissions.md lists them)
     year          of the national totals
-    pollutants    to emit, as named in the table of totals; ammonia only when the mechanism has it
-    species_map   the table that splits pollutants to species; None: ``species_split.csv`` in the folder
+    pollutants    to emit, as named in the table of totals; those that the species map makes nothing of are left out
     scale         factors for what-if runs by pollutant, sector, country (ISO 3166 two letters), or several of them
                   joined by a slash: {"NOx": 0.7, "F_RoadTransport": 0.5, "DE/A_PublicPower": 0.8}; all that fit are
                   multiplied
@@ -31,7 +30,6 @@ class InventorySettings:
     folder: Path
     year: int = 2022
     pollutants: tuple[str, ...] = ("NOx", "SOx", "NMVOC", "CO", "NH3")
-    species_map: Path | None = None
     scale: Mapping[str, float] = field(default_factory=dict)
     leave_out: tuple[str, ...] = MEMO_ITEMS
 
@@ -42,8 +40,8 @@ class InventorySettings:
 
     @property
     def split_file(self) -> Path:
-        """The table that splits pollutants to species."""
-        return self.species_map or self.folder / "species_split.csv"
+        """The table that splits pollutants to compounds."""
+        return self.folder / "species_split.csv"
 
     def check_scale(self, countries: Iterable[str], sectors: Iterable[str]) -> None:
         """Raise CaseError for a factor whose key names no pollutant, sector or country."""

@@ -25,6 +25,10 @@ class Row:
         """The cell of a column, without surrounding blanks."""
         return self._cells[self._columns[column]].strip()
 
+    def has(self, column: str) -> bool:
+        """Whether the table has a column and the line an entry in it."""
+        return column in self._columns and bool(self.text(column))
+
     def number(self, column: str, *, least: float = 0.0, most: float = math.inf) -> float:
         """The cell as a number; raises DataError when it is none, not finite, or outside [least, most]."""
         text = self.text(column)

@@ -1,0 +1,25 @@
+"""Species maps: what emission, the air outside, the ground and the sun are in the species of a mechanism.
+
+:func:`airshed.air.species_map.template.template` writes one to begin with.
+"""
+
+from airshed.air.species_map.find import find_species_map, map_to_write, shipped_species_map
+from airshed.air.species_map.fit import Needs, fit
+from airshed.air.species_map.names import translated
+from airshed.air.species_map.parts import BoundaryMap, Compound, DepositionMap, EmissionMap, SpeciesMap
+from airshed.air.species_map.read import read_species_map
+
+__all__ = [
+    "BoundaryMap",
+    "Compound",
+    "DepositionMap",
+    "EmissionMap",
+    "Needs",
+    "SpeciesMap",
+    "find_species_map",
+    "fit",
+    "map_to_write",
+    "read_species_map",
+    "shipped_species_map",
+    "translated",
+]

@@ -1,0 +1,138 @@
+"""Fits a species map to a mechanism and to what a case needs: one error lists all that is missing."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from airshed.air.species_map.parts import Amounts, BoundaryMap, DepositionMap, EmissionMap, SpeciesMap
+from airshed.core.errors import CaseError
+from airshed.core.nearest import suggestion
+from airshed.mechanism.network import ReactionNetwork
+
+_LISTED = 40
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a case wants to know of the map.
+
+    compounds   compound that is emitted -> what it is part of
+    boundary    species whose clean air comes from the profiles
+    deposition  species whose deposition follows a scheme
+    """
+
+    compounds: Mapping[str, str] = field(default_factory=dict)
+    boundary: Sequence[str] = ()
+    deposition: Sequence[str] = ()
+
+
+def fit(species_map: SpeciesMap, network: ReactionNetwork, needs: Needs, write_to: str) -> SpeciesMap:
+    """Return the map with the mechanism's spelling of its species, checked against what the case needs.
+
+    write_to  the file to which the user should add what is missing
+
+    Raises CaseError for a mechanism that the map declares unfit, for all names that are no species, and for all that
+    is missing, section by section.
+    """
+    if species_map.unfit:
+        raise CaseError(f"mechanism {network.name} cannot run in a case: {' '.join(species_map.unfit.split())}")
+    spelled = _Spelling(species_map, network).apply()
+    missing = _missing(spelled, network, needs)
+    if missing:
+        what = f"{species_map.source} lacks" if species_map.source else "there is no species map, and the case needs"
+        lines = "".join(f"\n  [{section}] {entries}" for section, entries in missing.items())
+        raise CaseError(
+            f"mechanism {network.name}: {what}{lines}\nwrite them to {write_to} "
+            f"(chemistry.species_map; a template: airshed mechanism map {network.name})"
+        )
+    return spelled
+
+
+def _missing(species_map: SpeciesMap, network: ReactionNetwork, needs: Needs) -> dict[str, str]:
+    """Return section -> what it lacks."""
+    known = {name.casefold() for name in species_map.rates}
+    of = needs.compounds
+    lacks = {
+        "emissions": [f"{name} (of {of[name]})" for name in of if name not in species_map.emissions],
+        "boundary": [name for name in needs.boundary if name not in species_map.boundary],
+        "deposition": [name for name in needs.deposition if name not in species_map.deposition],
+        "rates": [
+            f"{each.name} [{each.unit}]" if each.unit else each.name
+            for each in network.open_parameters
+            if each.name.casefold() not in known
+        ],
+    }
+    every = {"boundary": needs.boundary, "deposition": needs.deposition}
+    return {
+        section: f"all {len(names)} species" if len(names) > _LISTED and names == [*every.get(section, ())]
+        else ", ".join(names)
+        for section, names in lacks.items()
+        if names
+    }  # fmt: skip
+
+
+class _Spelling:
+    """Gives names of species the mechanism's spelling, and collects those that are none."""
+
+    def __init__(self, species_map: SpeciesMap, network: ReactionNetwork) -> None:
+        self._map, self._network = species_map, network
+        self._known = {name.casefold(): name for name in network.names}
+        self._fixed = {species.name.casefold() for species in network.fixed}
+        self._unknown: dict[str, tuple[str, str]] = {}
+
+    def apply(self) -> SpeciesMap:
+        """Return the map in the mechanism's spelling; raises CaseError that lists all that is no species of it."""
+        given = self._map
+        spelled = replace(
+            given,
+            emissions=self._emissions(given.emissions),
+            boundary=self._boundary(given.boundary),
+            deposition=self._deposition(given.deposition),
+            rates=self._rates(given.rates),
+            names={name: self._one("names", species) for name, species in given.names.items()},
+        )
+        if self._unknown:
+            raise CaseError(
+                f"{given.source} does not fit mechanism {self._network.name}: "
+                + "; ".join(f"{name!r} under [{section}] {why}" for name, (section, why) in self._unknown.items())
+            )
+        return spelled
+
+    def _one(self, section: str, name: str) -> str:
+        known = self._known.get(name.casefold())
+        if known is None and name:
+            fixed = name.casefold() in self._fixed
+            why = (
+                "is fixed, and needs no entry" if fixed else f"is no species; {suggestion(name, self._known.values())}"
+            )
+            self._unknown.setdefault(name, (section, why))
+        return known or name
+
+    def _names(self, section: str, names: Iterable[str]) -> frozenset[str]:
+        return frozenset(self._one(section, name) for name in names)
+
+    def _emissions(self, given: EmissionMap) -> EmissionMap:
+        becomes: dict[str, Amounts] = {}
+        for compound, amounts in given.becomes.items():
+            becomes[compound] = {self._one("emissions", name): factor for name, factor in amounts.items()}
+        carbon = {self._one("carbon", name): atoms for name, atoms in given.carbon.items()}
+        return replace(given, becomes=becomes, carbon=carbon)
+
+    def _boundary(self, given: BoundaryMap) -> BoundaryMap:
+        return replace(
+            given,
+            zero=self._names("boundary", given.zero),
+            uniform={self._one("boundary", name): value for name, value in given.uniform.items()},
+            profile={self._one("boundary", name): parts for name, parts in given.profile.items()},
+        )
+
+    def _deposition(self, given: DepositionMap) -> DepositionMap:
+        surrogate = {self._one("deposition", name): substance for name, substance in given.surrogate.items()}
+        return replace(given, surrogate=surrogate, none=self._names("deposition", given.none))
+
+    def _rates(self, given: Mapping[str, str | float]) -> dict[str, str | float]:
+        known = {each.name.casefold(): each.name for each in self._network.parameters}
+        for name in given:
+            if name.casefold() not in known:
+                why = f"is nothing that the mechanism leaves open; {suggestion(name, known.values())}"
+                self._unknown.setdefault(name, ("rates", why))
+        return {known.get(name.casefold(), name): value for name, value in given.items()}

@@ -1,0 +1,52 @@
+"""A case that was written for one mechanism, in the species of another one."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from airshed.air.case import Case
+from airshed.air.species_map.parts import SpeciesMap
+from airshed.core.errors import CaseError
+
+
+def translated(case: Case, species_map: SpeciesMap, species: Sequence[str]) -> Case:
+    """Return the case with the names of species that the mechanism lacks replaced as the map's ``names`` say.
+
+    Output and factors on the profiles of a species that has no counterpart are left out; so are its mixing ratios and
+    deposition velocity. Names that the map does not know stay, for :func:`airshed.air.case.check_species` to refuse.
+    Raises CaseError where two names become one species with different values.
+    """
+    names = {name: own for name, own in species_map.names.items() if name not in species}
+    if not names:
+        return case
+    outputs = tuple(
+        output if output.fields == "all"
+        else output.model_copy(update={"fields": _listed(output.fields, names)})
+        for output in case.output
+    )  # fmt: skip
+    points = tuple(
+        point.model_copy(update={"species": names.get(point.species) or point.species})
+        for point in case.emissions.point
+    )
+    changed: dict[str, Any] = {
+        "output": outputs,
+        "emissions": case.emissions.model_copy(update={"point": points}),
+        "deposition": _renamed(case.deposition, names, "velocities", "deposition"),
+        "boundary": _renamed(_renamed(case.boundary, names, "scale", "boundary"), names, "values", "boundary"),
+        "initial": _renamed(case.initial, names, "values", "initial"),
+    }
+    return case.model_copy(update=changed)
+
+
+def _listed(fields: Sequence[str], names: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(own for name in fields if (own := names.get(name, name))))
+
+
+def _renamed(section: Any, names: Mapping[str, str], key: str, where: str) -> Any:
+    renamed: dict[str, Any] = {}
+    for name, value in getattr(section, key).items():
+        own = names.get(name, name)
+        if own and renamed.setdefault(own, value) != value:
+            raise CaseError(
+                f"{where}.{key}: {name} is {own} in this mechanism, which has another value; give {own} one"
+            )
+    return section.model_copy(update={key: renamed})

@@ -1,0 +1,110 @@
+"""A species map as data: what the rest of the model hands over, in the species of one mechanism."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, Self
+
+ISOPRENE: Final = "isoprene"
+"""The compound that vegetation emits."""
+
+OPTIONAL: Final = ("NH3",)
+"""Compounds that most mechanisms of ozone do without."""
+
+Amounts = Mapping[str, float]
+"""Species (or column) -> factor [mol/mol]."""
+
+
+@dataclass(frozen=True)
+class Compound:
+    """A part of what an inventory reports: its share of the mass [kg/kg], and the mass that counts as a mole [kg/mol].
+
+    For NOx, reported as NO2, the molar mass is that of NO2 for both compounds.
+    carbon  atoms of carbon in a molecule, None where it is not told
+    """
+
+    name: str
+    share: float
+    molar_mass: float
+    carbon: float | None = None
+
+
+@dataclass(frozen=True)
+class EmissionMap:
+    """What each compound that is emitted becomes: moles of species from a mole of it, nothing by intent if empty.
+
+    split   pollutant -> its compounds, in place of the inventory's own split
+    carbon  species -> atoms of carbon, where the mechanism does not tell
+    others  whether a compound that is not named becomes nothing
+    """
+
+    becomes: Mapping[str, Amounts] = field(default_factory=dict)
+    split: Mapping[str, tuple[Compound, ...]] = field(default_factory=dict)
+    carbon: Mapping[str, float] = field(default_factory=dict)
+    others: bool = False
+
+    @classmethod
+    def same(cls, species: Iterable[str]) -> Self:
+        """Return the map in which each compound is the species of its name; without ammonia it becomes nothing."""
+        becomes: dict[str, Amounts] = {name: {} for name in OPTIONAL}
+        return cls(becomes | {name: {name: 1.0} for name in species})
+
+    def __contains__(self, compound: str) -> bool:
+        return self.others or compound in self.becomes
+
+    def of(self, compound: str) -> Amounts:
+        """Return what a compound becomes."""
+        return self.becomes.get(compound, {})
+
+
+@dataclass(frozen=True)
+class BoundaryMap:
+    """How each species of clean air is made: 0, the same everywhere [mol/mol], or a sum of factor * column.
+
+    name    of its file
+    others  whether a species that is not named is 0
+    """
+
+    name: str = ""
+    zero: frozenset[str] = frozenset()
+    uniform: Mapping[str, float] = field(default_factory=dict)
+    profile: Mapping[str, Amounts] = field(default_factory=dict)
+    others: bool = False
+
+    def __contains__(self, species: str) -> bool:
+        return self.others or species in self.zero or species in self.uniform or species in self.profile
+
+
+@dataclass(frozen=True)
+class DepositionMap:
+    """As which substance of the deposition table a species deposits; `none` are those that stay in the air.
+
+    others  whether a species that is not named stays in the air
+    """
+
+    surrogate: Mapping[str, str] = field(default_factory=dict)
+    none: frozenset[str] = frozenset()
+    others: bool = False
+
+    def __contains__(self, species: str) -> bool:
+        return self.others or species in self.none or species in self.surrogate
+
+
+@dataclass(frozen=True)
+class SpeciesMap:
+    """All that a case needs to run with a mechanism, see ``docs/mechanisms.md``.
+
+    source      the file, for messages; empty for the map that says nothing
+    mechanisms  names of mechanisms that it is for, besides the name of its file
+    unfit       why the mechanism cannot run in a case; empty where it can
+    rates       parameter that the mechanism leaves open -> formula in the language of rates
+    names       name that cases use -> the mechanism's species, empty where it has none
+    """
+
+    source: str = ""
+    mechanisms: tuple[str, ...] = ()
+    unfit: str = ""
+    emissions: EmissionMap = field(default_factory=EmissionMap)
+    boundary: BoundaryMap = field(default_factory=BoundaryMap)
+    deposition: DepositionMap = field(default_factory=DepositionMap)
+    rates: Mapping[str, str | float] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)

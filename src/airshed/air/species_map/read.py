@@ -1,0 +1,157 @@
+"""Reads a species map from TOML; what is wrong is told with its file and line."""
+
+from collections.abc import Callable, Mapping
+from math import isfinite
+from pathlib import Path
+from typing import Any, Final, NoReturn, TypeVar
+
+from airshed.air.case.toml import KeyPath, key_lines, read_toml
+from airshed.air.species_map.parts import Amounts, BoundaryMap, Compound, DepositionMap, EmissionMap, SpeciesMap
+from airshed.core.errors import CaseError
+from airshed.core.nearest import suggestion
+from airshed.core.units import to
+
+Value = TypeVar("Value")
+
+SECTIONS: Final = (
+    "mechanisms", "unfit", "names", "split", "emissions", "boundary", "deposition", "rates", "carbon",
+)  # fmt: skip
+OTHERS: Final = "others"
+"""In place of a list of names: all that the section does not name."""
+
+_COMPOUND: Final = 'NAME = { mass = 0.95, molar_mass = "46.0055 g/mol", carbon = 0 }'
+
+
+def read_species_map(path: Path) -> SpeciesMap:
+    """Return a species map; raises CaseError with file and line for whatever a map cannot say."""
+    data, text = read_toml(path)
+    reader = _Reader(path, data, key_lines(text))
+    for key in data:
+        if key not in SECTIONS:
+            reader.refuse((key,), f"a species map has no {key!r}; {suggestion(key, SECTIONS)}")
+    none, becomes = reader.section("emissions", "none", reader.amounts)
+    zero, clean = reader.section("boundary", "zero", reader.clean_air)
+    left, surrogate = reader.section("deposition", "none", reader.word)
+    return SpeciesMap(
+        source=str(path),
+        mechanisms=reader.words(("mechanisms",)),
+        unfit=reader.word(("unfit",), data.get("unfit", "")),
+        emissions=EmissionMap(
+            becomes={name: {} for name in none or ()} | becomes, split=reader.split(),
+            carbon=reader.table("carbon", reader.number), others=none is None,
+        ),
+        boundary=BoundaryMap(
+            path.name, frozenset(zero or ()), others=zero is None,
+            uniform={name: value for name, value in clean.items() if isinstance(value, float)},
+            profile={name: value for name, value in clean.items() if not isinstance(value, float)},
+        ),
+        deposition=DepositionMap(surrogate, frozenset(left or ()), others=left is None),
+        rates=reader.table("rates", reader.rate),
+        names=reader.table("names", reader.word),
+    )  # fmt: skip
+
+
+class _Reader:
+    """The parsed file, and where in it each key stands."""
+
+    def __init__(self, path: Path, data: Mapping[str, Any], lines: Mapping[KeyPath, int]) -> None:
+        self._path, self._data, self._lines = path, data, lines
+
+    def refuse(self, key: KeyPath, message: str) -> NoReturn:
+        """Raise the error that something at a key is wrong."""
+        known = next((self._lines[key[:n]] for n in range(len(key), 0, -1) if key[:n] in self._lines), None)
+        place = f"{self._path}:{known}" if known else str(self._path)
+        raise CaseError(f"{place}: {message}")
+
+    def table(self, name: str, check: Callable[[KeyPath, Any], Value]) -> dict[str, Value]:
+        """Return a section with each value checked."""
+        return {key: check((name, key), value) for key, value in self._table((name,)).items()}
+
+    def section(
+        self, name: str, empty: str, check: Callable[[KeyPath, Any], Value]
+    ) -> tuple[tuple[str, ...] | None, dict[str, Value]]:
+        """Return the names under the key `empty` (None for all others) and the other entries of a section."""
+        entries = self._table((name,))
+        key = (name, empty)
+        left = entries.get(empty, [])
+        none = None if left == OTHERS else self.words(key, left)
+        found = {species: check((name, species), value) for species, value in entries.items() if species != empty}
+        for species in none or ():
+            if species in found:
+                self.refuse(key, f"{name}: {species} has an entry and stands in {empty!r} too; remove one of the two")
+        return none, found
+
+    def words(self, key: KeyPath, value: object = None) -> tuple[str, ...]:
+        """Return a list of names."""
+        value = self._data.get(str(key[0]), []) if value is None else value
+        if not isinstance(value, list) or not all(isinstance(name, str) and name for name in value):
+            self.refuse(key, f'{_dotted(key)} must be a list of names such as ["OH", "HO2"], or "{OTHERS}"')
+        return tuple(value)
+
+    def word(self, key: KeyPath, value: object) -> str:
+        """Return a text."""
+        if not isinstance(value, str):
+            self.refuse(key, f"{_dotted(key)} must be a text in quotes, not {value!r}")
+        return value
+
+    def number(self, key: KeyPath, value: object) -> float:
+        """Return a number that is finite and not negative."""
+        if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value) or value < 0:
+            self.refuse(key, f"{_dotted(key)} = {value!r} must be a number of 0 or more")
+        return float(value)
+
+    def rate(self, key: KeyPath, value: object) -> str | float:
+        """Return a formula, or a number."""
+        return value if isinstance(value, str) else self.number(key, value)
+
+    def amounts(self, key: KeyPath, value: object) -> Amounts:
+        """Return the species that something becomes, with their factors."""
+        if not isinstance(value, dict):
+            self.refuse(key, f"{_dotted(key)} must be a table of factors such as {{ OLE = 1, PAR = 1 }}, not {value!r}")
+        return {name: self.number((*key, name), factor) for name, factor in value.items()}
+
+    def clean_air(self, key: KeyPath, value: object) -> float | Amounts:
+        """Return a mixing ratio, or the columns of the profile that a species is made of."""
+        if isinstance(value, dict):
+            return self.amounts(key, value)
+        if not isinstance(value, str):
+            self.refuse(key, f'{_dotted(key)} must be a mixing ratio such as "1.9 ppm", or {{ COLUMN = 1 }}')
+        try:
+            return self.number(key, to(value, "mol/mol", where=_dotted(key)))
+        except CaseError as error:
+            self.refuse(key, str(error).removeprefix(f"{self._path}: "))
+
+    def split(self) -> dict[str, tuple[Compound, ...]]:
+        """Return the compounds of the pollutants that the map itself splits."""
+        return {
+            pollutant: tuple(
+                self._compound(("split", pollutant, name), name, value)
+                for name, value in self._table(("split", pollutant)).items()
+            )
+            for pollutant in self._table(("split",))
+        }
+
+    def _compound(self, key: KeyPath, name: str, value: object) -> Compound:
+        if not isinstance(value, dict) or not {"mass", "molar_mass"} <= value.keys() <= {
+            "mass",
+            "molar_mass",
+            "carbon",
+        }:
+            self.refuse(key, f"{_dotted(key)} must be of the form {_COMPOUND}")
+        mass = to(self.word(key, value["molar_mass"]), "kg/mol", where=f"{self._path}: {_dotted(key)}.molar_mass")
+        if mass <= 0.0:
+            self.refuse(key, f"{_dotted(key)}.molar_mass must be more than 0")
+        carbon = self.number(key, value["carbon"]) if "carbon" in value else None
+        return Compound(name, self.number(key, value["mass"]), mass, carbon)
+
+    def _table(self, key: KeyPath) -> Mapping[str, Any]:
+        node: Any = self._data
+        for part in key:
+            node = node.get(part, {})
+        if not isinstance(node, dict):
+            self.refuse(key, f"{_dotted(key)} must be a table: write [{_dotted(key)}] above its entries")
+        return node
+
+
+def _dotted(key: KeyPath) -> str:
+    return ".".join(map(str, key))
