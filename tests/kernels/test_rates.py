@@ -14,8 +14,8 @@ from airshed.kernels.layout import aligned_zeros
 from airshed.kernels.pipeline import MechanismKernel, compile_mechanism
 from airshed.kernels.rates import REFERENCE_DENSITY, RateTable, rate_table
 from airshed.kernels.step_arguments import address
-from airshed.mechanism import ReactionNetwork, load_mechanism
-from airshed.mechanism.expressions import Binary, Number, Symbol, call, evaluate, fold
+from airshed.mechanism import Reaction, ReactionNetwork, Species, load_mechanism
+from airshed.mechanism.expressions import Binary, Number, Parameter, Symbol, call, evaluate, fold
 from airshed.mechanism.network import rates
 
 Compiled = Callable[..., MechanismKernel]
@@ -93,7 +93,7 @@ def kernel_functions(kernel: MechanismKernel, given: Inputs) -> tuple[np.ndarray
         packed.append(array)
     found = aligned_zeros((len(table.functions) + 1, width), np.float64)
     light = aligned_zeros((len(table.photolyses) + 1, width), np.float64)
-    kernel.functions.airshed_rates(*map(address, packed), OXYGEN, NITROGEN, address(found), address(light))
+    kernel.functions.airshed_rates(*map(address, packed), OXYGEN, NITROGEN, None, address(found), address(light))
     return found[:-1], light[:-1]
 
 
@@ -168,7 +168,9 @@ def test_single_precision_holds_rates_of_any_size(compiled: Compiled, night: boo
         functions, light = kernel_functions(kernel, given)
         table = kernel.source.table
         rounded = [replace(r, coefficient=float(np.float32(r.coefficient))) for r in table.rates]
-        found = combine(RateTable(rounded, table.functions, table.photolyses), functions, light, given["density"])
+        found = combine(
+            RateTable(table.usual, rounded, table.functions, table.photolyses), functions, light, given["density"]
+        )
         expected = plain(kernel.network, given)
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-20)
 
@@ -239,3 +241,24 @@ def test_the_arguments_of_a_photolysis_are_constants(tmp_path: Path) -> None:
     path.write_text("#DEFVAR\nA = IGNORE;\n#EQUATIONS\n<x> A = 2 A : PHOTO(TEMP, 1);\n")
     with pytest.raises(Exception, match="two constants"):
         load_mechanism(path)
+
+
+def test_what_a_mechanism_leaves_open_is_a_field_of_the_step(compiled: Compiled) -> None:
+    open_network = replace(
+        load_mechanism("tracer"), species=(Species("A"),), name="open",
+        reactions=(Reaction("J", (("A", 1.0),), (), Binary("*", Number(2.0), Parameter("j_A"))),),
+    )  # fmt: skip
+    kernel = compile_mechanism(open_network, 1)
+    given = inputs(kernel.shape.width)
+    packed = [np.ascontiguousarray(given[name]) for name in ("temperature", "density", "water", "secant", "light")]
+    memory = [aligned_zeros((kernel.shape.width,), np.float64) for _ in packed]
+    for place, values in zip(memory, packed, strict=True):
+        place[...] = values
+    parameters, found, light = (aligned_zeros((2, kernel.shape.width), np.float64) for _ in range(3))
+    parameters[0] = np.arange(kernel.shape.width)
+    kernel.functions.airshed_rates(
+        *map(address, memory), OXYGEN, NITROGEN, address(parameters), address(found), address(light)
+    )
+    total = kernel.source.table.rates[0].coefficient * found[0]
+    np.testing.assert_allclose(total, 2.0 * np.arange(kernel.shape.width), rtol=1e-15)
+    assert compile_mechanism(open_network.bind({"j_A": 3.0}), 1).source.table.functions == []

@@ -9,6 +9,7 @@ from typing import Final
 
 from jinja2 import Environment, StrictUndefined
 
+from airshed.kernels.coefficients import Coefficients
 from airshed.kernels.expression_code import ExpressionCode
 from airshed.kernels.rates import REFERENCE_DENSITY, RateTable, rate_table
 from airshed.kernels.schedule import Schedule
@@ -62,25 +63,6 @@ class Source:
     operations: int
 
 
-class Coefficients:
-    """The numbers of the generated code, each once, in a table.
-
-    The compiler would spread every number over a whole pack of its own, and those of a large mechanism would fill the
-    first-level cache; from a table it broadcasts them as it loads them.
-    """
-
-    def __init__(self) -> None:
-        self.values: list[float] = []
-        self._places: dict[float, int] = {}
-
-    def __call__(self, value: float) -> str:
-        """Return the text of a number."""
-        if value not in self._places:
-            self._places[value] = len(self.values)
-            self.values.append(value)
-        return f"c[{self._places[value]}]"
-
-
 def emit(network: ReactionNetwork, schedule: Schedule, shape: Shape) -> Source:
     """Return the complete translation unit of a mechanism: fixed headers and generated functions."""
     table = rate_table(network)
@@ -107,7 +89,7 @@ def emit(network: ReactionNetwork, schedule: Schedule, shape: Shape) -> Source:
         reference_density=REFERENCE_DENSITY,
         coefficients=coefficients,
         imbalances=unbalanced,
-        rate_code=ExpressionCode(table.functions),
+        rate_code=ExpressionCode(table.functions, [each.name for each in network.parameters]),
         head=_read(_HEADERS),
         column=_read(_COLUMN),
         tail=_read(_TAIL),

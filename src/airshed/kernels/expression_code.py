@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import Final
 
-from airshed.mechanism.expressions import PHOTO, Binary, Call, Expression, Negate, Number, Symbol
+from airshed.mechanism.expressions import PHOTO, Binary, Call, Expression, Negate, Number, Parameter, Symbol
 
 _SYMBOLS: Final = {
     "TEMP": "temperature",
@@ -30,12 +30,14 @@ _LARGEST_INTEGER_POWER: Final = 8
 class ExpressionCode:
     """Statements that compute expressions, and the variable that holds each one's value.
 
+    parameters  names of what expressions leave open, in the order of the array ``parameter``
     statements  ``const dpack e3 = ...;`` in order, every common sub-expression once
     results     for each expression its variable or number
     """
 
-    def __init__(self, expressions: Sequence[Expression]) -> None:
+    def __init__(self, expressions: Sequence[Expression], parameters: Sequence[str] = ()) -> None:
         self.statements: list[str] = []
+        self._parameters = {name: number for number, name in enumerate(parameters)}
         self._known: dict[str, str] = {}
         self.results = [self._value(expression) for expression in expressions]
 
@@ -45,6 +47,8 @@ class ExpressionCode:
                 return f"dsplat({value!r})"
             case Symbol(name):
                 return _SYMBOLS[name]
+            case Parameter(name):
+                return f"parameter[{self._parameters[name]}]"
         return self._keep(self._text(expression))
 
     def _keep(self, text: str) -> str:

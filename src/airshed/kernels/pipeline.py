@@ -5,15 +5,14 @@ of levels and one precision.
 """
 
 import ctypes
-import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final, TypeVar
+from typing import Final
 
 import numpy as np
 
 from airshed.kernels.emit import Shape, Source, emit
 from airshed.kernels.schedule import Schedule, schedule
+from airshed.kernels.stages import timed
 from airshed.kernels.toolchain import BuiltLibrary, build, load
 from airshed.mechanism.network import ReactionNetwork
 
@@ -22,8 +21,6 @@ LARGEST_GROUP: Final = 3
 
 WIDTH: Final = 8
 """Columns in a pack: one AVX-512 register of doubles, one AVX register of floats; 4 and 16 measured slower."""
-
-Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -59,24 +56,20 @@ def compile_mechanism(
 ) -> MechanismKernel:
     """Return the compiled code of a mechanism for `levels` levels, in "double" or "single" precision.
 
+    What the mechanism leaves open takes its default where it has one, else it is a field that steps are given.
+
     families  elements whose atoms a step counts where reactions do not balance them
     Raises KernelError when there is no compiler or it refuses the code.
     """
     seconds: dict[str, float] = {}
+    network = network.with_defaults()
     shape = Shape(levels, width, precision, families)
-    order = _timed(seconds, "schedule", lambda: schedule(network, largest_group))
-    source = _timed(seconds, "emit", lambda: emit(network, order, shape))
+    order = timed(seconds, "schedule", lambda: schedule(network, largest_group))
+    source = timed(seconds, "emit", lambda: emit(network, order, shape))
     name = f"{network.name}-{levels}-{precision}"
-    library = _timed(seconds, "compile", lambda: build(source.text, name=name))
-    functions = _timed(seconds, "load", lambda: _declare(load(library)))
+    library = timed(seconds, "compile", lambda: build(source.text, name=name))
+    functions = timed(seconds, "load", lambda: _declare(load(library)))
     return MechanismKernel(network, shape, order, source, library, functions, seconds)
-
-
-def _timed(seconds: dict[str, float], stage: str, work: Callable[[], Result]) -> Result:
-    began = time.perf_counter()
-    result = work()
-    seconds[stage] = time.perf_counter() - began
-    return result
 
 
 def _declare(library: ctypes.CDLL) -> ctypes.CDLL:
@@ -87,5 +80,5 @@ def _declare(library: ctypes.CDLL) -> ctypes.CDLL:
     library.airshed_share_rows.restype = None
     library.airshed_share_rows.argtypes = [ctypes.c_void_p] * 2 + [ctypes.c_int64] + [ctypes.c_void_p] * 2
     library.airshed_rates.restype = None
-    library.airshed_rates.argtypes = [ctypes.c_void_p] * 5 + [ctypes.c_double] * 2 + [ctypes.c_void_p] * 2
+    library.airshed_rates.argtypes = [ctypes.c_void_p] * 5 + [ctypes.c_double] * 2 + [ctypes.c_void_p] * 3
     return library

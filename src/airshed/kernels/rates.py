@@ -17,8 +17,8 @@ from typing import Final, TypeVar
 import numpy as np
 
 from airshed.core.errors import KernelError
-from airshed.kernels.schedule import NOON
-from airshed.mechanism.expressions import PHOTO, Binary, Call, Expression, Negate, Number, Symbol, evaluate
+from airshed.kernels.schedule import NOON, noon
+from airshed.mechanism.expressions import PHOTO, Binary, Call, Environment, Expression, Negate, Number, Symbol, evaluate
 from airshed.mechanism.network import ReactionNetwork
 
 Item = TypeVar("Item")
@@ -42,8 +42,12 @@ class Rate:
 
 @dataclass
 class RateTable:
-    """The rates of all reactions and the functions that they share."""
+    """The rates of all reactions and the functions that they share.
 
+    usual  the air in which these functions are to be moderate numbers
+    """
+
+    usual: Environment = field(default_factory=lambda: NOON)
     rates: list[Rate] = field(default_factory=list)
     functions: list[Expression] = field(default_factory=list)
     photolyses: list[float] = field(default_factory=list)
@@ -67,7 +71,7 @@ class RateTable:
             coefficient /= REFERENCE_DENSITY
             power = 0
         if rest:
-            function, scale = _scaled(_product(sorted(rest, key=str)))
+            function, scale = _scaled(_product(sorted(rest, key=str)), self.usual)
             functions.append(_place(self.functions, function))
             coefficient *= scale
         coefficient *= REFERENCE_DENSITY**power
@@ -76,7 +80,7 @@ class RateTable:
 
 def rate_table(network: ReactionNetwork) -> RateTable:
     """Return the rates of a mechanism, reaction by reaction."""
-    table = RateTable()
+    table = RateTable(noon(network))
     for constant, reactants in zip(network.rate_constants, network.reactant_indices, strict=True):
         table.add(constant, len(reactants))
     return table
@@ -103,10 +107,10 @@ def _factors(expression: Expression) -> tuple[float, list[Expression]]:
     return 1.0, [expression]
 
 
-def _scaled(function: Expression) -> tuple[Expression, float]:
+def _scaled(function: Expression, usual: Environment) -> tuple[Expression, float]:
     """Return a function of moderate size in usual air, and the power of two by which it is to be multiplied."""
     with np.errstate(all="ignore"):
-        value = abs(float(evaluate(function, NOON)))
+        value = abs(float(evaluate(function, usual)))
     if not isfinite(value) or value == 0.0 or 1.0 / _HUGE < value < _HUGE:
         return function, 1.0
     scale = 2.0 ** frexp(value)[1]

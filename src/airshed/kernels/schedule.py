@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from airshed.mechanism.expressions import Value
 from airshed.mechanism.network import ReactionNetwork, Term, rates
 
 Array = npt.NDArray[np.float64]
@@ -19,6 +20,9 @@ NOON = {
     "SUN": 0.8, "sec_zenith": 1.25, "daylight": 1.0,
 }  # fmt: skip
 """The air for which lifetimes are compared: the ground at noon in a temperate summer."""
+
+_LIGHT, _FIXED = 1e-4, 2.5e13
+"""What is left open, for lifetimes: the rate of a slow light reaction [1/s], 1 ppm of a fixed species [cm-3]."""
 
 _BACKGROUND = 2.5e9  # molecules cm-3, 0.1 ppb: a species without an initial value, unless it is gone within a minute
 _RELAXATION_STEPS, _RELAXATION_STEP = 30, 60.0
@@ -46,7 +50,7 @@ def schedule(network: ReactionNetwork, largest_group: int) -> Schedule:
 
 def reference_lifetimes(network: ReactionNetwork) -> list[float]:
     """Return 1/L [s] of each species at noon, after radicals have come to terms with the mechanism's initial values."""
-    k = [float(value) for value in rates(network, NOON)]
+    k = [float(value) for value in rates(network, noon(network))]
     production, loss = network.production_terms, network.loss_terms
     everywhere = [_BACKGROUND] * len(network.species)
     # so much of a radical would use up what it reacts with, and with it the lifetimes of others
@@ -69,6 +73,12 @@ def _sum(terms: tuple[Term, ...], k: list[float], y: list[float]) -> float:
             value *= y[factor]
         total += value
     return total
+
+
+def noon(network: ReactionNetwork) -> dict[str, Value]:
+    """Return :data:`NOON` with values for what the mechanism leaves open."""
+    usual = {each.name: _FIXED if each.unit == "molecules cm-3" else _LIGHT for each in network.parameters}
+    return {**usual, **NOON}
 
 
 def dependencies(network: ReactionNetwork, species: int) -> frozenset[int]:

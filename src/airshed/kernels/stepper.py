@@ -52,7 +52,8 @@ class ColumnForcing:
     """Packed fields around the instant n+1, and where it lies between their ends (0..1).
 
     temperature [K], water [mol/mol], exchange [mol/s] through upper faces, deposition [mol/s] (deposited species),
-    emission [mol/s] (emitted species, lowest levels), sun: secant of the zenith angle and light factor of each column.
+    emission [mol/s] (emitted species, lowest levels), sun: secant of the zenith angle and light factor of each column,
+    parameters: what the mechanism leaves open [molecules, cm3, s], (parameter, level); None where there is nothing.
     """
 
     temperature: Pair
@@ -62,6 +63,7 @@ class ColumnForcing:
     weight: float
     emission: AnyArray
     sun: AnyArray
+    parameters: Pair | None = None
 
 
 @dataclass
@@ -209,6 +211,8 @@ class Stepper:
         step = self._step
         for name in ("temperature", "water", "exchange", "deposition"):
             setattr(step, name, Ends(*map(address, getattr(column, name))))
+        if column.parameters is not None:
+            step.parameters = Ends(*map(address, column.parameters))
         step.column_weight = column.weight
         step.emission, step.emission_levels = address(column.emission), column.emission.shape[-2]
         step.photolysis_sun = address(column.sun)

@@ -53,7 +53,10 @@ static void prepare_column(const Step& s, int64_t row, int64_t block, Worker& t)
         t.density[z] = to_real(density);
         const dpack temperature = to_double(between(s.temperature.start, s.temperature.end, w, cell + z * W));
         const dpack water = to_double(between(s.water.start, s.water.end, w, cell + z * W));
-        rate_functions(temperature, density * REFERENCE_DENSITY, water, secant, light, s.oxygen, s.nitrogen, t.rate + z);
+        dpack parameter[PARAMETERS + 1];
+        for (int p = 0; p < PARAMETERS; p++)
+            parameter[p] = to_double(between(s.parameters.start, s.parameters.end, w, (column * PARAMETERS + p) * COLUMN + z * W));
+        rate_functions(temperature, density * REFERENCE_DENSITY, water, secant, light, s.oxygen, s.nitrogen, parameter, t.rate + z);
     }
     photolysis_functions(secant, light, t.light);
     for (int i = 0; i < NS; i++) t.deposition[i] = pack{};

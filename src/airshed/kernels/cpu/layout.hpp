@@ -33,6 +33,7 @@ struct Step {
     // the column at level n+1
     Ends temperature;                      // [K]
     Ends water;                            // water vapour [mol/mol]
+    Ends parameters;                       // what the mechanism leaves open, [lat][block][parameter][level][W]
     Ends exchange;                         // turbulent exchange through upper faces [mol/s]
     double column_weight;
     const double* density_factor;          // [lat][level]: relative air density per mole of air in the cell [1/mol]

@@ -38,14 +38,6 @@ static void step_block(const Step& s, int64_t row, int64_t block, Worker& t) {
     seconds[TRANSPORT] += moved - began, seconds[RATES_AND_SOURCES] += prepared - moved, seconds[SOLVE] += now() - prepared;
 }
 
-struct FlushDenormals {    // mixing ratios far below any meaning would otherwise slow every operation down a hundredfold
-#if defined(__SSE__)
-    unsigned saved = __builtin_ia32_stmxcsr();
-    FlushDenormals() { __builtin_ia32_ldmxcsr(saved | 0x8040); }
-    ~FlushDenormals() { __builtin_ia32_ldmxcsr(saved); }
-#endif
-};
-
 extern "C" {
 int64_t airshed_worker_bytes(int64_t blocks) { return sizeof(Worker) + 64 + blocks * NS * NZ * (int64_t)sizeof(pack); }
 
@@ -72,10 +64,12 @@ void airshed_share_rows(const Step* step, const int64_t* pieces, int64_t count, 
 
 // Rate constants of every reaction in one pack of cells, for tests: the same functions as in the step.
 void airshed_rates(const double* temperature, const double* density, const double* water, const double* secant,
-                   const double* light, double oxygen, double nitrogen, double* functions, double* photolysis) {
+                   const double* light, double oxygen, double nitrogen, const double* parameters, double* functions,
+                   double* photolysis) {
     pack rate[RATES * NZ + 1], j[PHOTOLYSES + 1];
     const dpack sec = *(const dpack*)secant, lit = *(const dpack*)light;
-    rate_functions(*(const dpack*)temperature, *(const dpack*)density, *(const dpack*)water, sec, lit, oxygen, nitrogen, rate);
+    rate_functions(*(const dpack*)temperature, *(const dpack*)density, *(const dpack*)water, sec, lit, oxygen, nitrogen,
+                   (const dpack*)parameters, rate);
     photolysis_functions(sec, lit, j);
     for (int r = 0; r < RATES; r++)
         for (int i = 0; i < W; i++) functions[r * W + i] = rate[r * NZ][i];

@@ -1,0 +1,32 @@
+"""Chemistry of independent cells: Rosenbrock methods with generated sparse elimination."""
+
+from airshed.kernels.chemistry.kernel import ChemistryKernel, compile_chemistry
+from airshed.kernels.chemistry.solver import (
+    CellSteps,
+    ChemistrySolver,
+    Place,
+    Sources,
+    Tolerances,
+    list_of_cells,
+    pack_cells,
+    stack_inputs,
+    unpack_cells,
+)
+from airshed.kernels.chemistry.tableau import METHODS, Tableau, method
+
+__all__ = [
+    "METHODS",
+    "CellSteps",
+    "ChemistryKernel",
+    "ChemistrySolver",
+    "Place",
+    "Sources",
+    "Tableau",
+    "Tolerances",
+    "compile_chemistry",
+    "list_of_cells",
+    "method",
+    "pack_cells",
+    "stack_inputs",
+    "unpack_cells",
+]

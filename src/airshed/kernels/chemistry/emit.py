@@ -1,0 +1,234 @@
+"""Writes the chemistry of independent cells as C++: rate constants, dy/dt, its Jacobian, and the factorisation.
+
+Vectors are in the order of elimination, so that factoring and solving walk through memory forwards. The text is meant
+to be read: each statement stands before the reaction or the species that it is about.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from jinja2 import Environment, StrictUndefined
+
+from airshed.kernels.chemistry.sparsity import Elimination, eliminate, jacobian_pattern
+from airshed.kernels.coefficients import Coefficients
+from airshed.kernels.expression_code import ExpressionCode
+from airshed.mechanism.network import ReactionNetwork
+
+_FOLDER: Final = Path(__file__).parent.parent / "cpu"
+_STATEMENTS: Final = 96  # of a generated function: compilers take more than linear time over long ones
+_LARGEST_UNROLLED: Final = 12_000  # operations of a factorisation that becomes straight-line code
+
+
+@dataclass(frozen=True)
+class ChemistryShape:
+    """What the code is compiled for: cells in a pack, and "double" or "single" precision."""
+
+    width: int
+    precision: str
+
+    @property
+    def real(self) -> str:
+        """The C++ type of concentrations."""
+        return {"double": "double", "single": "float"}[self.precision]
+
+
+@dataclass(frozen=True)
+class ChemistrySource:
+    """Generated text, the order of its vectors, and what it costs.
+
+    operations  of one evaluation in one cell, by its name: multiplications, additions, or both in one
+    """
+
+    text: str
+    elimination: Elimination
+    operations: dict[str, int]
+
+
+Statements = list[str]
+
+
+def emit_chemistry(network: ReactionNetwork, shape: ChemistryShape) -> ChemistrySource:
+    """Return the complete translation unit of a mechanism for independent cells."""
+    elimination = eliminate(jacobian_pattern(network))
+    writer = _Writer(network, elimination)
+    rates = ExpressionCode(network.rate_constants, [each.name for each in network.parameters])
+    unrolled = elimination.operations <= _LARGEST_UNROLLED
+    parts = {
+        "rates": [*rates.statements, *_assignments("k", rates.results, network)],
+        "speeds": writer.speeds(),
+        "tendency": writer.tendency(),
+        "derivatives": writer.derivatives(),
+        "jacobian": writer.jacobian(),
+        "factor": _factor(elimination) if unrolled else [],
+        "forward": _forward(elimination) if unrolled else [],
+        "backward": _backward(elimination) if unrolled else [],
+    }
+    environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False)
+    template = environment.from_string((_FOLDER / "chemistry.cpp.jinja").read_text())
+    text = template.render(
+        network=network, shape=shape, elimination=elimination, coefficients=writer.coefficients,
+        unrolled=unrolled, tables=None if unrolled else _tables(elimination), derivative_count=writer.derivative_count,
+        chunks={name: _chunks(statements) for name, statements in parts.items()}, rates=parts["rates"],
+        pack=(_FOLDER / "pack.hpp").read_text(), body=(_FOLDER / "rosenbrock.hpp").read_text(),
+    )  # fmt: skip
+    operations = {**writer.operations, "factor": elimination.operations, "solve": elimination.size}
+    return ChemistrySource(text, elimination, operations)
+
+
+class _Writer:
+    """The statements that follow from the stoichiometry."""
+
+    def __init__(self, network: ReactionNetwork, elimination: Elimination) -> None:
+        self.network, self.elimination = network, elimination
+        self.coefficients = Coefficients()
+        self.operations: dict[str, int] = {}
+        self._place = elimination.place
+        self._derivatives: dict[tuple[int, int], str] = {}  # (reaction, species) -> text of dv/dy
+        self.derivative_count = 0
+
+    def speeds(self) -> Statements:
+        """v_r = k_r times the product of the reactants."""
+        statements = []
+        for number, reactants in enumerate(self.network.reactant_indices):
+            factors = [f"k[{number}]", *(f"y[{self._place[species]}]" for species in reactants)]
+            statements.append(f"v[{number}] = {' * '.join(factors)};   // {_comment(self.network, number)}")
+        self.operations["speeds"] = sum(map(len, self.network.reactant_indices))
+        return statements
+
+    def tendency(self) -> Statements:
+        """dy_i/dt = sum over r of net(r, i) v_r."""
+        sums: dict[int, list[tuple[float, str]]] = defaultdict(list)
+        for number, net in enumerate(self.network.net_stoichiometry):
+            for species, coefficient in net:
+                sums[species].append((coefficient, f"v[{number}]"))
+        self.operations["tendency"] = sum(map(len, sums.values()))
+        return [
+            f"f[{place}] = {self._sum(sums[species])};   // {self.network.names[species]}"
+            for place, species in enumerate(self.elimination.order)
+        ]
+
+    def derivatives(self) -> Statements:
+        """dv_r/dy_j = n_j k_r times the product of the reactants with one j left out; k_r itself needs no statement."""
+        statements, operations = [], 0
+        for number, reactants in enumerate(self.network.reactant_indices):
+            for species in dict.fromkeys(reactants):
+                others = list(reactants)
+                others.remove(species)
+                times = reactants.count(species)
+                factors = [f"k[{number}]", *(f"y[{self._place[other]}]" for other in others)]
+                if times > 1:
+                    factors.insert(0, self.coefficients(float(times)))
+                text = factors[0]
+                if len(factors) > 1:
+                    text = f"d[{self.derivative_count}]"
+                    statements.append(f"{text} = {' * '.join(factors)};   // {_comment(self.network, number)}")
+                    self.derivative_count += 1
+                    operations += len(factors) - 1
+                self._derivatives[number, species] = text
+        self.operations["derivatives"] = operations
+        return statements
+
+    def jacobian(self) -> Statements:
+        """a_ij = -df_i/dy_j, zero where elimination fills in."""
+        sums: dict[tuple[int, int], list[tuple[float, str]]] = defaultdict(list)
+        for number, net in enumerate(self.network.net_stoichiometry):
+            for species, coefficient in net:
+                for reactant in dict.fromkeys(self.network.reactant_indices[number]):
+                    pair = self._place[species], self._place[reactant]
+                    sums[pair].append((-coefficient, self._derivatives[number, reactant]))
+        self.operations["jacobian"] = sum(map(len, sums.values()))
+        names = [self.network.names[species] for species in self.elimination.order]
+        return [
+            f"a[{index}] = {self._sum(sums.get(pair, []))};   // {names[pair[0]]}, {names[pair[1]]}"
+            for pair, index in self.elimination.entry.items()
+        ]
+
+    def _sum(self, terms: Sequence[tuple[float, str]]) -> str:
+        """Return a sum of coefficient times text; long ones in pieces, since chained additions wait for each other."""
+        if not terms:
+            return "pack{}"
+        if len(terms) > _LONGEST_SUM:
+            half = len(terms) // 2
+            return f"({self._sum(terms[:half])}) + ({self._sum(terms[half:])})"
+        text = ""
+        for coefficient, factor in sorted(terms, key=lambda term: term[0] < 0.0):
+            sign = "-" if coefficient < 0.0 else "+"
+            size = abs(coefficient)
+            product = factor if size == 1.0 else f"{self.coefficients(size)} * {factor}"
+            text += f" {sign} {product}" if text else f"{'-' if sign == '-' else ''}{product}"
+        return text
+
+
+_LONGEST_SUM: Final = 6
+
+
+def _factor(matrix: Elimination) -> Statements:
+    """Row after row: entries left of the diagonal become those of L, the diagonal its inverse, the rest those of U."""
+    statements = []
+    for row, columns in enumerate(matrix.columns):
+        entry = {column: matrix.entry[row, column] for column in columns}
+        lines = [f"{{ pack {', '.join(f'w{column} = a[{index}]' for column, index in entry.items())};"]
+        for pivot in (column for column in columns if column < row):
+            lines.append(f"w{pivot} *= a[{matrix.entry[pivot, pivot]}];")
+            lines += [
+                f"w{column} -= w{pivot} * a[{matrix.entry[pivot, column]}];"
+                for column in matrix.columns[pivot]
+                if column > pivot
+            ]
+        lines += [f"a[{index}] = w{column};" for column, index in entry.items() if column != row]
+        lines.append(f"a[{entry[row]}] = reciprocal(w{row}); }}")
+        statements.append(" ".join(lines))
+    return statements
+
+
+def _forward(matrix: Elimination) -> Statements:
+    statements = []
+    for row, columns in enumerate(matrix.columns):
+        terms = [f"a[{matrix.entry[row, column]}] * x[{column}]" for column in columns if column < row]
+        if terms:
+            statements.append(f"x[{row}] -= {' + '.join(terms)};")
+    return statements
+
+
+def _backward(matrix: Elimination) -> Statements:
+    statements = []
+    for row in reversed(range(len(matrix.columns))):
+        terms = [f"a[{matrix.entry[row, column]}] * x[{column}]" for column in matrix.columns[row] if column > row]
+        rest = f" - ({' + '.join(terms)})" if terms else ""
+        statements.append(f"x[{row}] = (x[{row}]{rest}) * a[{matrix.entry[row, row]}];")
+    return statements
+
+
+def _tables(matrix: Elimination) -> dict[str, list[int]]:
+    """The same as index tables: for each entry left of a diagonal, where the products with its pivot's row go."""
+    starts, targets = [0], []
+    for row, columns in enumerate(matrix.columns):
+        for pivot in (column for column in columns if column < row):
+            targets += [matrix.entry[row, column] for column in matrix.columns[pivot] if column > pivot]
+    for columns in matrix.columns:
+        starts.append(starts[-1] + len(columns))
+    return {
+        "row_start": starts,
+        "diagonal": [matrix.entry[place, place] for place in range(len(matrix.columns))],
+        "column": [column for columns in matrix.columns for column in columns],
+        "target": targets,
+    }
+
+
+def _assignments(array: str, results: Sequence[str], network: ReactionNetwork) -> Statements:
+    return [
+        f"{array}[{number}] = to_real({result});   // {_comment(network, number)}"
+        for number, result in enumerate(results)
+    ]
+
+
+def _comment(network: ReactionNetwork, number: int) -> str:
+    reaction = network.reactions[number]
+    return f"<{reaction.label}> {reaction.text}".replace("\\", "/").replace("\n", " ")
+
+
+def _chunks(statements: Statements) -> list[Statements]:
+    return [statements[first : first + _STATEMENTS] for first in range(0, len(statements), _STATEMENTS)]

@@ -1,0 +1,306 @@
+// rosenbrock.hpp: any Rosenbrock method on packs of cells, each lane with its own time, step and error control.
+//
+// A lane whose cell is done takes the next one, so that no lane waits for another, and what comes out for a cell does
+// not depend on its neighbours. See kernels/chemistry/tableau.py for the formulas of a step.
+
+constexpr int MOST_STAGES = 6;
+
+struct Method {            // coefficients of stage i in row i
+    int64_t stages, order;
+    double gamma;
+    double a[MOST_STAGES][MOST_STAGES], c[MOST_STAGES][MOST_STAGES];
+    double m[MOST_STAGES], e[MOST_STAGES], alpha[MOST_STAGES], gamma_sum[MOST_STAGES];
+    int64_t evaluates[MOST_STAGES];        // whether f is evaluated anew in a stage
+};
+
+struct Cells {             // kernels/chemistry/arguments.py mirrors it
+    int64_t levels, blocks, last_lanes;    // pack p: level p % levels of block p / levels; last_lanes: in use in every blocks-th
+    // concentrations; species s of pack p at (p / levels) block_stride + (p % levels) level_stride + s species_stride
+    const real* y;
+    real* result;
+    real* clipped;                         // what was added to keep concentrations from getting negative; may be null
+    int64_t block_stride, level_stride, species_stride;
+    int64_t mixing_ratios;                 // whether they are mixing ratios, to be multiplied by the density of air
+    // inputs: Chebyshev coefficients over [start, end], [pack][degree + 1][inputs][W]
+    const double* inputs;
+    int64_t input_count, degree;
+    int64_t emitted_count, lost_count;     // inputs behind the parameters: emissions, then loss rates
+    const int32_t* emitted;                // places of their species in the order of elimination
+    const int32_t* lost;
+    double start, end;
+    const double* absolute;                // absolute tolerances in the order of elimination
+    double relative;
+    double longest;                        // step
+    int64_t most_steps;                    // of a cell, rejected ones too
+    // of each cell, [pack][W]
+    double* step;                          // in: first step to try, 0 for none known; out: the next one
+    double* reached;                       // out: time up to which the result goes
+    int32_t* accepted;                     // out: steps
+    int32_t* rejected;
+};
+
+struct Lanes {
+    pack k[NR + 1], v[NR + 1], d[ND + 1], a[NA + 1];
+    pack y[NS + 1], next[NS + 1], f[NS + 1], dfdt[NS + 1], clipped[NS + 1], stage[MOST_STAGES][NS + 1];
+    pack absolute[NS + 1];
+    pack fresh[NR + 1];                    // rate constants of the pack from which cells are taken
+    dpack time, step, h;
+    int64_t cell[W];                       // pack W + lane, -1 for none
+    int32_t accepted[W], rejected[W];
+    bool after_rejection[W];
+    int64_t source, source_lane, buffered; // the queue: next cell, and the pack whose rate constants are in `fresh`
+    dpack* input;                          // [input_count] of the lanes now
+    dpack* series;                         // [degree + 1][input_count] of the lanes
+};
+
+INLINE int64_t lanes_in(const Cells& s, int64_t p) {
+    return (p / s.levels) % s.blocks == s.blocks - 1 ? s.last_lanes : W;
+}
+INLINE int64_t place_of(const Cells& s, int64_t p) {
+    return (p / s.levels) * s.block_stride + (p % s.levels) * s.level_stride;
+}
+template <class P> INLINE void copy_lane(P* to, int lane, const P* from, int other, int64_t count) {
+    for (int64_t i = 0; i < count; i++) to[i][lane] = from[i][other];
+}
+INLINE pack pick(ipack which, pack yes, pack no) {
+#if REAL_IS_DOUBLE
+    return which ? yes : no;
+#else
+    typedef int32_t mask __attribute__((vector_size(W * sizeof(int32_t))));
+    return __builtin_convertvector(which, mask) ? yes : no;
+#endif
+}
+
+// Inputs of all lanes at their own times, by Clenshaw's recurrence.
+static void inputs_at(const Cells& s, Lanes& t, dpack time) {
+    const dpack x = (2.0 * time - (s.start + s.end)) / (s.end - s.start), twice = 2.0 * x;
+    for (int64_t i = 0; i < s.input_count; i++) {
+        dpack b1 = {}, b2 = {};
+        for (int64_t n = s.degree; n > 0; n--) {
+            const dpack b = t.series[n * s.input_count + i] + twice * b1 - b2;
+            b2 = b1, b1 = b;
+        }
+        t.input[i] = t.series[i] + x * b1 - b2;
+    }
+}
+static void rates_at(const Cells& s, Lanes& t, dpack time) {
+    inputs_at(s, t, time);
+    rate_constants(t.input, t.k);
+}
+
+INLINE const dpack* emission(const Lanes& t) { return t.input + FIRST_PARAMETER + PARAMETERS; }
+INLINE const dpack* loss(const Cells& s, const Lanes& t) { return emission(t) + s.emitted_count; }
+
+// f = dy/dt at y with the present rate constants.
+static void change(const Cells& s, Lanes& t, const pack* y, pack* f) {
+    speeds(t.k, y, t.v);
+    tendency(t.v, f);
+    for (int64_t e = 0; e < s.emitted_count; e++) f[s.emitted[e]] += to_real(emission(t)[e]);
+    for (int64_t l = 0; l < s.lost_count; l++) f[s.lost[l]] -= to_real(loss(s, t)[l]) * y[s.lost[l]];
+}
+
+// The next cell for a lane; false when there is none left.
+static bool take(const Cells& s, int64_t last, Lanes& t, int lane) {
+    while (t.source < last && t.source_lane >= lanes_in(s, t.source)) t.source++, t.source_lane = 0;
+    if (t.source >= last) return false;
+    const int64_t p = t.source, from = t.source_lane++;
+    const dpack* series = (const dpack*)(s.inputs + p * (s.degree + 1) * s.input_count * W);
+    copy_lane(t.series, lane, series, from, (s.degree + 1) * s.input_count);
+    if (s.degree == 0) {
+        if (t.buffered != p) rate_constants(series, t.fresh), t.buffered = p;
+        copy_lane(t.k, lane, t.fresh, from, NR);
+        copy_lane(t.input, lane, series, from, s.input_count);
+    }
+    const real scale = s.mixing_ratios ? real(series[AIR][from]) : real(1);
+    const real* y = s.y + place_of(s, p) + from;
+    for (int i = 0; i < NS; i++) t.y[i][lane] = y[species_at[i] * s.species_stride] * scale, t.clipped[i][lane] = 0;
+    t.cell[lane] = p * W + from;
+    t.time[lane] = s.start, t.h[lane] = s.step[t.cell[lane]];
+    t.accepted[lane] = t.rejected[lane] = 0, t.after_rejection[lane] = false;
+    return true;
+}
+
+static void put_back(const Cells& s, Lanes& t, int lane) {
+    const int64_t cell = t.cell[lane], at = place_of(s, cell / W) + cell % W;
+    const real scale = s.mixing_ratios ? real(1) / real(t.series[AIR][lane]) : real(1);
+    for (int i = 0; i < NS; i++) s.result[at + species_at[i] * s.species_stride] = t.y[i][lane] * scale;
+    if (s.clipped)
+        for (int i = 0; i < NS; i++) s.clipped[at + species_at[i] * s.species_stride] = t.clipped[i][lane] * scale;
+    s.step[cell] = t.h[lane], s.reached[cell] = t.time[lane];
+    s.accepted[cell] = t.accepted[lane], s.rejected[cell] = t.rejected[lane];
+    t.cell[lane] = -1;
+}
+
+// A first step for lanes that know none: one that changes the solution by a hundredth of its tolerance over Euler's step.
+static void guess_steps(const Cells& s, Lanes& t) {
+    dpack size = {}, speed = {};
+    for (int i = 0; i < NS; i++) {
+        const pack weight = reciprocal(t.absolute[i] + real(s.relative) * t.y[i]);
+        const dpack y = to_double(t.y[i] * weight), f = to_double(t.f[i] * weight);
+        size += y * y, speed += f * f;
+    }
+    for (int lane = 0; lane < W; lane++)
+        if (t.cell[lane] >= 0 && !(t.h[lane] > 0.0)) {
+            // what is smaller than its tolerance, an empty cell most of all, says nothing of how fast things go
+            const double guess = 0.01 * std::sqrt(std::max(size[lane], 1.0) / speed[lane]);
+            t.h[lane] = guess < s.end - s.start ? guess : s.end - s.start;
+        }
+}
+
+// df/dt at fixed y by central differences over a thousandth of the step.
+static void differentiate_in_time(const Cells& s, Lanes& t) {
+    const dpack small = 1e-3 * t.step;
+    rates_at(s, t, t.time + small);
+    change(s, t, t.y, t.dfdt);
+    rates_at(s, t, t.time - small);
+    change(s, t, t.y, t.next);
+    const pack inverse = to_real(0.5 / small);
+    for (int i = 0; i < NS; i++) t.dfdt[i] = (t.dfdt[i] - t.next[i]) * inverse;
+}
+
+// What is left of the interval is done in one step, or in two equal ones, rather than in one and a tiny one.
+static void choose_steps(const Cells& s, Lanes& t) {
+    for (int lane = 0; lane < W; lane++) {
+        const double left = s.end - t.time[lane], h = std::min(t.h[lane], s.longest);
+        t.step[lane] = h >= left ? left : 2.0 * h > left ? 0.5 * left : h;
+        if (t.cell[lane] < 0 || !(t.step[lane] > 0.0)) t.step[lane] = 1.0;   // idle: anything finite
+    }
+}
+
+static void stages(const Cells& s, const Method& method, Lanes& t) {
+    const pack inverse = to_real(1.0 / t.step), step = to_real(t.step), shift = to_real(1.0 / (method.gamma * t.step));
+    derivatives(t.k, t.y, t.d);
+    jacobian(t.k, t.d, t.a);
+    for (int i = 0; i < NS; i++) t.a[diagonal[i]] += shift;
+    for (int64_t l = 0; l < s.lost_count; l++) t.a[diagonal[s.lost[l]]] += to_real(loss(s, t)[l]);
+    factor(t.a);
+    for (int64_t i = 0; i < method.stages; i++) {
+        if (i > 0 && method.evaluates[i]) {
+            std::memcpy((void*)t.next, t.y, sizeof t.next);
+            for (int64_t j = 0; j < i; j++) {
+                const real a = real(method.a[i][j]);
+                if (a != 0)
+                    for (int n = 0; n < NS; n++) t.next[n] += a * t.stage[j][n];
+            }
+            if (s.degree > 0) rates_at(s, t, t.time + method.alpha[i] * t.step);
+            change(s, t, t.next, t.f);
+        }
+        pack* x = t.stage[i];
+        std::memcpy((void*)x, t.f, sizeof t.f);
+        for (int64_t j = 0; j < i; j++) {
+            const pack c = real(method.c[i][j]) * inverse;
+            if (method.c[i][j] != 0.0)
+                for (int n = 0; n < NS; n++) x[n] += c * t.stage[j][n];
+        }
+        if (s.degree > 0) {
+            const pack g = real(method.gamma_sum[i]) * step;
+            for (int n = 0; n < NS; n++) x[n] += g * t.dfdt[n];
+        }
+        solve(t.a, x);
+    }
+}
+
+// The new solution in `next`; returns the root mean square of its error over the tolerance.
+static dpack finish(const Cells& s, const Method& method, Lanes& t) {
+    dpack sum = {};
+    for (int n = 0; n < NS; n++) {
+        pack value = t.y[n], error = {};
+        for (int64_t i = 0; i < method.stages; i++) {
+            value += real(method.m[i]) * t.stage[i][n];
+            error += real(method.e[i]) * t.stage[i][n];
+        }
+        const pack larger = maximum(maximum(value, -value), t.y[n]);
+        const pack ratio = error * reciprocal(t.absolute[n] + real(s.relative) * larger);
+        const dpack wide = to_double(ratio);
+        t.next[n] = value;
+        sum += wide * wide;
+    }
+    return vsqrt(sum / double(NS));
+}
+
+// Accept or reject lane by lane; returns which lanes go on from `next`.
+static ipack control(const Cells& s, const Method& method, Lanes& t, dpack error) {
+    ipack accept = {};
+    const dpack bounded = vmax(dsplat(1e-10), error < 1e10 ? error : dsplat(1e10));   // also of what is not a number
+    const dpack factor = 0.9 * vexp(vlog(bounded) * (-1.0 / double(method.order)));
+    for (int lane = 0; lane < W; lane++) {
+        if (t.cell[lane] < 0) continue;
+        const double step = t.step[lane], left = s.end - t.time[lane];
+        if (error[lane] <= 1.0) {
+            const double grown = step * std::min(std::max(factor[lane], 0.2), t.after_rejection[lane] ? 1.0 : 6.0);
+            // a step that the end cut short says nothing against the longer one that was planned
+            t.h[lane] = step < t.h[lane] ? std::max(grown, std::min(t.h[lane], s.longest)) : grown;
+            t.time[lane] = step >= left ? s.end : t.time[lane] + step;
+            t.accepted[lane]++, t.after_rejection[lane] = false, accept[lane] = -1;
+        } else {
+            t.h[lane] = step * (error[lane] < 1e10 ? std::max(factor[lane], 0.1) : 0.1);
+            t.rejected[lane]++, t.after_rejection[lane] = true;
+        }
+    }
+    return accept;
+}
+
+INLINE bool done(const Cells& s, const Lanes& t, int lane) {
+    const bool hopeless = t.accepted[lane] + t.rejected[lane] >= s.most_steps || !(t.h[lane] > 1e-14 * (s.end - s.start));
+    return t.time[lane] >= s.end || (t.accepted[lane] + t.rejected[lane] > 0 && hopeless);
+}
+
+static void integrate(const Cells& s, const Method& method, int64_t first, int64_t last, Lanes& t) {
+    t.source = first, t.source_lane = 0, t.buffered = -1;
+    for (int i = 0; i < NS; i++) t.absolute[i] = splat(real(s.absolute[i]));
+    int active = 0;
+    for (int lane = 0; lane < W; lane++) t.cell[lane] = -1, active += take(s, last, t, lane);
+    while (active > 0) {
+        if (s.degree > 0) rates_at(s, t, t.time);
+        change(s, t, t.y, t.f);
+        guess_steps(s, t);
+        choose_steps(s, t);
+        if (s.degree > 0) {
+            differentiate_in_time(s, t);
+            rates_at(s, t, t.time);
+        }
+        stages(s, method, t);
+        const ipack accept = control(s, method, t, finish(s, method, t));
+        for (int n = 0; n < NS; n++) {
+            const pack kept = maximum(t.next[n], pack{});
+            t.clipped[n] += pick(accept, kept - t.next[n], pack{});
+            t.y[n] = pick(accept, kept, t.y[n]);
+        }
+        for (int lane = 0; lane < W; lane++)
+            if (t.cell[lane] >= 0 && done(s, t, lane)) {
+                put_back(s, t, lane);
+                active -= !take(s, last, t, lane);
+            }
+    }
+}
+
+extern "C" {
+int64_t airshed_lanes_bytes(int64_t inputs, int64_t degree) {
+    return sizeof(Lanes) + 128 + (degree + 2) * inputs * (int64_t)sizeof(dpack);
+}
+
+// One thread's share: whichever ranges of packs nobody has taken yet. `memory`: airshed_lanes_bytes(), aligned to 64.
+void airshed_chemistry(const Cells* cells, const Method* method, const int64_t* pieces, int64_t count, int64_t* taken,
+                       void* memory) {
+    const FlushDenormals flush;
+    Lanes& t = *(Lanes*)memory;
+    t.input = (dpack*)(((uintptr_t)(&t + 1) + 127) & ~(uintptr_t)127);
+    t.series = t.input + cells->input_count;
+    for (int64_t piece; (piece = __atomic_fetch_add(taken, 1, __ATOMIC_RELAXED)) < count;)
+        integrate(*cells, *method, pieces[2 * piece], pieces[2 * piece + 1], t);
+}
+
+// Rate constants, dy/dt and minus the Jacobian of one pack, for tests: the same functions as in a step.
+void airshed_evaluate(const double* input, const real* y, real* k, real* f, real* a) {
+    static thread_local Lanes t;
+    rate_constants((const dpack*)input, t.k);
+    for (int i = 0; i < NS; i++) t.y[i] = *(const pack*)(y + species_at[i] * W);
+    speeds(t.k, t.y, t.v);
+    tendency(t.v, t.f);
+    derivatives(t.k, t.y, t.d);
+    jacobian(t.k, t.d, t.a);
+    std::memcpy(k, t.k, NR * sizeof(pack));
+    for (int i = 0; i < NS; i++) std::memcpy(f + species_at[i] * W, &t.f[i], sizeof(pack));
+    std::memcpy(a, t.a, NA * sizeof(pack));
+}
+}
