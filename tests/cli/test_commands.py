@@ -87,6 +87,34 @@ def test_the_estimate_grows_with_the_work() -> None:
     assert "1440 steps" in str(estimate(Case.load("west-europe", ["time.step=2 min"]))["step"])
 
 
+def seconds_of(*settings: str) -> float:
+    """The estimated time of west-europe with some settings changed."""
+    found = re.match(
+        r"about (\d+) s with \d threads?, on cores of", str(estimate(Case.load("west-europe", settings))["time"])
+    )
+    assert found
+    return float(found[1])
+
+
+@pytest.mark.parametrize(
+    ("precision", "threads", "measured"), [("double", 1, 37), ("double", 2, 31), ("single", 1, 30), ("single", 2, 24)]
+)
+def test_the_estimated_time_is_that_of_measured_runs(precision: str, threads: int, measured: float) -> None:
+    settings = [f"chemistry.precision={precision}", f"run.threads={threads}"]
+    assert measured / 1.5 < seconds_of(*settings) < 1.5 * measured
+    # the control: a run of an eighth of the time is another one
+    assert not measured / 1.5 < seconds_of(*settings, "time.length=1 h", "time.spinup=5 h") < 1.5 * measured
+
+
+@pytest.mark.parametrize(
+    "less",
+    ["chemistry.sweeps=1", "chemistry.precision=single", "run.threads=2", "time.spinup=0 h", "time.step=240 s",
+     "restart.every=6 h", "output.0.levels=ground", 'output.0.fields=["O3"]', "output.0.every=3 h"],
+)  # fmt: skip
+def test_each_part_of_the_work_counts(less: str) -> None:
+    assert seconds_of("run.threads=1", less) < seconds_of("run.threads=1")
+
+
 def test_reports_are_tables_or_json_and_a_failed_check_is_exit_code_1(monkeypatch: pytest.MonkeyPatch) -> None:
     table = Table("Speed", ("process", "share [1]"), [("chemistry", 0.7), ("[transport]", None)], note="one core")
     stand_in(monkeypatch, "airshed.runtime.benchmark", run=lambda: Report("Bench", [table], {"cores": 2}))

@@ -4,12 +4,13 @@ from typing import Annotated
 
 import typer
 
-from airshed.cli.options import CasePath, Overrides
+from airshed.cli.options import CasePath, Overrides, Threads, settings
 
 
 def show(
     case: CasePath,
     overrides: Overrides = None,
+    threads: Threads = None,
     toml: Annotated[bool, typer.Option("--toml", help="Print the resolved case as a case file.")] = False,
 ) -> None:
     """Show every setting of a case with where its value comes from, and what a run will take."""
@@ -17,7 +18,7 @@ def show(
     from airshed.cli.estimate import case_report
     from airshed.cli.render import show as show_report
 
-    loaded = Case.load(case, overrides or [])
+    loaded = Case.load(case, settings(overrides, threads))
     if toml:
         typer.echo(loaded.to_toml(), nl=False)
     else:
