@@ -88,7 +88,7 @@ def time_estimate(case: Case, cells: int, species: int, steps: int, state: int, 
     forcing = steps * SECONDS_PER_STEP + whole / 3600.0 * cells * SECONDS_PER_CELL_HOUR
     values = sum(output_values(case, output, cells, species) for output in case.output)
     written = values * SECONDS_PER_OUTPUT_VALUE + whole / case.restart.every.value * state * SECONDS_PER_RESTART_BYTE
-    return SECONDS_TO_START + compiled / cores**GAIN_BY_CORES + forcing + written
+    return SECONDS_TO_START + compiled / math.pow(cores, GAIN_BY_CORES) + forcing + written
 
 
 def output_values(case: Case, output: OutputSection, cells: int, species: int) -> float:
