@@ -49,8 +49,9 @@ def test_fixed_species_go_into_the_rate_constant() -> None:
     fixed = (Species("m", fixed=True), Species("X", fixed=True))
     net = network(reaction("A + M + 2 X", "B + X"), fixed=fixed, initial={"x": 3.0})
     assert net.rate_constants == (
-        Binary("*", Binary("*", Binary("*", Number(2.0), Symbol("M")), Number(3.0)), Number(3.0)),
+        Binary("*", Binary("*", Binary("*", Number(2.0), Symbol("M")), Parameter("X")), Parameter("X")),
     )
+    net = net.with_defaults()
     assert net.net_stoichiometry == (((0, -1.0), (1, 1.0)),)
     np.testing.assert_array_equal(rates(net, {"M": np.array([1.0, 2.0])}), [[18.0, 36.0]])
 

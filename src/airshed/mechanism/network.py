@@ -9,10 +9,11 @@ where k_r, :attr:`ReactionNetwork.rate_constants`, includes the concentrations o
 A + A loses two A per reaction: dA/dt = -2 k A^2, the convention of KPP.
 
 What a mechanism leaves open are :attr:`ReactionNetwork.parameters`: light reactions that a host computes, rates defined
-by the user, fixed species that are no part of the air. :meth:`ReactionNetwork.bind` puts expressions in their place.
+by the user, fixed species that are no part of the air. :meth:`ReactionNetwork.bind` puts expressions in their place;
+:attr:`ReactionNetwork.callables` computes some of them in Python, see :meth:`ReactionNetwork.host_values`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
@@ -30,6 +31,7 @@ from airshed.mechanism.expressions import (
     Number,
     Parameter,
     Symbol,
+    Value,
     evaluate,
     fold,
     parameters,
@@ -38,6 +40,9 @@ from airshed.mechanism.expressions import (
 from airshed.mechanism.location import Location, error_at, nearest
 
 Array = npt.NDArray[np.float64]
+
+HostFunction = Callable[[Environment], Value]
+"""Computes a parameter from an environment; its result broadcasts with the environment's values."""
 
 _HIGHEST_ORDER = 9  # of a reaction in one species: more is a slip of the pen
 
@@ -120,10 +125,12 @@ class Term:
 class ReactionNetwork:
     """A mechanism: its variable species in the order of the file, its fixed species, and its reactions.
 
-    initial   species -> [molecules cm-3], where the files give initial values; empty otherwise
-    sources   the files that it was read from, the first one first
-    declared  what is known of parameters; those of rates that stand nowhere here are known by their names alone
-    bindings  parameter -> the expression that took its place, see :meth:`bind`
+    initial    species -> [molecules cm-3], where the files give initial values; empty otherwise
+    sources    the files that it was read from, the first one first
+    declared   what is known of parameters; those of rates that stand nowhere here are known by their names alone
+    bindings   parameter -> the expression that took its place, which may hold other parameters, see :meth:`bind`
+    callables  parameter -> a function in Python that computes it, see :meth:`host_values`
+    checked    atoms that the file says every reaction conserves (#CHECK); empty where it does not say
 
     Raises MechanismError for two species or labels of one name, or an undeclared species.
     """
@@ -137,6 +144,8 @@ class ReactionNetwork:
     sources: tuple[str, ...] = ()
     declared: tuple[OpenParameter, ...] = ()
     bindings: Mapping[str, Expression] = field(default_factory=dict, hash=False)
+    callables: Mapping[str, HostFunction] = field(default_factory=dict, hash=False)
+    checked: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _refuse_duplicates("species", [species.name for species in self.species + self.fixed])
@@ -205,24 +214,48 @@ class ReactionNetwork:
 
     @property
     def open_parameters(self) -> tuple[OpenParameter, ...]:
-        """Those of :attr:`parameters` that have no default."""
-        return tuple(each for each in self.parameters if each.default is None)
+        """Those of :attr:`parameters` that have neither a default nor a function in Python."""
+        return tuple(each for each in self.parameters if each.default is None and each.name not in self.callables)
+
+    def host_values(self, environment: Environment) -> dict[str, Value]:
+        """Return the parameters that :attr:`callables` computes, for an environment of any shape."""
+        return {
+            each.name: self.callables[each.name](environment) for each in self.parameters if each.name in self.callables
+        }
 
     def bind(self, values: Mapping[str, Expression | float]) -> "ReactionNetwork":
         """Return the network with expressions or numbers [molecules, cm3, s] in the place of parameters.
 
-        Names are those of :attr:`parameters` in any case of letters; what is bound may itself leave things open.
-        Raises MechanismError for a name that is no parameter.
+        Names are those of :attr:`parameters`, or bound before, in any case of letters; what is bound may itself leave
+        things open. Raises MechanismError for a name that is no parameter, and for names that stand for each other.
         """
-        known = {each.name.casefold(): each.name for each in self.parameters}
+        known = {name.casefold(): name for name in (*self.bindings, *(each.name for each in self.parameters))}
         new: dict[str, Expression] = {}
         for name, value in values.items():
             if name.casefold() not in known:
                 message = f"mechanism {self.name!r} leaves nothing open that is called {name!r}"
                 raise MechanismError(f"{message}{nearest(name, tuple(known.values()))}")
             new[known[name.casefold()]] = Number(float(value)) if isinstance(value, int | float) else value
-        old = {name: substitute(value, new) for name, value in self.bindings.items()}
-        return replace(self, bindings=old | new)
+        return replace(self, bindings={**self.bindings, **new})
+
+    @cached_property
+    def _closed(self) -> dict[str, Expression]:
+        """The bindings with those of their own parameters put in."""
+        closed: dict[str, Expression] = {}
+        for name in self.bindings:
+            self._close(name, closed, ())
+        return closed
+
+    def _close(self, name: str, closed: dict[str, Expression], above: tuple[str, ...]) -> None:
+        if name in above:
+            circle = " -> ".join((*above[above.index(name) :], name))
+            raise MechanismError(f"mechanism {self.name!r}: these rates stand for each other: {circle}")
+        if name in closed:
+            return
+        needed = [each for each in parameters(self.bindings[name]) if each in self.bindings]
+        for each in needed:
+            self._close(each, closed, (*above, name))
+        closed[name] = substitute(self.bindings[name], {each: closed[each] for each in needed})
 
     def with_defaults(self) -> "ReactionNetwork":
         """Return the network with the defaults in the place of parameters that have one."""
@@ -268,7 +301,7 @@ class ReactionNetwork:
             if self._is_fixed(name, reaction):
                 for _ in range(round(number)):
                     constant = Binary("*", constant, self._concentration(name))
-        return fold(substitute(constant, self.bindings))
+        return fold(substitute(constant, self._closed))
 
     def _concentration(self, name: str) -> Expression:
         if name.upper() in SYMBOLS:
@@ -292,7 +325,11 @@ class ReactionNetwork:
 
 
 def rates(network: ReactionNetwork, environment: Environment) -> Array:
-    """Return the rate constants k (reaction, ...) [molecules, cm3, s] for an environment of any shape (...)."""
+    """Return the rate constants k (reaction, ...) [molecules, cm3, s] for an environment of any shape (...).
+
+    What the environment gives goes before what the mechanism's functions in Python compute.
+    """
+    environment = {**network.host_values(environment), **environment}
     shape = np.broadcast_shapes(*(np.shape(value) for value in environment.values()))
     result = np.empty((len(network.reactions), *shape))
     for number, constant in enumerate(network.rate_constants):

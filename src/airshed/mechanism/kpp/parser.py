@@ -1,74 +1,87 @@
 """Parses one section of a reaction file into statements."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from math import isfinite
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from lark import Lark, TextSlice, Token, Transformer, UnexpectedInput, v_args
 
-from airshed.core.errors import MechanismError
-from airshed.mechanism import expressions
-from airshed.mechanism.expressions import (
-    PHOTO,
-    Binary,
-    Call,
-    Expression,
-    Negate,
-    Number,
-    Symbol,
-    children,
-    depth,
-    fold,
-    walk,
-)
+from airshed.mechanism.expressions import Number
 from airshed.mechanism.kpp.statements import (
     Amount,
-    AtomStatement,
+    Applied,
+    Combined,
     EquationStatement,
+    Formula,
     MisplacedError,
+    Name,
+    NameStatement,
+    Negative,
     SpeciesStatement,
     Statement,
     ValueStatement,
+    Whole,
+    depth,
 )
 from airshed.mechanism.kpp.wording import complaint
 
 DEEPEST: Final = 100
-"""Levels that a rate expression may have: more would be a mistake, and a danger to every recursive walk."""
+"""Levels that a formula may have: more would be a mistake, and a danger to every recursive walk."""
 
 SECTIONS: Final = {
-    "ATOMS": "atoms",
+    "ATOMS": "names",
+    "CHECK": "names",
     "DEFVAR": "species",
     "DEFFIX": "species",
+    "DEFRAD": "species",
     "EQUATIONS": "equations",
     "INITVALUES": "values",
+    "LOOKAT": "names",
+    "MONITOR": "names",
+    "SETFIX": "names",
+    "SETRAD": "names",
+    "SETVAR": "names",
+    "TRANSPORT": "names",
 }
 """Section command -> start rule of the grammar."""
-
-_Node = TypeVar("_Node", Symbol, Call)
 
 
 def parse_section(command: str, text: str, start: int, end: int) -> tuple[Statement, ...]:
     """Return the statements between two offsets of a text; raise MisplacedError."""
+    return tuple(_parse(SECTIONS[command], text, start, end))
+
+
+def parse_formula(text: str) -> Formula:
+    """Return the formula that is all of a text; raise MisplacedError."""
+    formula: Formula = _parse("formula", text, 0, len(text))
+    return formula
+
+
+def _parse(rule: str, text: str, start: int, end: int) -> Any:
     try:
-        statements: Any = _parser().parse(TextSlice(text, start, end), start=SECTIONS[command])
+        return _parser().parse(TextSlice(text, start, end), start=rule)
     except UnexpectedInput as error:
         raise complaint(error, text, start, end) from None
-    return tuple(statements)
 
 
 @cache
 def _parser() -> Lark:
     grammar = files(__package__).joinpath("grammar.lark").read_text(encoding="utf-8")
     # The statements are built during the parse, so that no input can nest deeper than Python's stack.
-    return Lark(grammar, parser="lalr", start=sorted(set(SECTIONS.values())), transformer=_Statements())
+    return Lark(grammar, parser="lalr", start=["formula", *sorted(set(SECTIONS.values()))], transformer=_Statements())
 
 
 def _number(token: Token) -> float:
-    value = float(token.lower().replace("d", "e"))
+    """Return a literal, always in double precision: Fortran's 1.0D-3 and 1.0_dp too, and a fraction 1/3."""
+    text, _, below = token.lower().partition("/")
+    value = float(text.partition("_")[0].replace("d", "e"))
+    if below and not float(below):
+        raise MisplacedError(_offset(token), f"the number {short(token)} divides by zero")
+    value = value / float(below) if below else value
     if not isfinite(value):
-        raise MisplacedError(_offset(token), f"the number {_short(token)} is too large")
+        raise MisplacedError(_offset(token), f"the number {short(token)} is too large")
     return value
 
 
@@ -77,45 +90,32 @@ def _offset(token: Token) -> int:
     return token.start_pos
 
 
-def _short(text: str) -> str:
+def short(text: str) -> str:
+    """Return a text cut to what fits into a message."""
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 
-def _constant(offset: int, expression: Expression) -> Expression:
-    """Return the folded expression, refused where it is too deep or holds a constant that is not a finite number."""
-    if depth(expression) > DEEPEST:
-        raise MisplacedError(offset, f"the expression has more than {DEEPEST} levels: split the reaction or its rate")
-    folded = fold(expression)
-    for node in walk(folded):
-        operands = children(node)
-        left_alone = isinstance(node, Call) and node.name == PHOTO
-        if operands and not left_alone and all(isinstance(operand, Number) for operand in operands):
-            raise MisplacedError(offset, f"{_short(str(node))} is not a finite number")
-    return folded
-
-
-def _placed(token: Token, build: Callable[[], _Node]) -> _Node:
-    try:
-        return build()
-    except MechanismError as error:
-        raise MisplacedError(_offset(token), str(error)) from None
+def _limited(offset: int, formula: Formula) -> Formula:
+    if depth(formula) > DEEPEST:
+        raise MisplacedError(offset, f"the formula has more than {DEEPEST} levels: split it")
+    return formula
 
 
 @v_args(inline=True)
 class _Statements(Transformer[Token, Any]):
-    """Turns the grammar's rules into statements and expressions, bottom up."""
+    """Turns the grammar's rules into statements and formulas, bottom up."""
 
-    def atoms(self, *statements: AtomStatement) -> Sequence[Statement]:
+    def names(self, *statements: Statement) -> Sequence[Statement]:
         return statements
 
-    species = equations = values = atoms
+    species = equations = values = names
 
-    def atom(self, name: Token) -> AtomStatement:
-        return AtomStatement(_offset(name), str(name))
+    def listed(self, name: Token) -> NameStatement:
+        return NameStatement(_offset(name), str(name))
 
-    def declaration(self, name: Token, composition: tuple[Amount, ...] | Token) -> SpeciesStatement:
-        parts = () if isinstance(composition, Token) else composition
-        return SpeciesStatement(_offset(name), str(name), parts)
+    def declaration(self, name: Token, composition: tuple[Amount, ...]) -> SpeciesStatement:
+        known = all(part.name.casefold() != "ignore" for part in composition)
+        return SpeciesStatement(_offset(name), str(name), composition if known else ())
 
     def composition(self, *parts: Amount) -> tuple[Amount, ...]:
         return parts
@@ -123,7 +123,7 @@ class _Statements(Transformer[Token, Any]):
     def part(self, *tokens: Token) -> Amount:
         name, number = tokens[-1], _number(tokens[0]) if len(tokens) == 2 else 1.0
         if number != int(number) or not 1 <= number <= 1000:
-            raise MisplacedError(_offset(tokens[0]), f"a number of atoms is 1, 2, 3, ..., not {_short(tokens[0])}")
+            raise MisplacedError(_offset(tokens[0]), f"a number of atoms is 1, 2, 3, ..., not {short(tokens[0])}")
         return Amount(_offset(name), str(name), number)
 
     def equation(self, *parts: Any) -> EquationStatement:
@@ -133,10 +133,7 @@ class _Statements(Transformer[Token, Any]):
         if label is not None and not label[1:-1].strip():
             raise MisplacedError(start, "the label <> is empty")
         name = None if label is None else label[1:-1].strip()
-        rate = _constant(start, rate)
-        if isinstance(rate, Number) and rate.value < 0.0:
-            raise MisplacedError(start, f"the rate constant {rate} is negative")
-        return EquationStatement(start, end.end_pos, name, reactants, products, rate)
+        return EquationStatement(start, end.end_pos, name, reactants, products, _limited(start, rate))
 
     def side(self, *parts: Amount | Token) -> tuple[Amount, ...]:
         amounts, sign = [], 1.0
@@ -151,23 +148,23 @@ class _Statements(Transformer[Token, Any]):
         number = _number(tokens[0]) if len(tokens) == 2 else 1.0
         return Amount(_offset(tokens[0]), str(tokens[-1]), number)
 
-    def value(self, name: Token, expression: Expression, _end: Token) -> ValueStatement:
-        constant = _constant(_offset(name), expression)
-        if not isinstance(constant, Number) or constant.value < 0.0:
-            raise MisplacedError(_offset(name), f"the initial value of {_short(name)} is not a number >= 0")
-        return ValueStatement(_offset(name), str(name), constant.value)
+    def value(self, name: Token, formula: Formula, _end: Token) -> ValueStatement:
+        return ValueStatement(_offset(name), str(name), _limited(_offset(name), formula))
+
+    def formula(self, formula: Formula) -> Formula:
+        return _limited(0, formula)
 
     def number(self, token: Token) -> Number:
-        return Number(_number(token))
+        return Whole(_number(token)) if token.isdigit() else Number(_number(token))
 
-    def symbol(self, name: Token) -> Expression:
-        return _placed(name, lambda: expressions.symbol(str(name)))
+    def symbol(self, name: Token) -> Name:
+        return Name(_offset(name), str(name))
 
-    def call(self, name: Token, *arguments: Expression) -> Expression:
-        return _placed(name, lambda: expressions.call(str(name), arguments))
+    def call(self, name: Token, *arguments: Formula) -> Applied:
+        return Applied(_offset(name), str(name), arguments)
 
-    def sign(self, sign: Token, operand: Expression) -> Expression:
-        return Negate(operand) if sign == "-" else operand
+    def sign(self, sign: Token, operand: Formula) -> Formula:
+        return Negative(operand) if sign == "-" else operand
 
-    def binary(self, left: Expression, operator: Token, right: Expression) -> Expression:
-        return Binary("^" if operator == "**" else str(operator), left, right)  # type: ignore[arg-type]
+    def binary(self, left: Formula, operator: Token, right: Formula) -> Combined:
+        return Combined("^" if operator == "**" else str(operator), left, right)  # type: ignore[arg-type]

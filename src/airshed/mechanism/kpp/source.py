@@ -1,4 +1,4 @@
-"""Reads a reaction file: bytes to text, comments to blanks, text to sections."""
+"""Reads a reaction file: bytes to text, comments and code of other languages to blanks, text to sections."""
 
 import re
 from bisect import bisect_right
@@ -8,24 +8,41 @@ from pathlib import Path
 from typing import Final
 
 from airshed.core.errors import MechanismError
-from airshed.mechanism.kpp.parser import SECTIONS
+from airshed.mechanism.kpp.parser import SECTIONS, short
 from airshed.mechanism.kpp.statements import MisplacedError
 from airshed.mechanism.location import Location, nearest
 
 INCLUDE: Final = "INCLUDE"
+MODEL: Final = "MODEL"
 LARGEST: Final = 20_000_000
 """Bytes that a reaction file may have; the largest published mechanisms have some two million."""
 
-_COMMENT = re.compile(r"\{[^}]*\}|//[^\n]*|\{")
+# What the sections are not made of, the first alternative that fits counting from the left: a brace in inlined code
+# opens no comment, and a command in a comment is none.
+_ASIDE = re.compile(
+    r"(?P<comment>\{[^}]*\}|//[^\n]*)|(?P<open>\{)"
+    r"|(?P<inline>^[ \t]*#[ \t]*INLINE\b[^\n]*\n(?P<code>(?:(?![ \t]*#[ \t]*ENDINLINE\b)[^\n]*\n)*)"
+    r"[ \t]*#[ \t]*ENDINLINE\b[^\n]*)|(?P<openinline>^[ \t]*#[ \t]*INLINE\b)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_COMMENT = re.compile(r"\{[^}]*\}|//[^\n]*")
 _COMMAND = re.compile(r"#[ \t]*(\w*)")
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0e-\x1f]")
+_DEFINED = re.compile(  # k_x = ..., j(1) = ..., function k_x(...), in Fortran, C and Matlab near enough
+    r"(?:^|::)[ \t]*([A-Za-z]\w*)[ \t]*(?:\([^()\n]*\))?[ \t]*=(?!=)"
+    r"|\bfunction[ \t]+(?:\w+[ \t]*=[ \t]*)?([A-Za-z]\w*)",
+    re.MULTILINE | re.IGNORECASE,
+)
 
-_GENERATOR_OPTIONS: Final = frozenset(
-    {"AUTOREDUCE", "CHECK", "CHECKALL", "DECLARE", "DOUBLE", "DRIVER", "DUMMYINDEX", "EQNTAGS", "FUNCTION", "GRAPH",
-     "HESSIAN", "INTEGRATOR", "INTFILE", "JACOBIAN", "LANGUAGE", "LOOKAT", "LOOKATALL", "MEX", "MINVERSION", "MONITOR",
-     "REORDER", "STOCHASTIC", "STOICMAT", "TRANSPORT", "TRANSPORTALL", "UPPERCASEF90"}
+_LINES: Final = frozenset(
+    {"AUTOREDUCE", "CHECKALL", "DECLARE", "DOUBLE", "DRIVER", "DUMMYINDEX", "EQNTAGS", "FUNCTION", "GRAPH", "HESSIAN",
+     "INTEGRATOR", "INTFILE", "JACOBIAN", "LANGUAGE", "LOOKATALL", "MEX", "MINVERSION", "REORDER", "STOCHASTIC",
+     "STOCHMAT", "STOICHMAT", "STOICMAT", "TRANSPORTALL", "UPPERCASEF90", "XGRID", "YGRID", "ZGRID"}
 )  # fmt: skip
-"""Commands that tell KPP what code to write and what to print: they say nothing about the chemistry and are skipped."""
+"""Commands of one line that tell KPP what code to write: they say nothing about the chemistry and are skipped."""
+
+_LISTS: Final = frozenset({"FAMILIES", "LUMP", "WRITE_ATM", "WRITE_MAT", "WRITE_OPT", "WRITE_SPC", "USE", "USES"})
+"""Sections about what KPP's programs do besides solving the mechanism, skipped too."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +68,14 @@ class SourceFile:
 
     @cached_property
     def text(self) -> str:
-        """The text with each comment replaced by as many blanks; raises MisplacedError at an unclosed comment."""
-        return _COMMENT.sub(_blank, self.raw)
+        """The text with each comment and inlined code replaced by as many blanks; raises MisplacedError."""
+        return _ASIDE.sub(_blank, self.raw)
+
+    @cached_property
+    def defined_in_code(self) -> frozenset[str]:
+        """Names, their case folded, of values and functions that inlined code defines."""
+        codes = [match["code"] for match in _ASIDE.finditer(self.raw) if match["inline"]]
+        return frozenset((match[1] or match[2]).casefold() for code in codes for match in _DEFINED.finditer(code))
 
     @cached_property
     def _starts(self) -> list[int]:
@@ -67,31 +90,42 @@ class SourceFile:
         """Return the text of the first comment that starts on the line of `offset` behind it, on one line."""
         line_end = self.raw.find("\n", offset)
         opening = _COMMENT.search(self.raw, offset, line_end if line_end >= 0 else len(self.raw))
+        opening = opening or re.compile(r"\{").search(self.raw, offset, line_end if line_end >= 0 else len(self.raw))
         comment = _COMMENT.match(self.raw, opening.start()) if opening else None
         return " ".join(comment.group().strip("{}/").split()) if comment else ""
 
     def sections(self) -> tuple[Section, ...]:
-        """Return the sections in order; raise MisplacedError at an unknown command or text before the first one."""
+        """Return the sections in order; raise MisplacedError at an unknown command or text that belongs to none."""
         commands = list(_COMMAND.finditer(self.text))
         head = self.text[: commands[0].start() if commands else None]
         if head.strip():
             raise MisplacedError(len(head) - len(head.lstrip()), "expected a command such as #DEFVAR or #EQUATIONS")
         ends = [command.start() for command in commands[1:]] + [len(self.text)]
         # One end too many, the text's own, where there is no command.
-        sections = (self._section(command, end) for command, end in zip(commands, ends, strict=False))
-        return tuple(section for section in sections if section.command not in _GENERATOR_OPTIONS)
+        sections = [self._section(command, end) for command, end in zip(commands, ends, strict=False)]
+        return tuple(section for section in sections if section.command not in _LINES | _LISTS)
+
+    def argument(self, section: Section) -> str:
+        """Return the rest of a command's line; raise MisplacedError where text follows on the next ones."""
+        line, _, rest = self.text[section.start : section.end].partition("\n")
+        if rest.strip():
+            after = section.end - len(rest.lstrip())
+            message = f"expected a command such as #DEFVAR or #EQUATIONS after the line of #{section.command}"
+            raise MisplacedError(after, message)
+        return line.strip().strip("\"'")
 
     def _section(self, match: re.Match[str], end: int) -> Section:
         command = match.group(1).upper()
-        if command == "INLINE":
-            raise MisplacedError(
-                match.start(), "#INLINE, code of another language, is not read: write rates as formulas"
-            )
-        known = [*SECTIONS, INCLUDE]
-        if command not in known and command not in _GENERATOR_OPTIONS:
+        known = [*SECTIONS, INCLUDE, MODEL]
+        if command == "ENDINLINE":
+            raise MisplacedError(match.start(), "this #ENDINLINE has no #INLINE before it")
+        if command not in known and command not in _LINES | _LISTS:
             hint = nearest(command, known) or f" (known are {', '.join(f'#{name}' for name in known)})"
-            raise MisplacedError(match.start(), f"the command #{match.group(1)} is not known here{hint}")
-        return Section(command, match.end(), end)
+            raise MisplacedError(match.start(), f"the command #{short(match.group(1))} is not known here{hint}")
+        section = Section(command, match.end(), end)
+        if command in _LINES:
+            self.argument(section)
+        return section
 
 
 def read_source(path: Path, name: str) -> SourceFile:
@@ -118,6 +152,8 @@ def read_source(path: Path, name: str) -> SourceFile:
 
 
 def _blank(match: re.Match[str]) -> str:
-    if match.group() == "{":
+    if match["open"]:
         raise MisplacedError(match.start(), "this comment has no closing '}'")
+    if match["openinline"]:
+        raise MisplacedError(match.start(), "this #INLINE has no #ENDINLINE")
     return re.sub(r"[^\n]", " ", match.group())

@@ -3,9 +3,10 @@
 An `offset` counts characters from the start of a file; its line is known to `airshed.mechanism.kpp.source.SourceFile`.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from airshed.mechanism.expressions import Expression
+from airshed.mechanism.expressions import Number, Operator
 
 
 class MisplacedError(Exception):
@@ -18,6 +19,79 @@ class MisplacedError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Whole(Number):
+    """A number written without a point or an exponent, as the index of an element is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name in a formula, as written."""
+
+    offset: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """``name(arguments)`` in a formula: a function's value, or an element of a list."""
+
+    offset: int
+    name: str
+    arguments: tuple["Formula", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Negative:
+    """``-operand``."""
+
+    operand: "Formula"
+
+
+@dataclass(frozen=True, slots=True)
+class Combined:
+    """``left operator right``."""
+
+    operator: Operator
+    left: "Formula"
+    right: "Formula"
+
+
+Formula = Number | Name | Applied | Negative | Combined
+"""A rate as written: what its names mean is found when all files are read."""
+
+
+def operands(formula: Formula) -> tuple[Formula, ...]:
+    """Return what a formula is made of."""
+    match formula:
+        case Negative(operand):
+            return (operand,)
+        case Combined(_, left, right):
+            return (left, right)
+        case Applied(_, _, arguments):
+            return arguments
+    return ()
+
+
+def names_in(formula: Formula) -> Iterator[Name | Applied]:
+    """Yield the names and calls of a formula, left to right."""
+    stack = [formula]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Name | Applied):
+            yield node
+        stack.extend(reversed(operands(node)))
+
+
+def depth(formula: Formula) -> int:
+    """Return the number of levels of a formula."""
+    level, deepest = [formula], 0
+    while level:
+        deepest += 1
+        level = [part for node in level for part in operands(node)]
+    return deepest
+
+
+@dataclass(frozen=True, slots=True)
 class Amount:
     """A coefficient and the name that it stands before: ``2 O`` in a composition, ``0.5 NO2`` in an equation."""
 
@@ -27,8 +101,8 @@ class Amount:
 
 
 @dataclass(frozen=True, slots=True)
-class AtomStatement:
-    """``N;``."""
+class NameStatement:
+    """``N;`` of a list of atoms or species."""
 
     offset: int
     name: str
@@ -52,7 +126,7 @@ class EquationStatement:
     label: str | None
     reactants: tuple[Amount, ...]
     products: tuple[Amount, ...]
-    rate: Expression
+    rate: Formula
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +135,7 @@ class ValueStatement:
 
     offset: int
     name: str
-    value: float
+    value: Formula
 
 
-Statement = AtomStatement | SpeciesStatement | EquationStatement | ValueStatement
+Statement = NameStatement | SpeciesStatement | EquationStatement | ValueStatement

@@ -15,7 +15,6 @@ _WORDS: Final = {
     "_COMMA": "','",
     "_CLOSE": "')'",
     "LABEL": "a label <...>",
-    "IGNORE": "IGNORE",
     "NAME": "a name",
     "COEFFICIENT": "a number",
     "NUMBER": "a number",

@@ -1,0 +1,256 @@
+"""Puts what reaction files state together into a ReactionNetwork."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from airshed.core.errors import MechanismError
+from airshed.mechanism.elements import ATOMIC_WEIGHTS
+from airshed.mechanism.expressions import Expression, Number
+from airshed.mechanism.kpp.meaning import Meaning, Unknown, meant
+from airshed.mechanism.kpp.source import SourceFile
+from airshed.mechanism.kpp.statements import (
+    Amount,
+    EquationStatement,
+    Formula,
+    MisplacedError,
+    NameStatement,
+    SpeciesStatement,
+    Statement,
+    ValueStatement,
+)
+from airshed.mechanism.location import Location, error_at, nearest
+from airshed.mechanism.network import Reaction, ReactionNetwork, Species
+from airshed.mechanism.rates_file import RatesFile
+
+_LIGHT, _NOTHING = "hv", "prod"
+_GROUPS: Final = {"all_spec": (True, False), "var_spec": (False,), "fix_spec": (True,)}
+_CHANGES: Final = {"SETVAR": False, "SETRAD": False, "SETFIX": True}
+
+
+@dataclass
+class Collection:
+    """What the files state, in their order; names are keyed with their case folded."""
+
+    sources: list[SourceFile] = field(default_factory=list)
+    atoms: dict[str, str] = field(default_factory=dict)
+    species: dict[str, tuple[Location, Species]] = field(default_factory=dict)
+    equations: list[tuple[SourceFile, EquationStatement]] = field(default_factory=list)
+    values: list[tuple[SourceFile, ValueStatement]] = field(default_factory=list)
+    compositions: list[tuple[SourceFile, str, tuple[Amount, ...]]] = field(default_factory=list)
+    listed: list[tuple[Location, str, str]] = field(default_factory=list)
+
+    def declared(self, *, fixed: bool) -> tuple[Species, ...]:
+        """Return the fixed or the variable species."""
+        return tuple(species for _, species in self.species.values() if species.fixed == fixed)
+
+    def add(self, source: SourceFile, command: str, statement: Statement) -> None:
+        """Take a statement of a section; raise MechanismError for a species that stands twice."""
+        match statement:
+            case NameStatement(offset, name) if command == "ATOMS":
+                self.atoms.setdefault(name.casefold(), name)
+            case NameStatement(offset, name):
+                self.listed.append((source.location(offset), command, name))
+            case SpeciesStatement(offset, name, parts):
+                location = source.location(offset)
+                self._refuse_second(location, name)
+                species = Species(name, {}, source.remark(offset), fixed=command == "DEFFIX")
+                self.species[name.casefold()] = (location, species)
+                self.compositions.append((source, name.casefold(), parts))
+            case EquationStatement():
+                self.equations.append((source, statement))
+            case ValueStatement():
+                self.values.append((source, statement))
+
+    def _refuse_second(self, location: Location, name: str) -> None:
+        if name.casefold() == _LIGHT:
+            raise error_at(location, f"{name} stands for light in an equation and cannot be a species")
+        if name.casefold() in _GROUPS:
+            raise error_at(location, f"{name} stands for a group of species and cannot be one")
+        if name.casefold() in self.species:
+            first = self.species[name.casefold()][0]
+            raise error_at(location, f"species {name!r} is declared a second time; the first is at {first}")
+
+    def members(self, name: str) -> list[str]:
+        """Return the keys of the species that a name or the name of a group stands for."""
+        group = _GROUPS.get(name.casefold())
+        if group is None:
+            return [name.casefold()] if name.casefold() in self.species else []
+        return [key for key, (_, species) in self.species.items() if species.fixed in group]
+
+    def names(self) -> list[str]:
+        """Return the names of all species."""
+        return [species.name for _, species in self.species.values()]
+
+
+def assemble(name: str, collection: Collection, rates: RatesFile) -> ReactionNetwork:
+    """Return the network of a mechanism; raise MechanismError with the place of what is wrong."""
+    _compose(collection)
+    checked = _apply_lists(collection)
+    factor, fixed = _factor(collection), _by_key(collection.declared(fixed=True))
+    meaning = Meaning(
+        definitions=rates.spelled(fixed.values()),
+        variable=_by_key(collection.declared(fixed=False)),
+        fixed=fixed,
+        assigned=frozenset().union(*(source.defined_in_code for source in collection.sources)),
+        factor=factor,
+    )
+    for each in fixed.values():
+        meaning.give(each)
+    reactions = _reactions(collection, meaning, rates)
+    rates.refuse_unused(meaning.used, meaning.open_names)
+    return ReactionNetwork(
+        name=name,
+        species=collection.declared(fixed=False),
+        fixed=collection.declared(fixed=True),
+        reactions=reactions,
+        atoms=tuple(collection.atoms.values()),
+        initial=_initial(collection, 1.0 if factor is None else factor),
+        sources=tuple(source.name for source in collection.sources),
+        bindings=meaning.bindings,
+        callables=meaning.callables,
+        checked=checked,
+    )
+
+
+def _by_key(species: Iterable[Species]) -> dict[str, str]:
+    return {each.name.casefold(): each.name for each in species}
+
+
+def _compose(collection: Collection) -> None:
+    """Give every species its atoms; where no file has #ATOMS, the chemical elements may be used."""
+    known = collection.atoms or {symbol.casefold(): symbol for symbol in ATOMIC_WEIGHTS}
+    used = collection.atoms
+    for source, key, parts in collection.compositions:
+        atoms: dict[str, int] = {}
+        for part in parts:
+            atom = known.get(part.name.casefold())
+            if atom is None:
+                hint = nearest(part.name, known.values())
+                raise error_at(source.location(part.offset), f"atom {part.name!r} is not declared under #ATOMS{hint}")
+            used.setdefault(atom.casefold(), atom)
+            atoms[atom] = atoms.get(atom, 0) + int(part.coefficient)
+        location, species = collection.species[key]
+        collection.species[key] = (location, replace(species, atoms=atoms))
+
+
+def _apply_lists(collection: Collection) -> tuple[str, ...]:
+    """Do what #SETVAR and #SETFIX say, check the names of all lists, and return the atoms under #CHECK."""
+    checked: dict[str, str] = {}
+    for location, command, name in collection.listed:
+        members = collection.members(name)
+        atom = collection.atoms.get(name.casefold())
+        if command in _CHANGES:
+            for key in members:
+                where, species = collection.species[key]
+                collection.species[key] = (where, replace(species, fixed=_CHANGES[command]))
+        if command == "CHECK" and atom is not None:
+            checked[name.casefold()] = atom
+        found = atom is not None if command == "CHECK" else members or name.casefold() in _GROUPS
+        if not found and (atom is None or command in _CHANGES):
+            what = "atom" if command == "CHECK" else "species"
+            known = collection.atoms.values() if command == "CHECK" else collection.names()
+            raise error_at(location, f"{what} {name!r} is not declared{nearest(name, known)}")
+    return tuple(checked.values())
+
+
+def _reactions(collection: Collection, meaning: Meaning, rates: RatesFile) -> tuple[Reaction, ...]:
+    reactions: dict[str, Reaction] = {}
+    unknown: list[tuple[Location, str, Unknown]] = []
+    for number, (source, equation) in enumerate(collection.equations, start=1):
+        location = source.location(equation.offset)
+        label = equation.label or f"R{number}"
+        if label.casefold() in reactions:
+            first = reactions[label.casefold()].location
+            raise error_at(location, f"the label <{label}> stands a second time; the first is at {first}")
+        reactions[label.casefold()] = Reaction(
+            label=label,
+            reactants=_amounts(source, equation.reactants, collection, ignored=(_LIGHT,)),
+            products=_amounts(source, equation.products, collection, ignored=(_LIGHT, _NOTHING)),
+            rate=_rate(source, equation, meaning),
+            text=" ".join(source.text[equation.offset : equation.end].split()),
+            location=location,
+        )
+        unknown += [(source.location(each.offset), label, each) for each in meaning.unknown]
+        meaning.unknown.clear()
+    if unknown:
+        raise _unexplained(unknown, rates)
+    return tuple(reactions.values())
+
+
+def _rate(source: SourceFile, equation: EquationStatement, meaning: Meaning) -> Expression:
+    rate = _meant(source, equation.rate, equation.offset, meaning)
+    if isinstance(rate, Number) and rate.value < 0.0:
+        raise error_at(source.location(equation.offset), f"the rate constant {rate} is negative")
+    return rate
+
+
+def _meant(source: SourceFile, formula: Formula, offset: int, meaning: Meaning) -> Expression:
+    try:
+        return meaning.expression(formula, offset)
+    except MisplacedError as error:
+        raise error_at(source.location(error.offset), error.message) from None
+
+
+def _unexplained(unknown: Sequence[tuple[Location, str, Unknown]], rates: RatesFile) -> MechanismError:
+    """Return the error that names all that the rates call and no formula gives, each with its first reaction."""
+    first: dict[str, tuple[Location, str, Unknown]] = {}
+    for each in unknown:
+        first.setdefault(each[2].name.casefold(), each)
+    listed = ", ".join(
+        f"{each.text!r} in <{label}> at {location.line}:{location.column}" for location, label, each in first.values()
+    )
+    place, _, one = unknown[0]
+    hint = meant(one.name, rates.definitions) if len(first) == 1 else ""
+    return error_at(place, f"no formula gives {listed}; write it into {rates.path.name} beside the mechanism{hint}")
+
+
+def _amounts(
+    source: SourceFile, amounts: Sequence[Amount], collection: Collection, ignored: Sequence[str]
+) -> tuple[tuple[str, float], ...]:
+    """Return (declared name, coefficient) pairs, without light and, unless declared, the product that is nothing."""
+    result = []
+    for amount in amounts:
+        declared = collection.species.get(amount.name.casefold())
+        if declared is not None:
+            result.append((declared[1].name, amount.coefficient))
+        elif amount.name.casefold() not in ignored:
+            hint = nearest(amount.name, collection.names())
+            raise error_at(source.location(amount.offset), f"species {amount.name!r} is not declared{hint}")
+    return tuple(result)
+
+
+def _factor(collection: Collection) -> float | None:
+    """Return the last CFACTOR of the files."""
+    given = [each for each in collection.values if each[1].name.casefold() == "cfactor"]
+    return _constant(*given[-1]) if given else None
+
+
+def _constant(source: SourceFile, statement: ValueStatement) -> float:
+    meaning = Meaning()
+    value = _meant(source, statement.value, statement.offset, meaning)
+    if not isinstance(value, Number) or value.value < 0.0 or meaning.unknown:
+        message = f"the initial value of {statement.name[:40]} is not a number >= 0"
+        raise error_at(source.location(statement.offset), message)
+    return value.value
+
+
+def _initial(collection: Collection, factor: float) -> dict[str, float]:
+    """Return the initial values [molecules cm-3]: CFACTOR times those of #INITVALUES, of which the last counts.
+
+    A value of a group of species stands for those that have no value of their own, wherever it is written.
+    """
+    groups: dict[str, float] = {}
+    values: dict[str, float] = {}
+    for source, statement in collection.values:
+        key = statement.name.casefold()
+        if key == "cfactor":
+            continue
+        members = collection.members(key)
+        if not members and key not in _GROUPS:
+            hint = nearest(statement.name, collection.names())
+            raise error_at(source.location(statement.offset), f"species {statement.name!r} is not declared{hint}")
+        chosen = groups if key in _GROUPS else values
+        chosen |= dict.fromkeys(members, _constant(source, statement))
+    found = groups | values
+    return {collection.species[key][1].name: factor * value for key, value in found.items()}

@@ -1,0 +1,289 @@
+"""Finds what the names in formulas mean: the air, a rate function, the side file, or something open.
+
+In this order: an argument of the function being defined; the air and the sun (:data:`SYMBOLS`, with T for TEMP and
+CAIR for M), and CFACTOR; what the side file gives; a fixed species; a value that is open, a parameter of the network.
+Calls are those of the side file, of KPP's rate functions and of :data:`FUNCTIONS`; a call of anything else with one
+whole number or one unknown name is an element of a list that the host fills, J(1) or J(ip_NO2): open, too.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from airshed.core.errors import MechanismError
+from airshed.mechanism.expressions import (
+    ALIASES,
+    FUNCTIONS,
+    PHOTO,
+    SYMBOLS,
+    Binary,
+    Call,
+    Expression,
+    Negate,
+    Number,
+    Parameter,
+    Symbol,
+    call,
+    children,
+    fold,
+    walk,
+)
+from airshed.mechanism.kpp.parser import short
+from airshed.mechanism.kpp.rate_functions import RATE_FUNCTIONS, rate_function
+from airshed.mechanism.kpp.statements import Applied, Combined, Formula, MisplacedError, Name, Negative, Whole
+from airshed.mechanism.location import nearest
+from airshed.mechanism.network import HostFunction
+
+LARGEST: Final = 5000
+"""Nodes that a rate may have when all that it calls is put in."""
+
+_KPP_SYMBOLS: Final = {**{name: name for name in SYMBOLS}, **ALIASES, "CAIR": "M"}
+_FORTRAN: Final = {  # other names of functions
+    **{f"D{name}": name for name in ("EXP", "LOG", "LOG10", "SQRT", "ABS")},
+    "ALOG": "LOG", "ALOG10": "LOG10", "FABS": "ABS", "DMAX1": "MAX", "DMIN1": "MIN", "AMAX1": "MAX", "AMIN1": "MIN",
+}  # fmt: skip
+_CONVERSIONS: Final = ("DBLE", "REAL", "FLOAT")  # of a number's precision, which is always double here
+
+KNOWN: Final = (*SYMBOLS, *ALIASES, "CAIR", "CFACTOR")
+"""Names that no side file may give another meaning."""
+
+
+@dataclass(frozen=True)
+class Definition:
+    """What a side file says a name stands for.
+
+    arguments  names of a function's arguments; empty for a value
+    value      a formula, or a function in Python (of the environment, and of constant arguments)
+    locate     turns an offset in the formula into the MechanismError at that place
+    """
+
+    name: str
+    arguments: tuple[str, ...]
+    value: Formula | Callable[..., HostFunction]
+    locate: Callable[[MisplacedError], MechanismError]
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """A name that nothing explains, as written."""
+
+    offset: int
+    name: str
+    text: str
+
+
+@dataclass
+class Meaning:
+    """Resolves formulas, and collects what they leave unexplained.
+
+    definitions  of the side file, by their names with the case folded: ``k_x``, ``gcarr_ac``, ``j(1)``
+    variable     names of variable species, case folded -> declared: a rate cannot name them
+    fixed        the same of fixed species
+    assigned     names, case folded, that the model's own code gives a value
+    factor       CFACTOR of the file [molecules cm-3 per unit of its initial values], None where it is silent
+    """
+
+    definitions: Mapping[str, Definition] = field(default_factory=dict)
+    variable: Mapping[str, str] = field(default_factory=dict)
+    fixed: Mapping[str, str] = field(default_factory=dict)
+    assigned: frozenset[str] = frozenset()
+    factor: float | None = None
+    unknown: list[Unknown] = field(default_factory=list)
+    used: set[str] = field(default_factory=set)
+    bindings: dict[str, Expression] = field(default_factory=dict)
+    callables: dict[str, HostFunction] = field(default_factory=dict)
+    _open: dict[str, str] = field(default_factory=dict)
+    _above: list[str] = field(default_factory=list)
+
+    @property
+    def air(self) -> Expression:
+        """The M of KPP's rate functions: 1e6 CFACTOR where the file gives CFACTOR, else the air's own."""
+        return Symbol("M") if self.factor is None else Number(1e6 * self.factor)
+
+    @property
+    def open_names(self) -> tuple[str, ...]:
+        """The names that are left open, as first written."""
+        return tuple(self._open.values())
+
+    def give(self, name: str) -> None:
+        """Take what the side file gives for a parameter of the network, where it gives it."""
+        definition = self.definitions.get(name.casefold())
+        if definition is not None and not definition.arguments:
+            self._value(definition)
+
+    def expression(self, formula: Formula, offset: int) -> Expression:
+        """Return the folded expression of a formula that starts at `offset`; raise MisplacedError.
+
+        A constant part must be a finite number.
+        """
+        return finite(fold(limited(self._resolve(formula, {}), offset)), offset)
+
+    def _resolve(self, formula: Formula, arguments: Mapping[str, Expression]) -> Expression:
+        match formula:
+            case Number(value):
+                return Number(value)
+            case Negative(operand):
+                return Negate(self._resolve(operand, arguments))
+            case Combined(operator, left, right):
+                return Binary(operator, self._resolve(left, arguments), self._resolve(right, arguments))
+            case Name():
+                return self._name(formula, arguments)
+        return self._call(formula, arguments)
+
+    def _name(self, name: Name, arguments: Mapping[str, Expression]) -> Expression:
+        key = name.name.casefold()
+        if key in arguments:
+            return arguments[key]
+        if name.name.upper() in _KPP_SYMBOLS:
+            return Symbol(_KPP_SYMBOLS[name.name.upper()])
+        if key == "cfactor":
+            return Number(1.0 if self.factor is None else self.factor)
+        definition = self.definitions.get(key)
+        if definition is not None:
+            if definition.arguments:
+                raise MisplacedError(name.offset, f"{name.name} is a function: {_signature(definition)}")
+            return self._value(definition)
+        return self._left_open(name, key)
+
+    def _left_open(self, name: Name, key: str) -> Expression:
+        if key in self.fixed:
+            return Parameter(self.fixed[key])
+        if key in self.variable:
+            raise MisplacedError(
+                name.offset, f"a rate cannot depend on {name.name}, a variable species: make it a reactant"
+            )
+        if key in self.assigned:
+            self.unknown.append(Unknown(name.offset, name.name, name.name))
+        return Parameter(self._open.setdefault(key, name.name))
+
+    def _value(self, definition: Definition) -> Parameter:
+        """Return the parameter that stands for a value of the side file, and note what it is."""
+        name, key = definition.name, definition.name.casefold()
+        self.used.add(key)
+        if key in self._above:
+            circle = " -> ".join((*self._above[self._above.index(key) :], key))
+            raise definition.locate(MisplacedError(0, f"these rates stand for each other: {circle}"))
+        if name not in self.bindings and name not in self.callables:
+            if callable(definition.value):
+                self.callables[name] = definition.value()
+            else:
+                self.bindings[name] = self._inside(definition, {})
+        return Parameter(name)
+
+    def _inside(self, definition: Definition, arguments: Mapping[str, Expression]) -> Expression:
+        """Return the formula of a definition with its arguments put in."""
+        assert not callable(definition.value)
+        if len(self._above) > 50:
+            raise definition.locate(MisplacedError(0, "more than 50 definitions lead to each other here"))
+        self._above.append(definition.name.casefold())
+        try:
+            resolved = limited(self._resolve(definition.value, arguments), 0)
+            return resolved if arguments else finite(fold(resolved), 0)
+        except MisplacedError as error:
+            raise definition.locate(error) from None
+        finally:
+            self._above.pop()
+
+    def _call(self, applied: Applied, arguments: Mapping[str, Expression]) -> Expression:
+        key = applied.name.casefold()
+        element = self.definitions.get(_element_key(applied))
+        if element is not None:
+            return self._value(element)
+        definition = self.definitions.get(key)
+        if definition is not None and definition.arguments:
+            return self._defined(definition, applied, arguments)
+        if self._is_element(applied):
+            return self._element(applied)
+        values = tuple(self._resolve(argument, arguments) for argument in applied.arguments)
+        try:
+            found = rate_function(applied.name, values, self.air) or self._elementary(applied.name, values)
+        except MechanismError as error:
+            raise MisplacedError(applied.offset, str(error)) from None
+        if found is None:
+            shown = ", ".join(map(str, values))
+            self.unknown.append(Unknown(applied.offset, applied.name, f"{applied.name}({short(shown)})"))
+            return Number(1.0)
+        return limited(found, applied.offset)
+
+    def _elementary(self, name: str, values: tuple[Expression, ...]) -> Expression | None:
+        canonical = _FORTRAN.get(name.upper(), name.upper())
+        if canonical in _CONVERSIONS and values:
+            return values[0]
+        if canonical in FUNCTIONS:
+            return call(canonical, tuple(map(fold, values)) if canonical == PHOTO else values)
+        return None
+
+    def _defined(self, definition: Definition, applied: Applied, outer: Mapping[str, Expression]) -> Expression:
+        if len(applied.arguments) != len(definition.arguments):
+            raise MisplacedError(applied.offset, f"{applied.name} takes {_signature(definition)}")
+        self.used.add(definition.name.casefold())
+        values = [fold(limited(self._resolve(argument, outer), applied.offset)) for argument in applied.arguments]
+        if not callable(definition.value):
+            if definition.name.casefold() in self._above:
+                raise MisplacedError(applied.offset, f"{definition.name} calls itself")
+            given = dict(zip((name.casefold() for name in definition.arguments), values, strict=True))
+            return self._inside(definition, given)
+        constants = [value.value for value in values if isinstance(value, Number)]
+        if len(constants) < len(values):
+            raise MisplacedError(applied.offset, f"{applied.name} is a Python function: its arguments are constants")
+        name = f"{definition.name}({', '.join(map(repr, constants))})"
+        self.callables[name] = definition.value(*constants)
+        return Parameter(name)
+
+    def _is_element(self, applied: Applied) -> bool:
+        own = (*RATE_FUNCTIONS, *FUNCTIONS, *_FORTRAN, *_CONVERSIONS)
+        if len(applied.arguments) != 1 or applied.name.upper() in own or applied.name.casefold() in self.assigned:
+            return False
+        index = applied.arguments[0]
+        return isinstance(index, Whole) or (isinstance(index, Name) and index.name.upper() not in KNOWN)
+
+    def _element(self, applied: Applied) -> Expression:
+        """Return an element of a host's list; C(ind_X) is the concentration of the species X."""
+        index = applied.arguments[0]
+        if applied.name.upper() == "C" and isinstance(index, Name) and index.name.casefold().startswith("ind_"):
+            return self._name(Name(applied.offset, index.name[4:]), {})
+        key = _element_key(applied)
+        return Parameter(self._open.setdefault(key, _element_text(applied)))
+
+
+def finite(expression: Expression, offset: int) -> Expression:
+    """Return a folded expression whose constant parts are all finite numbers; raise MisplacedError."""
+    for node in walk(expression):
+        operands = children(node)
+        left_alone = isinstance(node, Call) and node.name == PHOTO
+        if operands and not left_alone and all(isinstance(operand, Number) for operand in operands):
+            raise MisplacedError(offset, f"{short(str(node))} is not a finite number")
+    return expression
+
+
+def limited(expression: Expression, offset: int) -> Expression:
+    """Return an expression that is neither too large nor too deep to handle; raise MisplacedError."""
+    level, nodes, levels = [expression], 0, 0
+    while level:
+        nodes, levels = nodes + len(level), levels + 1
+        if nodes > LARGEST or levels > 200:
+            raise MisplacedError(offset, "the rate is too large when all that it names is put in")
+        level = [child for node in level for child in children(node)]
+    return expression
+
+
+def meant(name: str, definitions: Mapping[str, Definition]) -> str:
+    """Return ``; did you mean X?`` for a function that does not exist."""
+    return nearest(name, [*FUNCTIONS, *RATE_FUNCTIONS, *(each.name for each in definitions.values())])
+
+
+def _element_text(applied: Applied) -> str:
+    if len(applied.arguments) != 1:
+        return ""
+    index = applied.arguments[0]
+    if isinstance(index, Whole):
+        return f"{applied.name}({index.value:.0f})"
+    return f"{applied.name}({index.name})" if isinstance(index, Name) else ""
+
+
+def _element_key(applied: Applied) -> str:
+    return _element_text(applied).casefold()
+
+
+def _signature(definition: Definition) -> str:
+    return f"{definition.name}({', '.join(definition.arguments)})"

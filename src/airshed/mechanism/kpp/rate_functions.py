@@ -1,0 +1,123 @@
+"""The rate functions of KPP, in molecules, cm3, s and K, arguments in the order of its manual.
+
+With T the temperature and M the air's number density [molecules cm-3]:
+
+    ARR(a, b, c) = ARR_abc(a, b, c) = a exp(-b/T) (T/300)^c
+    ARR2(a, b) = a exp(+b/T)            ARR_ab(a, b) = a exp(-b/T)            ARR_ac(a, c) = a (T/300)^c
+    EP2(a0, c0, a2, c2, a3, c3) = k0 + k3 M/(1 + k3 M/k2)                     k_i = a_i exp(-c_i/T)
+    EP3(a1, c1, a2, c2) = k1 + k2 M
+    FALL(a0, b0, c0, a1, b1, c1, f) = k0 M/(1 + r) f^(1/(1 + log10(r)^2))     r = k0 M/k1, k_i = ARR(a_i, b_i, c_i)
+    k_3rd(T, M, k0, n, ki, m, f): the same of k0 (300/T)^n and ki (300/T)^m
+    k_3rd_iupac(T, M, k0, n, ki, m, f): the same with log10(r)/(0.75 - 1.27 log10(f)) in place of log10(r)
+    k_arr(k298, b, T) = k298 exp(b (1/T - 1/298.15)), the last term in KPP rounded to 3.3540e-3
+
+KPP takes M as 1e6 CFACTOR in EP2, EP3 and FALL, CFACTOR being the molecules cm-3 of 1 ppm.
+
+Source: the manual of KPP, https://kpp.readthedocs.io; Damian et al. 2002, Comput. Chem. Eng. 26, 1567-1579.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from airshed.core.errors import MechanismError
+from airshed.mechanism.expressions import Binary, Expression, Negate, Number, Operator, Symbol, call
+
+_T: Final = Symbol("TEMP")
+_REFERENCE: Final = Number(300.0)
+_ONE: Final = Number(1.0)
+_INVERSE_298: Final = Number(3.3540e-3)
+
+Arguments = tuple[Expression, ...]
+
+
+@dataclass(frozen=True)
+class RateFunction:
+    """A rate function: the names of its arguments, and its formula of them and of the air [molecules cm-3]."""
+
+    arguments: str
+    formula: Callable[[Arguments, Expression], Expression]
+
+
+def rate_function(name: str, arguments: Arguments, air: Expression) -> Expression | None:
+    """Return the formula of a rate function, its name in any case of letters; None where KPP has none of this name.
+
+    Raises MechanismError for a wrong number of arguments.
+    """
+    function = RATE_FUNCTIONS.get(name.upper())
+    if function is None:
+        return None
+    wanted = len(function.arguments.split(", "))
+    if len(arguments) != wanted:
+        raise MechanismError(f"{name} takes {wanted} arguments, ({function.arguments}), not {len(arguments)}")
+    return function.formula(arguments, air)
+
+
+def _of(operator: Operator, first: Expression, *others: Expression) -> Expression:
+    for other in others:
+        first = Binary(operator, first, other)
+    return first
+
+
+def _exp(sign: int, b: Expression) -> Expression:
+    """exp(sign b/T)."""
+    return call("EXP", (Binary("/", Negate(b) if sign < 0 else b, _T),))
+
+
+def _arr(a: Expression, b: Expression, c: Expression) -> Expression:
+    return _of("*", a, _exp(-1, b), _of("^", _of("/", _T, _REFERENCE), c))
+
+
+def _ab(a: Expression, b: Expression) -> Expression:
+    return _of("*", a, _exp(-1, b))
+
+
+def _ep2(x: Arguments, air: Expression) -> Expression:
+    high = _of("*", _ab(x[4], x[5]), air)
+    return _of("+", _ab(x[0], x[1]), _of("/", high, _of("+", _ONE, _of("/", high, _ab(x[2], x[3])))))
+
+
+def _ep3(x: Arguments, air: Expression) -> Expression:
+    return _of("+", _ab(x[0], x[1]), _of("*", _ab(x[2], x[3]), air))
+
+
+def _falloff(low: Expression, high: Expression, broadening: Expression, width: Expression = _ONE) -> Expression:
+    """low/(1 + r) f^(1/(1 + (log10(r)/width)^2)) with r = low/high."""
+    ratio = _of("/", low, high)
+    logarithm = call("LOG10", (ratio,))
+    scaled = logarithm if width is _ONE else _of("/", logarithm, width)
+    exponent = _of("/", _ONE, _of("+", _ONE, _of("^", scaled, Number(2.0))))
+    return _of("*", _of("/", low, _of("+", _ONE, ratio)), _of("^", broadening, exponent))
+
+
+def _fall(x: Arguments, air: Expression) -> Expression:
+    return _falloff(_of("*", _arr(*x[:3]), air), _arr(*x[3:6]), x[6])
+
+
+def _third(x: Arguments, _air: Expression, *, iupac: bool = False) -> Expression:
+    temperature, air, low, n, high, m, broadening = x
+    inverse = _of("/", _REFERENCE, temperature)
+    width = _of("-", Number(0.75), _of("*", Number(1.27), call("LOG10", (broadening,)))) if iupac else _ONE
+    limits = _of("*", low, _of("^", inverse, n), air), _of("*", high, _of("^", inverse, m))
+    return _falloff(*limits, broadening, width)
+
+
+def _k_arr(x: Arguments, _air: Expression) -> Expression:
+    inverse = _of("-", _of("/", _ONE, x[2]), _INVERSE_298)
+    return _of("*", x[0], call("EXP", (_of("*", x[1], inverse),)))
+
+
+RATE_FUNCTIONS: Final = {
+    "ARR": RateFunction("a, b, c", lambda x, air: _arr(*x)),
+    "ARR_ABC": RateFunction("a, b, c", lambda x, air: _arr(*x)),
+    "ARR2": RateFunction("a, b", lambda x, air: _of("*", x[0], _exp(1, x[1]))),
+    "ARR_AB": RateFunction("a, b", lambda x, air: _ab(*x)),
+    "ARR_AC": RateFunction("a, c", lambda x, air: _of("*", x[0], _of("^", _of("/", _T, _REFERENCE), x[1]))),
+    "EP2": RateFunction("a0, c0, a2, c2, a3, c3", _ep2),
+    "EP3": RateFunction("a1, c1, a2, c2", _ep3),
+    "FALL": RateFunction("a0, b0, c0, a1, b1, c1, cf", _fall),
+    "K_3RD": RateFunction("temp, cair, k0_300K, n, kinf_300K, m, fc", _third),
+    "K_3RD_IUPAC": RateFunction("temp, cair, k0_300K, n, kinf_300K, m, fc", lambda x, air: _third(x, air, iupac=True)),
+    "K_ARR": RateFunction("k_298, tdep, temp", _k_arr),
+}
+"""Name in upper case -> function."""

@@ -1,0 +1,242 @@
+"""The side file of a mechanism, `<mechanism>.rates.toml`: what its rates leave to code that is not in its own files.
+
+    j_NO2 = "8.5e-3*SUN"                                    # a value
+    "GCARR_ac(a, c)" = "a*exp(c/TEMP)"                      # a function
+    "J(3)" = 1.2e-5                                         # an element of a list
+    k_het = { python = "uptake.py:k_het" }                  # a function in Python, in a file beside this one
+
+Formulas are those of reaction files: molecules, cm3, s, K, Pa, and other names of this file. A function in Python is
+called with what its arguments name, out of TEMP, PRESS, M, O2, N2, H2O, SUN, sec_zenith and daylight, as keyword
+arguments: numbers, or arrays over cells whose shapes broadcast; where the name has arguments itself, as in
+``"k_het(gamma, mass)"``, these, which are constants, come first. Its code is run with the rights of the user.
+"""
+
+import importlib.util
+import inspect
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from airshed.core.errors import MechanismError
+from airshed.mechanism.expressions import ALIASES, SUN_POSITION, SYMBOLS, Environment, Value
+from airshed.mechanism.kpp.meaning import KNOWN, Definition, Meaning
+from airshed.mechanism.kpp.parser import parse_formula
+from airshed.mechanism.kpp.statements import MisplacedError, names_in
+from airshed.mechanism.location import Location, error_at, nearest
+from airshed.mechanism.network import HostFunction, ReactionNetwork
+
+SUFFIX: Final = ".rates.toml"
+
+_NAME = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
+_KEY = re.compile(r"\s*([A-Za-z_][\w.]*)\s*(?:\(([^()]*)\))?\s*")
+_GIVEN: Final = (*SYMBOLS, *SUN_POSITION)
+
+
+@dataclass(frozen=True)
+class RatesFile:
+    """What a side file defines, by names with the case folded."""
+
+    path: Path
+    definitions: Mapping[str, Definition] = field(default_factory=dict)
+
+    def spelled(self, names: Iterable[str]) -> dict[str, Definition]:
+        """Return the definitions with the names that a mechanism has for them."""
+        known = {name.casefold(): name for name in names}
+        return {key: replace(each, name=known.get(key, each.name)) for key, each in self.definitions.items()}
+
+    def refuse_unused(self, used: set[str], known: Iterable[str]) -> None:
+        """Raise MechanismError for a value that no rate names; functions may be more than a mechanism needs."""
+        for key, definition in self.definitions.items():
+            if key not in used and not definition.arguments:
+                message = f"no rate of the mechanism needs {definition.name!r}{nearest(definition.name, known)}"
+                raise definition.locate(MisplacedError(0, message))
+
+
+def rates_path(mechanism: Path) -> Path:
+    """Return where the side file of a mechanism is looked for: beside it, its suffix replaced."""
+    return mechanism.with_suffix("").with_name(f"{mechanism.stem}{SUFFIX}")
+
+
+def read_rates_file(path: Path, shown: str | None = None) -> RatesFile:
+    """Return a side file, empty where there is none; raise MechanismError with the place of a fault."""
+    if not path.is_file():
+        return RatesFile(path)
+    name = shown or str(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+        data = tomllib.loads(text)
+    except OSError as error:
+        raise MechanismError(f"{name}: cannot be read ({error.strerror})") from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        raise MechanismError(f"{name}: {str(error)[:200] or 'nested too deeply'}") from None
+    section = data.get("rates")
+    if isinstance(section, dict) and "python" not in section:
+        data = {**{key: value for key, value in data.items() if key != "rates"}, **section}
+    definitions: dict[str, Definition] = {}
+    for key, value in data.items():
+        definition = _definition(key, value, path, _Place(name, text, key, value))
+        if definition.name.casefold() in definitions:
+            raise definition.locate(MisplacedError(0, f"{definition.name!r} stands twice"))
+        definitions[definition.name.casefold()] = definition
+    return RatesFile(path, definitions)
+
+
+def with_rates(network: ReactionNetwork, rates: RatesFile) -> ReactionNetwork:
+    """Return a network of another format with what a side file gives in the place of its parameters.
+
+    Raises MechanismError for a fault in a formula, and for a value that nothing needs.
+    """
+    if not rates.definitions:
+        return network
+    names = [each.name for each in network.parameters]
+    meaning = Meaning(rates.spelled(names))
+    for name in names:
+        meaning.give(name)
+    rates.refuse_unused(meaning.used, names)
+    bindings, callables = {**network.bindings, **meaning.bindings}, {**network.callables, **meaning.callables}
+    return replace(network, bindings=bindings, callables=callables)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Finds a formula of a side file in its text."""
+
+    file: str
+    text: str
+    key: str
+    value: Any
+
+    def __call__(self, error: MisplacedError) -> MechanismError:
+        return error_at(self.location(error.offset), f"{self.key}: {error.message}")
+
+    def location(self, offset: int) -> Location:
+        for number, line in enumerate(self.text.splitlines(), start=1):
+            if re.match(rf"\s*[\"']?{re.escape(self.key)}[\"']?\s*=", line):
+                found = line.find(self.value, line.index("=")) if isinstance(self.value, str) else -1
+                return Location(self.file, number, found + 1 + offset if found >= 0 else 1)
+        return Location(self.file, 1)
+
+
+def _definition(key: str, value: Any, path: Path, place: _Place) -> Definition:
+    match = _KEY.fullmatch(key)
+    if match is None:
+        raise place(MisplacedError(0, "expected a name such as j_NO2, J(1) or k_x(a, b)"))
+    name, inside = match[1], match[2]
+    if name.upper() in KNOWN:
+        raise place(MisplacedError(0, f"{name} is given by the air and the conditions, not here"))
+    arguments = tuple(part.strip() for part in inside.split(",")) if inside is not None else ()
+    meant = _value(value, path, place, len(arguments))
+    mentioned = set() if callable(meant) else {each.name.casefold() for each in names_in(meant)}
+    if len(arguments) == 1 and (arguments[0].isdigit() or _index(arguments[0], mentioned, callable(meant))):
+        return Definition(f"{name}({arguments[0]})", (), meant, place)
+    folded = [argument.casefold() for argument in arguments]
+    if not all(map(_NAME.fullmatch, arguments)) or len(set(folded)) < len(folded):
+        raise place(MisplacedError(0, "expected the names of the arguments, each once, as in k_x(a, b)"))
+    return Definition(name, arguments, meant, place)
+
+
+def _index(argument: str, mentioned: set[str], in_python: bool) -> bool:
+    """Tell whether J(ip_NO2) is an element of a list: its formula does not name ip_NO2, as that of a function would."""
+    return not in_python and bool(_NAME.fullmatch(argument)) and argument.casefold() not in mentioned
+
+
+def _value(value: Any, path: Path, place: _Place, constants: int) -> Any:
+    if isinstance(value, dict) and set(value) == {"python"} and isinstance(value["python"], str):
+        return _python(value["python"], path, place, constants)
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise place(MisplacedError(0, 'expected a formula in quotes, a number, or { python = "file.py:function" }'))
+    try:
+        return parse_formula(value if isinstance(value, str) else repr(float(value)))
+    except (MisplacedError, OverflowError) as error:
+        fault = error if isinstance(error, MisplacedError) else MisplacedError(0, "the number is too large")
+        raise place(fault) from None
+
+
+def _python(text: str, path: Path, place: _Place, constants: int) -> Callable[..., HostFunction]:
+    """Return what makes a function of the environment from a function in a Python file and constant arguments."""
+    file, _, name = text.rpartition(":")
+    source = path.parent / file
+    if not file or not source.is_file():
+        raise place(
+            MisplacedError(0, f"there is no file {file or text!r} beside {path.name}; expected file.py:function")
+        )
+    function = _function(source, name, place)
+    try:
+        names = list(inspect.signature(function).parameters.values())[constants:]
+    except (TypeError, ValueError):
+        raise place(MisplacedError(0, f"{text} is no function whose arguments can be seen")) from None
+    wanted: dict[str, str] = {}
+    optional: set[str] = set()
+    for each in names:
+        known = _environment_name(each.name)
+        if each.kind is each.VAR_KEYWORD:
+            wanted |= {known: known for known in _GIVEN}
+            optional.update(_GIVEN)
+        elif known is not None:
+            wanted[each.name] = known
+            optional.update({each.name} if each.default is not each.empty else ())
+        elif each.default is each.empty:
+            message = f"{text} wants {each.name!r}, which is not among {', '.join(_GIVEN)}"
+            raise place(MisplacedError(0, f"{message}{nearest(each.name, _GIVEN)}"))
+    return lambda *given: _Called(function, text, given, wanted, frozenset(optional), place)
+
+
+def _environment_name(name: str) -> str | None:
+    known = {each.casefold(): each for each in (*_GIVEN, *ALIASES)}
+    found = known.get(name.casefold())
+    return ALIASES.get(found, found) if found is not None else None
+
+
+def _function(source: Path, name: str, place: _Place) -> Callable[..., Any]:
+    specification = importlib.util.spec_from_file_location(f"airshed_rates_{source.stem}", source)
+    if specification is None or specification.loader is None:
+        raise place(MisplacedError(0, f"{source.name} is no Python file"))
+    module = importlib.util.module_from_spec(specification)
+    try:
+        specification.loader.exec_module(module)
+    except Exception as error:
+        raise place(
+            MisplacedError(0, f"{source.name} fails when it is read: {type(error).__name__}: {error}")
+        ) from error
+    function = getattr(module, name, None)
+    if not callable(function):
+        names = [each for each, value in vars(module).items() if callable(value)]
+        raise place(MisplacedError(0, f"{source.name} has no function {name!r}{nearest(name, names)}"))
+    checked: Callable[..., Any] = function
+    return checked
+
+
+@dataclass(frozen=True)
+class _Called:
+    """A function in Python with its constant arguments, as a function of the environment."""
+
+    function: Callable[..., Any]
+    text: str
+    constants: tuple[float, ...]
+    wanted: Mapping[str, str]
+    optional: frozenset[str]
+    place: _Place
+
+    def __call__(self, environment: Environment) -> Value:
+        """Return its value; raise MechanismError where it fails, or gives what is no number."""
+        needed = [known for name, known in self.wanted.items() if name not in self.optional]
+        missing = [known for known in needed if known not in environment]
+        if missing:
+            raise self._fault(f"needs {', '.join(missing)}, which the conditions do not give")
+        given = {name: environment[known] for name, known in self.wanted.items() if known in environment}
+        try:
+            value = np.asarray(self.function(*self.constants, **given), dtype=np.float64)
+            np.broadcast_shapes(value.shape, *(np.shape(each) for each in environment.values()))
+        except Exception as error:
+            raise self._fault(f"fails: {type(error).__name__}: {error}") from error
+        if not np.isfinite(value).all():
+            raise self._fault("gives a value that is not a finite number")
+        return float(value) if value.ndim == 0 else value
+
+    def _fault(self, message: str) -> MechanismError:
+        return self.place(MisplacedError(0, f"{self.text} {message}"))
