@@ -1,9 +1,12 @@
 """`airshed kernel show`: the code generated for a mechanism."""
 
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from airshed.mechanism.network import ReactionNetwork
 
 
 class Precision(StrEnum):
@@ -18,11 +21,36 @@ def show_kernel(
     levels: Annotated[int, typer.Option(min=1, help="Number of layers.")] = 18,
     precision: Annotated[Precision, typer.Option(help="Floating-point precision.")] = Precision.DOUBLE,
 ) -> None:
-    """Print the C++ that a mechanism becomes, each line with its reaction."""
+    """Print the C++ that a mechanism becomes, as a run compiles it, each line with its reaction.
+
+    First comes what the mechanism's reactions do not conserve of carbon, nitrogen and sulphur.
+    """
+    from airshed.air.budget import FAMILIES
     from airshed.kernels.emit import Shape, emit
     from airshed.kernels.pipeline import LARGEST_GROUP, WIDTH
     from airshed.kernels.schedule import schedule
     from airshed.mechanism import load_mechanism
 
-    network = load_mechanism(mechanism)
-    typer.echo(emit(network, schedule(network, LARGEST_GROUP), Shape(levels, WIDTH, precision.value)).text, nl=False)
+    network = load_mechanism(mechanism).with_defaults()
+    families = tuple(element for element in FAMILIES if element in network.atoms)
+    order = schedule(network, LARGEST_GROUP)
+    source = emit(network, order, Shape(levels, WIDTH, precision.value, families))
+    size = (
+        f"{source.operations} operations for production and loss of all species, solved in {len(order.groups)} groups"
+    )
+    typer.echo(f"{_balance(network)}// {size}\n{_labelled_once(source.text, network)}", nl=False)
+
+
+def _balance(network: "ReactionNetwork") -> str:
+    """Return which reactions do not conserve an atom, as comments."""
+    from airshed.mechanism.balance import report
+
+    return "".join(f"// {line}\n" for line in report(network).splitlines())
+
+
+def _labelled_once(text: str, network: "ReactionNetwork") -> str:
+    """Return the code with each reaction's label once, where it stands both before a reaction and in its text."""
+    for reaction in network.reactions:
+        label = f"<{reaction.label}>"
+        text = text.replace(f"{label} {label}", label)
+    return text
