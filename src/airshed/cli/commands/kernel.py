@@ -35,17 +35,17 @@ def show_kernel(
     families = tuple(element for element in FAMILIES if element in network.atoms)
     order = schedule(network, LARGEST_GROUP)
     source = emit(network, order, Shape(levels, WIDTH, precision.value, families))
-    size = (
-        f"{source.operations} operations for production and loss of all species, solved in {len(order.groups)} groups"
-    )
+    size = f"{source.operations} operations for production and loss of a cell, species in {len(order.groups)} groups"
     typer.echo(f"{_balance(network)}// {size}\n{_labelled_once(source.text, network)}", nl=False)
 
 
 def _balance(network: "ReactionNetwork") -> str:
-    """Return which reactions do not conserve an atom, as comments."""
+    """Return which reactions do not conserve an atom, and what each of them makes or loses, as comments."""
     from airshed.mechanism.balance import report
 
-    return "".join(f"// {line}\n" for line in report(network).splitlines())
+    total, *reactions = report(network).splitlines()
+    heading = ["atoms that the others make (+) or lose (-), each time that they happen:"] if reactions else []
+    return "".join(f"// {line}\n" for line in (total, *heading, *reactions))
 
 
 def _labelled_once(text: str, network: "ReactionNetwork") -> str:
