@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -25,7 +26,10 @@ SHAPES: Final = ("cosine hump", "Gaussian", "slotted cylinder")
 
 
 def tracer_case(area: Mapping[str, Any], layers: list[str], **sections: Mapping[str, Any]) -> Case:
-    """Return a case of passive tracers in given air: no diffusion, no deposition, nothing flows in."""
+    """Return a case of passive tracers in given air: no diffusion, no deposition; what flows in a section says, or nothing.
+
+    A mechanism that is a file lies beside this one.
+    """
     base: dict[str, Any] = {
         "grid": {**area, "layers": layers},
         "time": {"start": "2022-01-01T00:00:00Z", "length": "24 h"},
@@ -36,7 +40,7 @@ def tracer_case(area: Mapping[str, Any], layers: list[str], **sections: Mapping[
     }
     for name, section in sections.items():
         base[name] = {**base.get(name, {}), **section}
-    return Case.from_dict(base)
+    return Case.from_dict(base, base=Path(__file__).parent)
 
 
 def plane_case(cells: int, courant: float) -> Case:
@@ -52,7 +56,11 @@ def winds(stream: Callable[[Array, Array], Array], grid: Grid, factor: float = 1
     out of it to round-off. On the sphere the length of a face is part of the difference.
     """
     x, y = (faces - faces[0] for faces in (grid.lon_faces, grid.lat_faces))
-    psi = factor * stream(*np.meshgrid(x / x[-1], y / y[-1]))
+    return corner_winds(factor * stream(*np.meshgrid(x / x[-1], y / y[-1])), grid)
+
+
+def corner_winds(psi: Array, grid: Grid) -> xr.Dataset:
+    """Return the winds at the cell faces of a stream function psi [m2/s] at their corners (lat_face, lon_face)."""
     dlon, dlat = np.radians(np.diff(grid.lon_faces)), np.radians(np.diff(grid.lat_faces))
     parallels = np.cos(np.radians(grid.lat_faces))[:, None]
     east = -np.diff(psi, axis=0) / (EARTH_RADIUS * dlat[:, None])
