@@ -9,7 +9,7 @@ import airshed
 from airshed.core.errors import OutputError
 from airshed.io.folder import read_state
 
-from .conftest import contents
+from .conftest import CUT, contents
 
 OVERRIDES = ["time.length=3 h", "grid.spacing=0.5 deg"]
 
@@ -96,3 +96,16 @@ def test_emission_is_told_by_kind_of_source(tmp_path: Path) -> None:
         ("TRACER2", "gridded files"): pytest.approx(2.0 * 10800.0),
         ("TRACER", "point sources"): pytest.approx(10800.0),
     }
+
+
+@pytest.mark.parametrize(("start", "advised"), [("2022-08-31T12:00:00Z", True), ("2022-08-31T00:00:00Z", False)])
+def test_a_cold_start_at_noon_is_advised_against_and_one_at_night_is_not(start: str, advised: bool) -> None:
+    case = airshed.Case.load("west-europe", [*CUT, "time.spinup=0 h", f"time.start={start}"])
+    with airshed.Simulation(case) as sim:
+        sim.run(until="20 min")
+        facts = sim.summary(brief=True).facts
+    assert ("advice" in facts) == advised
+    if advised:
+        assert str(facts["advice"]).startswith("the iteration drifts by ")
+        instead = "take chemistry.sweeps = 4, a shorter time.step, or a time.spinup"
+        assert str(facts["advice"]).endswith(f" % of the nitrogen emitted; {instead}")

@@ -20,6 +20,8 @@ _BRIEF_COLUMNS: Final = ("inflow", "outflow", "emitted", "deposited", "chemistry
 _MOST_SPECIES: Final = 20
 _PPB: Final = 1e9
 _MILLION: Final = 1e-6
+_MUCH_DRIFT: Final = 5e-3
+_MUCH_CLIPPED: Final = 1e-3
 _ORIGINS: Final = ("read", "given", "diagnosed", "held", "none given", "not in the files")
 
 
@@ -129,7 +131,37 @@ def _closing_facts(model: Reported, budget: xr.Dataset) -> dict[str, Cell]:
         drift, emitted = float(family["drift"]), float(family["emitted"])
         part = f", {abs(drift) / emitted:.1e} of the emitted" if emitted > 0.0 else ""
         facts[f"drift of {FAMILIES[element]}"] = f"{drift:.3g} mol by the unconverged iteration{part}"
-    return facts
+    advice = _advice(model, budget)
+    return facts | ({"advice": advice} if advice else {})
+
+
+def _advice(model: Reported, budget: xr.Dataset) -> str:
+    """What to set otherwise where the iteration drifts or clipping adds mass; nothing where neither does much.
+
+    Much is a drift of 0.5 % of what was emitted of a family, and clipping of 0.1 % of what there is of a family, or of
+    a tracer where nothing reacts.
+    """
+    time, network, amounts = model.parts.case.time, model.parts.network, model.amounts()
+    held = {FAMILIES[element]: float(amounts @ atom_counts(network, element)) for element in model.families}
+    emitted = {name: float(budget["emitted"].sel(species=name)) for name in held}
+    if not network.reactions:
+        held |= dict(zip(network.names, amounts.tolist(), strict=True))
+    shorter = "a shorter time.longest" if time.step == "auto" else "a shorter time.step"
+    advice = []
+    if drifting := _largest_share(budget["drift"], emitted, _MUCH_DRIFT):
+        sweeps, start = model.parts.case.chemistry.sweeps + 2, "" if time.spinup.value else ", or a time.spinup"
+        advice.append(f"the iteration drifts by {drifting} emitted; take chemistry.sweeps = {sweeps}, {shorter}{start}")
+    if clipped := _largest_share(budget["clipped"], held, _MUCH_CLIPPED):
+        smaller = f"a smaller time.courant, or {shorter}" if time.step == "auto" else shorter
+        advice.append(f"clipping of negative values made {clipped} there is; take {smaller}")
+    return "; ".join(advice)
+
+
+def _largest_share(parts: xr.DataArray, wholes: Mapping[str, float], limit: float) -> str:
+    """Return the part that is the largest share of its whole, in words; nothing where it is below a limit."""
+    shares = {name: abs(float(parts.sel(species=name))) / whole for name, whole in wholes.items() if whole > 0.0}
+    share, name = max(((share, name) for name, share in shares.items()), default=(0.0, ""))
+    return f"{100.0 * share:.2g} % of the {name}" if share > limit else ""
 
 
 def _species_of_output(model: Reported) -> list[str]:
