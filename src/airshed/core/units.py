@@ -45,7 +45,7 @@ _UNITS = (
     "litre = 1e-3 * m**3 = l = L = liter",
     "ha = 1e4 * m**2 = hectare",
     "knot = 0.5144444444444445 * m / s",
-    "degC = K; offset: 273.15 = celsius",
+    "degC = K; offset: 273.15 = celsius = Celsius = degree_Celsius = degrees_Celsius",
     f"molecule = {1 / AVOGADRO!r} * mol = molec",
     "percent = 0.01 = %",
     "ppm = 1e-6 = ppmv",

@@ -137,12 +137,32 @@ def test_times_are_dates_durations_or_seconds_and_linear_in_between() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "field", "value", "given", "unit"),
+    [
+        ("air_temperature", "temperature", 288.15, 15.0, "degC"),
+        ("air_temperature", "temperature", 261.15, -12.0, "degrees_Celsius"),
+        ("surface_temperature", "surface_temperature", 288.15, 15.0, "°C"),
+        ("air_pressure", "pressure", 95000.0, 950.0, "hPa"),
+        ("cloud_area_fraction", "cloud_cover", 0.8, 80.0, "%"),
+    ],
+)
+def test_a_unit_that_the_data_names_is_converted(name: str, field: str, value: float, given: float, unit: str) -> None:
+    values = getattr(state(winds(**{name: ((), given, {"units": unit})})), field)
+    assert values == pytest.approx(np.full(values.shape, value), rel=1e-12)
+    same = getattr(state(winds(**{name: ((), value)})), field)
+    assert values == pytest.approx(same, rel=1e-12)
+
+
+@pytest.mark.parametrize(
     ("dataset", "words"),
     [
         (winds().drop_vars("northward_wind"), "no northward_wind"),
         (winds(eastward_wind=(("lat", "lon"), np.full((6, 8), np.nan))), "eastward_wind holds NaN"),
         (winds(air_temperature=((), 15.0)), "air_temperature is 15 to 15, outside 150 to 500 K"),
-        (winds(air_pressure=((), 1000.0, {"units": "hPa"})), "air_pressure is in 'hPa'; give it in Pa"),
+        (winds(air_pressure=((), 1000.0, {"units": "m"})), "air_pressure is in 'm'; give it in Pa"),
+        (winds(air_pressure=((), 1000.0, {"units": "torr"})), "air_pressure is in 'torr'; give it in Pa"),
+        (winds(air_pressure=((), 1000.0, {"units": "hPa/s"})), "air_pressure is in 'hPa/s'; give it in Pa"),
+        (winds(air_temperature=((), 290.0, {"units": "degC"})), "air_temperature is 563.15 to 563.15, outside 150"),
         (winds(cloud_area_fraction=((), 80.0)), "cloud_area_fraction"),
         (winds(air_temperature=("ensemble", np.full(3, 280.0))), "dimension 'ensemble'"),
         (winds(air_temperature=("level", np.full(3, 280.0))), "3 levels without heights, the grid has 4"),

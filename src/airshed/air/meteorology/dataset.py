@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from airshed.air.meteorology import atmosphere
 from airshed.air.meteorology.cloud import total_cover
 from airshed.air.meteorology.diagnose import Diagnosis, Instant
-from airshed.air.meteorology.onto import check_values, onto, standard_dims
+from airshed.air.meteorology.onto import check_values, in_unit_of_the_model, onto, standard_dims
 from airshed.air.meteorology.provenance import CF_FIELDS, dataset_provenance
 from airshed.air.meteorology.remap import interpolation_matrix
 from airshed.air.meteorology.series import CheckedSeries
@@ -29,7 +29,7 @@ class GriddedDataset:
     Dimensions (any may be absent, the field is then the same along it): time, level, lat, lon. ``level`` is the height
     above ground [m], or the number of the model's layer, or without values and as long as the grid has layers.
     ``eastward_wind`` on ``lon_face`` and ``northward_wind`` on ``lat_face`` are taken at the cell faces as they are.
-    Units are SI: m s-1, K, Pa, kg kg-1.
+    Units are SI, m s-1, K, Pa, kg kg-1, or those that an attribute ``units`` names, such as degC.
     """
 
     def __init__(self, dataset: xr.Dataset, grid: Grid) -> None:
@@ -185,7 +185,7 @@ def _placed(name: str, field: xr.DataArray, grid: Grid) -> xr.DataArray:
     """Return a field of numbers with standard dimensions, longitudes near the grid's, and at the grid's own faces."""
     if field.dtype.kind not in "fiub":
         raise DataError(f"the meteorology's {name} holds {field.dtype}, no numbers; give it as floats")
-    field = _near_the_grid(standard_dims(name, field), grid)
+    field = _near_the_grid(in_unit_of_the_model(name, standard_dims(name, field)), grid)
     for dim, faces in (("lon_face", grid.lon_faces), ("lat_face", grid.lat_faces)):
         if dim in field.dims and dim in field.coords and field.sizes[dim] == faces.size:
             field = field.sortby(dim)

@@ -5,7 +5,8 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from airshed.air.meteorology.remap import averaging_matrix, clamped_matrix, interpolation_matrix
-from airshed.core.errors import DataError
+from airshed.core.errors import CaseError, DataError
+from airshed.core.units import to
 from airshed.grid import Grid
 
 Array = NDArray[np.float64]
@@ -47,13 +48,26 @@ _SAME_UNIT = {
 }
 
 
+def in_unit_of_the_model(name: str, field: xr.DataArray) -> xr.DataArray:
+    """Return the field in the model's unit, from the one in its attribute ``units``: degC or hPa too.
+
+    Raises DataError for a unit that cannot be converted; without the attribute the field is in the model's unit.
+    """
+    unit = _RANGES[name][2]
+    given = str(field.attrs.get("units", unit)).replace("**", "").replace("^", "")
+    if given in {unit, *_SAME_UNIT.get(unit, ())}:
+        return field
+    try:
+        zero, one = (to(f"{number} {given}", unit, where=name) for number in (0, 1))
+    except CaseError as error:
+        raise DataError(f"the meteorology's {name} is in {given!r}; give it in {unit}") from error
+    return (field * (one - zero) + zero).assign_attrs({**field.attrs, "units": unit})
+
+
 def check_values(name: str, field: xr.DataArray) -> None:
-    """Raise DataError where values are not finite, out of range, or in another unit than the model's."""
+    """Raise DataError where values, in the model's unit, are not finite or out of range."""
     values = field.values
     low, high, unit = _RANGES[name]
-    given = str(field.attrs.get("units", unit)).replace("**", "").replace("^", "")
-    if given not in {unit, *_SAME_UNIT.get(unit, ())}:
-        raise DataError(f"the meteorology's {name} is in {given!r}; give it in {unit}")
     if not np.all(np.isfinite(values)):
         raise DataError(f"the meteorology's {name} holds NaN or infinite values; fill them or cut them off")
     if values.size and not low <= values.min() <= values.max() <= high:
