@@ -7,6 +7,7 @@ to be read: each statement stands before the reaction or the species that it is 
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
@@ -62,7 +63,7 @@ def emit_chemistry(network: ReactionNetwork, shape: ChemistryShape) -> Chemistry
         "tendency": writer.tendency(),
         "derivatives": writer.derivatives(),
         "jacobian": writer.jacobian(),
-        "factor": _factor(elimination) if unrolled else [],
+        "factor": _factor(elimination, writer.entries) if unrolled else [],
         "forward": _forward(elimination) if unrolled else [],
         "backward": _backward(elimination) if unrolled else [],
     }
@@ -131,19 +132,24 @@ class _Writer:
         self.operations["derivatives"] = operations
         return statements
 
-    def jacobian(self) -> Statements:
-        """a_ij = -df_i/dy_j, zero where elimination fills in."""
+    @cached_property
+    def entries(self) -> list[str]:
+        """For each stored entry df_i/dy_j as text, zero where elimination fills in."""
         sums: dict[tuple[int, int], list[tuple[float, str]]] = defaultdict(list)
         for number, net in enumerate(self.network.net_stoichiometry):
             for species, coefficient in net:
                 for reactant in dict.fromkeys(self.network.reactant_indices[number]):
                     pair = self._place[species], self._place[reactant]
-                    sums[pair].append((-coefficient, self._derivatives[number, reactant]))
+                    sums[pair].append((coefficient, self._derivatives[number, reactant]))
         self.operations["jacobian"] = sum(map(len, sums.values()))
+        return [self._sum(sums.get(pair, [])) for pair in self.elimination.entry]
+
+    def jacobian(self) -> Statements:
+        """The Jacobian, entry by entry."""
         names = [self.network.names[species] for species in self.elimination.order]
         return [
-            f"a[{index}] = {self._sum(sums.get(pair, []))};   // {names[pair[0]]}, {names[pair[1]]}"
-            for pair, index in self.elimination.entry.items()
+            f"a[{index}] = {self.entries[index]};   // {names[row]}, {names[column]}"
+            for (row, column), index in self.elimination.entry.items()
         ]
 
     def _sum(self, terms: Sequence[tuple[float, str]]) -> str:
@@ -165,21 +171,26 @@ class _Writer:
 _LONGEST_SUM: Final = 6
 
 
-def _factor(matrix: Elimination) -> Statements:
-    """Row after row: entries left of the diagonal become those of L, the diagonal its inverse, the rest those of U."""
+def _factor(matrix: Elimination, entries: Sequence[str]) -> Statements:
+    """Row after row of A = Jacobian - shift, factored as L U with a unit diagonal of L.
+
+    Stored are -L left of the diagonal, -1/u on it and U right of it: so nothing need change its sign in between. After
+    each row compilers forget what they know of earlier ones, or they would keep copies of all on the stack.
+    """
     statements = []
     for row, columns in enumerate(matrix.columns):
         entry = {column: matrix.entry[row, column] for column in columns}
-        lines = [f"{{ pack {', '.join(f'w{column} = a[{index}]' for column, index in entry.items())};"]
+        shifted = {column: entries[index] + f" - shift[{row}]" * (column == row) for column, index in entry.items()}
+        lines = [f"{{ pack {', '.join(f'w{column} = {text}' for column, text in shifted.items())};"]
         for pivot in (column for column in columns if column < row):
             lines.append(f"w{pivot} *= a[{matrix.entry[pivot, pivot]}];")
             lines += [
-                f"w{column} -= w{pivot} * a[{matrix.entry[pivot, column]}];"
+                f"w{column} += w{pivot} * a[{matrix.entry[pivot, column]}];"
                 for column in matrix.columns[pivot]
                 if column > pivot
             ]
         lines += [f"a[{index}] = w{column};" for column, index in entry.items() if column != row]
-        lines.append(f"a[{entry[row]}] = reciprocal(w{row}); }}")
+        lines.append(f"a[{entry[row]}] = reciprocal(-w{row}); }} FORGET;")
         statements.append(" ".join(lines))
     return statements
 
@@ -189,17 +200,26 @@ def _forward(matrix: Elimination) -> Statements:
     for row, columns in enumerate(matrix.columns):
         terms = [f"a[{matrix.entry[row, column]}] * x[{column}]" for column in columns if column < row]
         if terms:
-            statements.append(f"x[{row}] -= {' + '.join(terms)};")
+            statements.append(f"x[{row}] += {_balanced(terms)};")
     return statements
 
 
 def _backward(matrix: Elimination) -> Statements:
+    """x = -(rest + U x)/u: what is solved is (shift - Jacobian) x = right-hand side."""
     statements = []
     for row in reversed(range(len(matrix.columns))):
         terms = [f"a[{matrix.entry[row, column]}] * x[{column}]" for column in matrix.columns[row] if column > row]
-        rest = f" - ({' + '.join(terms)})" if terms else ""
-        statements.append(f"x[{row}] = (x[{row}]{rest}) * a[{matrix.entry[row, row]}];")
+        rest = f"{_balanced(terms)}" if terms else ""
+        statements.append(f"x[{row}] = (x[{row}]{' + ' if rest else ''}{rest}) * a[{matrix.entry[row, row]}];")
     return statements
+
+
+def _balanced(terms: Sequence[str]) -> str:
+    """Return a sum in pieces, since additions in a chain wait for each other."""
+    if len(terms) <= _LONGEST_SUM:
+        return " + ".join(terms)
+    half = len(terms) // 2
+    return f"({_balanced(terms[:half])}) + ({_balanced(terms[half:])})"
 
 
 def _tables(matrix: Elimination) -> dict[str, list[int]]:

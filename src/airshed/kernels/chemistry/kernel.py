@@ -17,6 +17,9 @@ AIR: Final = ("TEMP", "PRESS", "M", "O2", "N2", "H2O", "SUN", "sec_zenith", "day
 
 WIDTH: Final = 8
 
+_FLAGS: Final = ("-fno-tree-slp-vectorize",)
+"""Statements work on whole packs already: looking for more to vectorise in thousands of them takes a second."""
+
 
 @dataclass(frozen=True)
 class ChemistryKernel:
@@ -52,7 +55,8 @@ def compile_chemistry(network: ReactionNetwork, precision: str = "double", *, wi
     seconds: dict[str, float] = {}
     shape = ChemistryShape(width, precision)
     source = timed(seconds, "emit", lambda: emit_chemistry(network, shape))
-    library = timed(seconds, "compile", lambda: build(source.text, name=f"{network.name}-cells-{precision}"))
+    name = f"{network.name}-cells-{precision}"
+    library = timed(seconds, "compile", lambda: build(source.text, name=name, extra_flags=_FLAGS))
     functions = timed(seconds, "load", lambda: _declare(load(library)))
     return ChemistryKernel(network, shape, source, library, functions, seconds)
 

@@ -42,7 +42,7 @@ struct Cells {             // kernels/chemistry/arguments.py mirrors it
 struct Lanes {
     pack k[NR + 1], v[NR + 1], d[ND + 1], a[NA + 1];
     pack y[NS + 1], next[NS + 1], f[NS + 1], dfdt[NS + 1], clipped[NS + 1], stage[MOST_STAGES][NS + 1];
-    pack absolute[NS + 1];
+    pack absolute[NS + 1], shift[NS + 1];
     pack fresh[NR + 1];                    // rate constants of the pack from which cells are taken
     dpack time, step, h;
     int64_t cell[W];                       // pack W + lane, -1 for none
@@ -99,6 +99,29 @@ static void change(const Cells& s, Lanes& t, const pack* y, pack* f) {
     for (int64_t l = 0; l < s.lost_count; l++) f[s.lost[l]] -= to_real(loss(s, t)[l]) * y[s.lost[l]];
 }
 
+INLINE void begin(const Cells& s, Lanes& t, int lane, int64_t cell) {
+    t.cell[lane] = cell;
+    t.time[lane] = s.start, t.h[lane] = s.step[cell];
+    t.accepted[lane] = t.rejected[lane] = 0, t.after_rejection[lane] = false;
+}
+
+// A whole pack for lanes that are all idle: nothing to be moved from lane to lane.
+static int take_pack(const Cells& s, Lanes& t) {
+    const int64_t p = t.source++;
+    std::memcpy((void*)t.series, s.inputs + p * (s.degree + 1) * s.input_count * W,
+                (s.degree + 1) * s.input_count * sizeof(dpack));
+    if (s.degree == 0) {
+        std::memcpy((void*)t.input, t.series, s.input_count * sizeof(dpack));
+        rate_constants(t.series, t.k);
+    }
+    const pack scale = s.mixing_ratios ? to_real(t.series[AIR]) : splat(1);
+    const real* y = s.y + place_of(s, p);
+    for (int i = 0; i < NS; i++) t.y[i] = *(const pack*)(y + species_at[i] * s.species_stride) * scale, t.clipped[i] = pack{};
+    const int lanes = lanes_in(s, p);
+    for (int lane = 0; lane < lanes; lane++) begin(s, t, lane, p * W + lane);
+    return lanes;
+}
+
 // The next cell for a lane; false when there is none left.
 static bool take(const Cells& s, int64_t last, Lanes& t, int lane) {
     while (t.source < last && t.source_lane >= lanes_in(s, t.source)) t.source++, t.source_lane = 0;
@@ -114,10 +137,20 @@ static bool take(const Cells& s, int64_t last, Lanes& t, int lane) {
     const real scale = s.mixing_ratios ? real(series[AIR][from]) : real(1);
     const real* y = s.y + place_of(s, p) + from;
     for (int i = 0; i < NS; i++) t.y[i][lane] = y[species_at[i] * s.species_stride] * scale, t.clipped[i][lane] = 0;
-    t.cell[lane] = p * W + from;
-    t.time[lane] = s.start, t.h[lane] = s.step[t.cell[lane]];
-    t.accepted[lane] = t.rejected[lane] = 0, t.after_rejection[lane] = false;
+    begin(s, t, lane, p * W + from);
     return true;
+}
+
+// Cells for all idle lanes; returns how many lanes are at work.
+static int refill(const Cells& s, int64_t last, Lanes& t) {
+    int active = 0;
+    for (int lane = 0; lane < W; lane++) active += t.cell[lane] >= 0;
+    if (active == W) return W;
+    if (active == 0 && t.source < last && t.source_lane >= lanes_in(s, t.source)) t.source++, t.source_lane = 0;
+    if (active == 0 && t.source < last && t.source_lane == 0) active = take_pack(s, t);
+    for (int lane = 0; lane < W && active < W; lane++)
+        if (t.cell[lane] < 0) active += take(s, last, t, lane);
+    return active;
 }
 
 static void put_back(const Cells& s, Lanes& t, int lane) {
@@ -133,6 +166,9 @@ static void put_back(const Cells& s, Lanes& t, int lane) {
 
 // A first step for lanes that know none: one that changes the solution by a hundredth of its tolerance over Euler's step.
 static void guess_steps(const Cells& s, Lanes& t) {
+    bool all_known = true;
+    for (int lane = 0; lane < W; lane++) all_known = all_known && (t.cell[lane] < 0 || t.h[lane] > 0.0);
+    if (all_known) return;
     dpack size = {}, speed = {};
     for (int i = 0; i < NS; i++) {
         const pack weight = reciprocal(t.absolute[i] + real(s.relative) * t.y[i]);
@@ -167,45 +203,56 @@ static void choose_steps(const Cells& s, Lanes& t) {
     }
 }
 
-static void stages(const Cells& s, const Method& method, Lanes& t) {
-    const pack inverse = to_real(1.0 / t.step), step = to_real(t.step), shift = to_real(1.0 / (method.gamma * t.step));
-    derivatives(t.k, t.y, t.d);
-    jacobian(t.k, t.d, t.a);
-    for (int i = 0; i < NS; i++) t.a[diagonal[i]] += shift;
-    for (int64_t l = 0; l < s.lost_count; l++) t.a[diagonal[s.lost[l]]] += to_real(loss(s, t)[l]);
-    factor(t.a);
-    for (int64_t i = 0; i < method.stages; i++) {
-        if (i > 0 && method.evaluates[i]) {
-            std::memcpy((void*)t.next, t.y, sizeof t.next);
-            for (int64_t j = 0; j < i; j++) {
-                const real a = real(method.a[i][j]);
-                if (a != 0)
-                    for (int n = 0; n < NS; n++) t.next[n] += a * t.stage[j][n];
-            }
-            if (s.degree > 0) rates_at(s, t, t.time + method.alpha[i] * t.step);
+// Sums over the stages before stage I, unrolled: y + sum a_ij K_j, and f + sum c_ij/h K_j [+ gamma_i h df/dt].
+template <int I> static void argument_of_stage(const Method& method, Lanes& t) {
+    for (int n = 0; n < NS; n++) {
+        pack sum = t.y[n];
+        for (int j = 0; j < I; j++) sum += real(method.a[I][j]) * t.stage[j][n];
+        t.next[n] = sum;
+    }
+}
+template <int I> static void right_side_of_stage(const Method& method, Lanes& t, bool timed) {
+    const pack inverse = to_real(1.0 / t.step), gamma = to_real(method.gamma_sum[I] * t.step);
+    for (int n = 0; n < NS; n++) {
+        pack sum = t.f[n];
+        for (int j = 0; j < I; j++) sum += (real(method.c[I][j]) * inverse) * t.stage[j][n];
+        t.stage[I][n] = sum;
+    }
+    if (timed)
+        for (int n = 0; n < NS; n++) t.stage[I][n] += gamma * t.dfdt[n];
+}
+
+template <int I> static void stages_from(const Cells& s, const Method& method, Lanes& t) {
+    if constexpr (I < MOST_STAGES) {
+        if (I >= method.stages) return;
+        if (I > 0 && method.evaluates[I]) {
+            argument_of_stage<I>(method, t);
+            if (s.degree > 0) rates_at(s, t, t.time + method.alpha[I] * t.step);
             change(s, t, t.next, t.f);
         }
-        pack* x = t.stage[i];
-        std::memcpy((void*)x, t.f, sizeof t.f);
-        for (int64_t j = 0; j < i; j++) {
-            const pack c = real(method.c[i][j]) * inverse;
-            if (method.c[i][j] != 0.0)
-                for (int n = 0; n < NS; n++) x[n] += c * t.stage[j][n];
-        }
-        if (s.degree > 0) {
-            const pack g = real(method.gamma_sum[i]) * step;
-            for (int n = 0; n < NS; n++) x[n] += g * t.dfdt[n];
-        }
-        solve(t.a, x);
+        right_side_of_stage<I>(method, t, s.degree > 0);
+        solve(t.a, t.stage[I]);
+        stages_from<I + 1>(s, method, t);
     }
 }
 
+static void stages(const Cells& s, const Method& method, Lanes& t) {
+    const pack shift = to_real(1.0 / (method.gamma * t.step));
+    for (int i = 0; i < NS; i++) t.shift[i] = shift;
+    for (int64_t l = 0; l < s.lost_count; l++) t.shift[s.lost[l]] += to_real(loss(s, t)[l]);
+    derivatives(t.k, t.y, t.d);
+    factor(t.k, t.d, t.shift, t.a);
+    stages_from<0>(s, method, t);
+}
+
 // The new solution in `next`; returns the root mean square of its error over the tolerance.
-static dpack finish(const Cells& s, const Method& method, Lanes& t) {
+template <int STAGES> static dpack finish(const Cells& s, const Method& method, Lanes& t) {
+    if constexpr (STAGES < MOST_STAGES)
+        if (STAGES < method.stages) return finish<STAGES + 1>(s, method, t);
     dpack sum = {};
     for (int n = 0; n < NS; n++) {
         pack value = t.y[n], error = {};
-        for (int64_t i = 0; i < method.stages; i++) {
+        for (int i = 0; i < STAGES; i++) {
             value += real(method.m[i]) * t.stage[i][n];
             error += real(method.e[i]) * t.stage[i][n];
         }
@@ -248,9 +295,8 @@ INLINE bool done(const Cells& s, const Lanes& t, int lane) {
 static void integrate(const Cells& s, const Method& method, int64_t first, int64_t last, Lanes& t) {
     t.source = first, t.source_lane = 0, t.buffered = -1;
     for (int i = 0; i < NS; i++) t.absolute[i] = splat(real(s.absolute[i]));
-    int active = 0;
-    for (int lane = 0; lane < W; lane++) t.cell[lane] = -1, active += take(s, last, t, lane);
-    while (active > 0) {
+    for (int lane = 0; lane < W; lane++) t.cell[lane] = -1;
+    while (refill(s, last, t) > 0) {
         if (s.degree > 0) rates_at(s, t, t.time);
         change(s, t, t.y, t.f);
         guess_steps(s, t);
@@ -260,17 +306,14 @@ static void integrate(const Cells& s, const Method& method, int64_t first, int64
             rates_at(s, t, t.time);
         }
         stages(s, method, t);
-        const ipack accept = control(s, method, t, finish(s, method, t));
+        const ipack accept = control(s, method, t, finish<1>(s, method, t));
         for (int n = 0; n < NS; n++) {
             const pack kept = maximum(t.next[n], pack{});
             t.clipped[n] += pick(accept, kept - t.next[n], pack{});
             t.y[n] = pick(accept, kept, t.y[n]);
         }
         for (int lane = 0; lane < W; lane++)
-            if (t.cell[lane] >= 0 && done(s, t, lane)) {
-                put_back(s, t, lane);
-                active -= !take(s, last, t, lane);
-            }
+            if (t.cell[lane] >= 0 && done(s, t, lane)) put_back(s, t, lane);
     }
 }
 
@@ -290,7 +333,7 @@ void airshed_chemistry(const Cells* cells, const Method* method, const int64_t* 
         integrate(*cells, *method, pieces[2 * piece], pieces[2 * piece + 1], t);
 }
 
-// Rate constants, dy/dt and minus the Jacobian of one pack, for tests: the same functions as in a step.
+// Rate constants, dy/dt and the Jacobian of one pack, for tests: the same functions as in a step.
 void airshed_evaluate(const double* input, const real* y, real* k, real* f, real* a) {
     static thread_local Lanes t;
     rate_constants((const dpack*)input, t.k);
