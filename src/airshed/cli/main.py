@@ -9,6 +9,7 @@ from airshed.cli.commands.bench import bench
 from airshed.cli.commands.box import box
 from airshed.cli.commands.doctor import doctor
 from airshed.cli.commands.kernel import show_kernel
+from airshed.cli.commands.mechanism import check_mechanism, convert_mechanism, map_mechanism, show_mechanism
 from airshed.cli.commands.plot import plot
 from airshed.cli.commands.run import run
 from airshed.cli.commands.show import show
@@ -23,11 +24,17 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 kernel = typer.Typer(no_args_is_help=True, help="Look at generated code.")
+mechanism = typer.Typer(no_args_is_help=True, help="Look at reaction files and convert them.")
 
 for command in (run, show, box, plot, bench, verify, doctor):
     app.command()(command)
 kernel.command("show")(show_kernel)
 app.add_typer(kernel, name="kernel")
+mechanism.command("show")(show_mechanism)
+mechanism.command("check")(check_mechanism)
+mechanism.command("convert")(convert_mechanism)
+mechanism.command("map")(map_mechanism)
+app.add_typer(mechanism, name="mechanism")
 
 
 def _version(wanted: bool) -> None:

@@ -6,6 +6,7 @@ leaves open, in molecules, cm3 and s: ``5.7e-34*(TEMP/300)^(-2.8)*M*O2``. Six no
 (upper case, ``T`` written ``TEMP``); ``str(node)`` is source text that reads back as the same value.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
@@ -90,6 +91,8 @@ _OPERATIONS: Final[Mapping[Operator, Callable[..., Any]]] = {
 }
 _PRECEDENCE: Final[Mapping[Operator, int]] = {"+": 1, "-": 1, "*": 2, "/": 2, "^": 4}
 _NEGATION, _ATOM = 3, 5
+_PLAIN: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*(\((\w+|[\d.e+-]+(, [\d.e+-]+)*)\))?", re.ASCII)
+"""Names of parameters that stand in a formula as they are; the text of another one is in quotes."""
 
 
 class _Node:
@@ -318,8 +321,10 @@ def _source(expression: Expression) -> tuple[str, int]:
     match expression:
         case Number(value):
             return repr(value), _ATOM if np.copysign(1.0, value) > 0 else _NEGATION
-        case Symbol(name) | Parameter(name):
+        case Symbol(name):
             return name, _ATOM
+        case Parameter(name):
+            return name if _PLAIN.fullmatch(name) else f'"{name}"', _ATOM
         case Call(name, arguments):
             return f"{name if name == PHOTO else name.lower()}({', '.join(map(str, arguments))})", _ATOM
         case Negate(operand):

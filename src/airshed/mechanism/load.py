@@ -1,15 +1,20 @@
-"""Finds a mechanism by name or path."""
+"""Finds a mechanism by name or path, and reads or writes it in the format that its name tells."""
 
 from os import PathLike
 from pathlib import Path
 
 from airshed.core.errors import MechanismError
 from airshed.core.resources import resource
-from airshed.mechanism.kpp import read_kpp
+from airshed.mechanism.kpp import read_kpp, write_kpp
 from airshed.mechanism.location import nearest
 from airshed.mechanism.network import ReactionNetwork
+from airshed.mechanism.rates_file import rates_path, read_rates_file, with_rates
 
 SUFFIXES = (".def", ".kpp", ".eqn", ".spc")
+"""Suffixes of files in KPP syntax."""
+
+OPENATMOS = (".json", ".yaml", ".yml")
+"""Suffixes of files in the OpenAtmos format."""
 
 
 def shipped_mechanisms() -> tuple[str, ...]:
@@ -18,13 +23,21 @@ def shipped_mechanisms() -> tuple[str, ...]:
 
 
 def load_mechanism(name_or_path: str | PathLike[str]) -> ReactionNetwork:
-    """Return a shipped mechanism by its name, such as ``emep``, or the one of a reaction file by its path.
+    """Return a shipped mechanism by its name, such as ``emep``, or the one of a file or folder by its path.
+
+    A file in KPP syntax (.def, .kpp, .eqn, .spc), or in the OpenAtmos format (.json, .yaml, .yml, or a folder in its
+    older form). What its rates leave to other code comes from ``<mechanism>.rates.toml`` beside it, where that is.
 
     Raises MechanismError with the names that there are, or with file, line and column of a fault in the file.
     """
     text = str(name_or_path)
     path = Path(text)
-    if path.suffix.lower() in SUFFIXES or len(path.parts) > 1:
+    suffix = path.suffix.lower()
+    if suffix in OPENATMOS or (suffix not in SUFFIXES and _is_folder(path)):
+        from airshed.mechanism.openatmos import read_openatmos
+
+        return with_rates(read_openatmos(path), read_rates_file(rates_path(path)))
+    if suffix in SUFFIXES or len(path.parts) > 1:
         return read_kpp(path)
     names = shipped_mechanisms()
     for name in names:
@@ -32,6 +45,33 @@ def load_mechanism(name_or_path: str | PathLike[str]) -> ReactionNetwork:
             return read_kpp(resource("mechanisms") / f"{name}.def", shown=f"{name}.def")
     known = ", ".join(names)
     raise MechanismError(
-        f"there is no mechanism {text[:80]!r} (shipped are {known}; a path ends in .def, .eqn, .spc or .kpp)"
+        f"there is no mechanism {text[:80]!r} (shipped are {known}; a path ends in .def, .eqn, .spc or .kpp, .json or"
+        f" .yaml)"
         f"{nearest(text[:80], names)}"
     )
+
+
+def save_mechanism(network: ReactionNetwork, path: Path) -> tuple[Path, ...]:
+    """Write a mechanism in the format that the path's suffix tells, and return the files that were written.
+
+    Raises MechanismError for an unknown suffix and for what the format cannot say; OutputError.
+    """
+    suffix = path.suffix.lower()
+    if suffix in SUFFIXES:
+        return write_kpp(network, path)
+    if suffix in OPENATMOS:
+        from airshed.mechanism.openatmos import write_openatmos
+
+        write_openatmos(network, path)
+        return (path,)
+    raise MechanismError(
+        f"{path}: the name does not tell the format; end it in {', '.join(SUFFIXES)} (KPP) or {', '.join(OPENATMOS)}"
+        " (OpenAtmos)"
+    )
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir() and any((path / name).is_file() for name in ("config.json", "config.yaml", "species.json"))
+    except (OSError, ValueError):  # a name that no file system takes
+        return False

@@ -239,8 +239,8 @@ class ReactionNetwork:
         return replace(self, bindings={**self.bindings, **new})
 
     @cached_property
-    def _closed(self) -> dict[str, Expression]:
-        """The bindings with those of their own parameters put in."""
+    def bound(self) -> dict[str, Expression]:
+        """The bindings, with what is bound in their own formulas put in."""
         closed: dict[str, Expression] = {}
         for name in self.bindings:
             self._close(name, closed, ())
@@ -301,7 +301,7 @@ class ReactionNetwork:
             if self._is_fixed(name, reaction):
                 for _ in range(round(number)):
                     constant = Binary("*", constant, self._concentration(name))
-        return fold(substitute(constant, self._closed))
+        return fold(substitute(constant, self.bound))
 
     def _concentration(self, name: str) -> Expression:
         if name.upper() in SYMBOLS:

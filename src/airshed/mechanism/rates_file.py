@@ -17,6 +17,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from os.path import relpath
 from pathlib import Path
 from typing import Any, Final
 
@@ -183,7 +184,7 @@ def _python(text: str, path: Path, place: _Place, constants: int) -> Callable[..
         elif each.default is each.empty:
             message = f"{text} wants {each.name!r}, which is not among {', '.join(_GIVEN)}"
             raise place(MisplacedError(0, f"{message}{nearest(each.name, _GIVEN)}"))
-    return lambda *given: _Called(function, text, given, wanted, frozenset(optional), place)
+    return lambda *given: _Called(function, source, text, given, wanted, frozenset(optional), place)
 
 
 def _environment_name(name: str) -> str | None:
@@ -216,6 +217,7 @@ class _Called:
     """A function in Python with its constant arguments, as a function of the environment."""
 
     function: Callable[..., Any]
+    source: Path
     text: str
     constants: tuple[float, ...]
     wanted: Mapping[str, str]
@@ -240,3 +242,28 @@ class _Called:
 
     def _fault(self, message: str) -> MechanismError:
         return self.place(MisplacedError(0, f"{self.text} {message}"))
+
+
+def rates_text(network: ReactionNetwork, folder: Path) -> str:
+    """Return the side file, to stand in `folder`, of what a reaction file cannot say of a network; "" if nothing.
+
+    Expressions in the place of parameters, defaults, and functions in Python.
+    """
+    fixed = {species.name for species in network.fixed}
+    values: dict[str, str] = {name: f'"{_escaped(str(value))}"' for name, value in network.bindings.items()}
+    for each in network.parameters:
+        called = network.callables.get(each.name)
+        if isinstance(called, _Called):
+            file = relpath(called.source, folder)
+            letters = ", ".join(f"a{number}" for number in range(1, len(called.constants) + 1))
+            values[f"{each.name.partition('(')[0]}({letters})" if letters else each.name] = (
+                f'{{ python = "{_escaped(file)}:{called.text.rpartition(":")[2]}" }}'
+            )
+        elif each.default is not None and each.name not in fixed:
+            values[each.name] = repr(each.default)
+    lines = [f'"{_escaped(name)}" = {value}\n' for name, value in values.items()]
+    return "".join([f"# What the rates of {network.name} leave to other code.\n", *lines]) if lines else ""
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')

@@ -3,5 +3,6 @@
 from airshed.mechanism.kpp.formula import read_rate
 from airshed.mechanism.kpp.reader import read_kpp
 from airshed.mechanism.kpp.sun import kpp_sun
+from airshed.mechanism.kpp.writer import kpp_text, write_kpp
 
-__all__ = ["kpp_sun", "read_kpp", "read_rate"]
+__all__ = ["kpp_sun", "kpp_text", "read_kpp", "read_rate", "write_kpp"]

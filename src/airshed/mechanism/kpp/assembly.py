@@ -1,5 +1,6 @@
 """Puts what reaction files state together into a ReactionNetwork."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -23,8 +24,9 @@ from airshed.mechanism.location import Location, error_at, nearest
 from airshed.mechanism.network import Reaction, ReactionNetwork, Species
 from airshed.mechanism.rates_file import RatesFile
 
-_LIGHT, _NOTHING = "hv", "prod"
-_GROUPS: Final = {"all_spec": (True, False), "var_spec": (False,), "fix_spec": (True,)}
+LIGHT, NOTHING = "hv", "prod"
+GROUPS: Final = {"all_spec": (True, False), "var_spec": (False,), "fix_spec": (True,)}
+_MASS: Final = re.compile(r"\[(\d+(?:\.\d*)?(?:e[+-]?\d{1,2})?) kg/mol\]$")
 _CHANGES: Final = {"SETVAR": False, "SETRAD": False, "SETFIX": True}
 
 
@@ -54,7 +56,8 @@ class Collection:
             case SpeciesStatement(offset, name, parts):
                 location = source.location(offset)
                 self._refuse_second(location, name)
-                species = Species(name, {}, source.remark(offset), fixed=command == "DEFFIX")
+                text, mass = _remark(source.remark(offset))
+                species = Species(name, {}, text, fixed=command == "DEFFIX", mass=mass)
                 self.species[name.casefold()] = (location, species)
                 self.compositions.append((source, name.casefold(), parts))
             case EquationStatement():
@@ -63,9 +66,9 @@ class Collection:
                 self.values.append((source, statement))
 
     def _refuse_second(self, location: Location, name: str) -> None:
-        if name.casefold() == _LIGHT:
+        if name.casefold() == LIGHT:
             raise error_at(location, f"{name} stands for light in an equation and cannot be a species")
-        if name.casefold() in _GROUPS:
+        if name.casefold() in GROUPS:
             raise error_at(location, f"{name} stands for a group of species and cannot be one")
         if name.casefold() in self.species:
             first = self.species[name.casefold()][0]
@@ -73,7 +76,7 @@ class Collection:
 
     def members(self, name: str) -> list[str]:
         """Return the keys of the species that a name or the name of a group stands for."""
-        group = _GROUPS.get(name.casefold())
+        group = GROUPS.get(name.casefold())
         if group is None:
             return [name.casefold()] if name.casefold() in self.species else []
         return [key for key, (_, species) in self.species.items() if species.fixed in group]
@@ -113,6 +116,12 @@ def assemble(name: str, collection: Collection, rates: RatesFile) -> ReactionNet
     )
 
 
+def _remark(text: str) -> tuple[str, float | None]:
+    """Return the text of a remark and the molar mass at its end, as in ``lumped alkenes [0.0721 kg/mol]``."""
+    match = _MASS.search(text)
+    return (text[: match.start()].rstrip(), float(match[1])) if match else (text, None)
+
+
 def _by_key(species: Iterable[Species]) -> dict[str, str]:
     return {each.name.casefold(): each.name for each in species}
 
@@ -146,7 +155,7 @@ def _apply_lists(collection: Collection) -> tuple[str, ...]:
                 collection.species[key] = (where, replace(species, fixed=_CHANGES[command]))
         if command == "CHECK" and atom is not None:
             checked[name.casefold()] = atom
-        found = atom is not None if command == "CHECK" else members or name.casefold() in _GROUPS
+        found = atom is not None if command == "CHECK" else members or name.casefold() in GROUPS
         if not found and (atom is None or command in _CHANGES):
             what = "atom" if command == "CHECK" else "species"
             known = collection.atoms.values() if command == "CHECK" else collection.names()
@@ -165,8 +174,8 @@ def _reactions(collection: Collection, meaning: Meaning, rates: RatesFile) -> tu
             raise error_at(location, f"the label <{label}> stands a second time; the first is at {first}")
         reactions[label.casefold()] = Reaction(
             label=label,
-            reactants=_amounts(source, equation.reactants, collection, ignored=(_LIGHT,)),
-            products=_amounts(source, equation.products, collection, ignored=(_LIGHT, _NOTHING)),
+            reactants=_amounts(source, equation.reactants, collection, ignored=(LIGHT,)),
+            products=_amounts(source, equation.products, collection, ignored=(LIGHT, NOTHING)),
             rate=_rate(source, equation, meaning),
             text=" ".join(source.text[equation.offset : equation.end].split()),
             location=location,
@@ -247,10 +256,10 @@ def _initial(collection: Collection, factor: float) -> dict[str, float]:
         if key == "cfactor":
             continue
         members = collection.members(key)
-        if not members and key not in _GROUPS:
+        if not members and key not in GROUPS:
             hint = nearest(statement.name, collection.names())
             raise error_at(source.location(statement.offset), f"species {statement.name!r} is not declared{hint}")
-        chosen = groups if key in _GROUPS else values
+        chosen = groups if key in GROUPS else values
         chosen |= dict.fromkeys(members, _constant(source, statement))
     found = groups | values
     return {collection.species[key][1].name: factor * value for key, value in found.items()}

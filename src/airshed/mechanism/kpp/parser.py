@@ -158,7 +158,7 @@ class _Statements(Transformer[Token, Any]):
         return Whole(_number(token)) if token.isdigit() else Number(_number(token))
 
     def symbol(self, name: Token) -> Name:
-        return Name(_offset(name), str(name))
+        return Name(_offset(name), name.strip('"'))
 
     def call(self, name: Token, *arguments: Formula) -> Applied:
         return Applied(_offset(name), str(name), arguments)

@@ -16,6 +16,7 @@ _WORDS: Final = {
     "_CLOSE": "')'",
     "LABEL": "a label <...>",
     "NAME": "a name",
+    "QUOTED": "a name",
     "COEFFICIENT": "a number",
     "NUMBER": "a number",
     "_OPEN": "'('",

@@ -1,0 +1,155 @@
+"""What can be seen of a mechanism without solving it: the pattern of its Jacobian, what looks wrong, what differs."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.mechanism.balance import imbalances
+from airshed.mechanism.expressions import FUNCTIONS, SYMBOLS, Expression
+from airshed.mechanism.location import nearest
+from airshed.mechanism.network import Reaction, ReactionNetwork
+
+
+def jacobian_pattern(network: ReactionNetwork) -> npt.NDArray[np.bool_]:
+    """Return which entries d(dy_i/dt)/dy_j (species i, species j) of the Jacobian a reaction makes other than zero."""
+    size = len(network.species)
+    pattern = np.zeros((size, size), dtype=bool)
+    for net, reactants in zip(network.net_stoichiometry, network.reactant_indices, strict=True):
+        for species, _ in net:
+            pattern[species, list(reactants)] = True
+    return pattern
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something about a mechanism that may be meant, or not."""
+
+    kind: Literal["imbalance", "never produced", "never lost", "unused", "duplicate", "open", "loss", "empty"]
+    subject: str
+    text: str
+
+
+def findings(network: ReactionNetwork) -> tuple[Finding, ...]:
+    """Return everything that looks wrong or odd, kind by kind, in the order of the mechanism."""
+    found = [*_unbalanced(network), *_one_sided(network), *_duplicates(network), *_losses(network), *_open(network)]
+    return tuple(found)
+
+
+def differences(one: ReactionNetwork, other: ReactionNetwork) -> tuple[str, ...]:
+    """Return in what two networks differ as chemistry, a line each; empty where they are the same network.
+
+    Species in their order with atoms and molar mass, reactions in their order with stoichiometry and rate constant,
+    initial values, and what is open. Names of reactions, remarks and places do not count.
+    """
+    found = []
+    for what, mine, others in (("variable", one.species, other.species), ("fixed", one.fixed, other.fixed)):
+        if [each.name for each in mine] != [each.name for each in others]:
+            found.append(f"the {what} species are not the same, or not in the same order")
+            continue
+        found += [
+            f"species {a.name}: its atoms or its molar mass"
+            for a, b in zip(mine, others, strict=True)
+            if dict(a.atoms) != dict(b.atoms) or a.molar_mass != b.molar_mass
+        ]
+    if len(one.reactions) != len(other.reactions):
+        found.append(f"{len(one.reactions)} reactions against {len(other.reactions)}")
+    elif not found:
+        found += _different_reactions(one, other)
+    if dict(one.initial) != dict(other.initial):
+        found.append("initial values")
+    if {each.name for each in one.open_parameters} != {each.name for each in other.open_parameters}:
+        found.append("what is left open")
+    return tuple(found)
+
+
+def _different_reactions(one: ReactionNetwork, other: ReactionNetwork) -> list[str]:
+    numbers = range(len(one.reactions))
+    return [
+        f"reaction <{one.reactions[number].label}>: {what}"
+        for number in numbers
+        for what, mine, others in (
+            ("reactants", one.reactant_indices[number], other.reactant_indices[number]),
+            ("products", one.net_stoichiometry[number], other.net_stoichiometry[number]),
+            ("rate", _settled(one, number), _settled(other, number)),
+        )
+        if mine != others
+    ]
+
+
+def _settled(network: ReactionNetwork, number: int) -> Expression:
+    return network.with_defaults().rate_constants[number]
+
+
+def _unbalanced(network: ReactionNetwork) -> Iterable[Finding]:
+    for atom in network.checked or network.atoms:
+        for each in imbalances(network, atom):
+            made = f"makes {each.change:g} {atom}" if each.change > 0 else f"loses {-each.change:g} {atom}"
+            yield Finding("imbalance", each.label, f"{made}: {shown(network.reactions[each.reaction])}")
+
+
+def _one_sided(network: ReactionNetwork) -> Iterable[Finding]:
+    named = {name.casefold() for reaction in network.reactions for name, _ in reaction.reactants + reaction.products}
+    for index, species in enumerate(network.species):
+        if species.name.casefold() not in named:
+            yield Finding("unused", species.name, "stands in no reaction: it is only carried")
+            continue
+        made = any(term.coefficient > 0.0 for term in network.production_terms[index])
+        lost = network.loss_terms[index] or any(term.coefficient < 0.0 for term in network.production_terms[index])
+        if not made:
+            yield Finding(
+                "never produced", species.name, "no reaction makes it: it comes from elsewhere, or stays zero"
+            )
+        if not lost:
+            yield Finding("never lost", species.name, "no reaction uses it up: it piles up, unless it is deposited")
+
+
+def _duplicates(network: ReactionNetwork) -> Iterable[Finding]:
+    first: dict[object, Reaction] = {}
+    for number, reaction in enumerate(network.reactions):
+        key = (
+            tuple(sorted(network.reactant_indices[number])),
+            network.net_stoichiometry[number],
+            _fixed(network, number),
+        )
+        if not network.net_stoichiometry[number]:
+            yield Finding("empty", reaction.label, f"changes nothing: {shown(reaction)}")
+        elif key in first:
+            yield Finding(
+                "duplicate", reaction.label, f"is <{first[key].label}> again: {shown(reaction)}; add their rates"
+            )
+        first.setdefault(key, reaction)
+
+
+def _fixed(network: ReactionNetwork, number: int) -> tuple[str, ...]:
+    reactants = network.reactions[number].reactants
+    fixed = {species.name.casefold() for species in network.fixed}
+    return tuple(sorted(name.casefold() for name, _ in reactants if name.casefold() in fixed))
+
+
+def _losses(network: ReactionNetwork) -> Iterable[Finding]:
+    for net, reactants, reaction in zip(
+        network.net_stoichiometry, network.reactant_indices, network.reactions, strict=True
+    ):
+        names = [network.names[species] for species, change in net if change < 0.0 and species not in reactants]
+        if names:
+            text = f"uses up {', '.join(names)}, no reactant of it, which may fall below zero: {shown(reaction)}"
+            yield Finding("loss", reaction.label, text)
+
+
+def _open(network: ReactionNetwork) -> Iterable[Finding]:
+    for each in network.open_parameters:
+        hint = nearest(each.name, [*SYMBOLS, *FUNCTIONS])
+        yield Finding("open", each.name, f"no formula gives it{f' [{each.unit}]' if each.unit else ''}{hint}")
+
+
+def shown(reaction: Reaction) -> str:
+    """Return an equation without its label and rate."""
+    sides = []
+    for side in (reaction.reactants, reaction.products):
+        parts = [f"{'' if abs(number) == 1.0 else f'{abs(number):g} '}{name}" for name, number in side]
+        signs = ["- " if number < 0.0 else "+ " for _, number in side]
+        sides.append(" ".join(f"{sign}{part}" for sign, part in zip(signs, parts, strict=True)).removeprefix("+ "))
+    return f"{sides[0] or 'hv'} = {sides[1] or 'PROD'}"

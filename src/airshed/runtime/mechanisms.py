@@ -1,0 +1,141 @@
+"""What a mechanism is, what looks wrong with it, and its files in other formats."""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from airshed.air.meteorology.atmosphere import saturation_vapour_pressure
+from airshed.core.constants import BOLTZMANN, NITROGEN_FRACTION, OXYGEN_FRACTION
+from airshed.core.errors import CaseError, MechanismError
+from airshed.core.report import Cell, Report, Table
+from airshed.core.units import to
+from airshed.mechanism import load_mechanism
+from airshed.mechanism.balance import imbalances
+from airshed.mechanism.expressions import Environment, evaluate, parameters
+from airshed.mechanism.load import save_mechanism
+from airshed.mechanism.network import ReactionNetwork
+from airshed.mechanism.structure import Finding, differences, findings, jacobian_pattern, shown
+
+_UNITS = ("molecules/cm3/s", "1/s", "cm3/s", "cm6/s")
+
+
+def environment_of(temperature: str, pressure: str, humidity: str, sun: float) -> dict[str, float]:
+    """Return the state of the air that rates follow, from values with units; raise CaseError.
+
+    sun  cosine of the solar zenith angle, 0 at night
+    """
+    kelvin, pascal = to(temperature, "K", where="temperature"), to(pressure, "Pa", where="pressure")
+    relative = to(humidity, "1", where="humidity")
+    if not (50.0 < kelvin < 5000.0 and 0.0 < pascal < 1e9 and 0.0 <= relative <= 10.0 and 0.0 <= sun <= 1.0):
+        raise CaseError(f"no air is like this: {temperature}, {pressure}, humidity {humidity}, sun {sun:g}")
+    number = 1e-6 / (BOLTZMANN * kelvin)
+    air = pascal * number
+    return {
+        "TEMP": kelvin,
+        "PRESS": pascal,
+        "M": air,
+        "O2": OXYGEN_FRACTION * air,
+        "N2": NITROGEN_FRACTION * air,
+        "H2O": relative * float(saturation_vapour_pressure(np.asarray(kelvin))) * number,
+        "SUN": sun,
+        "sec_zenith": 1.0 / max(sun, 1e-3),
+        "daylight": 1.0 if sun > 0.0 else 0.0,
+    }
+
+
+def describe(mechanism: str, environment: Environment) -> Report:
+    """Return species, reactions with their rate constants in an environment, balance, and what is open."""
+    network = load_mechanism(mechanism)
+    pattern = jacobian_pattern(network)
+    entries, size = int(pattern.sum()), len(network.species)
+    facts: dict[str, Cell] = {
+        "species": f"{size} variable, {len(network.fixed)} fixed",
+        "reactions": len(network.reactions),
+        "read from": ", ".join(network.sources),
+        "rates at": _conditions(environment),
+        "Jacobian": f"{entries} of {size * size} entries, {100.0 * entries / size**2:.1f} %",
+        "left open": ", ".join(each.name for each in network.open_parameters) or "nothing",
+    }
+    tables = [_species(network), _reactions(network, environment), _balance(network), *_parameters(network)]
+    return Report(f"Mechanism {network.name}", tables, facts)
+
+
+def check(mechanism: str) -> Report:
+    """Return everything that looks wrong or odd; not ok where a reaction loses an atom that the file says it keeps."""
+    network = load_mechanism(mechanism)
+    found = findings(network)
+    counts = Counter(each.kind for each in found)
+    rows = [(each.kind, each.subject, each.text) for each in found]
+    table = Table("What may be meant, or not", ("what", "where", "how"), rows)
+    facts: dict[str, Cell] = dict(counts.items()) or {"found": "nothing"}
+    return Report(f"Check of mechanism {network.name}", [table] if rows else [], facts, ok=not _broken(network, found))
+
+
+def convert(mechanism: str, output: Path) -> Report:
+    """Write a mechanism in the format that the output's suffix tells, and read it back; raise MechanismError."""
+    network = load_mechanism(mechanism)
+    written = save_mechanism(network, output)
+    lost = differences(network, load_mechanism(output))
+    facts: dict[str, Cell] = {
+        "mechanism": f"{network.name}, {len(network.species)} species, {len(network.reactions)} reactions",
+        "written": ", ".join(map(str, written)),
+        "read back": "the same network" if not lost else f"not the same: {'; '.join(lost[:10])}",
+    }
+    return Report("Conversion", [], facts, ok=not lost)
+
+
+def _broken(network: ReactionNetwork, found: Sequence[Finding]) -> bool:
+    return bool(network.checked) and any(each.kind == "imbalance" for each in found)
+
+
+def _conditions(environment: Environment) -> str:
+    names = ("TEMP", "K"), ("PRESS", "Pa"), ("M", "molecules cm-3"), ("H2O", "molecules cm-3"), ("SUN", "")
+    return ", ".join(f"{name} {environment[name]:.5g} {unit}".rstrip() for name, unit in names)
+
+
+def _species(network: ReactionNetwork) -> Table:
+    rows = []
+    for species in network.species + network.fixed:
+        atoms = " + ".join(f"{'' if number == 1 else number}{atom}" for atom, number in species.atoms.items())
+        mass = None if species.molar_mass is None else 1e3 * species.molar_mass
+        name = f"{species.name} (fixed)" if species.fixed else species.name
+        rows.append((name, atoms, mass, network.initial.get(species.name), species.text))
+    columns = ("species", "atoms", "molar mass [g/mol]", "initial [molecules/cm3]", "")
+    return Table("Species", columns, rows)
+
+
+def _reactions(network: ReactionNetwork, environment: Environment) -> Table:
+    rows = []
+    given = {**network.with_defaults().host_values(environment), **environment}
+    settled = network.with_defaults().rate_constants
+    for reaction, reactants, constant in zip(network.reactions, network.reactant_indices, settled, strict=True):
+        try:
+            with np.errstate(all="ignore"):
+                value: float | None = float(np.asarray(evaluate(constant, given)))
+        except MechanismError:
+            value = None
+        unit = _UNITS[len(reactants)] if len(reactants) < len(_UNITS) else f"cm{3 * len(reactants) - 3}/s"
+        note = "" if value is not None else f"open: {', '.join(parameters(constant))}"
+        rows.append((reaction.label, shown(reaction), value, unit if value is not None else note, str(reaction.rate)))
+    note = "k includes the concentrations of fixed reactants."
+    return Table("Reactions", ("label", "equation", "k", "unit of k", "rate"), rows, note)
+
+
+def _balance(network: ReactionNetwork) -> Table:
+    rows = []
+    for atom in network.atoms:
+        changes = imbalances(network, atom)
+        labels = ", ".join(f"{each.label} {each.change:+g}" for each in changes[:6])
+        rows.append((atom, len(network.reactions) - len(changes), len(changes), labels + " ..." * (len(changes) > 6)))
+    return Table("Atoms", ("atom", "conserved in reactions", "not in", "change in the first of those"), rows)
+
+
+def _parameters(network: ReactionNetwork) -> list[Table]:
+    rows = []
+    for each in network.parameters:
+        given = "a function in Python" if each.name in network.callables else each.default
+        rows.append((each.name, each.unit, "open" if given is None else given, each.text))
+    rows += [(name, "", str(value), "from the side file") for name, value in network.bindings.items()]
+    return [Table("Parameters", ("name", "unit", "value", ""), rows)] if rows else []
