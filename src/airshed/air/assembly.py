@@ -28,7 +28,7 @@ from airshed.air.meteorology.function import CallableMeteorology
 from airshed.air.meteorology.series import OneAtATime
 from airshed.air.meteorology.uniform import uniform_meteorology
 from airshed.air.sources import BiogenicSource
-from airshed.air.species_map import Needs, SpeciesMap, find_species_map, fit, map_to_write, translated
+from airshed.air.species_map import EmissionMap, Needs, SpeciesMap, find_species_map, fit, translated
 from airshed.air.species_map.parts import ISOPRENE
 from airshed.air.species_map.rates import bind_rates
 from airshed.core.constants import SECONDS_PER_DAY
@@ -87,7 +87,7 @@ def assemble(case: Case, meteorology: Given = None) -> Parts:
     check_species(case, names)
     inventory = _inventory_settings(case)
     split = {} if inventory is None else split_of(inventory.split_file, inventory.pollutants, species_map.emissions)
-    species_map = fit(species_map, network, _needs(case, names, split), map_to_write(case.mechanism))
+    species_map = fit(species_map, network, _needs(case, names, split), case.mechanism)
     network = bind_rates(network, species_map.rates, species_map.source)
     land = land_fraction(grid)
     air = OneAtATime(_meteorology(case, grid, land, meteorology))
@@ -96,8 +96,8 @@ def assemble(case: Case, meteorology: Given = None) -> Parts:
     notes = [f"land and sea: {LAND_FRACTION_SOURCE}", *kept_notes(split, species_map.emissions, network)]
     return Parts(
         case, grid, network, land, air, light, _deposition(case, grid, names, species_map),
-        _boundary(case, names, species_map), _sources(case, grid, network, species_map, land, air, light), attributes,
-        notes,
+        _boundary(case, names, species_map),
+        _sources(case, grid, network, species_map.emissions, split, land, air, light), attributes, notes,
     )  # fmt: skip
 
 
@@ -202,16 +202,14 @@ def _name_or_path(case: Case, name: str) -> str | Path:
 
 
 def _sources(
-    case: Case, grid: Grid, network: ReactionNetwork, species_map: SpeciesMap, land: Array, air: Meteorology,
-    light: Light,
+    case: Case, grid: Grid, network: ReactionNetwork, emissions: EmissionMap, split: Split, land: Array,
+    air: Meteorology, light: Light,
 ) -> tuple[EmissionSource, ...]:  # fmt: skip
-    settings, start, names, emissions = case.emissions, start_of(case), network.names, species_map.emissions
+    settings, start, names = case.emissions, start_of(case), network.names
     sources: list[EmissionSource] = []
     inventory = _inventory_settings(case)
-    if inventory is not None:
-        built = build_inventory(inventory, grid, start, names, emissions)
-        if built.species:
-            sources.append(built)
+    if inventory is not None and any(emissions.of(compound.name) for parts in split.values() for compound in parts):
+        sources.append(build_inventory(inventory, grid, start, names, emissions))
     if settings.biogenic and emissions.of(ISOPRENE):
         isoprene = BiogenicIsoprene(grid, emissions.of(ISOPRENE))
         sources.append(BiogenicSource(isoprene, air, light.cos_zenith, land, start))

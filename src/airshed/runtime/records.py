@@ -40,7 +40,7 @@ class RunRecords:
             self._restart = self._store.latest() if resume and self._folder.resumed else None
             self.notices = self._tell_beginning() if resume else []
             resume_from = None if self._restart is None or self._restart.seconds < 0.0 else self._restart.seconds
-            self._writers = [self._writer(section, resume_from) for section in case.output]
+            self._writers = [self._writer(section, resume_from) for section in model.parts.case.output]
         except BaseException:
             self._folder.close()
             raise

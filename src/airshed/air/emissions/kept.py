@@ -27,7 +27,7 @@ def kept_notes(split: Split, emissions: EmissionMap, network: ReactionNetwork) -
         elif all(compound.carbon for compound in compounds):
             of_mass = _kept(compounds, emissions, masses, lambda compound: compound.molar_mass)
             of_carbon = _kept(compounds, emissions, carbon, lambda compound: compound.carbon or 0.0)
-            notes.append(f"{pollutant} in species of {network.name}: {of_mass} of its mass, {of_carbon} of its carbon")
+            notes.append(f"{pollutant} in species of {network.name}: its mass {of_mass}, its carbon {of_carbon}")
         if 0 < len(dropped) < len(compounds):
             notes.append(f"{pollutant}: without {', '.join(dropped)}, by the species map")
     return notes
@@ -36,7 +36,7 @@ def kept_notes(split: Split, emissions: EmissionMap, network: ReactionNetwork) -
 def _kept(
     compounds: Iterable[Compound], emissions: EmissionMap, content: Content, held: Callable[[Compound], float]
 ) -> str:
-    """Return the kept part in per cent, or what it would take to know it."""
+    """Return what is kept, in per cent, or what is not known."""
     left, total = 0.0, 0.0
     for compound in compounds:
         moles = compound.share / compound.molar_mass
@@ -44,9 +44,9 @@ def _kept(
         for name, factor in emissions.of(compound.name).items():
             amount = content[name]
             if amount is None:
-                return f"an unknown part ({name} does not tell)"
+                return f"unknown (that of {name} is not told)"
             left += moles * factor * amount
-    return f"{100.0 * left / total:.1f} %"
+    return f"{100.0 * left / total:.1f} % kept"
 
 
 def _carbon(species: Species, emissions: EmissionMap) -> float | None:

@@ -3,7 +3,7 @@
 :func:`airshed.air.species_map.template.template` writes one to begin with.
 """
 
-from airshed.air.species_map.find import find_species_map, map_to_write, shipped_species_map
+from airshed.air.species_map.find import find_species_map, shipped_species_map
 from airshed.air.species_map.fit import Needs, fit
 from airshed.air.species_map.names import translated
 from airshed.air.species_map.parts import BoundaryMap, Compound, DepositionMap, EmissionMap, SpeciesMap
@@ -18,7 +18,6 @@ __all__ = [
     "SpeciesMap",
     "find_species_map",
     "fit",
-    "map_to_write",
     "read_species_map",
     "shipped_species_map",
     "translated",

@@ -24,17 +24,23 @@ def find_species_map(choice: str, mechanism: str, name: str, base: Path) -> Spec
     name       of the network
     base       the folder that `choice` is relative to
 
-    Raises CaseError for a map that is not there or cannot be read.
+    Raises CaseError for a map that is not there or cannot be read, and for one that declares the mechanism unfit.
     """
-    if choice != AUTO:
-        return _chosen(choice, base)
+    found = _of_mechanism(mechanism, name) if choice == AUTO else _chosen(choice, base)
+    if found.unfit:
+        raise CaseError(f"mechanism {name} cannot run in a case: {' '.join(found.unfit.split())}")
+    return found
+
+
+def _of_mechanism(mechanism: str, name: str) -> SpeciesMap:
     beside = map_beside(mechanism)
     if beside is not None and beside.is_file():
         return read_species_map(beside)
     names = {Path(mechanism).stem.casefold(), mechanism.casefold(), name.casefold()}
-    for known, path in _shipped().items():
-        if known.casefold() in names or names & {other.casefold() for other in shipped_species_map(known).mechanisms}:
-            return read_species_map(path)
+    for known in _shipped():
+        shipped = shipped_species_map(known)
+        if not names.isdisjoint(each.casefold() for each in (known, *shipped.mechanisms)):
+            return shipped
     return SpeciesMap()
 
 
@@ -44,9 +50,11 @@ def map_beside(mechanism: str) -> Path | None:
     return path.with_name(path.stem + SUFFIX) if path.suffix or len(path.parts) > 1 else None
 
 
-def map_to_write(mechanism: str) -> str:
-    """Return the file in which a user's own map of a mechanism is found or can be named."""
-    return str(map_beside(mechanism) or f"{mechanism}{SUFFIX}")
+def map_to_write(species_map: SpeciesMap, mechanism: str) -> str:
+    """Return the user's file to which entries are added: the map itself, or a new one of a name that is found."""
+    shipped = [str(path) for path in _shipped().values()]
+    own = species_map.source if species_map.source not in shipped else ""
+    return own or str(map_beside(mechanism) or f"{mechanism}{SUFFIX}")
 
 
 @cache

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from airshed.air.species_map.find import map_to_write
 from airshed.air.species_map.parts import Amounts, BoundaryMap, DepositionMap, EmissionMap, SpeciesMap
 from airshed.core.errors import CaseError
 from airshed.core.nearest import suggestion
@@ -25,24 +26,21 @@ class Needs:
     deposition: Sequence[str] = ()
 
 
-def fit(species_map: SpeciesMap, network: ReactionNetwork, needs: Needs, write_to: str) -> SpeciesMap:
+def fit(species_map: SpeciesMap, network: ReactionNetwork, needs: Needs, mechanism: str) -> SpeciesMap:
     """Return the map with the mechanism's spelling of its species, checked against what the case needs.
 
-    write_to  the file to which the user should add what is missing
+    mechanism  as the case names it, for messages
 
-    Raises CaseError for a mechanism that the map declares unfit, for all names that are no species, and for all that
-    is missing, section by section.
+    Raises CaseError for all names that are no species, and for all that is missing, section by section.
     """
-    if species_map.unfit:
-        raise CaseError(f"mechanism {network.name} cannot run in a case: {' '.join(species_map.unfit.split())}")
     spelled = _Spelling(species_map, network).apply()
     missing = _missing(spelled, network, needs)
     if missing:
         what = f"{species_map.source} lacks" if species_map.source else "there is no species map, and the case needs"
         lines = "".join(f"\n  [{section}] {entries}" for section, entries in missing.items())
         raise CaseError(
-            f"mechanism {network.name}: {what}{lines}\nwrite them to {write_to} "
-            f"(chemistry.species_map; a template: airshed mechanism map {network.name})"
+            f"mechanism {network.name}: {what}{lines}\n"
+            f"write them to {map_to_write(species_map, mechanism)}; airshed mechanism map {mechanism} prints a template"
         )
     return spelled
 
@@ -87,7 +85,6 @@ class _Spelling:
             emissions=self._emissions(given.emissions),
             boundary=self._boundary(given.boundary),
             deposition=self._deposition(given.deposition),
-            rates=self._rates(given.rates),
             names={name: self._one("names", species) for name, species in given.names.items()},
         )
         if self._unknown:
@@ -128,11 +125,3 @@ class _Spelling:
     def _deposition(self, given: DepositionMap) -> DepositionMap:
         surrogate = {self._one("deposition", name): substance for name, substance in given.surrogate.items()}
         return replace(given, surrogate=surrogate, none=self._names("deposition", given.none))
-
-    def _rates(self, given: Mapping[str, str | float]) -> dict[str, str | float]:
-        known = {each.name.casefold(): each.name for each in self._network.parameters}
-        for name in given:
-            if name.casefold() not in known:
-                why = f"is nothing that the mechanism leaves open; {suggestion(name, known.values())}"
-                self._unknown.setdefault(name, ("rates", why))
-        return {known.get(name.casefold(), name): value for name, value in given.items()}

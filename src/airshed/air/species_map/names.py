@@ -11,8 +11,9 @@ from airshed.core.errors import CaseError
 def translated(case: Case, species_map: SpeciesMap, species: Sequence[str]) -> Case:
     """Return the case with the names of species that the mechanism lacks replaced as the map's ``names`` say.
 
-    Output and factors on the profiles of a species that has no counterpart are left out; so are its mixing ratios and
-    deposition velocity. Names that the map does not know stay, for :func:`airshed.air.case.check_species` to refuse.
+    Output and factors on the profiles of a species that has no counterpart are left out, and so are its mixing ratios
+    and deposition velocity; an output of such species alone becomes one of all species. Names that the map does not
+    know stay, for :func:`airshed.air.case.check_species` to refuse.
     Raises CaseError where two names become one species with different values.
     """
     names = {name: own for name, own in species_map.names.items() if name not in species}
@@ -37,8 +38,8 @@ def translated(case: Case, species_map: SpeciesMap, species: Sequence[str]) -> C
     return case.model_copy(update=changed)
 
 
-def _listed(fields: Sequence[str], names: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(own for name in fields if (own := names.get(name, name))))
+def _listed(fields: Sequence[str], names: Mapping[str, str]) -> tuple[str, ...] | str:
+    return tuple(dict.fromkeys(own for name in fields if (own := names.get(name, name)))) or "all"
 
 
 def _renamed(section: Any, names: Mapping[str, str], key: str, where: str) -> Any:

@@ -1,14 +1,12 @@
 """The rates that a species map gives for what a mechanism leaves open."""
 
 from collections.abc import Mapping
-from pathlib import Path
 
 from airshed.core.errors import CaseError, MechanismError
-from airshed.mechanism.kpp.meaning import Definition
-from airshed.mechanism.kpp.parser import parse_formula
-from airshed.mechanism.kpp.statements import MisplacedError
+from airshed.core.nearest import suggestion
+from airshed.mechanism.expressions import Expression, Number
+from airshed.mechanism.kpp.formula import read_rate
 from airshed.mechanism.network import ReactionNetwork
-from airshed.mechanism.rates_file import RatesFile, with_rates
 
 
 def bind_rates(network: ReactionNetwork, rates: Mapping[str, str | float], source: str) -> ReactionNetwork:
@@ -17,22 +15,31 @@ def bind_rates(network: ReactionNetwork, rates: Mapping[str, str | float], sourc
     rates   formulas in the language of reaction files, which may name each other
     source  the file of the map, for messages
 
-    Raises MechanismError for a text that is no formula and a name that no rate needs, CaseError for names in formulas
-    that nothing explains.
+    Raises CaseError for a text that is no formula, a name that nothing explains and one that no rate needs.
     """
-    definitions = {name.casefold(): _definition(name, value, source) for name, value in rates.items()}
-    bound = with_rates(network, RatesFile(Path(source), definitions)).with_defaults()
+    formulas = {name.casefold(): _formula(value, f"{source}: rates.{name}") for name, value in rates.items()}
+    bound, used = network, set[str]()
+    for _ in range(len(formulas)):  # one pass for each level at which formulas name others
+        wanted = {each.name: formulas[each.name.casefold()] for each in bound.parameters
+                  if each.name.casefold() in formulas}  # fmt: skip
+        if not wanted:
+            break
+        bound, used = bound.bind(wanted), used | {name.casefold() for name in wanted}
+    for name in rates:
+        if name.casefold() not in used:
+            known = [each.name for each in network.parameters]
+            raise CaseError(f"{source}: no rate of {network.name} needs rates.{name}; {suggestion(name, known)}")
+    bound = bound.with_defaults()
     if bound.open_parameters:
         names = ", ".join(each.name for each in bound.open_parameters)
-        raise CaseError(f"{source}: its rates name {names}, which nothing explains; give each a line in [rates]")
+        raise CaseError(f"{source}: rates name {names}, which nothing explains, or which name each other in a circle")
     return bound
 
 
-def _definition(name: str, value: str | float, source: str) -> Definition:
-    def locate(error: MisplacedError) -> MechanismError:
-        return MechanismError(f"{source}: rates.{name} = {value!r}: {error.message}")
-
+def _formula(value: str | float, where: str) -> Expression:
+    if isinstance(value, float):
+        return Number(value)
     try:
-        return Definition(name, (), parse_formula(value if isinstance(value, str) else repr(value)), locate)
-    except MisplacedError as error:
-        raise locate(error) from None
+        return read_rate(value)
+    except MechanismError as error:
+        raise CaseError(f"{where} = {value!r} is not a rate: {error}") from None

@@ -47,7 +47,7 @@ def read_species_map(path: Path) -> SpeciesMap:
         ),
         deposition=DepositionMap(surrogate, frozenset(left or ()), others=left is None),
         rates=reader.table("rates", reader.rate),
-        names=reader.table("names", reader.word),
+        names=reader.names(),
     )  # fmt: skip
 
 
@@ -120,6 +120,13 @@ class _Reader:
             return self.number(key, to(value, "mol/mol", where=_dotted(key)))
         except CaseError as error:
             self.refuse(key, str(error).removeprefix(f"{self._path}: "))
+
+    def names(self) -> dict[str, str]:
+        """Return the mechanism's species for names that cases use; empty for those that it has none for."""
+        none, names = self.section("names", "none", self.word)
+        if none is None:
+            self.refuse(("names", "none"), "names.none must be a list: a name that is a slip of the pen is no species")
+        return names | dict.fromkeys(none, "")
 
     def split(self) -> dict[str, tuple[Compound, ...]]:
         """Return the compounds of the pollutants that the map itself splits."""

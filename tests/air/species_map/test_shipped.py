@@ -1,0 +1,106 @@
+"""The maps that come with Airshed: complete for their mechanisms, and what they keep of what is emitted."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from airshed.air.assembly import assemble
+from airshed.air.boundary import BoundaryProfiles
+from airshed.air.case import Case
+from airshed.air.deposition import DryDeposition
+from airshed.air.emissions.kept import kept_notes
+from airshed.air.emissions.split import read_split
+from airshed.air.species_map import Needs, SpeciesMap, find_species_map, fit, shipped_species_map, translated
+from airshed.air.species_map.parts import ISOPRENE
+from airshed.core.errors import CaseError
+from airshed.core.resources import resource
+from airshed.mechanism import load_mechanism
+from airshed.mechanism.network import ReactionNetwork, Species
+
+COARSE = ["grid.spacing=5 deg", "time.spinup=0 h", "time.length=1 h"]
+RUNNING = ("chapman", "emep", "pollu", "small_strato", "tracer")
+OF_NUMBERS = ("hires", "oregonator", "robertson")
+AIR = ("M", "O2", "N2", "H2O")
+
+
+@pytest.mark.parametrize("mechanism", RUNNING)
+def test_the_shipped_case_takes_another_mechanism_by_one_setting(mechanism: str) -> None:
+    parts = assemble(Case.load("west-europe", [*COARSE, f"chemistry.mechanism={mechanism}"]))
+    names = parts.network.names
+    assert parts.network.open_parameters == ()
+    assert {name for source in parts.sources for name in source.species} <= set(names)
+    assert set(parts.boundary.provenance) == set(names)
+    fields = parts.case.output[0].fields
+    assert fields == "all" or set(fields) <= set(names)
+    assert ("NO" in fields) == ("NO" in names)
+
+
+@pytest.mark.parametrize("mechanism", OF_NUMBERS)
+def test_a_test_problem_of_numbers_says_why_it_cannot(mechanism: str) -> None:
+    with pytest.raises(CaseError, match=f"^mechanism {mechanism} cannot run in a case: .* Run it with airshed box"):
+        assemble(Case.load("west-europe", [*COARSE, f"chemistry.mechanism={mechanism}"]))
+
+
+def compounds() -> dict[str, str]:
+    split = read_split(resource("cases/west-europe/emissions") / "species_split.csv")
+    return {each.name: pollutant for pollutant, parts in split.items() for each in parts} | {ISOPRENE: "vegetation"}
+
+
+def of_musica(name: str) -> ReactionNetwork:
+    """The species of a mechanism in the package musica, without reactions; those of the air are fixed."""
+    found = importlib.util.find_spec("musica")
+    if found is None or found.origin is None:
+        pytest.skip("musica is not installed; it brings the mechanisms carbon_bond and ts1")
+    configs = Path(found.origin).parent / "configs"
+    if name == "ts1":
+        listed = json.loads((configs / "v1" / "ts1" / "ts1.json").read_text())["species"]
+    else:
+        listed = json.loads((configs / "v0" / "carbon_bond_5" / "species.json").read_text())["camp-data"]
+    masses = {each["name"]: each.get("molecular weight [kg mol-1]") or None for each in listed}
+    return ReactionNetwork(name, tuple(Species(each, mass=masses[each]) for each in masses if each not in AIR))
+
+
+@pytest.mark.parametrize(
+    ("name", "mass"), [("ts1", "99.7 % kept"), ("carbon_bond", "unknown (that of ETHA is not told)")]
+)
+def test_a_mechanism_of_musica_is_mapped_completely(name: str, mass: str) -> None:
+    network = of_musica(name)
+    # Rates depend on the reader of its reactions: not part of this test.
+    found = find_species_map("auto", name, name, Path())
+    fitted = fit(found, network, Needs(compounds(), network.names, network.names), name)
+    profiles = BoundaryProfiles(network.names, species_map=fitted.boundary).at(np.geomspace(2e4, 1e5, 20))
+    assert np.all((profiles >= 0.0) & (profiles < 1e-3))
+    row = network.names.index
+    emep = BoundaryProfiles(["O3", "CO"]).at(np.geomspace(2e4, 1e5, 20))
+    np.testing.assert_array_equal(profiles[[row("O3"), row("CO")]], emep)
+    deposited = DryDeposition(network.names, surrogates=fitted.deposition.surrogate).species
+    assert {"O3", "NO2", "HNO3", "PAN", "H2O2"} < set(deposited)
+    assert not {"OH", "HO2", "CO", "CH4", "NO"} & set(deposited)
+    split = read_split(resource("cases/west-europe/emissions") / "species_split.csv")
+    notes = kept_notes(split, fitted.emissions, network)
+    assert f"NMVOC in species of {name}: its mass {mass}, its carbon 100.0 % kept" in notes
+
+
+def test_names_of_cases_are_of_emep_and_each_has_an_answer() -> None:
+    emep = load_mechanism("emep").names
+    for mechanism in ("chapman", "pollu", "small_strato", "tracer"):
+        own, names = load_mechanism(mechanism).names, shipped_species_map(mechanism).names
+        assert set(emep) == set(names) | (set(emep) & set(own)), mechanism
+        assert not set(names) & set(own), mechanism
+
+
+def test_a_case_in_other_names() -> None:
+    case = Case.load("west-europe", [*COARSE, "boundary.values={}", "boundary.scale={HCHO=3, MEK=2, O3=1.3}"])
+    found = translated(case, SpeciesMap(names={"HCHO": "FORM", "MEK": "", "SA": "SULF"}), ("O3", "FORM", "SULF"))
+    assert found.boundary.scale == {"FORM": 3.0, "O3": 1.3}
+    assert {"FORM", "SULF"} < set(found.output[0].fields)
+    assert not {"HCHO", "SA", "MEK"} & set(found.output[0].fields)
+    assert case.boundary.scale["HCHO"] == 3.0, "the case as given stays"
+    assert translated(case, SpeciesMap(names={"HCHO": "FORM"}), ("HCHO",)) is case
+    with pytest.raises(CaseError, match=r"boundary\.scale: MEK is FORM in this mechanism, which has another value"):
+        translated(case, SpeciesMap(names={"HCHO": "FORM", "MEK": "FORM"}), ("O3", "FORM"))
+    nothing = translated(case, SpeciesMap(names=dict.fromkeys(case.output[0].fields, "")), ("TRACER",))
+    assert nothing.output[0].fields == "all"
