@@ -68,6 +68,13 @@ class Budget:
         made = weights.c0 * self.imbalance + weights.c1 * self._previous_imbalance + weights.g * imbalance
         self._previous_imbalance, self.imbalance = self.imbalance, made
 
+    def add_chemistry(self, made: Array, clipped: Array, imbalance: Array) -> None:
+        """Follow a step of chemistry alone: species made and clipped [mol], atoms that its reactions made [mol]."""
+        self.amounts = self.amounts.copy()
+        self.amounts[4] += made
+        self.amounts[5] += clipped
+        self.imbalance = self.imbalance + imbalance
+
     def save(self) -> dict[str, Array]:
         """Return what :meth:`restore` needs."""
         return {

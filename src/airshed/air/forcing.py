@@ -155,6 +155,14 @@ class Forcing:
             weight_z = (1.0 + 2.0 * ratio) / (1.0 + 2.0 * ratio + 3.0 * ratio**2)
         return TransportForcing(interval.pair("flux_x"), interval.pair("flux_y"), flux_z, weight, weight_z)
 
+    def transport_within(self, seconds: float, inside: float) -> TransportForcing:
+        """Air fluxes at a time for a one-step formula: those of the interval that holds `inside`, up to its very ends."""
+        interval = self.interval(self.index_at(inside))
+        weight = interval.weight(seconds)
+        return TransportForcing(
+            interval.pair("flux_x"), interval.pair("flux_y"), interval.flux_z, weight=weight, weight_z=weight
+        )
+
     def _build_instant(self, index: int) -> Instant:
         seconds, grid, pack = self._times[index], self.grid, self.layout.pack
         met = self.meteorology.at(seconds)

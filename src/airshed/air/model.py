@@ -15,10 +15,13 @@ from airshed.air.light import Light
 from airshed.air.meteorology import MetState
 from airshed.air.report import summary
 from airshed.air.sources import PackedSources
+from airshed.air.strang import ChemistryStep, Strang, without_reactions
 from airshed.core.constants import AVOGADRO, NITROGEN_FRACTION, OXYGEN_FRACTION
 from airshed.core.errors import CaseError, NumericalError
 from airshed.core.report import Report
 from airshed.fields.air import WEATHER, air_registry
+from airshed.kernels.chemistry import ChemistrySolver, Tolerances, compile_chemistry, method
+from airshed.kernels.chemistry.followed import follow
 from airshed.kernels.layout import Layout
 from airshed.kernels.pipeline import compile_mechanism
 from airshed.kernels.rates import REFERENCE_DENSITY
@@ -53,9 +56,11 @@ class AirModel:
             {species.name: species.molar_mass for species in self.network.species},
         )
         self.families = tuple(element for element in FAMILIES if element in self.network.atoms)
+        split = case.chemistry.integrator == "strang"
         self.kernel = compile_mechanism(
-            self.network, self.grid.shape[0], case.chemistry.precision, families=self.families
-        )
+            without_reactions(self.network) if split else self.network, self.grid.shape[0], case.chemistry.precision,
+            families=self.families,
+        )  # fmt: skip
         _, rows, columns = self.grid.shape
         self.layout = Layout(rows, columns, self.kernel.shape.width, self.kernel.dtype)
         self.sources = PackedSources(self.parts.sources, self.layout, (rows, columns), self.parts.start)
@@ -71,6 +76,7 @@ class AirModel:
         self._previous_step: float | None = None
         self._weather: tuple[float, MetState] | None = None
         self.stepper = self._make_stepper(threads)
+        self._strang = self._make_strang(threads) if split else None
         self.budget = Budget(len(self.network.species), len(self.families))
         self._set_initial(initial)
 
@@ -90,6 +96,8 @@ class AirModel:
         """
         rate = self.forcing.interval(self.forcing.index_at(self.seconds)).outflow_rate
         fixed = self.case.time.step
+        if self._strang is not None:
+            return self.case.time.longest.value if fixed == "auto" else fixed.value
         if fixed == "auto":
             acts = bool(self.network.reactions or self.parts.deposition.species)
             column = self.case.time.longest.value if acts else until - self.seconds
@@ -105,6 +113,11 @@ class AirModel:
 
     def step_to(self, seconds: float) -> None:
         """Advance by one step that ends at this time, which lies no later than :meth:`next_change`."""
+        if self._strang is not None:
+            sums = self._strang.step(self.seconds, seconds, self.budget)
+            self.forcing.read_ahead(self.seconds)
+            self._finish_step(seconds, sums)
+            return
         step = seconds - self.seconds
         weights = two_step_weights(step, self._previous_step)
         column, emission = self._column(self.seconds + 0.5 * step, seconds)
@@ -112,7 +125,10 @@ class AirModel:
         sums = self.stepper.step(weights, transport, column)
         self.budget.add(weights, dict(zip(TERMS, sums, strict=True)), emission, self.stepper.imbalance)
         self.forcing.read_ahead(self.seconds)
-        self.seconds, self._previous_step, self.steps = seconds, step, self.steps + 1
+        self._finish_step(seconds, sums)
+
+    def _finish_step(self, seconds: float, sums: Array) -> None:
+        self.seconds, self._previous_step, self.steps = seconds, seconds - self.seconds, self.steps + 1
         if not np.isfinite(sums).all():
             self._refuse_not_finite(sums)
         if self.seconds == 0.0 and self.parts.begin < 0.0:
@@ -149,6 +165,8 @@ class AirModel:
         arrays: dict[str, Array] = {f"state.{name}": array for name, array in vars(self.stepper.state).items()}
         arrays |= {f"budget.{name}": array for name, array in self.budget.save().items()}
         arrays |= {f"baseline.{name}": getattr(self.baseline, name) for name in ("amounts", "processes", "imbalance")}
+        if self._strang is not None:
+            arrays["chemistry.step"] = self._strang.chemistry.steps.step
         metadata = {
             "steps": self.steps, "previous_step": self._previous_step, "baseline_seconds": self.baseline.seconds,
             "seconds": self.seconds,
@@ -159,6 +177,8 @@ class AirModel:
         """Take over a saved state of the same case."""
         for name, array in vars(self.stepper.state).items():
             array[...] = arrays[f"state.{name}"]
+        if self._strang is not None:
+            self._strang.chemistry.steps.step[...] = arrays["chemistry.step"]
         self.budget.restore({name: arrays[f"budget.{name}"] for name in self.budget.save()})
         self.baseline = Baseline(
             metadata["baseline_seconds"],
@@ -171,6 +191,8 @@ class AirModel:
         """End the model's threads."""
         self.forcing.close()
         self.stepper.close()
+        if self._strang is not None:
+            self._strang.chemistry.solver.close()
 
     def summary(self, *, brief: bool = False) -> Report:
         """Budgets, extremes, emission and input, see ``air.report``."""
@@ -194,10 +216,28 @@ class AirModel:
         pairs = {name: interval.pair(name) for name in ("temperature", "water", "exchange", "deposition")}
         return ColumnForcing(**pairs, weight=weight, emission=packed, sun=self._sun), emission
 
+    def _number_per_mole(self) -> Array:
+        """Number density of air for each mole of it in a cell [molecules cm-3 mol-1], (level, lat)."""
+        factor = AVOGADRO / _CUBIC_CENTIMETRES / self.grid.cell_volume[:, :, 0]
+        return np.broadcast_to(factor, self.grid.shape[:2])
+
+    def _make_strang(self, threads: int) -> Strang:
+        chosen = self.case.chemistry
+        kernel = compile_chemistry(follow(self.network, self.families), chosen.precision)
+        solver = ChemistrySolver(
+            kernel, method(chosen.solver), Tolerances(chosen.relative_tolerance, chosen.absolute_tolerance.value),
+            threads=threads,
+        )  # fmt: skip
+        return Strang(
+            self.stepper, ChemistryStep(solver, self.layout, self.grid.shape[0], 2 * len(self.families)),
+            self.forcing, self.sources, self._light,
+            emitted=[self.network.index(name) for name in self.sources.species],
+            density_factor=self._number_per_mole(), courant=self.case.time.courant,
+        )  # fmt: skip
+
     def _make_stepper(self, threads: int) -> Stepper:
         start = self.forcing.instant(0).met
-        number_per_mole = AVOGADRO / _CUBIC_CENTIMETRES / REFERENCE_DENSITY
-        density_factor = np.broadcast_to(number_per_mole / self.grid.cell_volume[:, :, 0], self.grid.shape[:2])
+        density_factor = self._number_per_mole() / REFERENCE_DENSITY
         return Stepper(
             self.kernel, self.layout, ghosts=self.parts.boundary.lateral(start.pressure),
             top=self.parts.boundary.top(float(start.pressure[-1].mean())), density_factor=density_factor,
@@ -217,7 +257,7 @@ class AirModel:
         self.begin_budget()
 
     def _refuse_not_finite(self, sums: Array) -> None:
-        names = [self.network.names[i] for i in np.flatnonzero(~np.isfinite(sums).all(axis=0))[:3]]
+        names = [self.network.names[i] for i in np.flatnonzero(~np.isfinite(np.atleast_2d(sums)).all(axis=0))[:3]]
         raise NumericalError(
             f"the state is no longer finite at {self.seconds:g} s ({', '.join(names)}): check rate constants and "
             "emissions, or shorten time.step"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-_ALIGNMENT = 64  # bytes: a cache line, and the widest vector
+ALIGNMENT = 64  # bytes: a cache line, and the widest vector
 
 AnyArray = npt.NDArray[np.floating]
 
@@ -17,8 +17,8 @@ AnyArray = npt.NDArray[np.floating]
 def aligned_zeros(shape: tuple[int, ...], dtype: npt.DTypeLike) -> AnyArray:
     """Return zeros whose first element lies at a multiple of 64 bytes, as vector loads need it."""
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-    memory = np.zeros(size + _ALIGNMENT, np.uint8)
-    first = -memory.ctypes.data % _ALIGNMENT
+    memory = np.zeros(size + ALIGNMENT, np.uint8)
+    first = -memory.ctypes.data % ALIGNMENT
     return memory[first : first + size].view(dtype).reshape(shape)
 
 

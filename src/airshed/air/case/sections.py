@@ -166,7 +166,19 @@ class ChemistrySection(Section):
         "of its name.",
         min_length=1,
     )
-    sweeps: Whole = setting(2, "Gauss-Seidel sweeps over the species in a step.", unit="1", ge=1)
+    integrator: Literal["imex", "strang"] = setting(
+        "imex",
+        "`imex`: transport, column and chemistry in one implicit-explicit step, by Gauss-Seidel sweeps; `strang`: "
+        "chemistry split from the others, by a Rosenbrock method with its own steps in every cell.",
+    )
+    sweeps: Whole = setting(2, "For `imex`: Gauss-Seidel sweeps over the species in a step.", unit="1", ge=1)
+    solver: Literal["ros2", "ros3", "rodas3", "rodas4"] = setting("ros3", "For `strang`: the Rosenbrock method.")
+    relative_tolerance: Number = setting(
+        1e-2, "For `strang`: error of a step of chemistry, as part of each concentration.", unit="1", gt=0.0, lt=1.0
+    )
+    absolute_tolerance: Annotated[Quantity, measured("molecules/cm3", above=0.0)] = setting(
+        "1e4 molecules/cm3", "For `strang`: error of a step of chemistry that never matters."
+    )
     precision: Literal["double", "single"] = setting("double", "Floating-point precision of the kernels.")
 
 

@@ -33,6 +33,7 @@ class Cells(ctypes.Structure):
     _fields_ = (
         [(name, ctypes.c_int64) for name in ("levels", "blocks", "last_lanes")]
         + [(name, ctypes.c_void_p) for name in ("y", "result", "clipped")]
+        + [("extra", ctypes.c_void_p), ("stored", ctypes.c_int64)]
         + [(name, ctypes.c_int64) for name in ("block_stride", "level_stride", "species_stride", "mixing_ratios")]
         + [("inputs", ctypes.c_void_p)]
         + [(name, ctypes.c_int64) for name in ("input_count", "degree", "emitted_count", "lost_count")]

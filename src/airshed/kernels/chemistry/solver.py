@@ -13,7 +13,7 @@ from airshed.core.errors import KernelError
 from airshed.kernels.chemistry.arguments import Cells, method_argument
 from airshed.kernels.chemistry.kernel import ChemistryKernel
 from airshed.kernels.chemistry.tableau import Tableau
-from airshed.kernels.layout import AnyArray, aligned_zeros
+from airshed.kernels.layout import ALIGNMENT, AnyArray, aligned_zeros
 from airshed.kernels.step_arguments import address
 
 Array = npt.NDArray[np.float64]
@@ -119,8 +119,8 @@ class ChemistrySolver:
         return len(self.kernel.inputs) + len(self.sources.emitted) + len(self.sources.lost)
 
     def advance(
-        self, y: AnyArray, result: AnyArray, place: Place, inputs: Array, steps: CellSteps, start: float, end: float, *,
-        clipped: AnyArray | None = None,
+        self, y: AnyArray, result: AnyArray, place: Place, inputs: AnyArray, steps: CellSteps, start: float, end: float, *,
+        clipped: AnyArray | None = None, extra: AnyArray | None = None,
     ) -> None:  # fmt: skip
         """Integrate packed cells from `start` to `end` [s].
 
@@ -128,14 +128,21 @@ class ChemistrySolver:
                 inputs  (pack, degree + 1, inputs, width) Chebyshev coefficients over [start, end], see :attr:`inputs`
         writes  result  concentrations at the end, where `steps.reached` says so; may be y itself
                 clipped what was added to keep them from getting negative
+                extra   (pack, species, width): the last species of the mechanism, which begin at zero and are not
+                        among those of y and result
         """
         packs, coefficients, count, width = inputs.shape
         if count != self.inputs or width != self.kernel.shape.width or inputs.dtype != np.float64:
             wanted = (packs, coefficients, self.inputs, self.kernel.shape.width)
             raise KernelError(f"inputs of cells are {inputs.shape} {inputs.dtype}, not {wanted} float64")
+        for name, array in (("y", y), ("result", result), ("inputs", inputs)):
+            if address(array) % ALIGNMENT or not array.flags.c_contiguous:
+                raise KernelError(f"{name} of cells must lie contiguous at a multiple of {ALIGNMENT} bytes")
         cells = Cells(
             levels=place.levels, blocks=place.blocks, last_lanes=place.last_lanes, y=address(y),
             result=address(result), clipped=address(clipped) if clipped is not None else None,
+            extra=address(extra) if extra is not None else None,
+            stored=len(self.kernel.network.species) - (extra.shape[1] if extra is not None else 0),
             block_stride=place.block_stride, level_stride=place.level_stride, species_stride=place.species_stride,
             mixing_ratios=place.mixing_ratios, inputs=address(inputs), input_count=count, degree=coefficients - 1,
             emitted_count=len(self.sources.emitted), lost_count=len(self.sources.lost),

@@ -19,7 +19,8 @@ struct Cells {             // kernels/chemistry/arguments.py mirrors it
     const real* y;
     real* result;
     real* clipped;                         // what was added to keep concentrations from getting negative; may be null
-    int64_t block_stride, level_stride, species_stride;
+    real* extra;                           // out: species from number `stored` on, which begin at zero, [pack][extra][W]
+    int64_t stored, block_stride, level_stride, species_stride;
     int64_t mixing_ratios;                 // whether they are mixing ratios, to be multiplied by the density of air
     // inputs: Chebyshev coefficients over [start, end], [pack][degree + 1][inputs][W]
     const double* inputs;
@@ -116,7 +117,10 @@ static int take_pack(const Cells& s, Lanes& t) {
     }
     const pack scale = s.mixing_ratios ? to_real(t.series[AIR]) : splat(1);
     const real* y = s.y + place_of(s, p);
-    for (int i = 0; i < NS; i++) t.y[i] = *(const pack*)(y + species_at[i] * s.species_stride) * scale, t.clipped[i] = pack{};
+    for (int i = 0; i < NS; i++) {
+        t.y[i] = species_at[i] < s.stored ? *(const pack*)(y + species_at[i] * s.species_stride) * scale : pack{};
+        t.clipped[i] = pack{};
+    }
     const int lanes = lanes_in(s, p);
     for (int lane = 0; lane < lanes; lane++) begin(s, t, lane, p * W + lane);
     return lanes;
@@ -136,7 +140,10 @@ static bool take(const Cells& s, int64_t last, Lanes& t, int lane) {
     }
     const real scale = s.mixing_ratios ? real(series[AIR][from]) : real(1);
     const real* y = s.y + place_of(s, p) + from;
-    for (int i = 0; i < NS; i++) t.y[i][lane] = y[species_at[i] * s.species_stride] * scale, t.clipped[i][lane] = 0;
+    for (int i = 0; i < NS; i++) {
+        t.y[i][lane] = species_at[i] < s.stored ? y[species_at[i] * s.species_stride] * scale : real(0);
+        t.clipped[i][lane] = 0;
+    }
     begin(s, t, lane, p * W + from);
     return true;
 }
@@ -156,9 +163,12 @@ static int refill(const Cells& s, int64_t last, Lanes& t) {
 static void put_back(const Cells& s, Lanes& t, int lane) {
     const int64_t cell = t.cell[lane], at = place_of(s, cell / W) + cell % W;
     const real scale = s.mixing_ratios ? real(1) / real(t.series[AIR][lane]) : real(1);
-    for (int i = 0; i < NS; i++) s.result[at + species_at[i] * s.species_stride] = t.y[i][lane] * scale;
-    if (s.clipped)
-        for (int i = 0; i < NS; i++) s.clipped[at + species_at[i] * s.species_stride] = t.clipped[i][lane] * scale;
+    for (int i = 0; i < NS; i++) {
+        const int64_t species = species_at[i], own = at + species * s.species_stride, beyond = species - s.stored;
+        real* place = beyond < 0 ? s.result + own : s.extra + (cell / W * (NS - s.stored) + beyond) * W + cell % W;
+        *place = t.y[i][lane] * scale;
+        if (s.clipped && beyond < 0) s.clipped[own] = t.clipped[i][lane] * scale;
+    }
     s.step[cell] = t.h[lane], s.reached[cell] = t.time[lane];
     s.accepted[cell] = t.accepted[lane], s.rejected[cell] = t.rejected[lane];
     t.cell[lane] = -1;
