@@ -128,7 +128,7 @@ def test_equality_and_hash_follow_the_settings() -> None:
         (
             "chemistry",
             {"quux": 1},
-            ["chemistry.quux is not a setting", "known here are mechanism, species_map, sweeps"],
+            ["chemistry.quux is not a setting", "known here are mechanism, species_map, integrator"],
         ),
         ("metoerology", {}, ["metoerology is not a setting", "did you mean meteorology?"]),
         ("time", {"step": 120}, ['time.step needs a unit, such as "120 s"', "120 has none"]),
