@@ -28,7 +28,7 @@ from airshed.air.meteorology.function import CallableMeteorology
 from airshed.air.meteorology.series import OneAtATime
 from airshed.air.meteorology.uniform import uniform_meteorology
 from airshed.air.sources import BiogenicSource
-from airshed.air.species_map import EmissionMap, Needs, SpeciesMap, find_species_map, fit, translated
+from airshed.air.species_map import EmissionMap, Needs, SpeciesMap, find_species_map, fit, translated, without_air
 from airshed.air.species_map.parts import ISOPRENE
 from airshed.air.species_map.rates import bind_rates
 from airshed.core.constants import SECONDS_PER_DAY
@@ -48,6 +48,7 @@ class Parts:
     """What a case is made of, before anything is compiled or computed.
 
     attributes  what results must say of the input, see ``attribution``
+    notes       part of the model, and what there is to say of it
     """
 
     case: Case
@@ -60,7 +61,7 @@ class Parts:
     boundary: BoundaryProfiles
     sources: tuple[EmissionSource, ...]
     attributes: Mapping[str, str]
-    notes: list[str] = field(default_factory=list)
+    notes: list[tuple[str, str]] = field(default_factory=list)
 
     @property
     def start(self) -> np.datetime64:
@@ -81,8 +82,9 @@ def start_of(case: Case) -> np.datetime64:
 def assemble(case: Case, meteorology: Given = None) -> Parts:
     """Return the parts of a case; raises CaseError, DataError or MechanismError for what does not fit."""
     grid, network = case.make_grid(), load_mechanism(case.mechanism)
-    names = network.names
     species_map = find_species_map(case.chemistry.species_map, case.mechanism, network.name, case.base)
+    network = without_air(network, species_map)
+    names = network.names
     case = translated(case, species_map, names)
     check_species(case, names)
     inventory = _inventory_settings(case)
@@ -93,7 +95,9 @@ def assemble(case: Case, meteorology: Given = None) -> Parts:
     air = OneAtATime(_meteorology(case, grid, land, meteorology))
     attributes = data_attributes(case, era5=meteorology is None and case.meteorology.kind == "era5")
     light = Light(grid.lon, grid.lat[:, None], case.time.start, clouds=case.photolysis.cloud)
-    notes = [f"land and sea: {LAND_FRACTION_SOURCE}", *kept_notes(split, species_map.emissions, network)]
+    notes = [("surface", f"land and sea: {LAND_FRACTION_SOURCE}")]
+    notes += [("mechanism", species_map.caution)] if species_map.caution else []
+    notes += [("emission", note) for note in kept_notes(split, species_map.emissions, network)]
     return Parts(
         case, grid, network, land, air, light, _deposition(case, grid, names, species_map),
         _boundary(case, names, species_map),

@@ -206,7 +206,7 @@ def _input(model: Reported) -> Table:
     rows = [("meteorology", name, origin) for name, origin in parts.meteorology.provenance.items()]
     rows += [("boundary", name, origin) for name, origin in parts.boundary.provenance.items()]
     rows += [("deposition", name, origin) for name, origin in parts.deposition.provenance.items()]
-    rows += [("surface", "", note) for note in parts.notes]
+    rows += [(part, "", note) for part, note in parts.notes]
     rows += [("emission", "", note) for note in emission_notes(parts.sources)]
     rows += [(name, "", text) for name, text in parts.attributes.items()]
     return Table("Input: read, given or diagnosed", ("part", "field", "origin"), rows)

@@ -28,6 +28,9 @@ OZONE = 3O; NIT1 = N + O; NIT2 = N + 2O; CMONO = C + O; BUTANE = 4C + 10H; RUBBE
 
 MAP = """\
 # Smog under other names.
+caution = '''
+  A toy.
+'''
 [names]
 none = ["SO2", "SA"]
 

@@ -9,6 +9,7 @@ import pytest
 import airshed
 from airshed.air.assembly import assemble
 from airshed.air.case import Case
+from airshed.air.species_map import SpeciesMap, find_species_map, shipped_species_map
 from airshed.core.errors import AirshedError, CaseError
 from airshed.core.resources import resource
 
@@ -57,7 +58,8 @@ def test_each_part_of_the_case_is_that_of_the_emep_names(smog: Path) -> None:
         if own in rates[0]:
             np.testing.assert_array_equal(rates[0][own], rates[1][name])
     assert ours.sources[1].species == ("RUBBER",)
-    assert "SOx: left out, by the species map" in ours.notes
+    assert ("emission", "SOx: left out, by the species map") in ours.notes
+    assert ("mechanism", "A toy.") in ours.notes
 
 
 def test_all_that_is_missing_is_one_error(smog: Path) -> None:
@@ -109,12 +111,28 @@ def test_what_the_case_itself_gives_is_not_asked_for(smog: Path) -> None:
 
 def test_the_map_can_be_chosen(smog: Path) -> None:
     (smog / "mine.toml").write_text(MAP.replace("1.45e-2", "2.9e-2"))
-    for choice, rate in (("auto", 1.45e-2), ("mine.toml", 2.9e-2), (str(smog / "mine.toml"), 2.9e-2)):
-        network = assemble(smog_case(smog, "smog.eqn", species_map=choice)).network
-        assert f"PHOTO({rate!r}, 0.4)" in str(network.rate_constants[0])
+    mechanism = str(smog / "smog.eqn")
+    for choice, rate in (("auto", "1.45e-2"), ("mine.toml", "2.9e-2"), (str(smog / "mine.toml"), "2.9e-2")):
+        assert find_species_map(choice, mechanism, "smog", smog).rates["j_light"] == f"PHOTO({rate}, 0.4)"
+    assert find_species_map("emep", mechanism, "smog", smog) is shipped_species_map("emep")
+    assert find_species_map("auto", "nowhere/EMEP.eqn", "EMEP", smog) is shipped_species_map("emep")
+    assert find_species_map("auto", "other", "other", smog) == SpeciesMap()
     for choice, message in (("emp", r"no species map 'emp'; did you mean emep\?"), ("no.toml", r"no file .*no\.toml")):
         with pytest.raises(CaseError, match=message):
             assemble(smog_case(smog, "smog.eqn", species_map=choice))
+
+
+def test_species_that_are_the_air_itself(smog: Path) -> None:
+    """Oxygen and water vapour of a mechanism that changes them become those of the cells."""
+    text = EQUATIONS.replace("OZONE = 3O;", "OZONE = 3O; o2 = 2O; H2O = 2H + O;", 1)
+    (smog / "smog.eqn").write_text(text + "<6> PEROX + H2O = o2 + NIT2 : 1e-20;\n")
+    (smog / "smog.species.toml").write_text('air = ["O2", "h2o"]\n' + MAP)
+    network = assemble(smog_case(smog, "smog.eqn")).network
+    assert set(network.names) == set(NAMES.values())
+    assert str(network.rate_constants[-1]) == "1e-20*H2O"
+    (smog / "smog.species.toml").write_text('air = ["O2", "OZONE"]\n' + MAP)
+    with pytest.raises(CaseError, match=r"air: 'OZONE' is no species of smog that is a part of .* known are H2O, o2"):
+        assemble(smog_case(smog, "smog.eqn"))
 
 
 @pytest.mark.parametrize(

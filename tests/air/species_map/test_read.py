@@ -36,6 +36,10 @@ FORM = "HCHO"
 [rates]
 "O3->O1D" = 1e-5
 k_x = "2*TEMP"
+PHOTO.NO2 = "k_x"
+
+[rates.SURF.dust]
+"radius [m]" = 1e-7
 
 [carbon]
 PAR = 1
@@ -59,7 +63,7 @@ def test_each_section(tmp_path: Path) -> None:
     assert boundary.profile == {"O3": {"O3": 1.0, "odd column": 0.5}}
     assert ("CO" in boundary, "CO" in found.deposition) == (False, True)
     assert found.deposition.surrogate == {"FORM": "HCHO"}
-    assert found.rates == {"O3->O1D": 1e-5, "k_x": "2*TEMP"}
+    assert found.rates == {"O3->O1D": 1e-5, "k_x": "2*TEMP", "PHOTO.NO2": "k_x", "SURF.dust.radius [m]": 1e-7}
 
 
 def test_an_empty_file_says_nothing(tmp_path: Path) -> None:

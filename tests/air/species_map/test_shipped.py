@@ -1,7 +1,6 @@
 """The maps that come with Airshed: complete for their mechanisms, and what they keep of what is emitted."""
 
 import importlib.util
-import json
 from pathlib import Path
 
 import numpy as np
@@ -13,17 +12,25 @@ from airshed.air.case import Case
 from airshed.air.deposition import DryDeposition
 from airshed.air.emissions.kept import kept_notes
 from airshed.air.emissions.split import read_split
-from airshed.air.species_map import Needs, SpeciesMap, find_species_map, fit, shipped_species_map, translated
+from airshed.air.species_map import (
+    Needs,
+    SpeciesMap,
+    find_species_map,
+    fit,
+    shipped_species_map,
+    translated,
+    without_air,
+)
 from airshed.air.species_map.parts import ISOPRENE
+from airshed.air.species_map.rates import bind_rates
 from airshed.core.errors import CaseError
 from airshed.core.resources import resource
-from airshed.mechanism import load_mechanism
-from airshed.mechanism.network import ReactionNetwork, Species
+from airshed.mechanism import load_mechanism, rates
+from airshed.mechanism.openatmos import read_openatmos
 
 COARSE = ["grid.spacing=5 deg", "time.spinup=0 h", "time.length=1 h"]
 RUNNING = ("chapman", "emep", "pollu", "small_strato", "tracer")
 OF_NUMBERS = ("hires", "oregonator", "robertson")
-AIR = ("M", "O2", "N2", "H2O")
 
 
 @pytest.mark.parametrize("mechanism", RUNNING)
@@ -49,28 +56,31 @@ def compounds() -> dict[str, str]:
     return {each.name: pollutant for pollutant, parts in split.items() for each in parts} | {ISOPRENE: "vegetation"}
 
 
-def of_musica(name: str) -> ReactionNetwork:
-    """The species of a mechanism in the package musica, without reactions; those of the air are fixed."""
+def of_musica(name: str) -> Path:
+    """Where the package musica has a mechanism."""
     found = importlib.util.find_spec("musica")
     if found is None or found.origin is None:
         pytest.skip("musica is not installed; it brings the mechanisms carbon_bond and ts1")
-    configs = Path(found.origin).parent / "configs"
-    if name == "ts1":
-        listed = json.loads((configs / "v1" / "ts1" / "ts1.json").read_text())["species"]
-    else:
-        listed = json.loads((configs / "v0" / "carbon_bond_5" / "species.json").read_text())["camp-data"]
-    masses = {each["name"]: each.get("molecular weight [kg mol-1]") or None for each in listed}
-    return ReactionNetwork(name, tuple(Species(each, mass=masses[each]) for each in masses if each not in AIR))
+    places = {"ts1": "v1/ts1/ts1.json", "carbon_bond": "v0/carbon_bond_5"}
+    return Path(found.origin).parent / "configs" / places[name]
 
 
 @pytest.mark.parametrize(
     ("name", "mass"), [("ts1", "99.7 % kept"), ("carbon_bond", "unknown (that of ETHA is not told)")]
 )
 def test_a_mechanism_of_musica_is_mapped_completely(name: str, mass: str) -> None:
-    network = of_musica(name)
-    # Rates depend on the reader of its reactions: not part of this test.
-    found = find_species_map("auto", name, name, Path())
+    path = of_musica(name)
+    network = read_openatmos(path)
+    found = find_species_map("auto", str(path), network.name, Path())
+    network = without_air(network, found)
     fitted = fit(found, network, Needs(compounds(), network.names, network.names), name)
+    bound = bind_rates(network, fitted.rates, fitted.source)
+    assert bound.parameters == ()
+    noon = {"TEMP": 298.0, "PRESS": 1e5, "M": 2.43e19, "O2": 5.1e18, "N2": 1.9e19, "H2O": 3e17, "SUN": 1.0}
+    noon |= {"sec_zenith": 1.0, "daylight": 1.0}
+    by_text = dict(zip((each.text for each in bound.reactions), rates(bound, noon), strict=True))
+    assert [value for text, value in by_text.items() if text.startswith("NO2 = NO + O")] == [pytest.approx(1.01e-2)]
+    assert np.all(rates(bound, noon | {"SUN": 0.0, "daylight": 0.0}) >= 0.0)
     profiles = BoundaryProfiles(network.names, species_map=fitted.boundary).at(np.geomspace(2e4, 1e5, 20))
     assert np.all((profiles >= 0.0) & (profiles < 1e-3))
     row = network.names.index
@@ -81,7 +91,7 @@ def test_a_mechanism_of_musica_is_mapped_completely(name: str, mass: str) -> Non
     assert not {"OH", "HO2", "CO", "CH4", "NO"} & set(deposited)
     split = read_split(resource("cases/west-europe/emissions") / "species_split.csv")
     notes = kept_notes(split, fitted.emissions, network)
-    assert f"NMVOC in species of {name}: its mass {mass}, its carbon 100.0 % kept" in notes
+    assert f"NMVOC in species of {network.name}: its mass {mass}, its carbon 100.0 % kept" in notes
 
 
 def test_names_of_cases_are_of_emep_and_each_has_an_answer() -> None:

@@ -4,7 +4,7 @@
 """
 
 from airshed.air.species_map.find import find_species_map, shipped_species_map
-from airshed.air.species_map.fit import Needs, fit
+from airshed.air.species_map.fit import Needs, fit, without_air
 from airshed.air.species_map.names import translated
 from airshed.air.species_map.parts import BoundaryMap, Compound, DepositionMap, EmissionMap, SpeciesMap
 from airshed.air.species_map.read import read_species_map
@@ -21,4 +21,5 @@ __all__ = [
     "read_species_map",
     "shipped_species_map",
     "translated",
+    "without_air",
 ]

@@ -28,7 +28,7 @@ def find_species_map(choice: str, mechanism: str, name: str, base: Path) -> Spec
     """
     found = _of_mechanism(mechanism, name) if choice == AUTO else _chosen(choice, base)
     if found.unfit:
-        raise CaseError(f"mechanism {name} cannot run in a case: {' '.join(found.unfit.split())}")
+        raise CaseError(f"mechanism {name} cannot run in a case: {found.unfit}")
     return found
 
 

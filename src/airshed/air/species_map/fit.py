@@ -7,6 +7,7 @@ from airshed.air.species_map.find import map_to_write
 from airshed.air.species_map.parts import Amounts, BoundaryMap, DepositionMap, EmissionMap, SpeciesMap
 from airshed.core.errors import CaseError
 from airshed.core.nearest import suggestion
+from airshed.mechanism.expressions import SYMBOLS
 from airshed.mechanism.network import ReactionNetwork
 
 _LISTED = 40
@@ -59,13 +60,33 @@ def _missing(species_map: SpeciesMap, network: ReactionNetwork, needs: Needs) ->
             if each.name.casefold() not in known
         ],
     }
-    every = {"boundary": needs.boundary, "deposition": needs.deposition}
+    whole = {"boundary": needs.boundary, "deposition": needs.deposition, "rates": network.open_parameters}
     return {
-        section: f"all {len(names)} species" if len(names) > _LISTED and names == [*every.get(section, ())]
-        else ", ".join(names)
+        section: f"all {len(names)}" if _LISTED < len(names) == len(whole.get(section, ())) else ", ".join(names)
         for section, names in lacks.items()
         if names
-    }  # fmt: skip
+    }
+
+
+def without_air(network: ReactionNetwork, species_map: SpeciesMap) -> ReactionNetwork:
+    """Return the network in which the species that the map calls air are fixed: those of the cell at every time.
+
+    Raises CaseError for one that is no species, or that the model does not know as a part of the air.
+    """
+    air = {name.casefold() for name in species_map.air}
+    for name in species_map.air:
+        known = [each.name for each in network.species + network.fixed if each.name.upper() in SYMBOLS]
+        if name.casefold() not in {each.casefold() for each in known}:
+            raise CaseError(
+                f"{species_map.source}: air: {name!r} is no species of {network.name} that is a part of the model's "
+                f"air; {suggestion(name, known)}"
+            )
+    return replace(
+        network,
+        species=tuple(each for each in network.species if each.name.casefold() not in air),
+        fixed=network.fixed
+        + tuple(replace(each, fixed=True) for each in network.species if each.name.casefold() in air),
+    )
 
 
 class _Spelling:

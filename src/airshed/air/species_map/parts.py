@@ -95,14 +95,18 @@ class SpeciesMap:
 
     source      the file, for messages; empty for the map that says nothing
     mechanisms  names of mechanisms that it is for, besides the name of its file
+    air         species of the mechanism that are the air itself: not carried, of each cell's own concentration
     unfit       why the mechanism cannot run in a case; empty where it can
+    caution     what its results must not be taken for; stands in the summary of a run
     rates       parameter that the mechanism leaves open -> formula in the language of rates
     names       name that cases use -> the mechanism's species, empty where it has none
     """
 
     source: str = ""
     mechanisms: tuple[str, ...] = ()
+    air: tuple[str, ...] = ()
     unfit: str = ""
+    caution: str = ""
     emissions: EmissionMap = field(default_factory=EmissionMap)
     boundary: BoundaryMap = field(default_factory=BoundaryMap)
     deposition: DepositionMap = field(default_factory=DepositionMap)

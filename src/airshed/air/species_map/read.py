@@ -5,7 +5,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, Final, NoReturn, TypeVar
 
-from airshed.air.case.toml import KeyPath, key_lines, read_toml
+from airshed.air.case.toml import KeyPath, flatten, key_lines, read_toml
 from airshed.air.species_map.parts import Amounts, BoundaryMap, Compound, DepositionMap, EmissionMap, SpeciesMap
 from airshed.core.errors import CaseError
 from airshed.core.nearest import suggestion
@@ -14,7 +14,7 @@ from airshed.core.units import to
 Value = TypeVar("Value")
 
 SECTIONS: Final = (
-    "mechanisms", "unfit", "names", "split", "emissions", "boundary", "deposition", "rates", "carbon",
+    "mechanisms", "unfit", "caution", "air", "names", "split", "emissions", "boundary", "deposition", "rates", "carbon",
 )  # fmt: skip
 OTHERS: Final = "others"
 """In place of a list of names: all that the section does not name."""
@@ -35,7 +35,9 @@ def read_species_map(path: Path) -> SpeciesMap:
     return SpeciesMap(
         source=str(path),
         mechanisms=reader.words(("mechanisms",)),
-        unfit=reader.word(("unfit",), data.get("unfit", "")),
+        air=reader.words(("air",)),
+        unfit=reader.text("unfit"),
+        caution=reader.text("caution"),
         emissions=EmissionMap(
             becomes={name: {} for name in none or ()} | becomes, split=reader.split(),
             carbon=reader.table("carbon", reader.number), others=none is None,
@@ -46,7 +48,7 @@ def read_species_map(path: Path) -> SpeciesMap:
             profile={name: value for name, value in clean.items() if not isinstance(value, float)},
         ),
         deposition=DepositionMap(surrogate, frozenset(left or ()), others=left is None),
-        rates=reader.table("rates", reader.rate),
+        rates=reader.rates(),
         names=reader.names(),
     )  # fmt: skip
 
@@ -94,15 +96,23 @@ class _Reader:
             self.refuse(key, f"{_dotted(key)} must be a text in quotes, not {value!r}")
         return value
 
+    def text(self, name: str) -> str:
+        """Return a text of one or more lines as one, empty where there is none."""
+        return " ".join(self.word((name,), self._data.get(name, "")).split())
+
     def number(self, key: KeyPath, value: object) -> float:
         """Return a number that is finite and not negative."""
         if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value) or value < 0:
             self.refuse(key, f"{_dotted(key)} = {value!r} must be a number of 0 or more")
         return float(value)
 
-    def rate(self, key: KeyPath, value: object) -> str | float:
-        """Return a formula, or a number."""
-        return value if isinstance(value, str) else self.number(key, value)
+    def rates(self) -> dict[str, str | float]:
+        """Return formulas and numbers by name; in a table inside the section its name and a point come first."""
+        named = flatten(self._table(("rates",)), ("rates",))
+        return {
+            ".".join(map(str, key[1:])): value if isinstance(value, str) else self.number(key, value)
+            for key, value in named.items()
+        }
 
     def amounts(self, key: KeyPath, value: object) -> Amounts:
         """Return the species that something becomes, with their factors."""

@@ -9,6 +9,7 @@ from airshed.air.emissions.split import read_split
 from airshed.air.species_map.find import SUFFIX, shipped_species_map
 from airshed.air.species_map.parts import ISOPRENE, Amounts
 from airshed.core.resources import resource
+from airshed.mechanism.expressions import SYMBOLS
 from airshed.mechanism.network import ReactionNetwork
 
 _OF_ISOPRENE: Final = ("ISOP", "C5H8", "ISOPRENE", "ISO")
@@ -20,18 +21,26 @@ _HEAD: Final = """\
 # of the list means all that the section does not name. docs/mechanisms.md tells more.
 """
 
+_AIR: Final = """
+# Species that are the air itself: not carried, of each cell's own concentration.
+air = [{names}]
+"""
+
 
 def template(network: ReactionNetwork) -> str:
     """Return the text of a species map for a mechanism; what no name gives away is a line that begins with ``#?``."""
     example = shipped_species_map("emep")
-    known = {name.casefold(): name for name in network.names}
+    air = [name for name in network.names if name.upper() in SYMBOLS]
+    names = [name for name in network.names if name not in air]
+    known = {name.casefold(): name for name in names}
     return "".join(
         [
             _HEAD.format(name=network.name, file=network.name + SUFFIX),
+            _AIR.format(names=", ".join(f'"{name}"' for name in air)) if air else "",
             _section("emissions", "none", _emissions(known), "moles of species that a mole of a compound becomes"),
-            _section("boundary", "zero", _boundary(network.names), "columns of the profile, or a mixing ratio",
-                     [name for name in network.names if name in example.boundary.zero]),
-            _section("deposition", "none", _deposition(network.names), "the substance as which a species deposits"),
+            _section("boundary", "zero", _boundary(names), "columns of the profile, or a mixing ratio",
+                     [name for name in names if name in example.boundary.zero]),
+            _section("deposition", "none", _deposition(names), "the substance as which a species deposits"),
             *_rates(network),
         ]
     )  # fmt: skip
