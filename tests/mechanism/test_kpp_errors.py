@@ -92,7 +92,7 @@ def test_fault_in_an_included_file_names_that_file(write) -> None:
 
 
 def test_unknown_mechanism() -> None:
-    with pytest.raises(MechanismError, match=r"no mechanism 'emap' .*emep, tracer.*did you mean 'emep'"):
+    with pytest.raises(MechanismError, match=r"no mechanism 'emap' .*emep.*tracer.*did you mean 'emep'"):
         load_mechanism("emap")
 
 

@@ -36,6 +36,7 @@ from airshed.mechanism.expressions import (
     fold,
     parameters,
     substitute,
+    walk,
 )
 from airshed.mechanism.location import Location, error_at, nearest
 
@@ -44,6 +45,7 @@ Array = npt.NDArray[np.float64]
 HostFunction = Callable[[Environment], Value]
 """Computes a parameter from an environment; its result broadcasts with the environment's values."""
 
+_LARGEST = 20_000  # nodes of a bound expression
 _HIGHEST_ORDER = 9  # of a reaction in one species: more is a slip of the pen
 
 
@@ -200,8 +202,8 @@ class ReactionNetwork:
     def rate_constants(self) -> tuple[Expression, ...]:
         """For each reaction k_r: its rate times the concentrations of its fixed reactants, constants folded.
 
-        A fixed species that is a symbol of the air (M, O2, N2, H2O) stands for the air's; another one is a parameter
-        whose default is its initial value.
+        A fixed species that is a symbol of the air (M, O2, N2, H2O) stands for the air's, unless :attr:`bindings` says
+        what it is; another one is a parameter whose default is its initial value.
         """
         return tuple(self._rate_constant(reaction) for reaction in self.reactions)
 
@@ -255,6 +257,9 @@ class ReactionNetwork:
         needed = [each for each in parameters(self.bindings[name]) if each in self.bindings]
         for each in needed:
             self._close(each, closed, (*above, name))
+        named = [node.name for node in walk(self.bindings[name]) if isinstance(node, Parameter) and node.name in closed]
+        if sum(sum(1 for _ in walk(closed[each])) for each in named) > _LARGEST:
+            raise MechanismError(f"mechanism {self.name!r}: {name} is too large when all that it names is put in")
         closed[name] = substitute(self.bindings[name], {each: closed[each] for each in needed})
 
     def with_defaults(self) -> "ReactionNetwork":
@@ -304,9 +309,10 @@ class ReactionNetwork:
         return fold(substitute(constant, self.bound))
 
     def _concentration(self, name: str) -> Expression:
-        if name.upper() in SYMBOLS:
+        declared = next(each.name for each in self.fixed if each.name.casefold() == name.casefold())
+        if name.upper() in SYMBOLS and declared not in self.bindings:
             return Symbol(name.upper())
-        return Parameter(next(each.name for each in self.fixed if each.name.casefold() == name.casefold()))
+        return Parameter(declared)
 
     def _fixed_parameter(self, name: str) -> OpenParameter | None:
         for species in self.fixed:

@@ -73,8 +73,10 @@ def read_rates_file(path: Path, shown: str | None = None) -> RatesFile:
         data = tomllib.loads(text)
     except OSError as error:
         raise MechanismError(f"{name}: cannot be read ({error.strerror})") from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        raise MechanismError(f"{name}: {str(error)[:200] or 'nested too deeply'}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise _toml_error(name, text, str(error)) from None
+    except (UnicodeDecodeError, RecursionError, ValueError) as error:
+        raise MechanismError(f"{name}: no TOML ({str(error)[:200]})") from None
     section = data.get("rates")
     if isinstance(section, dict) and "python" not in section:
         data = {**{key: value for key, value in data.items() if key != "rates"}, **section}
@@ -85,6 +87,15 @@ def read_rates_file(path: Path, shown: str | None = None) -> RatesFile:
             raise definition.locate(MisplacedError(0, f"{definition.name!r} stands twice"))
         definitions[definition.name.casefold()] = definition
     return RatesFile(path, definitions)
+
+
+def _toml_error(name: str, text: str, message: str) -> MechanismError:
+    """Return the error of the TOML reader with its place in front."""
+    what, _, where = message.partition(" (at ")
+    place = re.match(r"line (\d+), column (\d+)", where)
+    lines = text.split("\n")
+    location = Location(name, int(place[1]), int(place[2])) if place else Location(name, len(lines), len(lines[-1]) + 1)
+    return error_at(location, f"{what[:1].lower()}{what[1:200]}")
 
 
 def with_rates(network: ReactionNetwork, rates: RatesFile) -> ReactionNetwork:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.mechanism.balance import imbalances
-from airshed.mechanism.expressions import FUNCTIONS, SYMBOLS, Expression
+from airshed.mechanism.expressions import FUNCTIONS, SYMBOLS
 from airshed.mechanism.location import nearest
 from airshed.mechanism.network import Reaction, ReactionNetwork
 
@@ -67,20 +67,17 @@ def differences(one: ReactionNetwork, other: ReactionNetwork) -> tuple[str, ...]
 
 def _different_reactions(one: ReactionNetwork, other: ReactionNetwork) -> list[str]:
     numbers = range(len(one.reactions))
+    rates, other_rates = one.with_defaults().rate_constants, other.with_defaults().rate_constants
     return [
         f"reaction <{one.reactions[number].label}>: {what}"
         for number in numbers
         for what, mine, others in (
             ("reactants", one.reactant_indices[number], other.reactant_indices[number]),
             ("products", one.net_stoichiometry[number], other.net_stoichiometry[number]),
-            ("rate", _settled(one, number), _settled(other, number)),
+            ("rate", rates[number], other_rates[number]),
         )
         if mine != others
     ]
-
-
-def _settled(network: ReactionNetwork, number: int) -> Expression:
-    return network.with_defaults().rate_constants[number]
 
 
 def _unbalanced(network: ReactionNetwork) -> Iterable[Finding]:

@@ -25,6 +25,7 @@ from airshed.mechanism.network import Reaction, ReactionNetwork, Species
 from airshed.mechanism.rates_file import RatesFile
 
 LIGHT, NOTHING = "hv", "prod"
+_MOST_FAULTS: Final = 20
 GROUPS: Final = {"all_spec": (True, False), "var_spec": (False,), "fix_spec": (True,)}
 _MASS: Final = re.compile(r"\[(\d+(?:\.\d*)?(?:e[+-]?\d{1,2})?) kg/mol\]$")
 _CHANGES: Final = {"SETVAR": False, "SETRAD": False, "SETFIX": True}
@@ -32,7 +33,10 @@ _CHANGES: Final = {"SETVAR": False, "SETRAD": False, "SETFIX": True}
 
 @dataclass
 class Collection:
-    """What the files state, in their order; names are keyed with their case folded."""
+    """What the files state, in their order; names are keyed with their case folded.
+
+    absent  models of #MODEL that are not there
+    """
 
     sources: list[SourceFile] = field(default_factory=list)
     atoms: dict[str, str] = field(default_factory=dict)
@@ -41,6 +45,7 @@ class Collection:
     values: list[tuple[SourceFile, ValueStatement]] = field(default_factory=list)
     compositions: list[tuple[SourceFile, str, tuple[Amount, ...]]] = field(default_factory=list)
     listed: list[tuple[Location, str, str]] = field(default_factory=list)
+    absent: list[str] = field(default_factory=list)
 
     def declared(self, *, fixed: bool) -> tuple[Species, ...]:
         """Return the fixed or the variable species."""
@@ -164,27 +169,41 @@ def _apply_lists(collection: Collection) -> tuple[str, ...]:
 
 
 def _reactions(collection: Collection, meaning: Meaning, rates: RatesFile) -> tuple[Reaction, ...]:
+    """Return the reactions; what is wrong with several of them is told at once."""
     reactions: dict[str, Reaction] = {}
+    faults: list[MechanismError] = []
     unknown: list[tuple[Location, str, Unknown]] = []
     for number, (source, equation) in enumerate(collection.equations, start=1):
-        location = source.location(equation.offset)
         label = equation.label or f"R{number}"
-        if label.casefold() in reactions:
-            first = reactions[label.casefold()].location
-            raise error_at(location, f"the label <{label}> stands a second time; the first is at {first}")
-        reactions[label.casefold()] = Reaction(
-            label=label,
-            reactants=_amounts(source, equation.reactants, collection, ignored=(LIGHT,)),
-            products=_amounts(source, equation.products, collection, ignored=(LIGHT, NOTHING)),
-            rate=_rate(source, equation, meaning),
-            text=" ".join(source.text[equation.offset : equation.end].split()),
-            location=location,
-        )
+        first = reactions.get(label.casefold())
+        try:
+            if first is not None:
+                message = f"the label <{label}> stands a second time; the first is at {first.location}"
+                raise error_at(source.location(equation.offset), message)
+            reactions[label.casefold()] = _reaction(source, equation, label, collection, meaning)
+        except MechanismError as fault:
+            faults.append(fault)
         unknown += [(source.location(each.offset), label, each) for each in meaning.unknown]
         meaning.unknown.clear()
     if unknown:
-        raise _unexplained(unknown, rates)
+        faults.append(_unexplained(unknown, rates))
+    if faults:
+        more = f"\nand {len(faults) - _MOST_FAULTS} more" if len(faults) > _MOST_FAULTS else ""
+        raise MechanismError("\n".join(map(str, faults[:_MOST_FAULTS])) + more)
     return tuple(reactions.values())
+
+
+def _reaction(
+    source: SourceFile, equation: EquationStatement, label: str, collection: Collection, meaning: Meaning
+) -> Reaction:
+    return Reaction(
+        label=label,
+        reactants=_amounts(source, equation.reactants, collection, ignored=(LIGHT,)),
+        products=_amounts(source, equation.products, collection, ignored=(LIGHT, NOTHING)),
+        rate=_rate(source, equation, meaning),
+        text=" ".join(source.text[equation.offset : equation.end].split()),
+        location=source.location(equation.offset),
+    )
 
 
 def _rate(source: SourceFile, equation: EquationStatement, meaning: Meaning) -> Expression:
@@ -210,7 +229,7 @@ def _unexplained(unknown: Sequence[tuple[Location, str, Unknown]], rates: RatesF
         f"{each.text!r} in <{label}> at {location.line}:{location.column}" for location, label, each in first.values()
     )
     place, _, one = unknown[0]
-    hint = meant(one.name, rates.definitions) if len(first) == 1 else ""
+    hint = meant(one.name, rates.definitions) if len(first) == 1 and one.text != one.name else ""
     return error_at(place, f"no formula gives {listed}; write it into {rates.path.name} beside the mechanism{hint}")
 
 

@@ -27,7 +27,9 @@ def read_kpp(path: Path, shown: str | None = None) -> ReactionNetwork:
     collection = Collection()
     _collect(read_source(path, shown or str(path)), collection, ())
     if not collection.declared(fixed=False):
-        raise MechanismError(f"{shown or path}: no species; declare them under #DEFVAR, or #INCLUDE a file that does")
+        absent = f"; {collection.absent[0]} of #MODEL is not beside it" if collection.absent else ""
+        advice = f"declare them under #DEFVAR, or #INCLUDE a file that does{absent}"
+        raise MechanismError(f"{shown or path}: no species; {advice}")
     side = rates_path(path)
     return assemble(
         path.stem, collection, read_rates_file(side, str(Path(shown).with_name(side.name)) if shown else None)
@@ -52,7 +54,7 @@ def _collect(source: SourceFile, collection: Collection, above: tuple[SourceFile
 
 
 def _include(source: SourceFile, section: Section, collection: Collection, above: tuple[SourceFile, ...]) -> None:
-    included = _included(source, section)
+    included = _included(source, section, collection.absent)
     if included is None:
         return
     here = source.location(section.start)
@@ -72,7 +74,7 @@ def _placed(source: SourceFile) -> Iterator[Section]:
         raise error_at(source.location(error.offset), error.message) from None
 
 
-def _included(source: SourceFile, section: Section) -> SourceFile | None:
+def _included(source: SourceFile, section: Section, absent: list[str]) -> SourceFile | None:
     """Return the file that an #INCLUDE or #MODEL names: beside the including file, or among the shipped mechanisms.
 
     A #MODEL that is not there is None: it names one that comes with KPP, and what it says may stand in the file itself.
@@ -93,6 +95,7 @@ def _included(source: SourceFile, section: Section) -> SourceFile | None:
         if _is_file(path):
             return read_source(path, shown)
     if section.command == MODEL:
+        absent.append(name)
         return None
     neighbours = [path.name for path in source.path.parent.iterdir()]
     hint = nearest(name[:80], neighbours)

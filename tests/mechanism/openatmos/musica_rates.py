@@ -1,0 +1,96 @@
+"""Rate constants out of musica: every reaction gives back what it uses up, and makes a tracer of its own.
+
+With all concentrations at 1 mol m-3 each tracer then grows at the constant rate k [mol, m3, s], times the fixed
+species, and any method of integration has it exact but for rounding.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from airshed.core.constants import GAS_CONSTANT
+from airshed.mechanism import ReactionNetwork, rates
+from airshed.mechanism.openatmos.units import MOLECULES_PER_MOLE
+
+STEP = 1e-9  # [s]: what rounding moves in it is far below 1 mol m-3
+
+
+def tracer(number: int) -> str:
+    return f"tracer {number}"
+
+
+def with_tracers(document: dict[str, Any]) -> tuple[dict[str, Any], int]:
+    """Return an OpenAtmos v1 document with tracers, and how many there are."""
+    reactions, count = [], 0
+    for reaction in document["reactions"]:
+        changed = dict(reaction)
+        key = {"SURFACE": "gas-phase species", "EMISSION": None}.get(reaction["type"], "reactants")
+        used = reaction[key] if key else []
+        back = [{"name": used}] if isinstance(used, str) else list(used)
+        sides = {"SURFACE": ["gas-phase products"], "BRANCHED_NO_RO2": ["alkoxy products", "nitrate products"]}
+        for side in sides.get(reaction["type"], ["products"]):
+            changed[side] = [*back, {"name": tracer(count)}]
+            count += 1
+        reactions.append(changed)
+    tracers = [{"name": tracer(number)} for number in range(count)]
+    gas = next(phase for phase in document["phases"] if phase["name"] == "gas")
+    phase = {**gas, "species": [*gas["species"], *tracers]}
+    return {**document, "species": [*document["species"], *tracers], "phases": [phase], "reactions": reactions}, count
+
+
+def camp_with_tracers(folder: Path, target: Path) -> int:
+    """Write a Camp mechanism with tracers; return how many there are."""
+    count, data = 0, []
+    for file in json.loads((folder / "config.json").read_text())["camp-files"]:
+        data.extend(json.loads((folder / file).read_text())["camp-data"])
+    for mechanism in data:
+        for reaction in mechanism.get("reactions", []):
+            if reaction["type"] == "EMISSION":
+                reaction["species"] = tracer(count)
+            elif reaction["type"] == "SURFACE":
+                reaction["gas-phase products"] = {reaction["gas-phase reactant"]: {}, tracer(count): {}}
+            else:
+                back = {name: {"yield": each.get("qty", 1)} for name, each in reaction["reactants"].items()}
+                reaction["products"] = {**back, tracer(count): {}}
+            count += 1
+    data[:0] = [{"type": "CHEM_SPEC", "name": tracer(number)} for number in range(count)]
+    (target / "config.json").write_text(json.dumps({"camp-files": ["all.json"]}))
+    (target / "all.json").write_text(json.dumps({"camp-data": data}))
+    return count
+
+
+def musica_rates(path: Path, count: int, conditions: dict[str, float], parameters: dict[str, float]) -> np.ndarray:
+    """Return the rates [mol m-3 s-1] at 1 mol m-3 of every variable species from a mechanism with tracers."""
+    from musica.mechanism_configuration import parse
+    from musica.micm import MICM, RosenbrockSolverParameters
+
+    solver = MICM(mechanism=parse(str(path)))
+    solver.set_solver_parameters(RosenbrockSolverParameters(h_start=STEP))
+    state = solver.create_state(1)
+    state.set_conditions(conditions["TEMP"], conditions["PRESS"])
+    tracers = {tracer(number) for number in range(count)}
+    state.set_concentrations({name: 0.0 if name in tracers else 1.0 for name in state.get_species_ordering()})
+    known = state.get_user_defined_rate_parameters()
+    state.set_user_defined_rate_parameters({name: parameters[name] for name in known})
+    result = solver.solve(state, STEP)
+    made = state.get_concentrations()
+    return np.array([made[tracer(number)][0] for number in range(count)]) / result.stats.final_time
+
+
+def environment(temperature: float, pressure: float) -> dict[str, float]:
+    """Return the air with MICM's own air density."""
+    air = MOLECULES_PER_MOLE * pressure / (GAS_CONSTANT * temperature)
+    air_shares = {"O2": 0.2095 * air, "N2": 0.78 * air, "H2O": 0.01 * air}
+    return {"TEMP": temperature, "PRESS": pressure, "M": air, **air_shares}
+
+
+def orders(network: ReactionNetwork) -> np.ndarray:
+    """Return how many variable species meet in each reaction."""
+    return np.array([len(indices) for indices in network.reactant_indices])
+
+
+def airshed_rates(network: ReactionNetwork, air: dict[str, float], parameters: dict[str, float]) -> np.ndarray:
+    """Return the same from a network, parameters in molecules, cm3 and s."""
+    return rates(network, {**air, **parameters}) * MOLECULES_PER_MOLE ** (orders(network) - 1.0)

@@ -1,0 +1,198 @@
+"""The side file of a mechanism: formulas and functions in Python for what its rates leave to other code."""
+
+import re
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from airshed.core.errors import MechanismError
+from airshed.mechanism import load_mechanism, rates
+from airshed.mechanism.expressions import Parameter
+
+MECHANISM = """#DEFVAR
+NO = IGNORE; NO2 = IGNORE; O3 = IGNORE;
+#DEFFIX
+CH4 = IGNORE;
+#INLINE F90_RATES
+REAL FUNCTION GCARR_ac(a, c)
+#ENDINLINE
+#EQUATIONS
+<1> NO = NO2 : GCARR_ac(1e-12, 300.0);
+<2> NO2 + hv = NO : j_NO2;
+<3> O3 + hv = NO : J(3) + J(ip_O3);
+<4> O3 + CH4 = NO : k_het(0.1, 2.);
+<5> O3 = NO2 : k_x + k_x*k_y;
+"""
+SIDE = """j_NO2 = "8e-3*SUN"
+"GCARR_AC(a, C)" = "a*exp(c/TEMP)"  # in any case of letters
+"J(3)" = 1.5e-5
+"j(IP_o3)" = "2*j_NO2"
+CH4 = "1.8e-6*M"
+"k_het(gamma, mass)" = { python = "uptake.py:k_het" }
+k_x = { python = "uptake.py:k_x" }
+k_y = "base^2"
+base = "ARR2(2, 0)"
+"""
+UPTAKE = """
+import numpy as np
+def k_het(gamma, mass, TEMP, m=None):
+    return gamma*mass*np.sqrt(TEMP)
+def k_x(**air):
+    return air["M"]*0 + 3.0
+def wrong(TEMP):
+    return 1/0
+def infinite(TEMP):
+    return TEMP*np.inf
+def shape(TEMP):
+    return np.zeros(7)
+def strange(pH):
+    return 1.0
+def asleep(SUN):
+    return 1.0
+"""
+AIR = {"TEMP": np.array([250.0, 300.0]), "M": np.array([1e19, 2e19]), "SUN": np.array([0.0, 0.5])}
+
+
+@pytest.fixture
+def files(write):
+    """Return a function that writes mechanism, side file and Python file, and gives the mechanism's path."""
+
+    def to_files(side: str = SIDE, mechanism: str = MECHANISM) -> Path:
+        write(UPTAKE, "uptake.py")
+        write(side, "test.rates.toml")
+        return write(mechanism, "test.eqn")
+
+    return to_files
+
+
+def test_every_kind_of_entry(files) -> None:
+    net = load_mechanism(files())
+    temperature, air, sun = AIR["TEMP"], AIR["M"], AIR["SUN"]
+    values = rates(net, AIR)
+    np.testing.assert_allclose(values[0], 1e-12 * np.exp(300.0 / temperature), rtol=1e-14)
+    np.testing.assert_allclose(values[1], 8e-3 * sun)
+    np.testing.assert_allclose(values[2], 1.5e-5 + 2 * 8e-3 * sun)
+    np.testing.assert_allclose(values[3], 0.1 * 2.0 * np.sqrt(temperature) * 1.8e-6 * air)
+    np.testing.assert_allclose(values[4], 3.0 + 3.0 * 4.0)
+    assert net.open_parameters == ()
+    assert [each.name for each in net.parameters] == ["k_het(0.1, 2.0)", "k_x"]
+    assert set(net.host_values(AIR)) == {"k_het(0.1, 2.0)", "k_x"}
+
+
+def test_conditions_go_before_the_side_file(files) -> None:
+    net = load_mechanism(files()).bind({"j_no2": 1.0})
+    np.testing.assert_allclose(rates(net, AIR)[2], 1.5e-5 + 2.0)
+    assert rates(net, {**AIR, "k_x": 1.0})[4, 0] == 5.0
+
+
+def test_a_section_and_no_file(files, tmp_path: Path) -> None:
+    path = files("[rates]\n" + SIDE)
+    np.testing.assert_array_equal(rates(load_mechanism(path), AIR)[1], 8e-3 * AIR["SUN"])
+    (tmp_path / "test.rates.toml").unlink()
+    with pytest.raises(MechanismError, match=r"'GCARR_ac\(1e-12, 300\.0\)' in <1>.*'k_het\(0\.1, 2\.0\)' in <4>"):
+        load_mechanism(path)
+
+
+def test_an_element_is_no_function(files) -> None:
+    """J(ip_O3) whose formula does not name ip_O3 is an element of a list; with it, it is a function."""
+    start = MECHANISM.partition("<1>")[0]
+    net = load_mechanism(files('"J(i)" = "i*2"', start + "NO = O3 : J(3.0);"))
+    assert rates(net, {}) == 6.0
+    net = load_mechanism(files('"J(i)" = "2"', start + "NO = O3 : J(i) + J(k);"))
+    assert net.rate_constants[0].right == Parameter("J(k)")
+
+
+BAD = {
+    "no TOML": ("a = ", r"test\.rates\.toml:1:5: invalid value"),
+    "no formula": ('k_x = "1 +"', r"test\.rates\.toml:1:\d+: k_x: expected"),
+    "place": ('j_NO2 = "1"\nk_x = "1 + foo(1., 2.)"', r"test\.eqn:9:"),
+    "air": ('TEMP = "1"', r":1:\d+: TEMP: TEMP is given by the air"),
+    "key": ('"a b" = "1"', "expected a name such as"),
+    "argument": ('"f(1, a)" = "a"', "expected the names of the arguments"),
+    "twice the argument": ('"f(a, A)" = "a"', "each once"),
+    "twice": ('k_x = "1"\nK_X = "2"', r":2:\d+: .*stands twice"),
+    "wrong type": ("k_x = [1]", "expected a formula in quotes"),
+    "wrong table": ("k_x = { py = 1 }", "expected a formula in quotes"),
+    "large number": ("k_x = 1" + "0" * 400, "too large"),
+    "unused": (SIDE + 'k_xy = "1"', r":10:\d+: .*no rate of the mechanism needs 'k_xy'"),
+    "circle": (SIDE.replace('"ARR2(2, 0)"', '"k_y"'), "stand for each other: k_y -> base -> k_y"),
+    "function of itself": (SIDE.replace('"a*exp(c/TEMP)"', '"GCARR_ac(a, c)"'), "GCARR_AC calls itself"),
+    "arguments": (SIDE.replace("(a, C)", "(a)").replace("c/TEMP", "a/TEMP"), r":9:16: GCARR_ac takes GCARR_AC\(a\)"),
+    "function as value": (SIDE.replace('"2*j_NO2"', '"GCARR_ac"'), r"is a function: GCARR_AC\(a, C\)"),
+    "no file": (SIDE.replace("uptake.py:k_x", "none.py:k_x"), r"k_x: there is no file 'none\.py' beside"),
+    "no name": (SIDE.replace("uptake.py:k_x", "uptake.py"), "expected file.py:function"),
+    "no function": (SIDE.replace("uptake.py:k_x", "uptake.py:k_"), r"has no function 'k_'; did you mean 'k_x'"),
+    "no such argument": (SIDE.replace("uptake.py:k_x", "uptake.py:strange"), "wants 'pH'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_message(case: str, files) -> None:
+    side, match = BAD[case]
+    with pytest.raises(MechanismError) as error:
+        load_mechanism(files(side))
+    assert re.search(match, str(error.value)), str(error.value)
+
+
+GROWING = {
+    "values": ("k0", "".join(f'k{n} = "k{n + 1} + k{n + 1}"\n' for n in range(40)) + 'k40 = "TEMP"'),
+    "functions": ("f0(TEMP)", "".join(f'"f{n}(x)" = "f{n + 1}(x + x)"\n' for n in range(40)) + '"f40(x)" = "x"'),
+    "chain": ("k0", "".join(f'k{n} = "k{n + 1}"\n' for n in range(2000)) + 'k2000 = "TEMP"'),
+    "chain of functions": ("f0(TEMP)", "".join(f'"f{n}(x)" = "f{n + 1}(x)"\n' for n in range(99)) + '"f99(x)" = "x"'),
+}
+
+
+@pytest.mark.parametrize("case", GROWING)
+def test_formulas_that_grow_without_bounds_are_refused(case: str, files) -> None:
+    rate, side = GROWING[case]
+    with pytest.raises(MechanismError, match=r"too large|lead to each other"):
+        load_mechanism(files(side, f"#DEFVAR\nA = IGNORE;\n#EQUATIONS\nA = PROD : {rate};"))
+
+
+@pytest.mark.parametrize(
+    ("function", "match"),
+    [
+        ("wrong", r"uptake\.py:wrong fails: ZeroDivisionError"),
+        ("infinite", "not a finite number"),
+        ("shape", "fails: ValueError"),
+        ("asleep", "needs SUN, which the conditions do not give"),
+    ],
+)
+def test_functions_that_fail(function: str, match: str, files) -> None:
+    net = load_mechanism(files(SIDE.replace("uptake.py:k_x", f"uptake.py:{function}")))
+    with pytest.raises(MechanismError, match=match):
+        net.host_values({"TEMP": np.array([250.0, 300.0]), "M": 1.0})
+
+
+def test_a_python_file_that_fails(files, write) -> None:
+    path = files()
+    write("import nothing_of_this_name", "uptake.py")
+    with pytest.raises(MechanismError, match=r"k_het.*uptake\.py fails when it is read: ModuleNotFoundError"):
+        load_mechanism(path)
+
+
+@pytest.fixture(scope="module")
+def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("side")
+    (folder / "test.eqn").write_text("#DEFVAR\nA = IGNORE;\n#EQUATIONS\nA = PROD : k_a + f(1., 2.);", encoding="utf-8")
+    return folder / "test.eqn"
+
+
+@settings(max_examples=100)
+@given(
+    pieces=st.lists(
+        st.sampled_from(
+            ["k_a", '"f(a, b)"', " = ", '"', "'", "{", "}", "1e999", "f(", ")", "a", "\n", "#", "[", "\0", "ü", '"k_a"',
+             '"2*k_a"', "python", '"x.py:y"', "0x1", "inf", "nan", "^" * 300, "(" * 300, "-"]
+        ),
+        max_size=12,
+    )
+)  # fmt: skip
+def test_any_side_file_is_read_or_refused(pieces: list[str], fuzzed: Path) -> None:
+    fuzzed.with_name("test.rates.toml").write_text("".join(pieces), encoding="utf-8")
+    with suppress(MechanismError):
+        assert load_mechanism(fuzzed).names == ("A",)
