@@ -1,0 +1,203 @@
+"""Reads JSON and YAML into nodes that know their line and column.
+
+Python's json tells no places, and YAML's own rules for plain texts would make the species NO the value false: a plain
+text is a number, true, false or null here if it would be one in JSON, and else a text.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from airshed.core.errors import MechanismError
+from airshed.mechanism.location import Location, error_at
+from airshed.mechanism.openatmos.node import Node
+
+YAML_SUFFIXES: Final = (".yaml", ".yml")
+DEEPEST: Final = 60
+"""Levels that a document may have."""
+
+_TOKEN = re.compile(
+    r"""(?P<blank>[ \t\r\n]+)|(?P<mark>[{}\[\],:])|(?P<text>"(?:[^"\\\x00-\x1f]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*")
+    |(?P<number>-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?)(?![\w.])|(?P<word>(?:true|false|null)\b)""",
+    re.VERBOSE | re.ASCII,
+)
+_YAML_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml, where the wheel has it
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
+_WORDS: Final = {"true": True, "True": True, "false": False, "False": False, "null": None, "~": None, "": None}
+
+
+def read_document(path: Path, shown: str) -> Node:
+    """Return the root of a JSON or YAML file (by its suffix); raise MechanismError with line and column."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise MechanismError(f"{shown}: is no text in UTF-8 (byte {error.start})") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise MechanismError(f"{shown}: cannot be read ({reason})") from None
+    events = _yaml_events(text, shown) if path.suffix.lower() in YAML_SUFFIXES else _json_events(text, shown)
+    return _build(events, shown)
+
+
+# An event is (kind, value, line, column): kind "{", "[", "key" (a text that ends with a member's name), "value", "end".
+_Event = tuple[str, Any, int, int]
+
+
+def _build(events: Iterator[_Event], shown: str) -> Node:
+    """Return the root of a stream of events; a stack rather than recursion, so that no input can exhaust Python's."""
+    root = Node(None, Location(shown, 1), "")
+    stack: list[tuple[Node, str | None]] = []
+    for kind, value, line, column in events:
+        location = Location(shown, line, column)
+        if kind == "end":
+            stack.pop()
+            continue
+        if kind == "key":
+            parent = stack[-1][0]
+            if value in parent.value:
+                raise error_at(location, f"{parent.pointer}: {value[:80]!r} stands twice")
+            stack[-1] = (parent, value)
+            continue
+        content: Any = {"{": {}, "[": []}.get(kind, value)
+        node = Node(content, location, _pointer(stack))
+        if not stack:
+            root = node
+        elif isinstance(stack[-1][0].value, list):
+            stack[-1][0].value.append(node)
+        else:
+            stack[-1][0].value[stack[-1][1]] = node
+        if kind in "{[":
+            if len(stack) >= DEEPEST:
+                raise error_at(location, f"nested deeper than {DEEPEST} levels")
+            stack.append((node, None))
+    return root
+
+
+def _pointer(stack: list[tuple[Node, str | None]]) -> str:
+    if not stack:
+        return ""
+    parent, key = stack[-1]
+    name = len(parent.value) if isinstance(parent.value, list) else str(key).replace("~", "~0").replace("/", "~1")
+    return f"{parent.pointer}/{name}"
+
+
+def _json_events(text: str, shown: str) -> Iterator[_Event]:
+    """Yield the events of a JSON text, strictly by its grammar."""
+    tokens = _json_tokens(text, shown)
+    inside: list[str] = []  # "{" and "[" that are open
+    wanted = "value"  # what must come: value, value or ], key or }, key, :, ',' (or the end)
+    for kind, token, line, column in tokens:
+        closes = token in "}]" and bool(inside) and token == {"{": "}", "[": "]"}[inside[-1]]
+        if closes and wanted in (",", "value or ]", "key or }"):
+            inside.pop()
+            yield "end", None, line, column
+            wanted = ","
+        elif wanted.startswith("key") and kind == "text":
+            yield "key", json.loads(token), line, column
+            wanted = ":"
+        elif wanted == ":" and token == ":":
+            wanted = "value"
+        elif wanted == "," and token == "," and inside:
+            wanted = "key" if inside[-1] == "{" else "value"
+        elif wanted.startswith("value") and kind == "mark" and token in "{[":
+            yield token, None, line, column
+            inside.append(token)
+            wanted = "key or }" if token == "{" else "value or ]"
+        elif wanted.startswith("value") and kind != "mark":
+            yield "value", _json_value(kind, token), line, column
+            wanted = ","
+        else:
+            found = "the end of the file" if kind == "end" else repr(token)[:40]
+            if kind == "end" and wanted == "," and not inside:
+                return
+            expected = _expectation(wanted, inside)
+            raise error_at(Location(shown, line, column), f"expected {expected}, not {found}")
+
+
+def _expectation(wanted: str, inside: list[str]) -> str:
+    if wanted == ",":
+        return ("',' or '}'" if inside[-1] == "{" else "',' or ']'") if inside else "the end of the file"
+    return wanted.replace("key", "a key in double quotes").replace("value", "a value")
+
+
+def _json_value(kind: str, token: str) -> Any:
+    if kind == "number":
+        return float(token)
+    return json.loads(token) if kind == "text" else _WORDS[token]
+
+
+def _json_tokens(text: str, shown: str) -> Iterator[tuple[str, str, int, int]]:
+    position, line, start = 0, 1, 0
+    while position < len(text):
+        match = _TOKEN.match(text, position)
+        if match is None:
+            found = text[position : position + 20].split("\n")[0]
+            raise error_at(Location(shown, line, position - start + 1), f"this is not JSON: {found!r}")
+        kind, token = str(match.lastgroup), match[0]
+        if kind == "blank":
+            line += token.count("\n")
+            start = position + token.rindex("\n") + 1 if "\n" in token else start
+        else:
+            yield kind, token, line, position - start + 1
+        position = match.end()
+    yield "end", "", line, position - start + 1
+
+
+def _yaml_events(text: str, shown: str) -> Iterator[_Event]:
+    """Yield the events of a YAML text: one document, no anchors, aliases or tags."""
+    try:
+        events = yaml.parse(text, Loader=_YAML_LOADER)
+        expecting: list[bool | None] = []  # for each open collection whether a key comes next; None in lists
+        documents = 0
+        for event in events:
+            line, column = event.start_mark.line + 1, event.start_mark.column + 1
+            _refuse_references(event, Location(shown, line, column))
+            documents += isinstance(event, yaml.DocumentStartEvent)
+            if documents > 1:
+                raise error_at(Location(shown, line, column), "a second document (---) begins; a mechanism is one")
+            key = bool(expecting) and expecting[-1] is True
+            if isinstance(event, yaml.ScalarEvent):
+                yield "key" if key else "value", event.value if key else _plain(event), line, column
+            elif isinstance(event, yaml.CollectionStartEvent):
+                if key:
+                    raise error_at(Location(shown, line, column), "expected a text as key")
+                mapping = isinstance(event, yaml.MappingStartEvent)
+                yield "{" if mapping else "[", None, line, column
+                expecting.append(True if mapping else None)
+                continue
+            elif isinstance(event, yaml.CollectionEndEvent):
+                expecting.pop()
+                yield "end", None, line, column
+            else:
+                continue
+            if expecting and expecting[-1] is not None:
+                expecting[-1] = not expecting[-1]
+    except yaml.YAMLError as error:
+        raise _yaml_error(error, shown) from None
+
+
+def _refuse_references(event: Any, location: Location) -> None:
+    if getattr(event, "anchor", None):
+        raise error_at(location, "anchors (&) and aliases (*) are not read: write the value out")
+    if getattr(event, "tag", None) not in (None, "!"):
+        raise error_at(location, f"tags ({event.tag[:40]}) are not read: leave it away")
+
+
+def _plain(event: Any) -> Any:
+    """Return the value of a scalar: a text where it is quoted, else what JSON would take it for."""
+    if event.style is not None:
+        return event.value
+    if event.value in _WORDS:
+        return _WORDS[event.value]
+    return float(event.value) if _NUMBER.fullmatch(event.value) else event.value
+
+
+def _yaml_error(error: Exception, shown: str) -> MechanismError:
+    mark = getattr(error, "problem_mark", None)
+    location = Location(shown, mark.line + 1, mark.column + 1) if mark is not None else Location(shown, 1)
+    problem = getattr(error, "problem", None) or str(error).splitlines()[0]
+    return error_at(location, f"this is not YAML: {str(problem)[:200]}")

@@ -1,0 +1,177 @@
+"""The rate constant of each reaction type, from the numbers of a file.
+
+OpenAtmos v1 gives them in mol, m3 and s; Camp JSON in molecules, cm3 and s, or min. What a type leaves open is a
+parameter with the name that MICM has for it: ``PHOTO.x``, ``EMIS.x``, ``LOSS.x``, ``USER.x``, ``SURF.x.effective radius
+[m]``. Names are MICM's, values are in molecules, cm3 and s as everything in a network.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from airshed.core.constants import BOLTZMANN
+from airshed.mechanism import rate_forms
+from airshed.mechanism.expressions import Expression, Number, Parameter
+from airshed.mechanism.network import OpenParameter
+from airshed.mechanism.openatmos.node import Fields
+from airshed.mechanism.openatmos.species import DIFFUSION, MASS, Gas
+from airshed.mechanism.openatmos.units import MOLECULES_PER_MOLE, rate_from_molar, rate_unit
+
+PREFIXES: Final = {
+    "PHOTOLYSIS": "PHOTO.",
+    "EMISSION": "EMIS.",
+    "FIRST_ORDER_LOSS": "LOSS.",
+    "USER_DEFINED": "USER.",
+    "LAMBDA_RATE_CONSTANT": "Lambda.",
+}
+"""Reaction type -> what MICM puts before the name of its parameter."""
+
+SURFACE: Final = "SURFACE"
+BRANCHED: Final = "BRANCHED"
+FORMS: Final = (
+    "ARRHENIUS",
+    "TROE",
+    "TERNARY_CHEMICAL_ACTIVATION",
+    "TERNARY_CHEMICAL_ACTIVATION_JPL19",
+    "TUNNELING",
+    "TAYLOR_SERIES",
+)
+"""Types whose rate follows from the air alone."""
+
+RADIUS: Final = "effective radius [m]"
+NUMBER: Final = "particle number concentration [# m-3]"
+
+_MOST_COEFFICIENTS: Final = 16  # of a Taylor series, as in MICM
+
+
+@dataclass(frozen=True)
+class Units:
+    """How the numbers of a file are meant.
+
+    camp    in molecules, cm3 and s rather than mol, m3 and s
+    factor  from the file's unit of time: 1/60 where it is the minute
+    """
+
+    camp: bool
+    factor: float = 1.0
+
+    def rate(self, value: float, order: int) -> float:
+        """Return a rate constant of `order` reactants in molecules, cm3, s."""
+        return self.factor * (value if self.camp else rate_from_molar(value, order))
+
+
+def form_rate(kind: str, fields: Fields, order: int, units: Units) -> Expression:
+    """Return the rate of a type out of :data:`FORMS` for `order` reactants."""
+    match kind:
+        case "ARRHENIUS":
+            return _arrhenius(fields, order, units)
+        case "TAYLOR_SERIES":
+            return rate_forms.taylor_series(_coefficients(fields), _arrhenius(fields, order, units))
+        case "TUNNELING":
+            A = units.rate(fields.number("A", 1.0), order)
+            return rate_forms.tunneling(A, fields.number("B", 0.0), fields.number("C", 0.0))
+    return _falloff(kind, fields, order, units, (_positive(fields, "Fc", 0.6), Number(fields.number("N", 1.0))))
+
+
+def _falloff(kind: str, fields: Fields, order: int, units: Units, broadening: tuple[Number, Number]) -> Expression:
+    def limit(prefix: str, order: int) -> Expression:
+        return _limit(fields, prefix, units.rate(fields.number(f"{prefix}_A", 1.0), order))
+
+    if kind == "TROE":
+        return rate_forms.troe(limit("k0", order + 1), limit("kinf", order), *broadening)
+    if kind == "TERNARY_CHEMICAL_ACTIVATION" and not units.camp:
+        return rate_forms.ternary_chemical_activation(limit("k0", order), limit("kinf", order - 1), *broadening)
+    if kind == "TERNARY_CHEMICAL_ACTIVATION":
+        # MICM converts Camp's as if they were those of TROE, so that its rate is f times what the numbers say.
+        low, high = (
+            _limit(fields, prefix, MOLECULES_PER_MOLE * units.rate(fields.number(f"{prefix}_A", 1.0), order))
+            for prefix in ("k0", "kinf")
+        )
+        return rate_forms.ternary_chemical_activation(low, high, *broadening)
+    low, high, direct = (
+        _limit(fields, prefix, units.rate(fields.number(f"{prefix}_A", 1.0), power), f"{prefix}_D")
+        for prefix, power in (("k0", order + 1), ("kinf", order), ("kint", order))
+    )
+    return rate_forms.chemical_activation_jpl19(low, high, direct, *broadening)
+
+
+def branched_rates(fields: Fields, order: int, units: Units) -> tuple[Expression, Expression]:
+    """Return the rates of the alkoxy and of the nitrate branch."""
+    X, Y = units.rate(fields.number("X", 0.0), order), fields.number("Y", 0.0)
+    share, atoms = fields.need("a0"), fields.number("n", 0.0)
+    a0 = share.number()
+    if not 0.0 < a0 <= 1.0:
+        raise share.error(f"the nitrate's share a0 is above 0 and at most 1, not {a0:g}")
+    if not 0.0 <= atoms <= 100.0:
+        raise fields.need("n").error(f"the number of heavy atoms n is 0 to 100, not {atoms:g}")
+    return rate_forms.branched_alkoxy(X, Y, a0, atoms), rate_forms.branched_nitrate(X, Y, a0, atoms)
+
+
+def open_rate(kind: str, name: str, fields: Fields, order: int) -> tuple[Expression, OpenParameter]:
+    """Return the rate of a type out of :data:`PREFIXES`, and the parameter that it leaves open."""
+    if kind == "LAMBDA_RATE_CONSTANT":
+        fields.ignore("lambda function")  # code in another language, which MICM does not run either
+    parameter = OpenParameter(PREFIXES[kind] + name, rate_unit(order), TEXTS[kind])
+    return rate_forms.scaled(fields.number("scaling factor", 1.0), Parameter(parameter.name)), parameter
+
+
+def surface_rate(name: str, fields: Fields, gas: Gas) -> tuple[Expression, tuple[OpenParameter, OpenParameter]]:
+    """Return the rate of uptake on particles, and their radius and number, which it leaves open."""
+    probability = fields.number("reaction probability", 1.0)
+    if not 0.0 <= probability <= 1.0:
+        raise fields.need("reaction probability").error(f"a probability is 0 to 1, not {probability:g}")
+    mass, diffusion = gas.species.molar_mass, gas.diffusion
+    for value, key in ((mass, MASS), (diffusion, DIFFUSION)):
+        if value is None or value <= 0.0:
+            raise fields.node.error(f"a reaction on surfaces needs {key!r} of {gas.species.name!r}")
+    radius = OpenParameter(f"SURF.{name}.{RADIUS}", "m", TEXTS[RADIUS])
+    number = OpenParameter(f"SURF.{name}.{NUMBER}", "1/m3", TEXTS[NUMBER])
+    assert mass is not None
+    assert diffusion is not None
+    rate = rate_forms.surface(Parameter(radius.name), Parameter(number.name), probability, diffusion, mass)
+    return rate, (radius, number)
+
+
+TEXTS: Final[Mapping[str, str]] = {
+    "PHOTOLYSIS": "rate of a light reaction",
+    "EMISSION": "emission",
+    "FIRST_ORDER_LOSS": "rate of loss",
+    "USER_DEFINED": "rate given by the user",
+    "LAMBDA_RATE_CONSTANT": "rate computed by the user's function",
+    RADIUS: "effective radius of the particles",
+    NUMBER: "number of particles",
+}
+
+
+def _arrhenius(fields: Fields, order: int, units: Units) -> Expression:
+    numbers = {key: fields.number(key, default) for key, default in (("B", 0.0), ("C", 0.0), ("E", 0.0))}
+    energy = fields.get("Ea")
+    if energy is not None:
+        if numbers["C"]:
+            raise energy.error("either 'Ea' or 'C', not both: C = -Ea/kB")
+        numbers["C"] = -energy.number() / BOLTZMANN
+    A = units.rate(fields.number("A", 1.0), order)
+    return rate_forms.arrhenius(A, D=_positive(fields, "D", 300.0).value, **numbers)
+
+
+def _coefficients(fields: Fields) -> list[float]:
+    node = fields.get("taylor coefficients")
+    if node is None:
+        return [1.0]
+    numbers = [item.number() for item in node.items()]
+    if not 1 <= len(numbers) <= _MOST_COEFFICIENTS:
+        raise node.error(f"a series has 1 to {_MOST_COEFFICIENTS} coefficients, not {len(numbers)}")
+    return numbers
+
+
+def _limit(fields: Fields, prefix: str, A: float, reference: str = "") -> Expression:
+    """Return a limit k(T) = A exp(C/T) (T/D)^B; only some types give a reference temperature D."""
+    D = _positive(fields, reference, 298.0).value if reference else 300.0
+    return rate_forms.arrhenius(A, fields.number(f"{prefix}_B", 0.0), fields.number(f"{prefix}_C", 0.0), D)
+
+
+def _positive(fields: Fields, key: str, default: float) -> Number:
+    value = fields.number(key, default)
+    if value <= 0.0:
+        raise fields.need(key).error(f"{key} is above zero, not {value:g}")
+    return Number(value)

@@ -1,0 +1,124 @@
+"""Reads a mechanism in OpenAtmos v1 (JSON or YAML) or Camp JSON into a ReactionNetwork."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from airshed.core.errors import MechanismError
+from airshed.mechanism.expressions import Expression
+from airshed.mechanism.network import OpenParameter, ReactionNetwork
+from airshed.mechanism.openatmos.camp import DATA, FILES, read_camp
+from airshed.mechanism.openatmos.document import read_document
+from airshed.mechanism.openatmos.node import Fields, Node
+from airshed.mechanism.openatmos.reactions import Collection
+from airshed.mechanism.openatmos.species import Gas
+from airshed.mechanism.openatmos.texts import read_expression
+from airshed.mechanism.openatmos.version1 import read_version1
+
+ATOMS: Final = "__atoms"
+CHECKED: Final = "__check"
+PARAMETERS: Final = "__parameters"
+BINDINGS: Final = "__bindings"
+
+CONFIGURATIONS: Final = ("config.yaml", "config.yml", "config.json")
+"""What a folder's mechanism is called, in the order in which MICM looks."""
+
+_NAME = re.compile(r"[\w.+-]{1,80}", re.ASCII)
+
+
+def read_openatmos(path: Path, shown: str | None = None) -> ReactionNetwork:
+    """Return the mechanism of a JSON or YAML file, or of a folder with a config.json, converted to molecules and cm3.
+
+    shown  what messages and provenance call the file, if not by its path
+
+    A species of the file is one of the network, as MICM has it: O2, N2, H2O, and M unless it "is third body", are
+    variable if the file does not fix them. Raises MechanismError with file, line, column and JSON pointer.
+    """
+    path, shown = Path(path), shown or str(path)
+    if path.is_dir():
+        names = [name for name in CONFIGURATIONS if (path / name).is_file()]
+        if not names:
+            raise MechanismError(f"{shown}: the folder has none of {', '.join(CONFIGURATIONS)}")
+        path, shown = path / names[0], str(Path(shown) / names[0])
+    node = read_document(path, shown)
+    if not isinstance(node.value, dict):
+        raise node.expected("a mechanism: an object with 'version', 'species', 'phases' and 'reactions'")
+    root = node.fields()
+    if FILES in root:
+        gases, collection, others = read_camp(root, path)
+        return _network(node, _stem(path), gases, collection, (shown, *others))
+    if DATA in root:
+        raise root.need(DATA).error(
+            f"this is a part of a mechanism in Camp JSON; give the file that lists it in {FILES!r}"
+        )
+    _check_version(root)
+    gases, collection = read_version1(root, path)
+    name = root.text("name")
+    root.ignore("emissions")  # inventories of a host, no chemistry
+    root.finish()
+    return _network(node, name if _NAME.fullmatch(name) else _stem(path), gases, collection, (shown,))
+
+
+def _check_version(root: Fields) -> None:
+    """Raise MechanismError unless the file says that it is of version 1."""
+    node = root.get("version")
+    if node is None:
+        message = f"this is no mechanism: 'version' is missing (Camp JSON has {FILES!r} instead)"
+        raise root.node.error(message)
+    text = node.value if isinstance(node.value, str) else f"{node.number():g}"
+    if text.partition(".")[0] != "1":
+        raise node.error(f"version {text[:20]!r} is not read: expected 1.0 to 1.4, or Camp JSON")
+
+
+def _stem(path: Path) -> str:
+    """Return a name for a mechanism from its file, or its folder where the file has a name that all have."""
+    general = path.stem.casefold() in ("config", "mechanism") and path.resolve().parent.name
+    return path.resolve().parent.name if general else path.stem
+
+
+def _network(
+    node: Node, name: str, gases: Mapping[str, Gas], collection: Collection, sources: tuple[str, ...]
+) -> ReactionNetwork:
+    if not any(not gas.species.fixed for gas in gases.values()):
+        raise node.error("no species of the gas phase that chemistry changes")
+    root = node.fields()
+    bindings = {gas.species.name: gas.binding for gas in gases.values() if gas.binding is not None}
+    bindings = {key: value for key, value in bindings.items() if key.upper() != str(value)}
+    used = [atom for gas in gases.values() for atom in gas.species.atoms]
+    return ReactionNetwork(
+        name=name,
+        species=tuple(gas.species for gas in gases.values() if not gas.species.fixed),
+        fixed=tuple(gas.species for gas in gases.values() if gas.species.fixed),
+        reactions=tuple(collection.reactions),
+        atoms=tuple(dict.fromkeys([*_texts(root, ATOMS), *used])),
+        initial={key: gas.initial for key, gas in gases.items() if gas.initial is not None},
+        declared=_declared(root, collection),
+        bindings={**bindings, **_bindings(root)},
+        checked=tuple(_texts(root, CHECKED)),
+        sources=sources,
+    )
+
+
+def _texts(root: Fields, key: str) -> list[str]:
+    node = root.get(key)
+    return [] if node is None or not isinstance(node.value, list) else [item.text() for item in node.items()]
+
+
+def _declared(root: Fields, collection: Collection) -> tuple[OpenParameter, ...]:
+    known = dict(collection.parameters)
+    node = root.get(PARAMETERS)
+    for item in node.items() if node is not None else ():
+        fields = item.fields()
+        name = fields.need("name").text()
+        default = fields.optional_number("default")
+        known[name] = OpenParameter(name, fields.text("unit"), fields.text("text"), default)
+        fields.finish()
+    return tuple(known.values())
+
+
+def _bindings(root: Fields) -> dict[str, Expression]:
+    node = root.get(BINDINGS)
+    if node is None:
+        return {}
+    return {name: read_expression(item) for name, item in node.mapping().items()}
