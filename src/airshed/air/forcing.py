@@ -1,7 +1,7 @@
 """Meteorology as the kernels want it: air contents, fluxes and exchange on the model grid, packed, between instants."""
 
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, wait
 from dataclasses import dataclass
 from functools import lru_cache
 from math import floor, inf
@@ -76,13 +76,11 @@ class Forcing:
     sunlit_until  [s] up to which there is an instant at every hour, also where the meteorology has none: its fields are
                   linear in between, but deposition follows the sun; None where it does not
     advection, diffusion  whether the wind and the turbulence are to act
-    read_ahead  prepare the next interval on a thread while this one is computed
     """
 
     def __init__(
         self, grid: Grid, layout: Layout, meteorology: Meteorology, velocities: Velocities, *,
         begin: float, sunlit_until: float | None = None, advection: bool = True, diffusion: bool = True,
-        read_ahead: bool = False,
     ) -> None:  # fmt: skip
         self.grid, self.layout, self.meteorology = grid, layout, meteorology
         self._velocities, self._begin = velocities, begin
@@ -91,7 +89,6 @@ class Forcing:
         self._times = sorted({begin, *later, *_hours(begin, sunlit_until)})
         self.instant = lru_cache(maxsize=4)(self._build_instant)
         self._intervals: dict[int, Interval] = {}
-        self._reader = ThreadPoolExecutor(1, "read-ahead") if read_ahead else None
         self._ahead: tuple[int, Future[Interval]] | None = None
 
     def interval(self, index: int) -> Interval:
@@ -102,29 +99,24 @@ class Forcing:
                 del self._intervals[old]
         return self._intervals[index]
 
-    def read_ahead(self, seconds: float) -> None:
-        """Begin to prepare the interval after the one that holds a time, if that is to happen on a thread.
+    def read_ahead(self, seconds: float, pool: Executor | None) -> None:
+        """Let a thread of a pool prepare the interval after the one that holds a time; without a pool that can wait.
 
-        To be called once a step of this interval is done: at its very beginning the model itself asks the
-        meteorology, for the emissions of the new hour, and would wait.
+        The pool is that of the steps: while one thread prepares, the others compute, and no core has two things to do.
         """
         following = self.index_at(seconds) + 1
-        if self._reader is None or following >= len(self._times) or following in self._intervals:
+        if pool is None or following >= len(self._times) or following in self._intervals:
             return
         if self._ahead is None or self._ahead[0] != following:
-            self._ahead = following, self._reader.submit(self._build_interval, following)
-
-    def close(self) -> None:
-        """End the thread that reads ahead."""
-        if self._reader is not None:
-            self._reader.shutdown(cancel_futures=True)
+            self._ahead = following, pool.submit(self._build_interval, following)
 
     def _read(self, index: int) -> Interval:
-        if self._reader is None:
-            return self._build_interval(index)
-        if self._ahead is not None and self._ahead[0] == index:
-            return self._ahead[1].result()
-        return self._reader.submit(self._build_interval, index).result()
+        ahead, self._ahead = self._ahead, None
+        if ahead is not None:
+            wait([ahead[1]])
+            if ahead[0] == index:
+                return ahead[1].result()
+        return self._build_interval(index)
 
     def index_at(self, seconds: float) -> int:
         """The number of the interval that begins at or before a time."""
@@ -156,7 +148,7 @@ class Forcing:
         return TransportForcing(interval.pair("flux_x"), interval.pair("flux_y"), flux_z, weight, weight_z)
 
     def transport_within(self, seconds: float, inside: float) -> TransportForcing:
-        """Air fluxes at a time for a one-step formula: those of the interval that holds `inside`, up to its very ends."""
+        """Air fluxes at a time for a one-step formula: of the interval that holds `inside`, up to its very ends."""
         interval = self.interval(self.index_at(inside))
         weight = interval.weight(seconds)
         return TransportForcing(

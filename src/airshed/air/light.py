@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.air.photolysis import cloud_factor, daylight, effective_secant
-from airshed.air.solar import cos_zenith
+from airshed.air.solar import sun_position
 
 Array = npt.NDArray[np.float64]
 AnyArray = npt.NDArray[np.floating]
@@ -15,18 +15,21 @@ AnyArray = npt.NDArray[np.floating]
 class Light:
     """Zenith angles at times counted from the start of the case [s].
 
-    lon, lat  [degrees] of places, of shapes that broadcast: (nlon,) and (nlat, 1) for a grid, or packed ones
+    lon, lat  [degrees] of places, of shapes that broadcast: (nlon,) and (nlat, 1) for a grid; the sine and cosine of
+              the latitude are kept, as every step asks for the sun
     """
 
     def __init__(self, lon: AnyArray, lat: AnyArray, start: datetime, *, clouds: bool) -> None:
-        self._lon, self._lat, self._clouds = lon, lat, clouds
-        self._shape = np.broadcast_shapes(lon.shape, lat.shape)
+        phi = np.radians(np.asarray(lat, dtype=np.float64))
+        self._lon, self._sine, self._cosine, self._clouds = lon, np.sin(phi), np.cos(phi), clouds
         self._start = np.datetime64(start.replace(tzinfo=None), "ns")
 
     def cos_zenith(self, seconds: float) -> Array:
-        """The cosine of the solar zenith angle at the places [1]."""
+        """The cosine of the solar zenith angle at the places [1], see :func:`airshed.air.solar.cos_zenith`."""
         when = self._start + np.timedelta64(round(seconds * 1e9), "ns")
-        return np.broadcast_to(cos_zenith(when, self._lon, self._lat), self._shape)
+        declination, hour_angle = sun_position(when, self._lon)
+        overhead, aslant = self._sine * np.sin(declination), self._cosine * np.cos(declination)
+        return np.asarray(overhead + aslant * np.cos(hour_angle))
 
     def secant_and_factor(self, seconds: float, cloud_cover: Array) -> tuple[Array, Array]:
         """Secant of the zenith angle [1] and factor on clear-sky photolysis [1] at the places."""

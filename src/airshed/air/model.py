@@ -67,10 +67,10 @@ class AirModel:
         self.forcing = Forcing(
             self.grid, self.layout, self.parts.meteorology, self._velocities, begin=self.parts.begin,
             sunlit_until=case.time.length.value if self.parts.deposition.follows_the_sun else None,
-            advection=case.transport.advection, diffusion=case.transport.diffusion, read_ahead=threads > 1,
+            advection=case.transport.advection, diffusion=case.transport.diffusion,
         )  # fmt: skip
-        lat, lon = np.meshgrid(self.grid.lat, self.grid.lon, indexing="ij")
-        self._light = Light(self.layout.pack(lon), self.layout.pack(lat), case.time.start, clouds=case.photolysis.cloud)
+        lat, lon = (self.layout.pack(degrees) for degrees in np.meshgrid(self.grid.lat, self.grid.lon, indexing="ij"))
+        self._light = Light(lon[:1], lat[:, :1, :1], case.time.start, clouds=case.photolysis.cloud)
         self._sun = self.layout.zeros(2)
         self.seconds, self.steps = self.parts.begin, 0
         self._previous_step: float | None = None
@@ -115,7 +115,6 @@ class AirModel:
         """Advance by one step that ends at this time, which lies no later than :meth:`next_change`."""
         if self._strang is not None:
             sums = self._strang.step(self.seconds, seconds, self.budget)
-            self.forcing.read_ahead(self.seconds)
             self._finish_step(seconds, sums)
             return
         step = seconds - self.seconds
@@ -124,10 +123,11 @@ class AirModel:
         transport = self.forcing.transport(self.seconds, step / (self._previous_step or step))
         sums = self.stepper.step(weights, transport, column)
         self.budget.add(weights, dict(zip(TERMS, sums, strict=True)), emission, self.stepper.imbalance)
-        self.forcing.read_ahead(self.seconds)
         self._finish_step(seconds, sums)
 
     def _finish_step(self, seconds: float, sums: Array) -> None:
+        self.forcing.read_ahead(self.seconds, self.stepper.pool)
+        self.sources.read_ahead(self.seconds, self.stepper.pool)
         self.seconds, self._previous_step, self.steps = seconds, seconds - self.seconds, self.steps + 1
         if not np.isfinite(sums).all():
             self._refuse_not_finite(sums)
@@ -189,7 +189,6 @@ class AirModel:
 
     def close(self) -> None:
         """End the model's threads."""
-        self.forcing.close()
         self.stepper.close()
         if self._strang is not None:
             self._strang.chemistry.solver.close()

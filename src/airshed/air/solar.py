@@ -31,17 +31,21 @@ def _right_ascension(longitude: Array, obliquity: Array) -> Array:
     return np.asarray(np.arctan2(np.cos(obliquity) * np.sin(longitude), np.cos(longitude)))
 
 
+def _declination_and_equation_of_time(days: Array) -> tuple[Array, Array]:
+    mean_longitude, longitude, obliquity = _ecliptic(days)
+    difference = np.degrees(mean_longitude - _right_ascension(longitude, obliquity))
+    ahead = _SECONDS_PER_DEGREE * (np.mod(difference + 180.0, 360.0) - 180.0)
+    return np.asarray(np.arcsin(np.sin(obliquity) * np.sin(longitude))), np.asarray(ahead)
+
+
 def declination(when: np.datetime64 | ArrayLike) -> Array:
     """Return the sun's declination [rad] at UTC times."""
-    _, longitude, obliquity = _ecliptic(_days_since_2000(when))
-    return np.asarray(np.arcsin(np.sin(obliquity) * np.sin(longitude)))
+    return _declination_and_equation_of_time(_days_since_2000(when))[0]
 
 
 def equation_of_time(when: np.datetime64 | ArrayLike) -> Array:
     """Return apparent minus mean solar time [s] at UTC times: how far the sundial is ahead of the clock."""
-    mean_longitude, longitude, obliquity = _ecliptic(_days_since_2000(when))
-    difference = np.degrees(mean_longitude - _right_ascension(longitude, obliquity))
-    return np.asarray(_SECONDS_PER_DEGREE * (np.mod(difference + 180.0, 360.0) - 180.0))
+    return _declination_and_equation_of_time(_days_since_2000(when))[1]
 
 
 def hour_angle(when: np.datetime64 | ArrayLike, lon: ArrayLike) -> Array:
@@ -49,10 +53,16 @@ def hour_angle(when: np.datetime64 | ArrayLike, lon: ArrayLike) -> Array:
 
     ``when`` and ``lon`` broadcast against each other.
     """
+    return sun_position(when, lon)[1]
+
+
+def sun_position(when: np.datetime64 | ArrayLike, lon: ArrayLike) -> tuple[Array, Array]:
+    """Return the declination and the hour angle at longitudes, see :func:`declination` and :func:`hour_angle` [rad]."""
     days = _days_since_2000(when)
+    declination, ahead = _declination_and_equation_of_time(days)
     utc_seconds = np.mod(days + 0.5, 1.0) * 86400.0
-    degrees = (utc_seconds + equation_of_time(when)) / _SECONDS_PER_DEGREE - 180.0 + np.asarray(lon, dtype=np.float64)
-    return np.asarray(np.radians(np.mod(degrees + 180.0, 360.0) - 180.0))
+    degrees = (utc_seconds + ahead) / _SECONDS_PER_DEGREE - 180.0 + np.asarray(lon, dtype=np.float64)
+    return declination, np.asarray(np.radians(np.mod(degrees + 180.0, 360.0) - 180.0))
 
 
 def cos_zenith(when: np.datetime64 | ArrayLike, lon: ArrayLike, lat: ArrayLike) -> Array:
@@ -64,8 +74,7 @@ def cos_zenith(when: np.datetime64 | ArrayLike, lon: ArrayLike, lat: ArrayLike) 
            lon, lat  [degrees], broadcast against each other: ``cos_zenith(when, lon, lat[:, None])`` for a grid
     """
     phi = np.radians(np.asarray(lat, dtype=np.float64))
-    delta = declination(when)
-    angle = hour_angle(when, lon)
+    delta, angle = sun_position(when, lon)
     return np.asarray(np.sin(phi) * np.sin(delta) + np.cos(phi) * np.cos(delta) * np.cos(angle))
 
 

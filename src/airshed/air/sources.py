@@ -1,6 +1,8 @@
 """All that is emitted, hour by hour, packed for the kernels: the sum of inventory, files, points and vegetation."""
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, Future, wait
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -49,6 +51,15 @@ class BiogenicSource:
         return self._totals[middle]
 
 
+@dataclass(frozen=True)
+class Hour:
+    """Emission of the hour that begins at a time [s]: packed [mol/s], and its sums by species [mol/s]."""
+
+    begin: float
+    packed: AnyArray
+    totals: Array
+
+
 class PackedSources:
     """The sum of emission sources as the step reads it, renewed at each full hour UTC."""
 
@@ -58,9 +69,8 @@ class PackedSources:
         self._sum = CombinedEmissions(sources) if sources else None
         self.species = self._sum.species if self._sum else ()
         self._layout, self._columns, self._start = layout, columns, start
-        self._hour: float | None = None
-        self._packed: AnyArray | None = None
-        self._totals = np.zeros(len(self.species))
+        self._now: Hour | None = None
+        self._ahead: tuple[float, Future[Hour]] | None = None
 
     def next_change(self, seconds: float) -> float:
         """The beginning of the next hour; infinity where nothing is emitted."""
@@ -69,8 +79,25 @@ class PackedSources:
     def at(self, seconds: float) -> tuple[AnyArray, Array]:
         """Return the packed emission [mol/s] and its sums by species [mol/s] for the hour that holds the time."""
         hour = hour_of(seconds, self._start) if self._sum else 0.0
-        if self._packed is None or hour != self._hour:
-            rate = self._sum.rate(hour) if self._sum else np.zeros((0, 1, *self._columns))
-            self._packed = self._layout.pack(rate, padding="constant")
-            self._totals, self._hour = rate.sum(axis=(1, 2, 3)), hour
-        return self._packed, self._totals
+        if self._now is None or hour != self._now.begin:
+            self._now = self._read(hour)
+        return self._now.packed, self._now.totals
+
+    def read_ahead(self, seconds: float, pool: Executor | None) -> None:
+        """Let a thread of a pool prepare the hour after the one that holds a time; without a pool that can wait."""
+        if pool is None or self._sum is None:
+            return
+        following = self.next_change(seconds)
+        if self._ahead is None or self._ahead[0] != following:
+            self._ahead = following, pool.submit(self._build, following)
+
+    def _read(self, hour: float) -> Hour:
+        if self._ahead is not None:
+            wait([self._ahead[1]])
+            if self._ahead[0] == hour:
+                return self._ahead[1].result()
+        return self._build(hour)
+
+    def _build(self, hour: float) -> Hour:
+        rate = self._sum.rate(hour) if self._sum else np.zeros((0, 1, *self._columns))
+        return Hour(hour, self._layout.pack(rate, padding="constant"), rate.sum(axis=(1, 2, 3)))

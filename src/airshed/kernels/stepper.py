@@ -13,8 +13,8 @@ from airshed.kernels.layout import AnyArray, Layout, aligned_zeros
 from airshed.kernels.pipeline import MechanismKernel
 from airshed.kernels.step_arguments import PARTS, TERMS, Ends, Ghost, Step, address
 
-PIECES_PER_THREAD = 3
-"""Into how many pieces a thread's rows are cut, for whoever is free; each piece computes one row of faces twice."""
+LEAST_ROWS = 2
+"""Rows of the smallest piece of a step; each piece computes one row of faces twice."""
 
 Pair = tuple[AnyArray, AnyArray]
 """A packed field at the two ends of a forcing interval."""
@@ -95,8 +95,23 @@ class State:
         self.air, self.air_other = self.air_other, self.air
 
 
+def shares(rows: int, threads: int) -> list[tuple[int, int]]:
+    """Return the pieces of a step's rows that threads take as they are free: large ones first, small ones to even out.
+
+    Each piece is a share of what is left, rows left / (1.5 threads), so that few pieces (each costs a row of faces)
+    leave nobody waiting long at the end.
+    """
+    cuts = [0]
+    while cuts[-1] < rows:
+        left = rows - cuts[-1]
+        cuts.append(cuts[-1] + min(left, max(LEAST_ROWS, round(left / (1.5 * threads)))))
+    return list(pairwise(cuts))
+
+
 class Stepper:
     """Advances a :class:`State` by the compiled code of a mechanism.
+
+    pool  threads that help with steps, None for one thread; what else is put there is done beside the steps
 
     ghosts          mixing ratios (species, level) [mol/mol] outside the area, the same all around
     top             mixing ratios (species,) above it
@@ -117,12 +132,10 @@ class Stepper:
         self._imbalance = np.zeros((layout.rows, len(kernel.shape.families)))
         self._seconds = np.zeros((layout.rows, len(PARTS)))
         self.threads = max(1, min(threads, layout.rows))
-        self._pool = ThreadPoolExecutor(self.threads - 1) if self.threads > 1 else None
+        self.pool = ThreadPoolExecutor(self.threads - 1) if self.threads > 1 else None
         size = kernel.functions.airshed_worker_bytes(layout.blocks)
         self._memory = [aligned_zeros((size,), np.uint8) for _ in range(self.threads)]
-        pieces = min(self.threads * PIECES_PER_THREAD, layout.rows)
-        cuts = [layout.rows * piece // pieces for piece in range(pieces + 1)]
-        self._ranges = list(pairwise(cuts))
+        self._ranges = shares(layout.rows, self.threads)
         self._constants = {
             "ghost": self._splat(ghosts),
             "top": top.astype(layout.dtype),
@@ -141,17 +154,18 @@ class Stepper:
         self._fill(weights, transport, column)
         pointer = ctypes.addressof(self._step)
         functions = self.kernel.functions
-        if self._pool is None:
+        if self.pool is None:
             functions.airshed_step_rows(pointer, 0, self.layout.rows, address(self._memory[0]))
         else:
             pieces, taken = np.array(self._ranges, np.int64), np.zeros(1, np.int64)
             own, *others = [
                 (pointer, address(pieces), len(pieces), address(taken), address(memory)) for memory in self._memory
             ]
-            jobs = [self._pool.submit(functions.airshed_share_rows, *share) for share in others]
+            jobs = [self.pool.submit(functions.airshed_share_rows, *share) for share in others]
             functions.airshed_share_rows(*own)
             for job in jobs:
-                job.result()
+                if not job.cancel():  # a thread that was busy with something else all the time has nothing left to do
+                    job.result()
         self.state.rotate()
         return np.asarray(self.sums.sum(axis=0))
 
@@ -167,8 +181,8 @@ class Stepper:
 
     def close(self) -> None:
         """End the threads."""
-        if self._pool is not None:
-            self._pool.shutdown()
+        if self.pool is not None:
+            self.pool.shutdown(cancel_futures=True)
 
     def _splat(self, values: npt.NDArray[np.float64]) -> AnyArray:
         block = aligned_zeros((*values.shape, self.layout.width), self.layout.dtype)

@@ -101,7 +101,9 @@ def _uptake(henry: Array, reactivity: Array, as_so2: float, as_o3: float) -> Arr
 
 def _then(conductance: Array, resistance: Array | float) -> Array:
     """Return the conductance [m/s] of a conductance and a resistance [s/m] one after the other."""
-    return np.asarray(conductance / (1.0 + conductance * resistance))
+    loss = np.asarray(conductance * resistance)
+    loss += 1.0
+    return np.divide(conductance, loss, out=loss)
 
 
 def fine_particles(friction_velocity: Array, obukhov_length: Array, turbulent: Array) -> Array:

@@ -64,32 +64,35 @@ class ColumnIntegrals:
 
     heights  [m]  (node, ...)  rising along the first axis, the first at the ground; equal heights are allowed
     faces    [m]  (face,)      at or below each column's last node
+    below    (face, ...)  place of the node below each face, in the flat array of nodes
+    step     (face, ...)  [m]  from there to the face;  width  [m]  from there to the next node
     """
 
     heights: Array
-    index: NDArray[np.intp]
-    step: Array
     faces: Array
+    below: NDArray[np.intp]
+    step: Array
+    width: Array
 
     @classmethod
     def of(cls, heights: Array, faces: Array) -> "ColumnIntegrals":
         """Find for each face the node below it."""
-        shape = (faces.size,) + (1,) * (heights.ndim - 1)
-        targets = faces.reshape(shape)
-        below = np.sum(heights[None] <= targets[:, None], axis=1) - 1
-        index = np.clip(below, 0, heights.shape[0] - 2)
-        return cls(heights, index, targets - np.take_along_axis(heights, index, axis=0), faces)
+        targets = faces.reshape((faces.size,) + (1,) * (heights.ndim - 1))
+        node = np.zeros((faces.size, *heights.shape[1:]), np.uint16)
+        for height in heights[1:-1]:
+            node += height <= targets
+        columns = int(np.prod(heights.shape[1:]))
+        below = node.astype(np.intp) * columns + np.arange(columns).reshape(heights.shape[1:])
+        low = heights.take(below)
+        return cls(heights, faces, below, targets - low, heights.take(below + columns) - low)
 
     def integral(self, values: Array) -> Array:
         """Return the integral of node values (node, ...) from the ground to each face, (face, ...)."""
-        widths = np.diff(self.heights, axis=0)
         parts = np.zeros_like(self.heights)
-        np.cumsum(0.5 * widths * (values[1:] + values[:-1]), axis=0, out=parts[1:])
-        slopes = np.divide(np.diff(values, axis=0), widths, out=np.zeros_like(widths), where=widths > 0.0)
-        below = np.take_along_axis(parts, self.index, axis=0)
-        value = np.take_along_axis(values, self.index, axis=0)
-        slope = np.take_along_axis(slopes, self.index, axis=0)
-        return np.asarray(below + self.step * (value + 0.5 * self.step * slope))
+        for k in range(1, len(parts)):
+            parts[k] = parts[k - 1] + 0.5 * (self.heights[k] - self.heights[k - 1]) * (values[k] + values[k - 1])
+        value, slope = self._lines(values)
+        return np.asarray(parts.take(self.below) + self.step * (value + 0.5 * self.step * slope))
 
     def layer_means(self, values: Array) -> Array:
         """Return the mean of node values over each layer between neighbouring faces, (face - 1, ...)."""
@@ -98,7 +101,11 @@ class ColumnIntegrals:
 
     def at_faces(self, values: Array) -> Array:
         """Return the node values interpolated linearly to the faces, (face, ...)."""
-        widths = np.diff(self.heights, axis=0)
-        slopes = np.divide(np.diff(values, axis=0), widths, out=np.zeros_like(widths), where=widths > 0.0)
-        value = np.take_along_axis(values, self.index, axis=0)
-        return np.asarray(value + self.step * np.take_along_axis(slopes, self.index, axis=0))
+        value, slope = self._lines(values)
+        return np.asarray(value + self.step * slope)
+
+    def _lines(self, values: Array) -> tuple[Array, Array]:
+        """Return the value at the node below each face, and the slope from there to the next node."""
+        value = values.take(self.below)
+        rise = values.take(self.below + values[0].size) - value
+        return value, np.divide(rise, self.width, out=np.zeros_like(rise), where=self.width > 0.0)
