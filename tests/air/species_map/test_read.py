@@ -1,5 +1,6 @@
 """Reading a species map: every section, and every way to get one wrong told with file and line."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -72,6 +73,16 @@ def test_an_empty_file_says_nothing(tmp_path: Path) -> None:
     assert "O3" not in found.boundary
     assert "O3" not in found.deposition
     assert "NOx" not in found.emissions
+
+
+@pytest.mark.parametrize("document", ["species-maps.md", "boundaries.md"])
+def test_the_examples_of_the_documents_are_maps(tmp_path: Path, document: str) -> None:
+    text = (Path(__file__).parents[3] / "docs" / document).read_text(encoding="utf-8")
+    examples = [each for each in re.findall(r"```toml\n(.*?)```", text, re.DOTALL) if "profiles =" not in each]
+    assert examples
+    for example in examples:
+        (tmp_path / "m.toml").write_text(example)
+        read_species_map(tmp_path / "m.toml")
 
 
 @pytest.mark.parametrize(
