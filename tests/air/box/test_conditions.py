@@ -136,3 +136,12 @@ def test_a_step_does_not_grow_beyond_the_formula(problem: Problem) -> None:
     listed = list(steps(problem(time__length="2 h", time__output_every="1801 s", time__restarts=[])))
     for before, step in pairwise(listed):
         assert step.previous == (before.length if step.length <= 2.0 * before.length else None)
+
+
+def test_several_faults_are_a_list_under_a_heading(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text("tittle = 1\n[time]\nstepp = 3\n")
+    with pytest.raises(CaseError) as error:
+        BoxConditions.load(tmp_path / "mine.toml")
+    heading, *faults = str(error.value).splitlines()
+    assert heading == f"{len(faults)} faults in the conditions {tmp_path / 'mine.toml'}:"
+    assert any(fault.startswith("  mine.toml:3: time.stepp is not a setting; known here are start") for fault in faults)

@@ -152,23 +152,23 @@ class BoxConditions(Section):
 
         def locate(key: KeyPath) -> str:
             known = next((key[:n] for n in range(len(key), 0, -1) if key[:n] in lines), ())
-            return f"{file}:{lines[known]}" if known else str(file)
+            return f"{file.name}:{lines[known]}" if known else ""
 
-        conditions = cls._build(data, locate)
+        conditions = cls._build(data, locate, file)
         conditions._name = file.stem
         return conditions
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Build conditions from nested dictionaries with the keys of a conditions file; raises CaseError."""
-        return cls._build(data, lambda key: "")
+        return cls._build(data, lambda key: "", None)
 
     @classmethod
-    def _build(cls, data: Mapping[str, Any], locate: Any) -> Self:
+    def _build(cls, data: Mapping[str, Any], locate: Any, file: Path | None) -> Self:
         try:
             return cls.model_validate(dict(data))
         except ValidationError as error:
-            raise CaseError(explain(error, cls, locate)) from error
+            raise CaseError(explain(error, cls, data, locate, file, "the conditions")) from error
 
     @model_validator(mode="after")
     def _one_of_each(self) -> Self:

@@ -37,7 +37,12 @@ _BOUNDS = {
 
 
 def explain(
-    error: ValidationError, section: type[Section], data: Mapping[str, Any], locate: Locate, file: Path | None
+    error: ValidationError,
+    section: type[Section],
+    data: Mapping[str, Any],
+    locate: Locate,
+    file: Path | None,
+    what: str = "the case",
 ) -> str:
     """Return what is wrong with a case, made of ``data``: file and line, key, what is wrong, what to do.
 
@@ -54,22 +59,22 @@ def explain(
         else:
             key = _written(data, detail["loc"])
             faults.append((locate(key), _message(detail, key, section)))
-    return faults_in_words(sorted(dict.fromkeys(faults), key=_line), file)
+    return faults_in_words(sorted(dict.fromkeys(faults), key=_line), file, what)
 
 
-def faults_in_words(faults: Sequence[tuple[str, str]], file: Path | None) -> str:
+def faults_in_words(faults: Sequence[tuple[str, str]], file: Path | None, what: str = "the case") -> str:
     """Return one fault, given as its place and what is wrong, as one line, and several as a list under a heading.
 
     One fault names the whole path of the case's file; in a list the heading does. After the first few it says how
     many more there are.
     """
     if len(faults) == 1:
-        place, what = faults[0]
+        place, fault = faults[0]
         in_file = file is not None and place.startswith(file.name)
-        return _placed(f"{file}{place.removeprefix(file.name)}" if file and in_file else place, what)
+        return _placed(f"{file}{place.removeprefix(file.name)}" if file and in_file else place, fault)
     rest = [f"and {len(faults) - MOST_FAULTS} more"] if len(faults) > MOST_FAULTS else []
-    heading = f"{len(faults)} faults in the case{f' {file}' if file else ''}:"
-    return "\n  ".join([heading, *(_placed(place, what) for place, what in faults[:MOST_FAULTS]), *rest])
+    heading = f"{len(faults)} faults in {what}{f' {file}' if file else ''}:"
+    return "\n  ".join([heading, *(_placed(*fault) for fault in faults[:MOST_FAULTS]), *rest])
 
 
 def dotted(path: Sequence[int | str]) -> str:
@@ -93,8 +98,8 @@ def _line(fault: tuple[str, str]) -> int:
     return int(number) if number.isdecimal() else 0
 
 
-def _placed(place: str, what: str) -> str:
-    return what if place in ("", "given", "default") else f"{place}: {what}"
+def _placed(place: str, fault: str) -> str:
+    return fault if place in ("", "given", "default") else f"{place}: {fault}"
 
 
 def _message(detail: ErrorDetails, path: tuple[int | str, ...], section: type[Section]) -> str:
