@@ -151,6 +151,21 @@ PIECES += [
     "²",
     "∞",
     "IGNORE",
+    "#INLINE F90_RATES\n",
+    "\n#ENDINLINE\n",
+    "#INCLUDE fuzz.def\n",
+    "#MODEL emep\n",
+    "#SETFIX ALL_SPEC;",
+    "#CHECK N;",
+    "&\n",
+    '"j x"',
+    "1.0_dp",
+    "J(1)",
+    "ARR2(1,",
+    "FALL(1,2,3,4,5,6,7)",
+    "C(ind_NO)",
+    "1/3 ",
+    "CFACTOR",
 ]
 
 
@@ -193,7 +208,34 @@ def test_random_bytes(data: bytes, fuzz_file: Path) -> None:
     loads_or_says_why(fuzz_file)
 
 
-@pytest.mark.parametrize("piece", ["(", "-", "1+", "<a>", "{", "{}", "#ATOMS\n", "NO=", "2^", "A ", "exp(", "\n", "//"])
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "(",
+        "-",
+        "1+",
+        "<a>",
+        "{",
+        "{}",
+        "#ATOMS\n",
+        "NO=",
+        "2^",
+        "A ",
+        "exp(",
+        "\n",
+        "//",
+        "#INLINE a\n",
+        "#ENDINLINE\n",
+        "&\n",
+        '"',
+        "J(1)*",
+        "ARR_ab(1,",
+        "A=B:1;\n",
+        "#SETVAR NO;\n",
+    ],
+)
 def test_long_repetitions_end(piece: str, fuzz_file: Path) -> None:
-    fuzz_file.write_text(HEAD + "NO = NO2 : " + piece * 20_000, encoding="utf-8")
+    fuzz_file.write_text(HEAD + "NO = NO2 : " + piece * 5000, encoding="utf-8")
+    loads_or_says_why(fuzz_file)
+    fuzz_file.write_text(piece * 2000, encoding="utf-8")
     loads_or_says_why(fuzz_file)

@@ -160,7 +160,7 @@ def test_the_faults_of_all_reactions_are_told_at_once(write) -> None:
     lines = str(error.value).splitlines()
     assert [line.split(":")[1] for line in lines] == ["4", "5", "6"]
     many = HEAD + "NO = NO3 : 1;\n" * 30
-    with pytest.raises(MechanismError, match=r"and 10 more$"):
+    with pytest.raises(MechanismError, match=r"and more$"):
         load_mechanism(write(many))
 
 

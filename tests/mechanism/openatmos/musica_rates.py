@@ -9,10 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from airshed.core.constants import GAS_CONSTANT
 from airshed.mechanism import ReactionNetwork, rates
 from airshed.mechanism.openatmos.units import MOLECULES_PER_MOLE
+
+Air = dict[str, np.ndarray]
 
 STEP = 1e-9  # [s]: what rounding moves in it is far below 1 mol m-3
 
@@ -61,26 +64,30 @@ def camp_with_tracers(folder: Path, target: Path) -> int:
     return count
 
 
-def musica_rates(path: Path, count: int, conditions: dict[str, float], parameters: dict[str, float]) -> np.ndarray:
-    """Return the rates [mol m-3 s-1] at 1 mol m-3 of every variable species from a mechanism with tracers."""
+def musica_rates(path: Path, count: int, air: Air, parameters: dict[str, float]) -> np.ndarray:
+    """Return the rates (tracer, cell) [mol m-3 s-1] at 1 mol m-3 of every variable species of a traced mechanism."""
     from musica.mechanism_configuration import parse
     from musica.micm import MICM, RosenbrockSolverParameters
 
     solver = MICM(mechanism=parse(str(path)))
     solver.set_solver_parameters(RosenbrockSolverParameters(h_start=STEP))
-    state = solver.create_state(1)
-    state.set_conditions(conditions["TEMP"], conditions["PRESS"])
+    cells = len(air["TEMP"])
+    state = solver.create_state(cells)
+    state.set_conditions(list(air["TEMP"]), list(air["PRESS"]))
     tracers = {tracer(number) for number in range(count)}
-    state.set_concentrations({name: 0.0 if name in tracers else 1.0 for name in state.get_species_ordering()})
+    state.set_concentrations({name: [float(name not in tracers)] * cells for name in state.get_species_ordering()})
     known = state.get_user_defined_rate_parameters()
-    state.set_user_defined_rate_parameters({name: parameters[name] for name in known})
+    state.set_user_defined_rate_parameters(
+        {name: list(np.broadcast_to(parameters[name], cells).astype(float)) for name in known}
+    )
     result = solver.solve(state, STEP)
     made = state.get_concentrations()
-    return np.array([made[tracer(number)][0] for number in range(count)]) / result.stats.final_time
+    return np.array([made[tracer(number)] for number in range(count)]) / result.stats.final_time
 
 
-def environment(temperature: float, pressure: float) -> dict[str, float]:
+def environment(temperature: npt.ArrayLike, pressure: npt.ArrayLike) -> Air:
     """Return the air with MICM's own air density."""
+    temperature, pressure = np.asarray(temperature, float), np.asarray(pressure, float)
     air = MOLECULES_PER_MOLE * pressure / (GAS_CONSTANT * temperature)
     air_shares = {"O2": 0.2095 * air, "N2": 0.78 * air, "H2O": 0.01 * air}
     return {"TEMP": temperature, "PRESS": pressure, "M": air, **air_shares}
@@ -91,6 +98,6 @@ def orders(network: ReactionNetwork) -> np.ndarray:
     return np.array([len(indices) for indices in network.reactant_indices])
 
 
-def airshed_rates(network: ReactionNetwork, air: dict[str, float], parameters: dict[str, float]) -> np.ndarray:
+def airshed_rates(network: ReactionNetwork, air: Air, parameters: dict[str, float]) -> np.ndarray:
     """Return the same from a network, parameters in molecules, cm3 and s."""
-    return rates(network, {**air, **parameters}) * MOLECULES_PER_MOLE ** (orders(network) - 1.0)
+    return rates(network, {**air, **parameters}) * MOLECULES_PER_MOLE ** (orders(network)[:, np.newaxis] - 1.0)

@@ -183,13 +183,15 @@ def _reactions(collection: Collection, meaning: Meaning, rates: RatesFile) -> tu
             reactions[label.casefold()] = _reaction(source, equation, label, collection, meaning)
         except MechanismError as fault:
             faults.append(fault)
+        if len(faults) > _MOST_FAULTS:
+            break  # the search for nearest names takes time
         unknown += [(source.location(each.offset), label, each) for each in meaning.unknown]
         meaning.unknown.clear()
     if unknown:
         faults.append(_unexplained(unknown, rates))
     if faults:
-        more = f"\nand {len(faults) - _MOST_FAULTS} more" if len(faults) > _MOST_FAULTS else ""
-        raise MechanismError("\n".join(map(str, faults[:_MOST_FAULTS])) + more)
+        told = [str(fault) for fault in faults[:_MOST_FAULTS]]
+        raise MechanismError("\n".join([*told, *(["and more"] if len(faults) > _MOST_FAULTS else [])]))
     return tuple(reactions.values())
 
 
