@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import xarray as xr
-from scipy.io import netcdf_file
 
 from airshed.core.errors import DataError
 
@@ -56,6 +55,8 @@ def _guess(start: bytes) -> str:
 
 def _check_classic(path: Path) -> None:
     """Raise DataError where a classic file is shorter than its variables: netCDF would read the rest as zeros."""
+    from scipy.io import netcdf_file  # classic files are rare, and importing scipy takes a quarter of a second
+
     try:
         with netcdf_file(path, mmap=False):
             pass

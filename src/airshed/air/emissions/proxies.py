@@ -11,9 +11,9 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import distance_transform_edt, gaussian_filter
 
 from airshed.air.emissions.coverage import Window
+from airshed.air.emissions.neighbours import smoothed, within
 from airshed.air.emissions.places import UNKNOWN_CAPACITY, Cities, Plant
 from airshed.air.emissions.tables import Row, read_table, unique
 from airshed.air.emissions.urban import spread
@@ -112,8 +112,8 @@ class CountryFields:
     @cached_property
     def coast(self) -> Array:
         """Area of water within 20 km of the country's land."""
-        gap = distance_transform_edt(self.share == 0.0, sampling=self.window.cell_size[::-1])
-        return np.asarray((1.0 - self.land) * (gap <= SHORE) * self.window.area)
+        near = within(self.share > 0.0, SHORE, self.window.cell_size)
+        return np.asarray((1.0 - self.land) * near * self.window.area)
 
     @cached_property
     def methane(self) -> Array:
@@ -140,9 +140,7 @@ class CountryFields:
         return field
 
     def _smooth(self, field: Array, kilometres: float) -> Array:
-        east, north = self.window.cell_size
-        smoothed = gaussian_filter(field, (kilometres / north, kilometres / east), mode="constant", truncate=3.0)
-        return np.asarray(smoothed * self.share)
+        return np.asarray(smoothed(field, kilometres, self.window.cell_size) * self.share)
 
 
 PLANTS: Final = "plants"

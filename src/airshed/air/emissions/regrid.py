@@ -8,9 +8,10 @@ On a longitude-latitude grid the two axes separate when the latitude axis is sin
 heights are a third axis of the same kind.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from airshed.grid import Grid
 
@@ -27,6 +28,34 @@ def overlap_fractions(source_faces: Array, target_faces: Array) -> Array:
     return np.asarray(np.maximum(upper - lower, 0.0) / np.diff(source_faces))
 
 
+@dataclass(frozen=True)
+class _Sums:
+    """The product with a matrix that is nearly empty: sums over its entries, in one order whatever the machine.
+
+    targets  rows that have entries, of `rows` in all; first: where the entries of each of them begin
+    """
+
+    rows: int
+    targets: NDArray[np.intp]
+    first: NDArray[np.intp]
+    sources: NDArray[np.intp]
+    weights: Array
+
+    @classmethod
+    def of(cls, matrix: Array) -> "_Sums":
+        rows, sources = np.nonzero(matrix)
+        targets, first = np.unique(rows, return_index=True)
+        return cls(len(matrix), targets, first, sources, matrix[rows, sources])
+
+    def __call__(self, values: Array) -> Array:
+        """Return the matrix times values (source, ...)."""
+        result = np.zeros((self.rows, *values.shape[1:]))
+        if self.targets.size:
+            parts = values[self.sources] * self.weights.reshape(-1, *[1] * (values.ndim - 1))
+            result[self.targets] = np.add.reduceat(parts, self.first)
+        return result
+
+
 class Regridder:
     """Aggregates amounts per cell of one longitude-latitude grid onto another, conserving their sum where they overlap.
 
@@ -35,15 +64,13 @@ class Regridder:
 
     def __init__(self, lon_faces: Array, lat_faces: Array, target: Grid) -> None:
         turn = 360.0 * np.round((np.mean(target.lon_faces) - np.mean(lon_faces)) / 360.0)
-        # sparse products run on one thread in a fixed order, so that the result has the same bits everywhere
-        self._by_lon = csr_array(overlap_fractions(lon_faces + turn, target.lon_faces)).T.tocsc()
-        self._by_lat = csr_array(overlap_fractions(_sines(lat_faces), _sines(target.lat_faces)))
+        self._by_lon = _Sums.of(overlap_fractions(lon_faces + turn, target.lon_faces))
+        self._by_lat = _Sums.of(overlap_fractions(_sines(lat_faces), _sines(target.lat_faces)))
 
     def __call__(self, amount: Array) -> Array:
         """Return amounts per target cell, shape (..., target lat, target lon), for amounts per source cell."""
-        flat = amount.reshape(-1, *amount.shape[-2:])
-        moved = np.stack([self._by_lat @ (layer @ self._by_lon) for layer in flat])
-        return moved.reshape(*amount.shape[:-2], *moved.shape[-2:])
+        by_row = self._by_lat(np.moveaxis(amount, -2, 0))
+        return np.ascontiguousarray(np.moveaxis(self._by_lon(np.moveaxis(by_row, -1, 0)), (0, 1), (-1, -2)))
 
 
 def _sines(lat_faces: Array) -> Array:

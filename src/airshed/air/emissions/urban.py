@@ -1,10 +1,10 @@
 """Spreads the inhabitants of cities over the land around them."""
 
+from math import erf
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erf
 
 from airshed.air.emissions.coverage import SPACING, Window
 from airshed.air.emissions.places import Cities
@@ -50,7 +50,8 @@ def _add(field: Array, cities: Cities, sigma: Array, half: int, window: Window, 
 
 
 def _integral(cell: NDArray[np.int64], centre: Array, sigma: Array) -> Array:
-    """Integral over cells of a Gaussian of width sigma [cells] around ``centre`` [degrees], shape (places, cells)."""
-    offset = cell - (centre / SPACING)[:, None]
-    scale = np.sqrt(2.0) * sigma[:, None]
-    return np.asarray(0.5 * (erf((offset + 1.0) / scale) - erf(offset / scale)))
+    """Integral over neighbouring cells of Gaussians of width sigma [cells] around ``centre`` [degrees], as `cell`."""
+    faces = np.concatenate([cell, cell[:, -1:] + 1], axis=1)
+    scaled = (faces - (centre / SPACING)[:, None]) / (np.sqrt(2.0) * sigma[:, None])
+    below = np.fromiter(map(erf, scaled.ravel().tolist()), np.float64, scaled.size)
+    return np.asarray(0.5 * np.diff(below.reshape(scaled.shape), axis=1))
