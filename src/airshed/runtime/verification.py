@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from airshed.core.report import Cell, Report, Table
-from airshed.runtime.checks import carried, chemistry, column, real, sameness
+from airshed.runtime.checks import carried, chemistry, column, courant, driven, real, sameness, turned
 from airshed.runtime.checks.figure import Figure
 
 COLUMNS: Final = ("test", "figure", "value", "threshold", "reference", "holds")
@@ -14,11 +14,16 @@ Check = Callable[[], list[Figure]]
 
 
 def checks(*, full: bool = False) -> Mapping[str, Check]:
-    """Return the checks by name; `full` adds a finer grid to the carried shapes."""
+    """Return the checks by name; `full` adds finer grids to the carried shapes."""
     resolutions = (50, 100, 200) if full else (50, 100)
+    spacings = (3.0, 1.5) if full else (3.0,)
     return {
         "rotation": lambda: carried.check("rotation", resolutions),
         "deformation": lambda: carried.check("swirl", resolutions),
+        "rotation on the sphere": lambda: [*turned.check_turn(), *turned.check_path()],
+        "deformation on the sphere": lambda: turned.check_deformation(spacings),
+        "squeezed air": driven.check,
+        "Courant numbers": courant.check,
         "column": column.check,
         "uniform mixing ratio": lambda: real.check_uniform(real.real_case()),
         "budget": lambda: real.check_budget(real.real_case(deposition=DEPOSITION)),

@@ -1,6 +1,8 @@
 """The checks of `airshed verify`: small simulations through the public interface, each with figures to compare.
 
-``figure`` what a check returns, ``flow`` analytic air, ``carried`` shapes in rotation and deformation, ``column``
-vertical transport and diffusion, ``real`` passive tracers on measured winds, ``chemistry`` families of elements,
-``sameness`` threads and precision. What needs a case takes it as an argument, so that every check can be shown to fail.
+``figure`` what a check returns, ``flow`` analytic air, ``carried`` shapes in rotation and deformation, ``sphere`` flows
+and shapes on the sphere, ``turned`` what the model makes of them, ``mixing`` how it keeps tracers that depend on each
+other, ``driven`` tracers in given air fluxes, ``courant`` the largest step, ``column`` vertical transport and
+diffusion, ``real`` passive tracers on measured winds, ``chemistry`` families of elements, ``sameness`` threads and
+precision. What needs a case takes it as an argument, so that every check can be shown to fail.
 """

@@ -10,7 +10,7 @@ from airshed.grid import Grid
 from airshed.kernels.layout import Layout
 from airshed.kernels.pipeline import compile_mechanism
 from airshed.kernels.reference.transport import AirFluxes, flux_along, with_sides
-from airshed.kernels.stepper import ColumnForcing, Stepper, TransportForcing
+from airshed.kernels.stepper import ColumnForcing, Pair, Stepper, TransportForcing
 from airshed.mechanism import load_mechanism
 from airshed.process.continuity import outflow_rate
 from airshed.process.twostep import two_step_weights
@@ -45,22 +45,23 @@ class Driven:
             each[...] = 1.0
         none = (zeros(0), zeros(0))
         self._column = ColumnForcing(**still, deposition=none, weight=0.0, emission=zeros(0, 1), sun=zeros(2))
-        self._fluxes: tuple[AirFluxes, TransportForcing] | None = None
+        self._fluxes: tuple[AirFluxes, list[Pair]] | None = None
         self._previous: float | None = None
         self._expected = (np.sum(q * air, axis=(1, 2, 3)),) * 2
         self._net = np.zeros(len(q))
         self.clipped = np.zeros(len(q))
 
-    def step(self, fluxes: AirFluxes, length: float) -> None:
-        """Advance by a step [s]; the same fluxes object as last time is not packed again."""
+    def step(self, fluxes: AirFluxes, length: float, factor: float = 1.0) -> None:
+        """Advance by a step [s] with fluxes times a factor; the same object as last time is not packed again."""
         if self._fluxes is None or self._fluxes[0] is not fluxes:
-            x, y, z = (
-                self.layout.pack(each, padding="constant")
-                for each in (fluxes.eastward, fluxes.northward, fluxes.upward)
-            )
-            self._fluxes = fluxes, TransportForcing((x, x), (y, y), (z, z), 0.0, 0.0)
+            given, pack = (fluxes.eastward, fluxes.northward, fluxes.upward), self.layout.pack
+            # between no flux and these: the weight is the factor
+            pairs = [(pack(0.0 * each, padding="constant"), pack(each, padding="constant")) for each in given]
+            self._fluxes = fluxes, pairs
+        x, y, z = self._fluxes[1]
+        transport = TransportForcing(x, y, z, factor, factor)
         weights = two_step_weights(length, self._previous)
-        inflow, outflow, *_, clipped = self.stepper.step(weights, self._fluxes[1], self._column)
+        inflow, outflow, *_, clipped = self.stepper.step(weights, transport, self._column)
         now, before = self._expected
         net = inflow - outflow
         expected = weights.c0 * now + weights.c1 * before + weights.t0 * net + weights.t1 * self._net + clipped

@@ -26,7 +26,7 @@ SHAPES: Final = ("cosine hump", "Gaussian", "slotted cylinder")
 
 
 def tracer_case(area: Mapping[str, Any], layers: list[str], **sections: Mapping[str, Any]) -> Case:
-    """Return a case of passive tracers in given air: no diffusion, no deposition; what flows in a section says, or nothing.
+    """Return a case of passive tracers in given air: no diffusion, no deposition, nothing flows in but by a section.
 
     A mechanism that is a file lies beside this one.
     """

@@ -1,7 +1,8 @@
 """Flows and shapes on the sphere: rotation about any axis, deformation that turns back, and what they carry.
 
 Longitudes and latitudes are in radians here, a unit of time is a fifth of the length of a flow. Sources: Nair &
-Lauritzen 2010, J. Comput. Phys. 229, 8868-8887; Lauritzen, Skamarock, Prather & Taylor 2012, Geosci. Model Dev. 5, 887-901.
+Lauritzen 2010, J. Comput. Phys. 229, 8868-8887; Lauritzen, Skamarock, Prather & Taylor 2012, Geosci. Model Dev. 5,
+887-901.
 """
 
 from collections.abc import Callable, Sequence
@@ -42,8 +43,8 @@ def shapes(lon: Array, lat: Array, centres: Sequence[Point], radius: float = 0.5
     """Return the tracers at points, (tracer, ...), as the sum of a shape at each centre.
 
     With r the distance on the sphere and X in space, in units of the radius: hills 0.95 exp(-5/4 |X - X_i|^2), bells
-    0.1 + 0.9 (1 + cos(pi r))/2, cylinders 1 within r = 1 but for a slot |lon - lon_i| < 1/6, which opens to the south for
-    the first centre and to the north for the second; 0.1 around them.
+    0.1 + 0.9 (1 + cos(pi r))/2, cylinders 1 within r = 1 but for a slot |lon - lon_i| < 1/6, which opens to the north
+    for the first centre, to the south for the second; 0.1 around.
     """
     here = unit_vector(lon, lat)
     hills, bells, inside = (np.zeros(here.shape[1:]) for _ in range(3))
@@ -126,7 +127,7 @@ def deformation(strength: float, waves: float, drift: float = 0.0) -> Stream:
     speed = EARTH_RADIUS**2 / LENGTH
 
     def stream(lon: Array, lat: Array, time: float) -> Array:
-        still = lon - drift * time
+        still = lon - drift * (time - 0.5)  # at half time, when all is stretched most, it lies as without a drift
         vortices = 5.0 * strength * np.cos(np.pi * time) * (np.sin(waves * still) * np.cos(lat)) ** 2
         return np.asarray(speed * (vortices - drift * np.sin(lat)))
 
@@ -159,7 +160,8 @@ def _flows() -> tuple[SphereFlow, ...]:
         SphereFlow("two vortices", "case 2: two vortices", whole, deformation(2.0, 1.0), pair, instants=24),
         SphereFlow(
             "moving vortices", "case 4 with a background that carries all by 36 degrees, not 360",
-            ((18.0, 378.0), (-84.0, 84.0)), deformation(2.0, 1.0, drift), pair, angle=drift, instants=96,
+            ((0.0, 360.0), (-84.0, 84.0)), deformation(2.0, 1.0, drift),
+            tuple((lon - 0.5 * drift, lat) for lon, lat in pair), angle=drift, instants=96,
         ),
     )  # fmt: skip
 

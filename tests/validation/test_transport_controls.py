@@ -1,0 +1,106 @@
+"""Negative controls: the checks of transport on the sphere fail when what they check is broken."""
+
+import shutil
+
+import numpy as np
+import pytest
+
+from airshed.grid import Grid
+from airshed.kernels import emit
+from airshed.kernels.stepper import Stepper
+from airshed.process.twostep import two_step_weights
+from airshed.runtime.checks import courant, driven, flow, sphere, turned
+
+LIMITED = "    return b + (maximum(low, pack{}) + minimum(high, pack{}));"
+UNLIMITED = "    return (void)high, (void)low, b + smooth;"
+UPWIND = "    return (void)high, (void)low, b;"
+SHIFTED = "const pack x = face(f.east[z], ", "const pack x = face(f.west[z], "
+ERRORS = {"l1 of hills", "l1 of bells", "l1 of cylinders"}
+
+
+def missed(figures):
+    return {figure.what for figure in figures if not figure.ok}
+
+
+@pytest.fixture
+def kernel_text(monkeypatch, tmp_path):
+    """Return a function that changes the text of the compiled transport for a test."""
+
+    def change(old, new):
+        folder = tmp_path / "cpu"
+        shutil.copytree(emit._FOLDER, folder)
+        text = (folder / "transport.hpp").read_text()
+        assert text.count(old) == 1
+        (folder / "transport.hpp").write_text(text.replace(old, new))
+        monkeypatch.setattr(emit, "_FOLDER", folder)
+
+    return change
+
+
+def test_a_scheme_without_limiter_is_seen(kernel_text):
+    kernel_text(LIMITED, UNLIMITED)
+    found = missed(turned.check_deformation())
+    assert {"largest new extreme", "clipped at zero, share of mass", "overshooting"} <= found
+    assert not found & ERRORS  # without a limiter smooth shapes are carried better, not worse
+    assert {"0.4: smooth data clipped", "0.5: greatest value over the first"} <= missed(courant.check())
+
+
+def test_an_upwind_scheme_is_seen(kernel_text):
+    kernel_text(LIMITED, UPWIND)
+    assert missed(turned.check_deformation()) == ERRORS | {"real mixing"}
+
+
+def test_a_flat_metric_is_seen(monkeypatch):
+    """Cells as large everywhere as at the equator: air and mass add up all the same, but shapes arrive elsewhere.
+
+    A flow that turns back brings them home even so: that is why there are rotations too.
+    """
+
+    def flat(grid):
+        sides = np.radians([grid.lon_faces[1] - grid.lon_faces[0], grid.lat_faces[1] - grid.lat_faces[0]])
+        return np.full((grid.lat.size, 1), flow.EARTH_RADIUS**2 * sides.prod())
+
+    monkeypatch.setattr(Grid, "cell_area", property(flat))
+    assert missed(turned.check_turn()) >= ERRORS
+
+
+def test_winds_shifted_by_a_cell_are_seen(monkeypatch):
+    right = flow.corner_winds
+    monkeypatch.setattr(sphere, "corner_winds", lambda psi, grid: right(np.roll(psi, 1, axis=1), grid))
+    assert {"l1 of hills", "l1 of bells"} <= missed(turned.check_path())
+
+
+def test_fluxes_of_tracers_shifted_by_a_cell_are_seen(kernel_text):
+    """The eastward flux of the neighbour, for the tracers and not for the air."""
+    kernel_text(*SHIFTED)
+    found = missed(turned.check_path())
+    assert {"uniform tracer, greatest deviation", "largest new extreme"} <= found
+
+
+def test_a_leak_is_seen(monkeypatch):
+    step = Stepper.step
+
+    def leaking(self, *arguments):
+        sums = step(self, *arguments)
+        self.state.q *= 1.0 - 1e-12
+        return sums
+
+    monkeypatch.setattr(Stepper, "step", leaking)
+    assert missed(turned.check_path()) >= {
+        "change of mass, with what crosses the sides",
+        "uniform tracer, greatest deviation",
+        "largest new extreme",
+    }
+
+
+def test_a_start_without_the_euler_step_is_seen(monkeypatch):
+    """Extrapolating a tendency that there is not yet: rough data become negative at any step."""
+    monkeypatch.setattr(
+        driven, "two_step_weights", lambda length, previous: two_step_weights(length, previous or length)
+    )
+    assert any("clipped" in what for what in missed(courant.check()))
+
+
+def test_background_that_does_not_flow_in_is_seen(monkeypatch):
+    monkeypatch.setattr(turned, "BACKGROUND", {**sphere.BACKGROUND, "BELLS": 0.0})
+    assert "l1 of bells" in missed(turned.check_path())
