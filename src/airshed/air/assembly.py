@@ -28,7 +28,16 @@ from airshed.air.meteorology.function import CallableMeteorology
 from airshed.air.meteorology.series import OneAtATime
 from airshed.air.meteorology.uniform import uniform_meteorology
 from airshed.air.sources import BiogenicSource
-from airshed.air.species_map import EmissionMap, Needs, SpeciesMap, find_species_map, fit, translated, without_air
+from airshed.air.species_map import (
+    EmissionMap,
+    Needs,
+    SpeciesMap,
+    find_species_map,
+    fit,
+    left_out,
+    translated,
+    without_air,
+)
 from airshed.air.species_map.parts import ISOPRENE
 from airshed.air.species_map.rates import bind_rates
 from airshed.core.constants import SECONDS_PER_DAY
@@ -85,6 +94,7 @@ def assemble(case: Case, meteorology: Given = None) -> Parts:
     species_map = find_species_map(case.chemistry.species_map, case.mechanism, network.name, case.base)
     network = without_air(network, species_map)
     names = network.names
+    without = left_out(case, species_map, names)
     case = translated(case, species_map, names)
     check_species(case, names)
     inventory = _inventory_settings(case)
@@ -97,6 +107,7 @@ def assemble(case: Case, meteorology: Given = None) -> Parts:
     light = Light(grid.lon, grid.lat[:, None], case.time.start, clouds=case.photolysis.cloud)
     notes = [("surface", f"land and sea: {LAND_FRACTION_SOURCE}")]
     notes += [("mechanism", species_map.caution)] if species_map.caution else []
+    notes += [("mechanism", f"no species for {', '.join(without)}, which the case names: left out")] if without else []
     notes += [("emission", note) for note in kept_notes(split, species_map.emissions, network)]
     return Parts(
         case, grid, network, land, air, light, _deposition(case, grid, names, species_map),

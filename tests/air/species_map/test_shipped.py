@@ -29,7 +29,7 @@ from airshed.mechanism import load_mechanism, rates
 from airshed.mechanism.openatmos import read_openatmos
 
 COARSE = ["grid.spacing=5 deg", "time.spinup=0 h", "time.length=1 h"]
-RUNNING = ("chapman", "emep", "pollu", "small_strato", "tracer")
+RUNNING = ("chapman", "emep", "pollu", "small_strato")
 OF_NUMBERS = ("hires", "oregonator", "robertson")
 
 
@@ -43,6 +43,18 @@ def test_the_shipped_case_takes_another_mechanism_by_one_setting(mechanism: str)
     fields = parts.case.output[0].fields
     assert fields == "all" or set(fields) <= set(names)
     assert ("NO" in fields) == ("NO" in names)
+    told = " ".join(note for part, note in parts.notes if part == "mechanism")
+    assert ("which the case names: left out" in told) == (mechanism != "emep")
+    assert ("ISOPRE" in told) == (mechanism != "emep")
+
+
+def test_the_tracers_take_nothing_but_what_the_case_says() -> None:
+    plain = [*COARSE, "chemistry.mechanism=tracer", "boundary.scale={}", "emissions.biogenic=true"]
+    parts = assemble(Case.load("west-europe", [*plain, "output.0.fields=all"]))
+    assert (parts.sources, parts.deposition.species) == ((), ())
+    assert not parts.boundary.at(np.array([1e5])).any()
+    with pytest.raises(CaseError, match="'O3' is not a species of tracer"):
+        assemble(Case.load("west-europe", plain))
 
 
 @pytest.mark.parametrize("mechanism", OF_NUMBERS)
@@ -96,7 +108,7 @@ def test_a_mechanism_of_musica_is_mapped_completely(name: str, mass: str) -> Non
 
 def test_names_of_cases_are_of_emep_and_each_has_an_answer() -> None:
     emep = load_mechanism("emep").names
-    for mechanism in ("chapman", "pollu", "small_strato", "tracer"):
+    for mechanism in ("chapman", "pollu", "small_strato"):
         own, names = load_mechanism(mechanism).names, shipped_species_map(mechanism).names
         assert set(emep) == set(names) | (set(emep) & set(own)), mechanism
         assert not set(names) & set(own), mechanism
@@ -113,4 +125,4 @@ def test_a_case_in_other_names() -> None:
     with pytest.raises(CaseError, match=r"boundary\.scale: MEK is FORM in this mechanism, which has another value"):
         translated(case, SpeciesMap(names={"HCHO": "FORM", "MEK": "FORM"}), ("O3", "FORM"))
     nothing = translated(case, SpeciesMap(names=dict.fromkeys(case.output[0].fields, "")), ("TRACER",))
-    assert nothing.output[0].fields == "all"
+    assert nothing.output[0].fields == case.output[0].fields, "refused, as of all that was asked for nothing is there"

@@ -5,7 +5,7 @@
 
 from airshed.air.species_map.find import find_species_map, shipped_species_map
 from airshed.air.species_map.fit import Needs, fit, without_air
-from airshed.air.species_map.names import translated
+from airshed.air.species_map.names import left_out, translated
 from airshed.air.species_map.parts import BoundaryMap, Compound, DepositionMap, EmissionMap, SpeciesMap
 from airshed.air.species_map.read import read_species_map
 
@@ -18,6 +18,7 @@ __all__ = [
     "SpeciesMap",
     "find_species_map",
     "fit",
+    "left_out",
     "read_species_map",
     "shipped_species_map",
     "translated",

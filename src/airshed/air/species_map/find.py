@@ -38,10 +38,10 @@ def _of_mechanism(mechanism: str, name: str) -> SpeciesMap:
         return read_species_map(beside)
     names = {Path(mechanism).stem.casefold(), mechanism.casefold(), name.casefold()}
     for known in _shipped():
-        shipped = shipped_species_map(known)
-        if not names.isdisjoint(each.casefold() for each in (known, *shipped.mechanisms)):
-            return shipped
-    return SpeciesMap()
+        if known.casefold() in names:
+            return shipped_species_map(known)
+    maps = (shipped_species_map(known) for known in _shipped())
+    return next((each for each in maps if not names.isdisjoint(map(str.casefold, each.mechanisms))), SpeciesMap())
 
 
 def map_beside(mechanism: str) -> Path | None:

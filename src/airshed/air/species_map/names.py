@@ -12,8 +12,8 @@ def translated(case: Case, species_map: SpeciesMap, species: Sequence[str]) -> C
     """Return the case with the names of species that the mechanism lacks replaced as the map's ``names`` say.
 
     Output and factors on the profiles of a species that has no counterpart are left out, and so are its mixing ratios
-    and deposition velocity; an output of such species alone becomes one of all species. Names that the map does not
-    know stay, for :func:`airshed.air.case.check_species` to refuse.
+    and deposition velocity. Names that the map does not know stay, and so does an output of which nothing would be
+    left, for :func:`airshed.air.case.check_species` to refuse.
     Raises CaseError where two names become one species with different values.
     """
     names = {name: own for name, own in species_map.names.items() if name not in species}
@@ -38,8 +38,15 @@ def translated(case: Case, species_map: SpeciesMap, species: Sequence[str]) -> C
     return case.model_copy(update=changed)
 
 
-def _listed(fields: Sequence[str], names: Mapping[str, str]) -> tuple[str, ...] | str:
-    return tuple(dict.fromkeys(own for name in fields if (own := names.get(name, name)))) or "all"
+def left_out(case: Case, species_map: SpeciesMap, species: Sequence[str]) -> list[str]:
+    """Return the names in the output and the boundary of a case that :func:`translated` leaves out."""
+    fields = [name for output in case.output if output.fields != "all" for name in output.fields]
+    named = dict.fromkeys([*fields, *case.boundary.scale, *case.boundary.values])
+    return [name for name in named if species_map.names.get(name) == "" and name not in species]
+
+
+def _listed(fields: Sequence[str], names: Mapping[str, str]) -> Sequence[str]:
+    return tuple(dict.fromkeys(own for name in fields if (own := names.get(name, name)))) or fields
 
 
 def _renamed(section: Any, names: Mapping[str, str], key: str, where: str) -> Any:

@@ -1,6 +1,7 @@
 """A species map to begin with: what names give away is filled in, the rest is left to a person."""
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Final
 
 from airshed.air.boundary.sources import read_profile
@@ -35,7 +36,7 @@ def template(network: ReactionNetwork) -> str:
     known = {name.casefold(): name for name in names}
     return "".join(
         [
-            _HEAD.format(name=network.name, file=network.name + SUFFIX),
+            _HEAD.format(name=network.name, file=_file_name(network)),
             _AIR.format(names=", ".join(f'"{name}"' for name in air)) if air else "",
             _section("emissions", "none", _emissions(known), "moles of species that a mole of a compound becomes"),
             _section("boundary", "zero", _boundary(names), "columns of the profile, or a mixing ratio",
@@ -44,6 +45,12 @@ def template(network: ReactionNetwork) -> str:
             *_rates(network),
         ]
     )  # fmt: skip
+
+
+def _file_name(network: ReactionNetwork) -> str:
+    """The name under which the map is found beside the mechanism; a folder goes by its own name."""
+    stem = Path(network.sources[0]).stem if network.sources else network.name
+    return (network.name if stem == "config" else stem) + SUFFIX
 
 
 def _section(name: str, empty: str, guesses: Mapping[str, str | None], text: str, nothing: Iterable[str] = ()) -> str:
