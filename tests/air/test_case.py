@@ -224,6 +224,8 @@ def test_mistakes_in_a_file_name_its_line(tmp_path: Path) -> None:
         "  --set: time.stepp is not a setting; did you mean time.step?",
         "  case.toml:16: chemistry.mechansim is not a setting; did you mean chemistry.mechanism?",
     ]
+    with pytest.raises(CaseError, match=r"^--set: foo is not a setting; known here are title"):
+        Case.load("west-europe", ["foo.bar=1"])
     spaced = write(tmp_path, TEXT.replace('"0.5 deg"', '"0.5 dog"'))
     with pytest.raises(CaseError) as error:
         Case.load(tmp_path)
@@ -272,6 +274,8 @@ def test_missing_files_and_folders_are_named(tmp_path: Path) -> None:
         Case.load(tmp_path)
     with pytest.raises(CaseError, match=r"there is no case 'nosuch'; shipped cases: .*west-europe"):
         Case.load("nosuch")
+    with pytest.raises(CaseError, match=r"there is no case 'west-eruope'; did you mean west-europe\?"):
+        Case.load("west-eruope")
     (tmp_path / "case.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(CaseError, match="not UTF-8 text"):
         Case.load(tmp_path)

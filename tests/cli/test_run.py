@@ -213,6 +213,25 @@ def test_what_the_system_refuses_is_a_message(counting: type[Counting], tmp_path
     assert len(result.stderr.splitlines()) == 1
 
 
+def test_a_refused_run_leaves_no_empty_folder(counting: type[Counting], tmp_path: Path) -> None:
+    def refuse(simulation: Counting) -> None:
+        raise NumericalError("refused")
+
+    counting.during = staticmethod(refuse)
+    (tmp_path / "there").mkdir()
+    for place in ("new/deep", "there/new", "there"):
+        assert airshed("run", "tracer-rotation", "-q", "--output", tmp_path / place).exit_code == 2
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["there"]
+
+    def write(simulation: Counting) -> None:
+        (simulation.output / "record").touch()
+        raise NumericalError("refused")
+
+    counting.during = staticmethod(write)
+    assert airshed("run", "tracer-rotation", "-q", "--output", tmp_path / "new").exit_code == 2
+    assert (tmp_path / "new" / "record").exists()
+
+
 def test_a_folder_that_cannot_be_written_is_refused_before_the_run(counting: type[Counting], tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     result = airshed("run", "tracer-rotation", "--output", tmp_path / "file" / "out")

@@ -31,6 +31,15 @@ def test_an_unfinished_run_says_how_far_it_came(tmp_path, start_run, values):
         open_run(tmp_path / "run")
 
 
+def test_a_run_named_without_its_folder_is_guessed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(OutputError, match=r"^there is no run or file europe$"):
+        open_run("europe")
+    (tmp_path / "runs" / "europe").mkdir(parents=True)
+    with pytest.raises(OutputError, match=r"^there is no run or file europe; did you mean runs/europe\?$"):
+        open_run("europe")
+
+
 def test_missing_things_are_named(tmp_path, write_run):
     with pytest.raises(OutputError, match="there is no run or file"):
         open_run(tmp_path / "nowhere")

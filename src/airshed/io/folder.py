@@ -27,6 +27,9 @@ from airshed.core.version import __version__
 from airshed.io.background import BackgroundWriter
 from airshed.io.cases import first_difference
 
+RUNS: Final = Path("runs")
+"""Where runs go that are given no folder."""
+
 _STATE_FILE: Final = "run.json"
 _LOCK_FILE: Final = ".lock"
 RECORDS: Final = "records"

@@ -7,7 +7,7 @@ import xarray as xr
 
 from airshed.core.errors import OutputError
 from airshed.core.nearest import suggestion
-from airshed.io.folder import RECORDS, read_state
+from airshed.io.folder import RECORDS, RUNS, read_state
 
 
 def open_run(path: str | Path, name: str = "output") -> xr.Dataset:
@@ -17,7 +17,8 @@ def open_run(path: str | Path, name: str = "output") -> xr.Dataset:
     """
     path = Path(path)
     if not path.exists():
-        raise OutputError(f"there is no run or file {path}")
+        named = RUNS / path
+        raise OutputError(f"there is no run or file {path}" + (f"; did you mean {named}?" if named.is_dir() else ""))
     return _open_file(_output_of(path, name) if path.is_dir() else path)
 
 

@@ -14,7 +14,7 @@ from airshed.air.case import sections
 from airshed.air.case.messages import dotted, explain, faults_in_words
 from airshed.air.case.toml import KeyPath, flatten, key_lines, override, read_toml, write_toml, write_value
 from airshed.core.errors import CaseError
-from airshed.core.nearest import suggestion
+from airshed.core.nearest import nearest, suggestion
 from airshed.core.resources import resource
 from airshed.core.settings import Section, refuse, setting
 from airshed.fields.air import WEATHER
@@ -215,7 +215,9 @@ def _case_file(path: Path) -> Path:
     shipped = _shipped_cases()
     if str(path) in shipped:
         return shipped[str(path)] / "case.toml"
-    raise CaseError(f"there is no case {str(path)!r}; shipped cases: {', '.join(shipped)}")
+    match = nearest(str(path), shipped)
+    hint = f"did you mean {match}?" if match else f"shipped cases: {', '.join(shipped)}"
+    raise CaseError(f"there is no case {str(path)!r}; {hint}")
 
 
 def _shipped_cases() -> dict[str, Path]:
@@ -235,7 +237,9 @@ def _locator(
         if file is None:
             return "given"
         known = next((path[:n] for n in range(len(path), 0, -1) if path[:n] in lines), ())
-        return f"{file.name}:{lines[known]}" if known else file.name
+        if known:
+            return f"{file.name}:{lines[known]}"
+        return "--set" if any(key[: len(path)] == path for key in changed) else file.name
 
     return locate
 

@@ -1,5 +1,7 @@
 """`airshed run`: simulate a case."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -32,10 +34,10 @@ def run(
     files; --resume goes on from there.
     """
     from airshed.air.case import Case
-    from airshed.io.folder import FinishedRunError
+    from airshed.io.folder import RUNS, FinishedRunError
 
     loaded = Case.load(case, settings(overrides, threads))
-    folder = output or Path("runs") / loaded.name
+    folder = output or RUNS / loaded.name
     try:
         _simulate(loaded, folder, resume=resume, quiet=quiet, verbose=verbose)
     except FinishedRunError as finished:
@@ -49,8 +51,8 @@ def _simulate(case: "Case", folder: Path, *, resume: bool, quiet: bool, verbose:
     from airshed.cli.render import show
     from airshed.runtime.simulation import Simulation
 
-    _make_folder(folder)
     with (
+        _made_folder(folder),
         progress_for(case.time.start, quiet=quiet, verbose=verbose) as progress,
         Simulation(case, output=folder, resume=resume) as simulation,
     ):
@@ -73,12 +75,23 @@ def _tell_beginning(simulation: "Simulation", *, quiet: bool) -> None:
         typer.echo(f"airshed: {notice}", err=True)
 
 
-def _make_folder(folder: Path) -> None:
-    """Make the folder and see that it can be written to, before anything costly is done; raises OutputError."""
+@contextmanager
+def _made_folder(folder: Path) -> Iterator[None]:
+    """Make the folder and see that it can be written to, before anything costly is done; raises OutputError.
+
+    A run that is refused in the block leaves no empty folders.
+    """
     from airshed.core.atomic import guarded, part_path
 
-    probe = part_path(folder / "probe")
+    probe, made = part_path(folder / "probe"), [path for path in (folder, *folder.parents) if not path.exists()]
     with guarded(folder, probe):
         folder.mkdir(parents=True, exist_ok=True)
         probe.touch()
         probe.unlink()
+    try:
+        yield
+    except BaseException:
+        for path in made:
+            with suppress(OSError):  # it is not empty
+                path.rmdir()
+        raise
