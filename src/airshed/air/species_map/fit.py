@@ -10,7 +10,7 @@ from airshed.core.nearest import suggestion
 from airshed.mechanism.expressions import SYMBOLS
 from airshed.mechanism.network import ReactionNetwork
 
-_LISTED = 40
+_LISTED = 100
 
 
 @dataclass(frozen=True)
