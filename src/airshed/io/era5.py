@@ -103,8 +103,15 @@ def _standard(path: Path, original: str, field: xr.DataArray) -> xr.DataArray:
     if "level" in plain.dims and original in FIELDS["lnsp"].aliases:
         plain = plain.isel(level=0, drop=True)
     for dim in plain.dims:
-        plain = plain.sortby(dim, ascending=dim != "level")
+        if not _in_order(plain[dim].values, rising=dim != "level"):  # xarray copies all values even where nothing moves
+            plain = plain.sortby(dim, ascending=dim != "level")
     return plain
+
+
+def _in_order(values: NDArray[Any], *, rising: bool) -> bool:
+    """Tell whether a coordinate rises, or falls, from each value to the next."""
+    first, second = (values[:-1], values[1:]) if rising else (values[1:], values[:-1])
+    return bool(np.all(first < second))
 
 
 def _level_coordinate(path: Path, original: str, field: xr.DataArray) -> tuple[str, NDArray[Any]]:

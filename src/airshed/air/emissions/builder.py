@@ -79,6 +79,7 @@ class _Distribution:
         self, settings: InventorySettings, totals: NationalTotals, mixture: Mixture, pollutants: tuple[str, ...]
     ) -> None:
         self.settings, self.totals, self.mixture, self.pollutants = settings, totals, mixture, pollutants
+        self.sums = tuple(_over_sectors(amounts) for amounts in (totals.emitted, totals.left_out))
         self.annual: dict[str, Array] = {}
         self.rows: list[CountryTotal] = []
         self.notes = [
@@ -114,14 +115,19 @@ class _Distribution:
                 for name, share in shares.items():
                     whole += total * share * placed.whole[name, pollutant]
                     annual[row, column] += total * share * placed.field[name, pollutant]
-            reported, left_out = (
-                sum(value for key, value in amounts.items() if key[::2] == (iso2, pollutant))
-                for amounts in (self.totals.emitted, self.totals.left_out)
-            )
+            reported, left_out = (of_country.get((iso2, pollutant), 0.0) for of_country in self.sums)
             inside = float(annual[:, column].sum())
             self.rows.append(CountryTotal(iso2, pollutant, reported, left_out, whole, inside))
         days = 366 if isleap(self.settings.year) else 365
         return annual * (_KG_PER_GG / (days * _DAY))
+
+
+def _over_sectors(amounts: Mapping[tuple[str, str, str], float]) -> dict[tuple[str, str], float]:
+    """The sums over sectors of amounts by country, sector and pollutant."""
+    sums: dict[tuple[str, str], float] = {}
+    for (iso2, _, pollutant), amount in amounts.items():
+        sums[iso2, pollutant] = sums.get((iso2, pollutant), 0.0) + amount
+    return sums
 
 
 def _local_times(

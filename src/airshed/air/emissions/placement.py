@@ -49,7 +49,7 @@ def footprints(countries: Mapping[str, Country], grid: Grid) -> dict[str, Footpr
     turn = 360.0 * np.round(np.mean(grid.lon_faces) / 360.0)
     west, east = grid.lon_faces[[0, -1]] - turn
     south, north = grid.lat_faces[[0, -1]]
-    everybody = [polygon for country in countries.values() for polygon in country.polygons]
+    everybody = [_Boxed.of(polygon) for country in countries.values() for polygon in country.polygons]
     found = {}
     for iso2, country in countries.items():
         if country.may_touch(west, south, east, north):
@@ -114,12 +114,25 @@ def read_methane(path: Path) -> MethaneGrid:
     return grid
 
 
-def _near(polygons: Iterable[Polygon], window: Window) -> list[Polygon]:
+@dataclass(frozen=True)
+class _Boxed:
+    """A polygon with the corners of the box around it."""
+
+    polygon: Polygon
+    low: Array
+    high: Array
+
+    @classmethod
+    def of(cls, polygon: Polygon) -> "_Boxed":
+        return cls(polygon, polygon[0].min(axis=0), polygon[0].max(axis=0))
+
+
+def _near(polygons: Iterable[_Boxed], window: Window) -> list[Polygon]:
     """The polygons whose boxes meet the window; the others cannot cover any of it."""
-    low = np.array([window.lon_faces[0], window.lat_faces[0]])
-    high = np.array([window.lon_faces[-1], window.lat_faces[-1]])
+    west, east = window.lon_faces[[0, -1]]
+    south, north = window.lat_faces[[0, -1]]
     return [
-        polygon
-        for polygon in polygons
-        if np.all(polygon[0].max(axis=0) > low) and np.all(polygon[0].min(axis=0) < high)
+        each.polygon
+        for each in polygons
+        if each.high[0] > west and each.high[1] > south and each.low[0] < east and each.low[1] < north
     ]

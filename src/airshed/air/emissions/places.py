@@ -1,5 +1,6 @@
 """Cities and combustion plants of a country, each place counted once."""
 
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -119,10 +120,12 @@ def deduplicate(records: Sequence[Plant]) -> list[Plant]:
     words = [_words(record.name) for record in records]
     frequency = Counter(word for of_record in words for word in of_record)
     distinctive = [{word for word in of_record if frequency[word] <= 4} for of_record in words]
-    kept: list[int] = []
+    lon, lat = (np.array([getattr(record, name) for record in records]) for name in ("lon", "lat"))
+    kept = np.zeros(len(records), dtype=bool)
     for index in sorted(range(len(records)), key=lambda index: records[index].capacity is None):
         record = records[index]
-        near = [(other, _kilometres(record, records[other])) for other in kept if _may_be_near(record, records[other])]
+        beside = kept & (np.abs(lat - record.lat) < 0.15) & (np.abs(lon - record.lon) < 0.5)
+        near = [(int(other), _kilometres(record, records[other])) for other in np.flatnonzero(beside)]
         if record.capacity is not None:
             same = any(gap <= SAME_UNIT and _one_unit(record, records[other]) for other, gap in near)
         else:
@@ -130,9 +133,8 @@ def deduplicate(records: Sequence[Plant]) -> list[Plant]:
                 gap <= SAME_SITE or (gap <= SAME_NAME and distinctive[index] & distinctive[other])
                 for other, gap in near
             )
-        if not same:
-            kept.append(index)
-    return [records[index] for index in sorted(kept)]
+        kept[index] = not same
+    return [records[index] for index in np.flatnonzero(kept)]
 
 
 def _without_districts(places: Array) -> Cities:
@@ -153,10 +155,6 @@ def _one_unit(first: Plant, second: Plant) -> bool:
     return abs(first.capacity - second.capacity) <= 0.1 * max(first.capacity, second.capacity)
 
 
-def _may_be_near(first: Plant, second: Plant) -> bool:
-    return abs(first.lat - second.lat) < 0.15 and abs(first.lon - second.lon) < 0.5
-
-
 def _kilometres(first: Plant, second: Plant) -> float:
     east = np.radians(first.lon - second.lon) * np.cos(np.radians(first.lat))
     return float(1e-3 * EARTH_RADIUS * np.hypot(east, np.radians(first.lat - second.lat)))
@@ -164,7 +162,7 @@ def _kilometres(first: Plant, second: Plant) -> float:
 
 def _words(name: str) -> set[str]:
     plain = unicodedata.normalize("NFKD", name.casefold()).encode("ascii", "ignore").decode()
-    return {word for word in "".join(c if c.isalpha() else " " for c in plain).split() if len(word) >= 5} - PLANT_WORDS
+    return set(re.findall("[a-z]{5,}", plain)) - PLANT_WORDS
 
 
 def _position(row: Row) -> tuple[float, float]:

@@ -3,7 +3,7 @@
 Each proxy is a field of weights over the cells of a country, made to sum to one. The table of sectors mixes them.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -130,13 +130,12 @@ class CountryFields:
         weights = [_capacity(plant) * factors[plant.fuel] for plant in self.plants]
         return self._at_sites(self.plants, weights)
 
-    def _at_sites(self, plants: Iterable[Plant], weights: Iterable[float]) -> Array:
+    def _at_sites(self, plants: Sequence[Plant], weights: Sequence[float]) -> Array:
         field = np.zeros((self.window.nlat, self.window.nlon))
-        for plant, weight in zip(plants, weights, strict=True):
-            rows, columns = self.window.cells(np.array([plant.lon]), np.array([plant.lat]))
-            row, column = int(rows[0]), int(columns[0])
-            if 0 <= row < self.window.nlat and 0 <= column < self.window.nlon:
-                field[row, column] += weight
+        lon, lat = (np.array([getattr(plant, name) for plant in plants]) for name in ("lon", "lat"))
+        row, column = self.window.cells(lon, lat)
+        inside = (row >= 0) & (row < self.window.nlat) & (column >= 0) & (column < self.window.nlon)
+        np.add.at(field, (row[inside], column[inside]), np.array(weights)[inside])
         return field
 
     def _smooth(self, field: Array, kilometres: float) -> Array:
