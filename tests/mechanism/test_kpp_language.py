@@ -201,3 +201,9 @@ def test_files_include_each_other_to_a_depth(write) -> None:
 def test_a_model_is_read_where_it_is(write) -> None:
     write("#DEFVAR\nA = IGNORE;", "mine.def")
     assert load_mechanism(write("#MODEL mine\n#EQUATIONS\nA = PROD : 1;", "top.kpp")).names == ("A",)
+
+
+def test_names_in_quotes_hold_what_would_be_something_else(write) -> None:
+    net = load_mechanism(write(HEAD + 'NO = NO2 : 2*"SURF.x [# m-3] // {"; // "a remark\nNO2 = NO : 1;'))
+    assert [each.name for each in net.open_parameters] == ["SURF.x [# m-3] // {"]
+    assert len(net.reactions) == 2

@@ -128,6 +128,9 @@ def test_what_kpp_cannot_name_is_refused(tmp_path: Path) -> None:
     network = ReactionNetwork("test", (Species("A-B"), Species("hv"), Species("C")))
     with pytest.raises(MechanismError, match="'A-B', 'hv'"):
         kpp_text(network)
+    quoted = Reaction("R", (("C", 1.0),), (), Parameter('a "b"'))
+    with pytest.raises(MechanismError, match="no names like"):
+        kpp_text(ReactionNetwork("test", (Species("C"),), reactions=(quoted,)))
     with pytest.raises(MechanismError, match=r"\.txt: the name does not tell the format"):
         save_mechanism(network, tmp_path / "a.txt")
 

@@ -2,13 +2,15 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import zip_longest
+from math import isclose
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from airshed.mechanism.balance import imbalances
-from airshed.mechanism.expressions import FUNCTIONS, SYMBOLS
+from airshed.mechanism.expressions import FUNCTIONS, SYMBOLS, Expression, Number, children, walk
 from airshed.mechanism.location import nearest
 from airshed.mechanism.network import Reaction, ReactionNetwork
 
@@ -42,7 +44,8 @@ def differences(one: ReactionNetwork, other: ReactionNetwork) -> tuple[str, ...]
     """Return in what two networks differ as chemistry, a line each; empty where they are the same network.
 
     Species in their order with atoms and molar mass, reactions in their order with stoichiometry and rate constant,
-    initial values, and what is open. Names of reactions, remarks and places do not count.
+    initial values, and what is open. Names of reactions, remarks and places do not count, nor does the fifteenth digit
+    of a number, which a change of units may cost.
     """
     found = []
     for what, mine, others in (("variable", one.species, other.species), ("fixed", one.fixed, other.fixed)):
@@ -58,26 +61,44 @@ def differences(one: ReactionNetwork, other: ReactionNetwork) -> tuple[str, ...]
         found.append(f"{len(one.reactions)} reactions against {len(other.reactions)}")
     elif not found:
         found += _different_reactions(one, other)
-    if dict(one.initial) != dict(other.initial):
+    if one.initial.keys() != other.initial.keys() or not all(map(_close, one.initial.values(), _ordered(other, one))):
         found.append("initial values")
     if {each.name for each in one.open_parameters} != {each.name for each in other.open_parameters}:
         found.append("what is left open")
     return tuple(found)
 
 
-def _different_reactions(one: ReactionNetwork, other: ReactionNetwork) -> list[str]:
-    numbers = range(len(one.reactions))
-    rates, other_rates = one.with_defaults().rate_constants, other.with_defaults().rate_constants
-    return [
-        f"reaction <{one.reactions[number].label}>: {what}"
-        for number in numbers
-        for what, mine, others in (
-            ("reactants", one.reactant_indices[number], other.reactant_indices[number]),
-            ("products", one.net_stoichiometry[number], other.net_stoichiometry[number]),
-            ("rate", rates[number], other_rates[number]),
-        )
-        if mine != others
-    ]
+def _different_reactions(one: ReactionNetwork, other: ReactionNetwork) -> Iterable[str]:
+    settled = one.with_defaults().rate_constants, other.with_defaults().rate_constants
+    for number, reaction in enumerate(one.reactions):
+        pairs = {
+            "reactants": one.reactant_indices[number] == other.reactant_indices[number],
+            "products": one.net_stoichiometry[number] == other.net_stoichiometry[number],
+            "rate": _alike(settled[0][number], settled[1][number]),
+        }
+        yield from (f"reaction <{reaction.label}>: {what}" for what, same in pairs.items() if not same)
+
+
+def _alike(one: Expression, other: Expression) -> bool:
+    """Tell whether two expressions are the same but for the last digit of their numbers."""
+    return all(
+        _close(a.value, b.value) if isinstance(a, Number) and isinstance(b, Number) else _shape(a) == _shape(b)
+        for a, b in zip_longest(walk(one), walk(other))
+    )
+
+
+def _shape(node: Expression | None) -> tuple[object, ...]:
+    """What of a node its operands do not tell."""
+    named = getattr(node, "name", None) or getattr(node, "operator", None)
+    return type(node), named, len(children(node)) if node is not None else 0
+
+
+def _close(one: float, other: float) -> bool:
+    return isclose(one, other, rel_tol=1e-14)
+
+
+def _ordered(network: ReactionNetwork, like: ReactionNetwork) -> Iterable[float]:
+    return (network.initial[name] for name in like.initial)
 
 
 def _unbalanced(network: ReactionNetwork) -> Iterable[Finding]:

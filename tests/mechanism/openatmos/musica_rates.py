@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from airshed.core.constants import GAS_CONSTANT
+from airshed.core.constants import GAS_CONSTANT, NITROGEN_FRACTION, OXYGEN_FRACTION
 from airshed.mechanism import ReactionNetwork, rates
 from airshed.mechanism.openatmos.units import MOLECULES_PER_MOLE
 
@@ -89,7 +89,7 @@ def environment(temperature: npt.ArrayLike, pressure: npt.ArrayLike) -> Air:
     """Return the air with MICM's own air density."""
     temperature, pressure = np.asarray(temperature, float), np.asarray(pressure, float)
     air = MOLECULES_PER_MOLE * pressure / (GAS_CONSTANT * temperature)
-    air_shares = {"O2": 0.2095 * air, "N2": 0.78 * air, "H2O": 0.01 * air}
+    air_shares = {"O2": OXYGEN_FRACTION * air, "N2": NITROGEN_FRACTION * air, "H2O": 0.01 * air}
     return {"TEMP": temperature, "PRESS": pressure, "M": air, **air_shares}
 
 

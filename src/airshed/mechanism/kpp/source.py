@@ -18,15 +18,15 @@ LARGEST: Final = 20_000_000
 """Bytes that a reaction file may have; the largest published mechanisms have some two million."""
 
 # What the sections are not made of, the first alternative that fits counting from the left: a brace in inlined code
-# opens no comment, and a command in a comment is none.
+# opens no comment, a command in a comment is none, and names in quotes stay.
 _ASIDE = re.compile(
-    r"(?P<comment>\{[^}]*\}|//[^\n]*)|(?P<open>\{)"
+    r"(?P<quoted>\"[^\"\n]*\")|(?P<comment>\{[^}]*\}|//[^\n]*)|(?P<open>\{)"
     r"|(?P<inline>^[ \t]*#[ \t]*INLINE\b[^\n]*\n(?P<code>(?:(?![ \t]*#[ \t]*ENDINLINE\b)[^\n]*\n)*)"
     r"[ \t]*#[ \t]*ENDINLINE\b[^\n]*)|(?P<openinline>^[ \t]*#[ \t]*INLINE\b)",
     re.IGNORECASE | re.MULTILINE,
 )
 _COMMENT = re.compile(r"\{[^}]*\}|//[^\n]*")
-_COMMAND = re.compile(r"#[ \t]*(\w*)")
+_COMMAND = re.compile(r"\"[^\"\n]*\"|#[ \t]*(\w*)")
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0e-\x1f]")
 _DEFINED = re.compile(  # k_x = ..., j(1) = ..., function k_x(...), in Fortran, C and Matlab near enough
     r"(?:^|::)[ \t]*([A-Za-z]\w*)[ \t]*(?:\([^()\n]*\))?[ \t]*=(?!=)"
@@ -96,7 +96,7 @@ class SourceFile:
 
     def sections(self) -> tuple[Section, ...]:
         """Return the sections in order; raise MisplacedError at an unknown command or text that belongs to none."""
-        commands = list(_COMMAND.finditer(self.text))
+        commands = [match for match in _COMMAND.finditer(self.text) if match[1] is not None]
         head = self.text[: commands[0].start() if commands else None]
         if head.strip():
             raise MisplacedError(len(head) - len(head.lstrip()), "expected a command such as #DEFVAR or #EQUATIONS")
@@ -152,6 +152,8 @@ def read_source(path: Path, name: str) -> SourceFile:
 
 
 def _blank(match: re.Match[str]) -> str:
+    if match["quoted"]:
+        return match.group()
     if match["open"]:
         raise MisplacedError(match.start(), "this comment has no closing '}'")
     if match["openinline"]:

@@ -46,6 +46,9 @@ def kpp_text(network: ReactionNetwork) -> str:
             f"mechanism {network.name!r}: KPP has no names like {listed}; names are letters, digits and _, and none of "
             f"{', '.join(taken)}"
         )
+    strange = [each.name for each in network.parameters if '"' in each.name or not each.name.isprintable()]
+    if strange:
+        raise MechanismError(f"mechanism {network.name!r}: a reaction file has no names like {strange[0]!r}")
     parts = [
         f"// {_remark(network.name)}: {len(network.species)} variable species, {len(network.reactions)} reactions.\n"
         "// Units: molecules, cm3, s; TEMP in K, PRESS in Pa; M, O2, N2 and H2O in molecules cm-3.\n",
