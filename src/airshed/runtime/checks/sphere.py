@@ -146,12 +146,12 @@ def _flows() -> tuple[SphereFlow, ...]:
     drift = 36.0 * degree
     return (
         SphereFlow(
-            "turn", "one turn about 0 E 40 N", ((-36.0, 36.0), (14.0, 66.0)), solid(middle, 2.0 * np.pi),
-            ((0.0, 25.0 * degree),), 8.0 * degree, middle, 2.0 * np.pi,
+            "turn", "one turn about 0 E 40 N", ((-48.0, 48.0), (10.0, 70.0)), solid(middle, 2.0 * np.pi),
+            ((0.0, 30.0 * degree),), 8.0 * degree, middle, 2.0 * np.pi,
         ),
         SphereFlow(
-            "slant", "60 degrees along a great circle that crosses the equator at 45 degrees", ((-45.0, 45.0),) * 2,
-            solid(slanted, 60.0 * degree), (west,), 12.0 * degree, slanted, 60.0 * degree,
+            "slant", "60 degrees along a great circle that crosses the equator at 45 degrees", ((-48.0, 48.0),) * 2,
+            solid(slanted, 60.0 * degree), (west,), 10.0 * degree, slanted, 60.0 * degree,
         ),
         SphereFlow(
             "one vortex", "case 1: one vortex in each hemisphere", whole, deformation(2.4, 0.5),
