@@ -26,12 +26,12 @@ def load_mechanism(name_or_path: str | PathLike[str]) -> ReactionNetwork:
     """Return a shipped mechanism by its name, such as ``emep``, or the one of a file or folder by its path.
 
     A file in KPP syntax (.def, .kpp, .eqn, .spc), or in the OpenAtmos format (.json, .yaml, .yml, or a folder in its
-    older form). What its rates leave to other code comes from ``<mechanism>.rates.toml`` beside it, where that is.
+    older form), or ``musica:ts1`` for one that the installed package musica brings. What its rates leave to other code comes from ``<mechanism>.rates.toml`` beside it, where that is.
 
     Raises MechanismError with the names that there are, or with file, line and column of a fault in the file.
     """
     text = str(name_or_path)
-    path = Path(text)
+    path = _of_musica(text) or Path(text)
     suffix = path.suffix.lower()
     if suffix in OPENATMOS or (suffix not in SUFFIXES and _is_folder(path)):
         from airshed.mechanism.openatmos import read_openatmos
@@ -49,6 +49,23 @@ def load_mechanism(name_or_path: str | PathLike[str]) -> ReactionNetwork:
         f" .yaml)"
         f"{nearest(text[:80], names)}"
     )
+
+
+def _of_musica(text: str) -> Path | None:
+    """Return the file of ``musica:NAME`` in the package musica, or None for a text of another kind."""
+    prefix, _, name = text.partition(":")
+    if prefix != "musica":
+        return None
+    from airshed.mechanism.openatmos import musica_package
+
+    files = musica_package()
+    if files is None:
+        raise MechanismError(f"{text[:80]!r} needs the package musica, which is not installed: pip install musica")
+    if name not in files:
+        raise MechanismError(
+            f"the package musica has no mechanism {name[:80]!r} (it has {', '.join(files)}){nearest(name[:80], files)}"
+        )
+    return files[name]
 
 
 def save_mechanism(network: ReactionNetwork, path: Path) -> tuple[Path, ...]:

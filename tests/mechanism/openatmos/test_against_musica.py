@@ -174,6 +174,15 @@ def test_cloud_chemistry_is_refused(package: dict[str, Path]) -> None:
         read_openatmos(package["cam_cloud_chemistry"])
 
 
-def test_a_mechanism_of_the_package_loads_by_its_path(package: dict[str, Path]) -> None:
-    network = load_mechanism(package["ts1"])
+def test_a_mechanism_of_the_package_loads_by_its_name(package: dict[str, Path]) -> None:
+    network = load_mechanism("musica:ts1")
     assert (len(network.species), len(network.reactions)) == (209, 547)
+    assert network.sources == (str(package["ts1"]),)
+    with pytest.raises(MechanismError, match=r"has no mechanism 'ts' \(it has .*did you mean 'ts1'"):
+        load_mechanism("musica:ts")
+
+
+def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("airshed.mechanism.openatmos.package.find_spec", lambda name: None)
+    with pytest.raises(MechanismError, match="needs the package musica, which is not installed"):
+        load_mechanism("musica:ts1")

@@ -57,7 +57,7 @@ def test_kpp_to_openatmos_to_kpp(name: str, tmp_path: Path) -> None:
     assert_same(network, read_kpp(tmp_path / f"{name}.def"))
 
 
-@pytest.mark.parametrize("name", ["carbon_bond", "ts1", "t1s2", "ts4", "full_configuration", "chapman_camp"])
+@pytest.mark.parametrize("name", ["carbon_bond", "t1s2", "full_configuration", "chapman_camp"])
 def test_mechanisms_of_musica(name: str, package: dict[str, Path], tmp_path: Path) -> None:
     network = read_openatmos(package[name])
     write_openatmos(network, tmp_path / "written.json")
@@ -82,6 +82,7 @@ def test_openatmos_to_kpp_to_openatmos(save: Callable[..., Path], tmp_path: Path
 
 def test_every_type_stays_what_it_is(save: Callable[..., Path], tmp_path: Path) -> None:
     content = document()
+    content["reactions"][2]["taylor coefficients"] = [1.1, 0.002, -1e-6]  # one alone would be a factor of A
     network = read_openatmos(save(content))
     write_openatmos(network, tmp_path / "written.yaml")
     again = read_openatmos(tmp_path / "written.yaml")
@@ -211,7 +212,7 @@ def networks(draw: st.DrawFn) -> ReactionNetwork:
     return ReactionNetwork("drawn", species, held, tuple(reactions), atoms, initial)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(networks(), st.sampled_from([".json", ".yaml"]), st.integers(0, 1000))
 def test_any_network(network: ReactionNetwork, suffix: str, seed: int) -> None:
     with TemporaryDirectory() as folder:
@@ -223,7 +224,7 @@ def test_any_network(network: ReactionNetwork, suffix: str, seed: int) -> None:
         assert_same(again, read_openatmos(path), seed=seed)
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(networks(), st.integers(0, 1000))
 def test_any_network_by_way_of_kpp(network: ReactionNetwork, seed: int) -> None:
     with TemporaryDirectory() as folder:

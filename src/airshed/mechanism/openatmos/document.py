@@ -107,7 +107,7 @@ def _json_events(text: str, shown: str) -> Iterator[_Event]:
             yield token, None, line, column
             inside.append(token)
             wanted = "key or }" if token == "{" else "value or ]"
-        elif wanted.startswith("value") and kind != "mark":
+        elif wanted.startswith("value") and kind in ("text", "number", "word"):
             yield "value", _json_value(kind, token), line, column
             wanted = ","
         else:
