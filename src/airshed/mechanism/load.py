@@ -26,7 +26,8 @@ def load_mechanism(name_or_path: str | PathLike[str]) -> ReactionNetwork:
     """Return a shipped mechanism by its name, such as ``emep``, or the one of a file or folder by its path.
 
     A file in KPP syntax (.def, .kpp, .eqn, .spc), or in the OpenAtmos format (.json, .yaml, .yml, or a folder in its
-    older form), or ``musica:ts1`` for one that the installed package musica brings. What its rates leave to other code comes from ``<mechanism>.rates.toml`` beside it, where that is.
+    older form); ``musica:ts1`` is one that the installed package musica brings. What the rates leave to other code
+    comes from ``<mechanism>.rates.toml`` beside it, where that is.
 
     Raises MechanismError with the names that there are, or with file, line and column of a fault in the file.
     """
