@@ -222,7 +222,7 @@ class AirModel:
 
     def _make_strang(self, threads: int) -> Strang:
         chosen = self.case.chemistry
-        kernel = compile_chemistry(follow(self.network, self.families), chosen.precision)
+        kernel = compile_chemistry(follow(self.network, self.families), chosen.precision, width=self.layout.width)
         solver = ChemistrySolver(
             kernel, method(chosen.solver), Tolerances(chosen.relative_tolerance, chosen.absolute_tolerance.value),
             threads=threads,

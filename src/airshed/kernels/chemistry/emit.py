@@ -13,7 +13,7 @@ from typing import Final
 
 from jinja2 import Environment, StrictUndefined
 
-from airshed.kernels.chemistry.sparsity import Elimination, eliminate, jacobian_pattern
+from airshed.kernels.chemistry.sparsity import Elimination, eliminate, pattern_of
 from airshed.kernels.coefficients import Coefficients
 from airshed.kernels.expression_code import ExpressionCode
 from airshed.mechanism.network import ReactionNetwork
@@ -25,10 +25,14 @@ _LARGEST_UNROLLED: Final = 12_000  # operations of a factorisation that becomes 
 
 @dataclass(frozen=True)
 class ChemistryShape:
-    """What the code is compiled for: cells in a pack, and "double" or "single" precision."""
+    """What the code is compiled for: cells in a pack, and "double" or "single" precision.
+
+    inspected  whether the parts of a step can be called on their own, for tests
+    """
 
     width: int
     precision: str
+    inspected: bool = False
 
     @property
     def real(self) -> str:
@@ -53,16 +57,16 @@ Statements = list[str]
 
 def emit_chemistry(network: ReactionNetwork, shape: ChemistryShape) -> ChemistrySource:
     """Return the complete translation unit of a mechanism for independent cells."""
-    elimination = eliminate(jacobian_pattern(network))
+    elimination = eliminate(pattern_of(network))
     writer = _Writer(network, elimination)
     rates = ExpressionCode(network.rate_constants, [each.name for each in network.parameters])
     unrolled = elimination.operations <= _LARGEST_UNROLLED
     parts = {
-        "rates": [*rates.statements, *_assignments("k", rates.results, network)],
+        "rates": [*rates.statements, *_stores(rates.results, network)],
         "speeds": writer.speeds(),
         "tendency": writer.tendency(),
         "derivatives": writer.derivatives(),
-        "jacobian": writer.jacobian(),
+        "jacobian": writer.jacobian() if shape.inspected or not unrolled else [],
         "factor": _factor(elimination, writer.entries) if unrolled else [],
         "forward": _forward(elimination) if unrolled else [],
         "backward": _backward(elimination) if unrolled else [],
@@ -238,11 +242,8 @@ def _tables(matrix: Elimination) -> dict[str, list[int]]:
     }
 
 
-def _assignments(array: str, results: Sequence[str], network: ReactionNetwork) -> Statements:
-    return [
-        f"{array}[{number}] = to_real({result});   // {_comment(network, number)}"
-        for number, result in enumerate(results)
-    ]
+def _stores(results: Sequence[str], network: ReactionNetwork) -> Statements:
+    return [f"store(k, {number}, {result});   // {_comment(network, number)}" for number, result in enumerate(results)]
 
 
 def _comment(network: ReactionNetwork, number: int) -> str:

@@ -15,7 +15,8 @@ from airshed.mechanism.network import ReactionNetwork
 AIR: Final = ("TEMP", "PRESS", "M", "O2", "N2", "H2O", "SUN", "sec_zenith", "daylight")
 """The inputs of a cell that every mechanism has, in the order of the compiled code."""
 
-WIDTH: Final = 8
+WIDTHS: Final = {"double": 8, "single": 16}
+"""Cells in a pack: one AVX-512 register. Decoding straight-line code bounds a step: 8 floats cost what 8 doubles do."""
 
 _FLAGS: Final = ("-fno-tree-slp-vectorize",)
 """Statements work on whole packs already: looking for more to vectorise in thousands of them takes a second."""
@@ -47,25 +48,30 @@ class ChemistryKernel:
         return AIR + tuple(each.name for each in self.network.parameters)
 
 
-def compile_chemistry(network: ReactionNetwork, precision: str = "double", *, width: int = WIDTH) -> ChemistryKernel:
+def compile_chemistry(
+    network: ReactionNetwork, precision: str = "double", *, width: int | None = None, inspected: bool = False
+) -> ChemistryKernel:
     """Return the compiled chemistry of a mechanism, in "double" or "single" precision.
 
+    width      cells in a pack; without it those that fill a register of the widest vectors
+    inspected  whether rate constants, dy/dt and the Jacobian can be called on their own, for tests
     Raises KernelError when there is no compiler or it refuses the code.
     """
     seconds: dict[str, float] = {}
-    shape = ChemistryShape(width, precision)
+    shape = ChemistryShape(width or WIDTHS[precision], precision, inspected)
     source = timed(seconds, "emit", lambda: emit_chemistry(network, shape))
     name = f"{network.name}-cells-{precision}"
     library = timed(seconds, "compile", lambda: build(source.text, name=name, extra_flags=_FLAGS))
-    functions = timed(seconds, "load", lambda: _declare(load(library)))
+    functions = timed(seconds, "load", lambda: _declare(load(library), inspected))
     return ChemistryKernel(network, shape, source, library, functions, seconds)
 
 
-def _declare(library: ctypes.CDLL) -> ctypes.CDLL:
+def _declare(library: ctypes.CDLL, inspected: bool) -> ctypes.CDLL:
     library.airshed_lanes_bytes.restype = ctypes.c_int64
     library.airshed_lanes_bytes.argtypes = [ctypes.c_int64] * 2
     library.airshed_chemistry.restype = None
     library.airshed_chemistry.argtypes = [ctypes.c_void_p] * 3 + [ctypes.c_int64] + [ctypes.c_void_p] * 2
-    library.airshed_evaluate.restype = None
-    library.airshed_evaluate.argtypes = [ctypes.c_void_p] * 5
+    if inspected:
+        library.airshed_evaluate.restype = None
+        library.airshed_evaluate.argtypes = [ctypes.c_void_p] * 5
     return library

@@ -119,8 +119,8 @@ class ChemistrySolver:
         return len(self.kernel.inputs) + len(self.sources.emitted) + len(self.sources.lost)
 
     def advance(
-        self, y: AnyArray, result: AnyArray, place: Place, inputs: AnyArray, steps: CellSteps, start: float, end: float, *,
-        clipped: AnyArray | None = None, extra: AnyArray | None = None,
+        self, y: AnyArray, result: AnyArray, place: Place, inputs: AnyArray, steps: CellSteps, start: float,
+        end: float, *, clipped: AnyArray | None = None, extra: AnyArray | None = None,
     ) -> None:  # fmt: skip
         """Integrate packed cells from `start` to `end` [s].
 
@@ -191,7 +191,7 @@ def pack_cells(values: npt.ArrayLike, width: int, dtype: npt.DTypeLike = np.floa
 def unpack_cells(packed: AnyArray, cells: int) -> Array:
     """Return (pack, ..., width) as (..., cell) in double."""
     moved = np.moveaxis(packed, 0, -2)
-    return np.asarray(moved.reshape(*moved.shape[:-2], -1)[..., :cells], np.float64)
+    return np.asarray(moved.reshape(*moved.shape[:-2], len(packed) * packed.shape[-1])[..., :cells], np.float64)
 
 
 def list_of_cells(count: int, species: int, width: int) -> Place:

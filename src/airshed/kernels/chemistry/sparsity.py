@@ -8,7 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from airshed.mechanism.network import ReactionNetwork
+from airshed.mechanism.structure import jacobian_pattern
 
 Pattern = tuple[frozenset[int], ...]
 """For each row the columns that are not zero."""
@@ -48,13 +51,10 @@ class Elimination:
         return sum(after[column] for place, row in enumerate(self.columns) for column in row if column < place)
 
 
-def jacobian_pattern(network: ReactionNetwork) -> Pattern:
+def pattern_of(network: ReactionNetwork) -> Pattern:
     """Return for each species i the species j on whose concentration dy_i/dt depends, i itself among them."""
-    rows: list[set[int]] = [{species} for species in range(len(network.species))]
-    for net, reactants in zip(network.net_stoichiometry, network.reactant_indices, strict=True):
-        for species, _ in net:
-            rows[species].update(reactants)
-    return tuple(map(frozenset, rows))
+    depends = jacobian_pattern(network)
+    return tuple(frozenset(np.flatnonzero(row).tolist()) | {species} for species, row in enumerate(depends))
 
 
 def eliminate(pattern: Pattern) -> Elimination:

@@ -25,6 +25,9 @@ Rows = tuple[tuple[float, ...], ...]
 _TOLERANCE: Final = 1e-12
 """How far the published digits may miss a condition."""
 
+_DIFFERENT: Final = 1e-3  # by what an error estimate must miss some condition of the solution's order
+_ROUND_OFF: Final = 100.0  # of the stability function, in units of that of its coefficients
+
 
 @dataclass(frozen=True)
 class Tableau:
@@ -53,8 +56,16 @@ class Tableau:
             raise KernelError(f"method {self.name!r}: conditions are known for orders 1 to 4, not {self.order}")
         self._check("the solution", np.array(self.m), self.order)
         self._check("its error estimate", np.array(self.m) - np.array(self.e), self.order - 1)
+        own = self.residuals(np.array(self.m) - np.array(self.e), self.order)
+        if all(abs(residual) < _DIFFERENT for residual in own.values()):
+            message = f"its error estimate is of order {self.order} too: it estimates nothing"
+            raise KernelError(f"method {self.name!r}: {message}")
         if abs(self.at_infinity) > _TOLERANCE:
             raise KernelError(f"method {self.name!r} is not L-stable: its R(infinity) is {self.at_infinity:.3g}, not 0")
+        growth = max(abs(self.stability(1j * frequency)) for frequency in np.logspace(-3, 6, 400)) - 1.0
+        if growth > _ROUND_OFF * _TOLERANCE:
+            message = f"it lets an oscillation grow by {growth:.3g} a step"
+            raise KernelError(f"method {self.name!r} is not A-stable: {message}")
 
     @property
     def stages(self) -> int:
@@ -88,6 +99,11 @@ class Tableau:
             i == 0 or any(x != y for x, y in zip(self.a[i], (*self.a[i - 1], 0.0), strict=True))
             for i in range(self.stages)
         )
+
+    def stability(self, z: complex) -> complex:
+        """The stability function R(z) = 1 + z b (I - z B)^-1 1, by which a step multiplies y of dy/dt = (z/h) y."""
+        b, coupling, ones = np.array(self.m) @ self.gammas, self.alphas + self.gammas, np.ones(self.stages)
+        return complex(1.0 + z * (b @ np.linalg.solve(np.eye(self.stages) - z * coupling, ones)))
 
     @property
     def at_infinity(self) -> float:

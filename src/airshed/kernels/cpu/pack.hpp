@@ -4,34 +4,39 @@
 #include <cstdint>
 #include <cstring>
 #include <utility>
-#if defined(__AVX512F__)
-#include <immintrin.h>
-#endif
 
+#ifndef D
+#define D W                // lanes of a vector of doubles: compilers split longer ones than the processor has into scalars
+#endif
 typedef real pack __attribute__((vector_size(W * sizeof(real))));
-typedef double dpack __attribute__((vector_size(W * sizeof(double))));
-typedef int64_t ipack __attribute__((vector_size(W * sizeof(int64_t))));
+typedef double dpack __attribute__((vector_size(D * sizeof(double))));
+typedef int64_t ipack __attribute__((vector_size(D * sizeof(int64_t))));
 #define INLINE static inline __attribute__((always_inline))
 
 INLINE pack splat(real value) { return value - pack{}; }
 INLINE dpack dsplat(double value) { return value - dpack{}; }
 
 #if defined(__AVX512F__) && defined(__AVX512VL__) && ((REAL_IS_DOUBLE && W == 8) || (!REAL_IS_DOUBLE && (W == 8 || W == 16)))
+// By their names: the header of the intrinsics takes compilers longer to read than most mechanisms.
 #if REAL_IS_DOUBLE
-#define NATIVE(operation) (pack)_mm512_##operation##_pd
-typedef __m512d native;
-#elif W == 16
-#define NATIVE(operation) (pack)_mm512_##operation##_ps
-typedef __m512 native;
+#define INSTRUCTION(name) name "pd"
 #else
-#define NATIVE(operation) (pack)_mm256_##operation##_ps
-typedef __m256 native;
+#define INSTRUCTION(name) name "ps"
 #endif
-INLINE pack minimum(pack a, pack b) { return NATIVE(min)((native)a, (native)b); }
-INLINE pack maximum(pack a, pack b) { return NATIVE(max)((native)a, (native)b); }
+INLINE pack minimum(pack a, pack b) {
+    pack least;
+    asm(INSTRUCTION("vmin") " %2, %1, %0" : "=v"(least) : "v"(a), "vm"(b));
+    return least;
+}
+INLINE pack maximum(pack a, pack b) {
+    pack greatest;
+    asm(INSTRUCTION("vmax") " %2, %1, %0" : "=v"(greatest) : "v"(a), "vm"(b));
+    return greatest;
+}
 // 1/x for x >= 1: a 14-bit estimate and Newton steps, exact to about one unit in the last place.
 INLINE pack reciprocal(pack x) {
-    pack y = NATIVE(rcp14)((native)x);
+    pack y;
+    asm(INSTRUCTION("vrcp14") " %1, %0" : "=v"(y) : "vm"(x));
     y = y + y * (real(1) - x * y);
     return REAL_IS_DOUBLE ? y + y * (real(1) - x * y) : y;
 }
@@ -86,11 +91,13 @@ INLINE dpack vmin(dpack a, dpack b) { return a < b ? a : b; }
 INLINE dpack vmax(dpack a, dpack b) { return a > b ? a : b; }
 INLINE dpack vabs(dpack a) { return a < 0.0 ? -a : a; }
 INLINE dpack vsqrt(dpack a) {
-    for (int i = 0; i < W; i++) a[i] = __builtin_sqrt(a[i]);
+    for (int i = 0; i < D; i++) a[i] = __builtin_sqrt(a[i]);
     return a;
 }
+#if D == W
 INLINE pack to_real(dpack a) { return __builtin_convertvector(a, pack); }
 INLINE dpack to_double(pack a) { return __builtin_convertvector(a, dpack); }
+#endif
 
 struct FlushDenormals {    // mixing ratios far below any meaning would otherwise slow every operation down a hundredfold
 #if defined(__SSE__)

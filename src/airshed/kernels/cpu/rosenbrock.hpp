@@ -5,6 +5,9 @@
 
 constexpr int MOST_STAGES = 6;
 
+INLINE double smaller(double a, double b) { return a < b ? a : b; }
+INLINE double larger(double a, double b) { return a > b ? a : b; }
+
 struct Method {            // coefficients of stage i in row i
     int64_t stages, order;
     double gamma;
@@ -45,13 +48,13 @@ struct Lanes {
     pack y[NS + 1], next[NS + 1], f[NS + 1], dfdt[NS + 1], clipped[NS + 1], stage[MOST_STAGES][NS + 1];
     pack absolute[NS + 1], shift[NS + 1];
     pack fresh[NR + 1];                    // rate constants of the pack from which cells are taken
-    dpack time, step, h;
+    alignas(64) double time[W], step[W], h[W], error[W];
     int64_t cell[W];                       // pack W + lane, -1 for none
     int32_t accepted[W], rejected[W];
     bool after_rejection[W];
     int64_t source, source_lane, buffered; // the queue: next cell, and the pack whose rate constants are in `fresh`
-    dpack* input;                          // [input_count] of the lanes now
-    dpack* series;                         // [degree + 1][input_count] of the lanes
+    double* input;                         // [input_count][W] of the lanes now
+    double* series;                        // [degree + 1][input_count][W] of the lanes
 };
 
 INLINE int64_t lanes_in(const Cells& s, int64_t p) {
@@ -60,44 +63,47 @@ INLINE int64_t lanes_in(const Cells& s, int64_t p) {
 INLINE int64_t place_of(const Cells& s, int64_t p) {
     return (p / s.levels) * s.block_stride + (p % s.levels) * s.level_stride;
 }
-template <class P> INLINE void copy_lane(P* to, int lane, const P* from, int other, int64_t count) {
-    for (int64_t i = 0; i < count; i++) to[i][lane] = from[i][other];
+template <class N> INLINE void copy_lane(N* to, int lane, const N* from, int64_t other, int64_t count) {
+    for (int64_t i = 0; i < count; i++) to[i * W + lane] = from[i * W + other];
 }
-INLINE pack pick(ipack which, pack yes, pack no) {
-#if REAL_IS_DOUBLE
-    return which ? yes : no;
-#else
-    typedef int32_t mask __attribute__((vector_size(W * sizeof(int32_t))));
-    return __builtin_convertvector(which, mask) ? yes : no;
-#endif
+INLINE pack to_pack(const double* lanes) {
+    pack result;
+    for (int lane = 0; lane < W; lane += D) *(narrow*)((real*)&result + lane) = __builtin_convertvector(wide(lanes + lane), narrow);
+    return result;
 }
+typedef decltype(pack{} < pack{}) mask;
 
 // Inputs of all lanes at their own times, by Clenshaw's recurrence.
-static void inputs_at(const Cells& s, Lanes& t, dpack time) {
-    const dpack x = (2.0 * time - (s.start + s.end)) / (s.end - s.start), twice = 2.0 * x;
-    for (int64_t i = 0; i < s.input_count; i++) {
-        dpack b1 = {}, b2 = {};
-        for (int64_t n = s.degree; n > 0; n--) {
-            const dpack b = t.series[n * s.input_count + i] + twice * b1 - b2;
-            b2 = b1, b1 = b;
+static void inputs_at(const Cells& s, Lanes& t, const double* time) {
+    for (int lane = 0; lane < W; lane += D) {
+        const dpack x = (2.0 * wide(time + lane) - (s.start + s.end)) / (s.end - s.start), twice = 2.0 * x;
+        for (int64_t i = 0; i < s.input_count; i++) {
+            const double* series = t.series + i * W + lane;
+            dpack b1 = {}, b2 = {};
+            for (int64_t n = s.degree; n > 0; n--) {
+                const dpack b = wide(series + n * s.input_count * W) + twice * b1 - b2;
+                b2 = b1, b1 = b;
+            }
+            *(dpack*)(t.input + i * W + lane) = wide(series) + x * b1 - b2;
         }
-        t.input[i] = t.series[i] + x * b1 - b2;
     }
 }
-static void rates_at(const Cells& s, Lanes& t, dpack time) {
+static void rates_at(const Cells& s, Lanes& t, double part) {   // at `part` of the steps
+    alignas(64) double time[W];
+    for (int lane = 0; lane < W; lane++) time[lane] = t.time[lane] + part * t.step[lane];
     inputs_at(s, t, time);
     rate_constants(t.input, t.k);
 }
 
-INLINE const dpack* emission(const Lanes& t) { return t.input + FIRST_PARAMETER + PARAMETERS; }
-INLINE const dpack* loss(const Cells& s, const Lanes& t) { return emission(t) + s.emitted_count; }
+INLINE const double* emission(const Lanes& t) { return t.input + (FIRST_PARAMETER + PARAMETERS) * W; }
+INLINE const double* loss(const Cells& s, const Lanes& t) { return emission(t) + s.emitted_count * W; }
 
 // f = dy/dt at y with the present rate constants.
 static void change(const Cells& s, Lanes& t, const pack* y, pack* f) {
     speeds(t.k, y, t.v);
     tendency(t.v, f);
-    for (int64_t e = 0; e < s.emitted_count; e++) f[s.emitted[e]] += to_real(emission(t)[e]);
-    for (int64_t l = 0; l < s.lost_count; l++) f[s.lost[l]] -= to_real(loss(s, t)[l]) * y[s.lost[l]];
+    for (int64_t e = 0; e < s.emitted_count; e++) f[s.emitted[e]] += to_pack(emission(t) + e * W);
+    for (int64_t l = 0; l < s.lost_count; l++) f[s.lost[l]] -= to_pack(loss(s, t) + l * W) * y[s.lost[l]];
 }
 
 INLINE void begin(const Cells& s, Lanes& t, int lane, int64_t cell) {
@@ -110,12 +116,12 @@ INLINE void begin(const Cells& s, Lanes& t, int lane, int64_t cell) {
 static int take_pack(const Cells& s, Lanes& t) {
     const int64_t p = t.source++;
     std::memcpy((void*)t.series, s.inputs + p * (s.degree + 1) * s.input_count * W,
-                (s.degree + 1) * s.input_count * sizeof(dpack));
+                (s.degree + 1) * s.input_count * W * sizeof(double));
     if (s.degree == 0) {
-        std::memcpy((void*)t.input, t.series, s.input_count * sizeof(dpack));
+        std::memcpy((void*)t.input, t.series, s.input_count * W * sizeof(double));
         rate_constants(t.series, t.k);
     }
-    const pack scale = s.mixing_ratios ? to_real(t.series[AIR]) : splat(1);
+    const pack scale = s.mixing_ratios ? to_pack(t.series + AIR * W) : splat(1);
     const real* y = s.y + place_of(s, p);
     for (int i = 0; i < NS; i++) {
         t.y[i] = species_at[i] < s.stored ? *(const pack*)(y + species_at[i] * s.species_stride) * scale : pack{};
@@ -131,14 +137,14 @@ static bool take(const Cells& s, int64_t last, Lanes& t, int lane) {
     while (t.source < last && t.source_lane >= lanes_in(s, t.source)) t.source++, t.source_lane = 0;
     if (t.source >= last) return false;
     const int64_t p = t.source, from = t.source_lane++;
-    const dpack* series = (const dpack*)(s.inputs + p * (s.degree + 1) * s.input_count * W);
+    const double* series = s.inputs + p * (s.degree + 1) * s.input_count * W;
     copy_lane(t.series, lane, series, from, (s.degree + 1) * s.input_count);
     if (s.degree == 0) {
         if (t.buffered != p) rate_constants(series, t.fresh), t.buffered = p;
-        copy_lane(t.k, lane, t.fresh, from, NR);
+        copy_lane((real*)t.k, lane, (const real*)t.fresh, from, NR);
         copy_lane(t.input, lane, series, from, s.input_count);
     }
-    const real scale = s.mixing_ratios ? real(series[AIR][from]) : real(1);
+    const real scale = s.mixing_ratios ? real(series[AIR * W + from]) : real(1);
     const real* y = s.y + place_of(s, p) + from;
     for (int i = 0; i < NS; i++) {
         t.y[i][lane] = species_at[i] < s.stored ? y[species_at[i] * s.species_stride] * scale : real(0);
@@ -160,18 +166,41 @@ static int refill(const Cells& s, int64_t last, Lanes& t) {
     return active;
 }
 
-static void put_back(const Cells& s, Lanes& t, int lane) {
-    const int64_t cell = t.cell[lane], at = place_of(s, cell / W) + cell % W;
-    const real scale = s.mixing_ratios ? real(1) / real(t.series[AIR][lane]) : real(1);
-    for (int i = 0; i < NS; i++) {
-        const int64_t species = species_at[i], own = at + species * s.species_stride, beyond = species - s.stored;
-        real* place = beyond < 0 ? s.result + own : s.extra + (cell / W * (NS - s.stored) + beyond) * W + cell % W;
-        *place = t.y[i][lane] * scale;
-        if (s.clipped && beyond < 0) s.clipped[own] = t.clipped[i][lane] * scale;
-    }
+// Where species i of a cell or pack goes: into the state, or behind it, see `extra`.
+INLINE real* result_of(const Cells& s, int i, int64_t p) {
+    const int64_t species = species_at[i];
+    if (species < s.stored) return s.result + place_of(s, p) + species * s.species_stride;
+    return s.extra + (p * (NS - s.stored) + species - s.stored) * W;
+}
+
+INLINE void end(const Cells& s, Lanes& t, int lane) {
+    const int64_t cell = t.cell[lane];
     s.step[cell] = t.h[lane], s.reached[cell] = t.time[lane];
     s.accepted[cell] = t.accepted[lane], s.rejected[cell] = t.rejected[lane];
     t.cell[lane] = -1;
+}
+
+static void put_back(const Cells& s, Lanes& t, int lane) {
+    const int64_t p = t.cell[lane] / W, own = t.cell[lane] % W;
+    const real scale = s.mixing_ratios ? real(1) / real(t.series[AIR * W + lane]) : real(1);
+    for (int i = 0; i < NS; i++) {
+        result_of(s, i, p)[own] = t.y[i][lane] * scale;
+        if (s.clipped && species_at[i] < s.stored)
+            s.clipped[place_of(s, p) + species_at[i] * s.species_stride + own] = t.clipped[i][lane] * scale;
+    }
+    end(s, t, lane);
+}
+
+// All lanes at once, where they hold a whole pack in its order.
+static void put_back_pack(const Cells& s, Lanes& t) {
+    const int64_t p = t.cell[0] / W;
+    const pack scale = s.mixing_ratios ? real(1) / to_pack(t.series + AIR * W) : splat(1);
+    for (int i = 0; i < NS; i++) {
+        *(pack*)result_of(s, i, p) = t.y[i] * scale;
+        if (s.clipped && species_at[i] < s.stored)
+            *(pack*)(s.clipped + place_of(s, p) + species_at[i] * s.species_stride) = t.clipped[i] * scale;
+    }
+    for (int lane = 0; lane < W; lane++) end(s, t, lane);
 }
 
 // A first step for lanes that know none: one that changes the solution by a hundredth of its tolerance over Euler's step.
@@ -179,35 +208,38 @@ static void guess_steps(const Cells& s, Lanes& t) {
     bool all_known = true;
     for (int lane = 0; lane < W; lane++) all_known = all_known && (t.cell[lane] < 0 || t.h[lane] > 0.0);
     if (all_known) return;
-    dpack size = {}, speed = {};
+    double size[W] = {}, speed[W] = {};
     for (int i = 0; i < NS; i++) {
         const pack weight = reciprocal(t.absolute[i] + real(s.relative) * t.y[i]);
-        const dpack y = to_double(t.y[i] * weight), f = to_double(t.f[i] * weight);
-        size += y * y, speed += f * f;
+        const pack y = t.y[i] * weight, f = t.f[i] * weight;
+        for (int lane = 0; lane < W; lane++) {
+            size[lane] += double(y[lane]) * double(y[lane]);
+            speed[lane] += double(f[lane]) * double(f[lane]);
+        }
     }
     for (int lane = 0; lane < W; lane++)
         if (t.cell[lane] >= 0 && !(t.h[lane] > 0.0)) {
             // what is smaller than its tolerance, an empty cell most of all, says nothing of how fast things go
-            const double guess = 0.01 * std::sqrt(std::max(size[lane], 1.0) / speed[lane]);
+            const double guess = 0.01 * __builtin_sqrt(larger(size[lane], 1.0) / speed[lane]);
             t.h[lane] = guess < s.end - s.start ? guess : s.end - s.start;
         }
 }
 
 // df/dt at fixed y by central differences over a thousandth of the step.
 static void differentiate_in_time(const Cells& s, Lanes& t) {
-    const dpack small = 1e-3 * t.step;
-    rates_at(s, t, t.time + small);
+    constexpr double part = 1e-3;
+    rates_at(s, t, part);
     change(s, t, t.y, t.dfdt);
-    rates_at(s, t, t.time - small);
+    rates_at(s, t, -part);
     change(s, t, t.y, t.next);
-    const pack inverse = to_real(0.5 / small);
+    const pack inverse = real(0.5 / part) / to_pack(t.step);
     for (int i = 0; i < NS; i++) t.dfdt[i] = (t.dfdt[i] - t.next[i]) * inverse;
 }
 
 // What is left of the interval is done in one step, or in two equal ones, rather than in one and a tiny one.
 static void choose_steps(const Cells& s, Lanes& t) {
     for (int lane = 0; lane < W; lane++) {
-        const double left = s.end - t.time[lane], h = std::min(t.h[lane], s.longest);
+        const double left = s.end - t.time[lane], h = smaller(t.h[lane], s.longest);
         t.step[lane] = h >= left ? left : 2.0 * h > left ? 0.5 * left : h;
         if (t.cell[lane] < 0 || !(t.step[lane] > 0.0)) t.step[lane] = 1.0;   // idle: anything finite
     }
@@ -222,7 +254,7 @@ template <int I> static void argument_of_stage(const Method& method, Lanes& t) {
     }
 }
 template <int I> static void right_side_of_stage(const Method& method, Lanes& t, bool timed) {
-    const pack inverse = to_real(1.0 / t.step), gamma = to_real(method.gamma_sum[I] * t.step);
+    const pack step = to_pack(t.step), inverse = real(1) / step, gamma = real(method.gamma_sum[I]) * step;
     for (int n = 0; n < NS; n++) {
         pack sum = t.f[n];
         for (int j = 0; j < I; j++) sum += (real(method.c[I][j]) * inverse) * t.stage[j][n];
@@ -237,7 +269,7 @@ template <int I> static void stages_from(const Cells& s, const Method& method, L
         if (I >= method.stages) return;
         if (I > 0 && method.evaluates[I]) {
             argument_of_stage<I>(method, t);
-            if (s.degree > 0) rates_at(s, t, t.time + method.alpha[I] * t.step);
+            if (s.degree > 0) rates_at(s, t, method.alpha[I]);
             change(s, t, t.next, t.f);
         }
         right_side_of_stage<I>(method, t, s.degree > 0);
@@ -247,59 +279,71 @@ template <int I> static void stages_from(const Cells& s, const Method& method, L
 }
 
 static void stages(const Cells& s, const Method& method, Lanes& t) {
-    const pack shift = to_real(1.0 / (method.gamma * t.step));
+    const pack shift = real(1.0 / method.gamma) / to_pack(t.step);
     for (int i = 0; i < NS; i++) t.shift[i] = shift;
-    for (int64_t l = 0; l < s.lost_count; l++) t.shift[s.lost[l]] += to_real(loss(s, t)[l]);
+    for (int64_t l = 0; l < s.lost_count; l++) t.shift[s.lost[l]] += to_pack(loss(s, t) + l * W);
     derivatives(t.k, t.y, t.d);
     factor(t.k, t.d, t.shift, t.a);
     stages_from<0>(s, method, t);
 }
 
-// The new solution in `next`; returns the root mean square of its error over the tolerance.
-template <int STAGES> static dpack finish(const Cells& s, const Method& method, Lanes& t) {
+// The new solution in `next`, and the root mean square of its error over the tolerance.
+template <int STAGES> static void finish(const Cells& s, const Method& method, Lanes& t) {
     if constexpr (STAGES < MOST_STAGES)
         if (STAGES < method.stages) return finish<STAGES + 1>(s, method, t);
-    dpack sum = {};
+    pack sum = {};
     for (int n = 0; n < NS; n++) {
         pack value = t.y[n], error = {};
         for (int i = 0; i < STAGES; i++) {
             value += real(method.m[i]) * t.stage[i][n];
             error += real(method.e[i]) * t.stage[i][n];
         }
-        const pack larger = maximum(maximum(value, -value), t.y[n]);
-        const pack ratio = error * reciprocal(t.absolute[n] + real(s.relative) * larger);
-        const dpack wide = to_double(ratio);
+        const pack size = maximum(maximum(value, -value), t.y[n]);
+        const pack ratio = error * reciprocal(t.absolute[n] + real(s.relative) * size);
         t.next[n] = value;
-        sum += wide * wide;
+        sum += ratio * ratio;
     }
-    return vsqrt(sum / double(NS));
+    for (int lane = 0; lane < W; lane++) t.error[lane] = __builtin_sqrt(double(sum[lane]) / NS);
 }
 
 // Accept or reject lane by lane; returns which lanes go on from `next`.
-static ipack control(const Cells& s, const Method& method, Lanes& t, dpack error) {
-    ipack accept = {};
-    const dpack bounded = vmax(dsplat(1e-10), error < 1e10 ? error : dsplat(1e10));   // also of what is not a number
-    const dpack factor = 0.9 * vexp(vlog(bounded) * (-1.0 / double(method.order)));
+static mask control(const Cells& s, const Method& method, Lanes& t) {
+    mask accept = {};
+    alignas(64) double factor[W];
+    for (int lane = 0; lane < W; lane += D) {
+        const dpack error = wide(t.error + lane);
+        const dpack bounded = vmax(dsplat(1e-10), error < 1e10 ? error : dsplat(1e10));   // also of what is not a number
+        *(dpack*)(factor + lane) = 0.9 * vexp(vlog(bounded) * (-1.0 / double(method.order)));
+    }
     for (int lane = 0; lane < W; lane++) {
         if (t.cell[lane] < 0) continue;
         const double step = t.step[lane], left = s.end - t.time[lane];
-        if (error[lane] <= 1.0) {
-            const double grown = step * std::min(std::max(factor[lane], 0.2), t.after_rejection[lane] ? 1.0 : 6.0);
+        if (t.error[lane] <= 1.0) {
+            const double grown = step * smaller(larger(factor[lane], 0.2), t.after_rejection[lane] ? 1.0 : 6.0);
             // a step that the end cut short says nothing against the longer one that was planned
-            t.h[lane] = step < t.h[lane] ? std::max(grown, std::min(t.h[lane], s.longest)) : grown;
+            t.h[lane] = step < t.h[lane] ? larger(grown, smaller(t.h[lane], s.longest)) : grown;
             t.time[lane] = step >= left ? s.end : t.time[lane] + step;
             t.accepted[lane]++, t.after_rejection[lane] = false, accept[lane] = -1;
         } else {
-            t.h[lane] = step * (error[lane] < 1e10 ? std::max(factor[lane], 0.1) : 0.1);
+            t.h[lane] = step * (t.error[lane] < 1e10 ? larger(factor[lane], 0.1) : 0.1);
             t.rejected[lane]++, t.after_rejection[lane] = true;
         }
     }
     return accept;
 }
 
+// Whether a cell is at its end, or hopeless: too many steps, or rejected at steps that its clock no longer shows.
 INLINE bool done(const Cells& s, const Lanes& t, int lane) {
-    const bool hopeless = t.accepted[lane] + t.rejected[lane] >= s.most_steps || !(t.h[lane] > 1e-14 * (s.end - s.start));
-    return t.time[lane] >= s.end || (t.accepted[lane] + t.rejected[lane] > 0 && hopeless);
+    const bool stuck = t.after_rejection[lane] && (!(t.h[lane] > 1e-300) || t.time[lane] + t.h[lane] == t.time[lane]);
+    return t.time[lane] >= s.end || stuck || t.accepted[lane] + t.rejected[lane] >= s.most_steps;
+}
+
+static void put_back_done(const Cells& s, Lanes& t) {
+    bool whole = t.cell[0] >= 0 && t.cell[0] % W == 0;
+    for (int lane = 0; lane < W; lane++) whole = whole && t.cell[lane] == t.cell[0] + lane && done(s, t, lane);
+    if (whole) return put_back_pack(s, t);
+    for (int lane = 0; lane < W; lane++)
+        if (t.cell[lane] >= 0 && done(s, t, lane)) put_back(s, t, lane);
 }
 
 static void integrate(const Cells& s, const Method& method, int64_t first, int64_t last, Lanes& t) {
@@ -307,29 +351,29 @@ static void integrate(const Cells& s, const Method& method, int64_t first, int64
     for (int i = 0; i < NS; i++) t.absolute[i] = splat(real(s.absolute[i]));
     for (int lane = 0; lane < W; lane++) t.cell[lane] = -1;
     while (refill(s, last, t) > 0) {
-        if (s.degree > 0) rates_at(s, t, t.time);
+        if (s.degree > 0) rates_at(s, t, 0.0);
         change(s, t, t.y, t.f);
         guess_steps(s, t);
         choose_steps(s, t);
         if (s.degree > 0) {
             differentiate_in_time(s, t);
-            rates_at(s, t, t.time);
+            rates_at(s, t, 0.0);
         }
         stages(s, method, t);
-        const ipack accept = control(s, method, t, finish<1>(s, method, t));
+        finish<1>(s, method, t);
+        const mask accept = control(s, method, t);
         for (int n = 0; n < NS; n++) {
             const pack kept = maximum(t.next[n], pack{});
-            t.clipped[n] += pick(accept, kept - t.next[n], pack{});
-            t.y[n] = pick(accept, kept, t.y[n]);
+            t.clipped[n] += accept ? kept - t.next[n] : pack{};
+            t.y[n] = accept ? kept : t.y[n];
         }
-        for (int lane = 0; lane < W; lane++)
-            if (t.cell[lane] >= 0 && done(s, t, lane)) put_back(s, t, lane);
+        put_back_done(s, t);
     }
 }
 
 extern "C" {
 int64_t airshed_lanes_bytes(int64_t inputs, int64_t degree) {
-    return sizeof(Lanes) + 128 + (degree + 2) * inputs * (int64_t)sizeof(dpack);
+    return sizeof(Lanes) + 64 + (degree + 2) * inputs * W * (int64_t)sizeof(double);
 }
 
 // One thread's share: whichever ranges of packs nobody has taken yet. `memory`: airshed_lanes_bytes(), aligned to 64.
@@ -337,16 +381,17 @@ void airshed_chemistry(const Cells* cells, const Method* method, const int64_t* 
                        void* memory) {
     const FlushDenormals flush;
     Lanes& t = *(Lanes*)memory;
-    t.input = (dpack*)(((uintptr_t)(&t + 1) + 127) & ~(uintptr_t)127);
-    t.series = t.input + cells->input_count;
+    t.input = (double*)(((uintptr_t)(&t + 1) + 63) & ~(uintptr_t)63);
+    t.series = t.input + cells->input_count * W;
     for (int64_t piece; (piece = __atomic_fetch_add(taken, 1, __ATOMIC_RELAXED)) < count;)
         integrate(*cells, *method, pieces[2 * piece], pieces[2 * piece + 1], t);
 }
 
+#if INSPECTED
 // Rate constants, dy/dt and the Jacobian of one pack, for tests: the same functions as in a step.
 void airshed_evaluate(const double* input, const real* y, real* k, real* f, real* a) {
     static thread_local Lanes t;
-    rate_constants((const dpack*)input, t.k);
+    rate_constants(input, t.k);
     for (int i = 0; i < NS; i++) t.y[i] = *(const pack*)(y + species_at[i] * W);
     speeds(t.k, t.y, t.v);
     tendency(t.v, t.f);
@@ -356,4 +401,5 @@ void airshed_evaluate(const double* input, const real* y, real* k, real* f, real
     for (int i = 0; i < NS; i++) std::memcpy(f + species_at[i] * W, &t.f[i], sizeof(pack));
     std::memcpy(a, t.a, NA * sizeof(pack));
 }
+#endif
 }
