@@ -1,0 +1,147 @@
+"""A Rosenbrock method in plain NumPy: one cell, a dense matrix, the formulas of ``kernels.chemistry.tableau``.
+
+The choice of steps is that of ``cpu/rosenbrock.hpp``, so that both take the same steps. With E the root mean square of
+the error over absolute + relative max(|y|, |y new|), a step h of a method of order p is accepted when E <= 1, and
+
+    h new = h min(6, max(1/5, 0.9 E^(-1/p))),    not longer than h behind a rejection;    after one: max(1/10, ...)
+
+What is left of the interval is done in one step, or in two equal ones. Concentrations below zero become zero.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.kernels.chemistry.solver import MOST_STEPS, Tolerances
+from airshed.kernels.chemistry.tableau import Tableau
+from airshed.mechanism.expressions import Environment
+from airshed.mechanism.network import ReactionNetwork, rates, tendency
+
+Array = npt.NDArray[np.float64]
+
+_PART_OF_STEP = 1e-3
+"""Over which df/dt is a central difference."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The equation of one cell, dy/dt = f(t, y) = chemistry + E - D y, all as functions of time t [s].
+
+    environment  of its rate constants;  emission E [molecules cm-3 s-1] and loss D [s-1], (species,) each
+    constant     whether none of them changes, so that df/dt is zero
+    """
+
+    network: ReactionNetwork
+    environment: Callable[[float], Environment]
+    emission: Callable[[float], Array]
+    loss: Callable[[float], Array]
+    constant: bool = True
+
+    @classmethod
+    def still(cls, network: ReactionNetwork, environment: Environment) -> "Cell":
+        """Return a cell in which nothing changes with time, without emission and loss."""
+        none = np.zeros(len(network.species))
+        return cls(network, lambda t: environment, lambda t: none, lambda t: none)
+
+    def change(self, t: float, y: Array) -> Array:
+        """Return f(t, y), (species,)."""
+        reactions = tendency(self.network, rates(self.network, self.environment(t)), y)
+        return np.asarray(reactions + self.emission(t) - self.loss(t) * y)
+
+    def jacobian(self, t: float, y: Array) -> Array:
+        """Return df_i/dy_j, (species, species): the product rule, reactant by reactant."""
+        k = rates(self.network, self.environment(t))
+        matrix = np.diag(-self.loss(t))
+        for number, net in enumerate(self.network.net_stoichiometry):
+            reactants = self.network.reactant_indices[number]
+            for left_out, reactant in enumerate(reactants):
+                others = reactants[:left_out] + reactants[left_out + 1 :]
+                slope = k[number] * np.prod(y[list(others)])
+                for species, coefficient in net:
+                    matrix[species, reactant] += coefficient * slope
+        return matrix
+
+    def drift(self, t: float, y: Array, step: float) -> Array:
+        """Return df/dt at fixed y, (species,)."""
+        if self.constant:
+            return np.zeros_like(y)
+        small = _PART_OF_STEP * step
+        return np.asarray((self.change(t + small, y) - self.change(t - small, y)) / (2.0 * small))
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step, accepted or not.
+
+    time     [s] at its end, or at its start where it was rejected;  following  [s] the step to try next
+    error    root mean square of the error over its tolerance
+    y        (species,) concentrations at `time`;  clipped  what this step added to keep them from getting negative
+    """
+
+    time: float
+    following: float
+    error: float
+    accepted: bool
+    y: Array
+    clipped: Array
+
+
+def integrate(
+    cell: Cell, method: Tableau, y: Array, start: float, end: float, *,
+    tolerances: Tolerances, longest: float = np.inf, first: float = 0.0, most_steps: int = MOST_STEPS,
+) -> Iterator[Step]:  # fmt: skip
+    """Yield the steps of an integration of y (species,) [molecules cm-3] from `start` to `end` [s].
+
+    first  [s] step to try first, 0 for none known
+    """
+    time, following, rejected = start, first or _first_step(cell, y, start, end, tolerances), False
+    for _ in range(most_steps):
+        step = _choose(end - time, min(following, longest))
+        new, error = _advance(cell, method, time, step, y, tolerances)
+        factor = 0.9 * max(error, 1e-10) ** (-1.0 / method.order)
+        accepted = error <= 1.0
+        if accepted:
+            grown = step * min(max(factor, 0.2), 1.0 if rejected else 6.0)
+            following = max(grown, min(following, longest)) if step < following else grown
+            time = end if step >= end - time else time + step
+            clipped = np.maximum(new, 0.0) - new
+            y = new + clipped
+        else:
+            following, clipped = step * max(factor, 0.1), np.zeros_like(y)
+        rejected = not accepted
+        yield Step(time, following, error, accepted, y, clipped)
+        if time >= end:
+            return
+
+
+def _choose(left: float, following: float) -> float:
+    if following >= left:
+        return left
+    return 0.5 * left if 2.0 * following > left else following
+
+
+def _first_step(cell: Cell, y: Array, start: float, end: float, tolerances: Tolerances) -> float:
+    """One that changes y by a hundredth of its size, both measured in tolerances."""
+    weight = tolerances.absolute + tolerances.relative * y
+    size, speed = np.sum((y / weight) ** 2), np.sum((cell.change(start, y) / weight) ** 2)
+    return float(min(0.01 * np.sqrt(max(size, 1.0) / speed) if speed > 0.0 else np.inf, end - start))
+
+
+def _advance(
+    cell: Cell, method: Tableau, time: float, step: float, y: Array, tolerances: Tolerances
+) -> tuple[Array, float]:
+    """Return y after a step, and the root mean square of its error over the tolerance."""
+    drift = cell.drift(time, y, step)
+    matrix = np.eye(len(y)) / (method.gamma * step) - cell.jacobian(time, y)
+    stages: list[Array] = []
+    for i in range(method.stages):
+        argument = y + sum((a * k for a, k in zip(method.a[i], stages, strict=True)), np.zeros_like(y))
+        right = cell.change(time + method.alpha[i] * step, argument) + method.gamma_sums[i] * step * drift
+        right += sum((c / step * k for c, k in zip(method.c[i], stages, strict=True)), np.zeros_like(y))
+        stages.append(np.asarray(np.linalg.solve(matrix, right), np.float64))
+    new = y + sum(m * k for m, k in zip(method.m, stages, strict=True))
+    error = sum(e * k for e, k in zip(method.e, stages, strict=True))
+    ratio = error / (tolerances.absolute + tolerances.relative * np.maximum(np.abs(new), y))
+    return np.asarray(new), float(np.sqrt(np.mean(ratio**2)))
