@@ -123,8 +123,9 @@ static int take_pack(const Cells& s, Lanes& t) {
     }
     const pack scale = s.mixing_ratios ? to_pack(t.series + AIR * W) : splat(1);
     const real* y = s.y + place_of(s, p);
-    for (int i = 0; i < NS; i++) {
-        t.y[i] = species_at[i] < s.stored ? *(const pack*)(y + species_at[i] * s.species_stride) * scale : pack{};
+    for (int species = 0; species < NS; species++) {   // in the order in which memory is walked through
+        const int i = place_of_species[species];
+        t.y[i] = species < s.stored ? *(const pack*)(y + species * s.species_stride) * scale : pack{};
         t.clipped[i] = pack{};
     }
     const int lanes = lanes_in(s, p);
@@ -146,8 +147,9 @@ static bool take(const Cells& s, int64_t last, Lanes& t, int lane) {
     }
     const real scale = s.mixing_ratios ? real(series[AIR * W + from]) : real(1);
     const real* y = s.y + place_of(s, p) + from;
-    for (int i = 0; i < NS; i++) {
-        t.y[i][lane] = species_at[i] < s.stored ? y[species_at[i] * s.species_stride] * scale : real(0);
+    for (int species = 0; species < NS; species++) {
+        const int i = place_of_species[species];
+        t.y[i][lane] = species < s.stored ? y[species * s.species_stride] * scale : real(0);
         t.clipped[i][lane] = 0;
     }
     begin(s, t, lane, p * W + from);
@@ -166,9 +168,8 @@ static int refill(const Cells& s, int64_t last, Lanes& t) {
     return active;
 }
 
-// Where species i of a cell or pack goes: into the state, or behind it, see `extra`.
-INLINE real* result_of(const Cells& s, int i, int64_t p) {
-    const int64_t species = species_at[i];
+// Where a species of a pack goes: into the state, or behind it, see `extra`.
+INLINE real* result_of(const Cells& s, int64_t species, int64_t p) {
     if (species < s.stored) return s.result + place_of(s, p) + species * s.species_stride;
     return s.extra + (p * (NS - s.stored) + species - s.stored) * W;
 }
@@ -183,10 +184,11 @@ INLINE void end(const Cells& s, Lanes& t, int lane) {
 static void put_back(const Cells& s, Lanes& t, int lane) {
     const int64_t p = t.cell[lane] / W, own = t.cell[lane] % W;
     const real scale = s.mixing_ratios ? real(1) / real(t.series[AIR * W + lane]) : real(1);
-    for (int i = 0; i < NS; i++) {
-        result_of(s, i, p)[own] = t.y[i][lane] * scale;
-        if (s.clipped && species_at[i] < s.stored)
-            s.clipped[place_of(s, p) + species_at[i] * s.species_stride + own] = t.clipped[i][lane] * scale;
+    for (int species = 0; species < NS; species++) {
+        const int i = place_of_species[species];
+        result_of(s, species, p)[own] = t.y[i][lane] * scale;
+        if (s.clipped && species < s.stored)
+            s.clipped[place_of(s, p) + species * s.species_stride + own] = t.clipped[i][lane] * scale;
     }
     end(s, t, lane);
 }
@@ -195,10 +197,11 @@ static void put_back(const Cells& s, Lanes& t, int lane) {
 static void put_back_pack(const Cells& s, Lanes& t) {
     const int64_t p = t.cell[0] / W;
     const pack scale = s.mixing_ratios ? real(1) / to_pack(t.series + AIR * W) : splat(1);
-    for (int i = 0; i < NS; i++) {
-        *(pack*)result_of(s, i, p) = t.y[i] * scale;
-        if (s.clipped && species_at[i] < s.stored)
-            *(pack*)(s.clipped + place_of(s, p) + species_at[i] * s.species_stride) = t.clipped[i] * scale;
+    for (int species = 0; species < NS; species++) {
+        const int i = place_of_species[species];
+        *(pack*)result_of(s, species, p) = t.y[i] * scale;
+        if (s.clipped && species < s.stored)
+            *(pack*)(s.clipped + place_of(s, p) + species * s.species_stride) = t.clipped[i] * scale;
     }
     for (int lane = 0; lane < W; lane++) end(s, t, lane);
 }
@@ -392,13 +395,13 @@ void airshed_chemistry(const Cells* cells, const Method* method, const int64_t* 
 void airshed_evaluate(const double* input, const real* y, real* k, real* f, real* a) {
     static thread_local Lanes t;
     rate_constants(input, t.k);
-    for (int i = 0; i < NS; i++) t.y[i] = *(const pack*)(y + species_at[i] * W);
+    for (int species = 0; species < NS; species++) t.y[place_of_species[species]] = *(const pack*)(y + species * W);
     speeds(t.k, t.y, t.v);
     tendency(t.v, t.f);
     derivatives(t.k, t.y, t.d);
     jacobian(t.k, t.d, t.a);
     std::memcpy(k, t.k, NR * sizeof(pack));
-    for (int i = 0; i < NS; i++) std::memcpy(f + species_at[i] * W, &t.f[i], sizeof(pack));
+    for (int species = 0; species < NS; species++) std::memcpy(f + species * W, &t.f[place_of_species[species]], sizeof(pack));
     std::memcpy(a, t.a, NA * sizeof(pack));
 }
 #endif
