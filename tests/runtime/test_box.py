@@ -27,19 +27,19 @@ def test_command_writes_the_series(short: Path, tmp_path: Path) -> None:
     output = tmp_path / "box.nc"
     result = CliRunner().invoke(app, ["box", "emep", "--conditions", str(short), "--output", str(output)])
     assert result.exit_code == 0, result.output
-    assert "24 of at most 300 s, 2 sweeps each" in result.output
+    assert "rodas4, tolerance 1e-07 relative, 0.1 molecules/cm3 absolute" in result.output
     with xr.open_dataset(output) as series:
         assert list(series["time"].values) == [14400.0, 18000.0, 21600.0]
         assert series["O3"].attrs == {"units": "molecules cm-3", "long_name": "ozone"}
         assert series["O3"].dtype == np.float64
-        assert {"temperature", "M", "sec_zenith", "daylight"} < set(series.data_vars)
-        assert len(series.data_vars) == 70
+        assert {"temperature", "pressure", "M", "SUN", "sec_zenith", "daylight"} < set(series.data_vars)
+        assert len(series.data_vars) == 72
         assert 'title = "EMEP test problem"' in series.attrs["airshed_conditions"]
     assert [path.name for path in sorted(tmp_path.iterdir())] == ["box.nc", "short.toml"]
 
 
 def test_report(short: Path, tmp_path: Path) -> None:
-    report = run_box("emep", short, tmp_path / "box.nc")
+    report = run_box("emep", short, tmp_path / "box.nc").report
     assert {"steps", "wall time [s]", "compile time [s]", "added to stay above 0"} < set(report.facts)
     rows = {str(row[0]): row for row in report.tables[0].rows}
     assert rows["O3"][1] == pytest.approx(5e11)
@@ -52,7 +52,7 @@ def test_report_of_other_species(tmp_path: Path) -> None:
     air = 'temperature = "298 K"\npressure = "1000 hPa"'
     text = f'[time]\nlength = "1 h"\n[environment]\n{air}\n[initial]\nTRACER = "1 ppb"\n'
     path.write_text(text, encoding="utf-8")
-    report = run_box("tracer", path, tmp_path / "box.nc")
+    report = run_box("tracer", path, tmp_path / "box.nc").report
     assert [row[0] for row in report.tables[0].rows] == ["TRACER", "TRACER2"]
     assert report.tables[0].rows[0][3] == pytest.approx(1.0)
 

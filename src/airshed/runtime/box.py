@@ -1,53 +1,222 @@
-"""Runs a box of air from a conditions file to a netCDF file."""
+"""Runs boxes of air from conditions to a data set, a file and a report."""
 
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Final
 
+import numpy as np
+import numpy.typing as npt
 import xarray as xr
 
-from airshed.air.box import BoxConditions, BoxRun
+from airshed.air.box import BoxConditions, BoxRun, CellStates, ChemistryFailure, load_states, states_of
+from airshed.air.box.conditions import METHODS
 from airshed.core.atomic import write_whole
-from airshed.core.errors import OutputError
+from airshed.core.errors import CaseError, OutputError
+from airshed.core.nearest import suggestion
 from airshed.core.report import Cell, Report, Table
-from airshed.mechanism import load_mechanism
+from airshed.mechanism import ReactionNetwork, atom_counts, load_mechanism
 
-_MAIN = ("O3", "NO", "NO2", "HNO3", "PAN", "N2O5", "H2O2", "OH", "HO2", "HCHO", "CO", "SO2")
-_MOST_ROWS = 12
+MAIN: Final = ("O3", "NO", "NO2", "HNO3", "PAN", "N2O5", "H2O2", "OH", "HO2", "HCHO", "CO", "SO2")
+"""Species that are shown where a mechanism has them, unless others are asked for."""
+
+_MOST_ROWS: Final = 12
+_BALANCED: Final = 1e-9
+_SUFFIXES: Final = (".nc", ".csv")
+
+Conditions = BoxConditions | Mapping[str, Any] | str | Path
+States = CellStates | xr.Dataset | str | Path
 
 
-def run_box(mechanism: str, conditions: Path, output: Path) -> Report:
-    """Integrate a mechanism under the conditions of a file and write the time series to a netCDF file.
+@dataclass(frozen=True)
+class BoxOutcome:
+    """What a run of boxes has to show: its time series, its report, and the species to look at."""
 
-    The file appears whole or not at all. Raises MechanismError, CaseError, KernelError, NumericalError, or OutputError.
+    series: xr.Dataset
+    report: Report
+    species: tuple[str, ...]
+
+
+def box(
+    mechanism: ReactionNetwork | str | Path,
+    conditions: Conditions,
+    states: States | None = None,
+    *,
+    threads: int = 1,
+    observer: Callable[[float], None] | None = None,
+) -> xr.Dataset:
+    """Integrate a mechanism in one box of air, or in many at once, and return the time series.
+
+    dc/dt = P(c) - L(c) c + E - D c, with what `docs/box.md` says.
+
+    mechanism   a shipped one by its name, a reaction file, or a network
+    conditions  a conditions file, or nested dictionaries with the same keys
+    states      for many boxes the state of each at the start: a netCDF or CSV file, or a data set along `cell`, with
+                species [molecules/cm3 or mol/mol], and where boxes differ in them temperature [K], pressure [Pa] ...
+    threads     to compute with;  observer  is told the part that is done, 0 to 1
+    returns     each species and M [molecules cm-3], temperature [K], pressure [Pa], SUN, sec_zenith and daylight [1],
+                as far as the conditions tell them, over time [s since local midnight] (and cell)
+    Raises MechanismError, CaseError, DataError, KernelError, and NumericalError where the integration comes to no end:
+    a ChemistryFailure, which knows cell, time and state, and writes conditions that replay it.
+    """
+    return _prepare(mechanism, conditions, states, threads).run(observer)
+
+
+def run_box(
+    mechanism: str, conditions: Path, output: Path, *, states: Path | None = None, species: Sequence[str] = (),
+    threads: int = 1, started: Callable[[BoxRun], None] | None = None, observer: Callable[[float], None] | None = None,
+) -> BoxOutcome:  # fmt: skip
+    """Integrate a mechanism under the conditions of a file and write the time series to a netCDF or CSV file.
+
+    The file appears whole or not at all; where the chemistry of a cell fails, a conditions file that replays it appears
+    beside. Raises MechanismError, CaseError, DataError, KernelError, NumericalError, or OutputError.
     """
     output = Path(output)
+    if output.suffix.lower() not in _SUFFIXES:
+        raise OutputError(f"{output}: the name does not tell the format; end it in .nc (netCDF) or .csv")
     if not output.parent.is_dir():
         raise OutputError(f"cannot write {output}: there is no folder {output.parent}; make it, or choose another")
-    network = load_mechanism(mechanism)
-    run = BoxRun(network, BoxConditions.load(conditions))
-    with write_whole(output) as part:
+    run = _prepare(mechanism, conditions, states, threads)
+    chosen = choose_species(run.network, species)
+    if started is not None:
+        started(run)
+    with ExitStack() as stack:
+        part = stack.enter_context(write_whole(output))
         part.touch()  # a folder that cannot be written to is better known before the integration than after it
-        series = run.run()
-        series.to_netcdf(part, engine="netcdf4")
-    return _report(run, series, output)
+        try:
+            series = run.run(observer)
+        except ChemistryFailure as failure:
+            raise _with_replay(failure, output) from failure
+        write_series(series, part, output.suffix.lower())
+    return BoxOutcome(series, _report(run, series, output, chosen), chosen)
 
 
-def _report(run: BoxRun, series: xr.Dataset, output: Path) -> Report:
+def choose_species(network: ReactionNetwork, names: Sequence[str]) -> tuple[str, ...]:
+    """Return the species of these names, also several in one with commas between; the main ones for none."""
+    if not names:
+        return tuple(name for name in MAIN if name in network.names) or network.names[:_MOST_ROWS]
+    known = {name.casefold(): name for name in network.names}
+    chosen: dict[str, None] = {}
+    for name in (part.strip() for text in names for part in text.split(",")):
+        if name.casefold() not in known:
+            raise CaseError(f"--species {name}: no species of {network.name}; {suggestion(name, network.names)}")
+        chosen[known[name.casefold()]] = None
+    return tuple(chosen)
+
+
+def write_series(series: xr.Dataset, path: Path, suffix: str) -> None:
+    """Write a time series as netCDF or, for ".csv", as rows of numbers whose head tells units."""
+    if suffix != ".csv":
+        series.to_netcdf(path, engine="netcdf4")
+        return
+    many = "cell" in series.dims
+    cells = series.sizes.get("cell", 1)
+    columns = {"time [s]": np.repeat(series["time"].values, cells)}
+    if many:
+        columns["cell"] = np.tile(np.arange(cells), series.sizes["time"])
+    for name in series.data_vars:
+        unit = str(series[name].attrs["units"]).replace("molecules cm-3", "molecules/cm3")
+        columns[f"{name} [{unit}]"] = series[name].values.reshape(-1)
+    rows = zip(*(map(_number, column.tolist()) for column in columns.values()), strict=True)
+    path.write_text("\n".join([",".join(columns), *map(",".join, rows)]) + "\n", encoding="utf-8")
+
+
+def _number(value: float) -> str:
+    return repr(value)
+
+
+def _prepare(
+    mechanism: ReactionNetwork | str | Path, conditions: Conditions, states: States | None, threads: int
+) -> BoxRun:
+    network = mechanism if isinstance(mechanism, ReactionNetwork) else load_mechanism(mechanism)
+    if isinstance(conditions, str | Path):
+        conditions = BoxConditions.load(conditions)
+    elif not isinstance(conditions, BoxConditions):
+        conditions = BoxConditions.from_dict(conditions)
+    if isinstance(states, str | Path):
+        states = load_states(Path(states), network)
+    elif isinstance(states, xr.Dataset):
+        states = states_of(states, network)
+    return BoxRun(network, conditions, states=states, threads=threads)
+
+
+def _with_replay(failure: ChemistryFailure, output: Path) -> ChemistryFailure:
+    """Write the conditions that replay a failure beside the output; return the failure, which then names them."""
+    cell = "" if failure.cell is None else f"-cell-{failure.cell}"
+    path = output.with_name(f"{output.stem}-failed{cell}.toml")
+    failure.write(path)
+    return failure.replayed_by(path)
+
+
+def _report(run: BoxRun, series: xr.Dataset, output: Path, chosen: Sequence[str]) -> Report:
     network, time, solver = run.network, run.conditions.time, run.conditions.solver
-    worst = int(run.clipped.argmax())
-    clipped = float(run.clipped[worst])
     facts: dict[str, Cell] = {
         "mechanism": f"{network.name}, {len(network.species)} species, {len(network.reactions)} reactions",
         "simulated": f"{time.length.text} from {time.start.text}",
-        "steps": f"{run.steps} of at most {solver.step.text}, {solver.sweeps} sweeps each",
+    }
+    if run.many:
+        facts["cells"] = series.sizes["cell"]
+    if solver.method in METHODS:
+        tolerances = f"{solver.relative_tolerance:g} relative, {solver.absolute_tolerance.text} absolute"
+        facts["method"] = f"{solver.method}, tolerance {tolerances}"
+        facts["steps"] = f"{run.steps} taken, {run.rejected} rejected"
+    else:
+        facts["method"] = f"gauss-seidel, {solver.sweeps} sweeps in each step"
+        facts["steps"] = f"{run.steps} of at most {solver.step.text}"
+    if run.retried:
+        facts["begun again with smaller steps"] = f"{run.retried} times"
+    worst = int(run.clipped.argmax())
+    facts |= {
         "wall time [s]": run.seconds,
-        "compile time [s]": run.kernel.seconds["compile"],
-        "added to stay above 0": f"at most {clipped:.3g} molecules/cm3, of {network.names[worst]}",
+        "compile time [s]": run.compile_seconds,
+        "added to stay above 0": f"at most {run.clipped[worst]:.3g} molecules/cm3, of {network.names[worst]}",
+        **{"note" if number == 0 else f"note {number + 1}": note for number, note in enumerate(run.notes)},
         "output": str(output),
     }
-    chosen = [name for name in _MAIN if name in network.names] or list(network.names[:_MOST_ROWS])
+    tables = [_concentrations(series, chosen, many=run.many)]
+    atoms = _atoms(run, series)
+    return Report("Box of air", [*tables, *([atoms] if atoms.rows else [])], facts)
+
+
+def _concentrations(series: xr.Dataset, chosen: Sequence[str], *, many: bool) -> Table:
     rows = []
+    air = series["M"].values if "M" in series else None
     for name in chosen:
-        first, last = (float(series[name][at]) for at in (0, -1))
-        rows.append((name, first, last, 1e9 * last / float(series["M"][-1])))
+        values = series[name].values
+        shares = None if air is None else 1e9 * values / air
+        first, last = (float(np.mean(values[at])) for at in (0, -1))
+        rows.append((name, first, last, None if shares is None else float(np.mean(shares[-1]))))
+    of = ", mean of cells" if many else ""
     columns = ("species", "start [molecules/cm3]", "end [molecules/cm3]", "end [ppb]")
-    return Report("Box of air", [Table("Concentrations", columns, rows)], facts)
+    return Table(f"Concentrations{of}", columns, rows)
+
+
+def _atoms(run: BoxRun, series: xr.Dataset) -> Table:
+    """Return the change of each element's atoms, where nothing but chemistry touches it."""
+    network, rows = run.network, []
+    air = series["M"].values[[0, -1]] if "M" in series else np.ones((2, 1))
+    ends = np.stack([series[name].values[[0, -1]] for name in network.names], axis=1).reshape(2, len(network.names), -1)
+    parts: npt.NDArray[np.float64] = ends / air.reshape(2, 1, -1)
+    touched = {*run.forcing.emitted, *run.forcing.deposited}
+    for element in network.atoms:
+        weights = np.array(atom_counts(network, element), float)
+        if not weights.any():
+            continue
+        first, last = np.einsum("i,tic->tc", weights, parts)
+        change = (last - first) / np.where(first > 0.0, first, 1.0)
+        rows.append((element, float(change[np.argmax(np.abs(change))]), _openings(network, element, weights, touched)))
+    note = "Of all atoms in variable species, over the whole time; of many cells the largest."
+    return Table("Atoms", ("element", "relative change", "what changes them"), rows, note)
+
+
+def _openings(network: ReactionNetwork, element: str, weights: npt.NDArray[np.float64], touched: set[int]) -> str:
+    """Return what may change the number of atoms: nothing but rounding and clipping where all reactions keep it."""
+    changes = [sum(weights[species] * change for species, change in net) for net in network.net_stoichiometry]
+    labels = [
+        reaction.label for reaction, change in zip(network.reactions, changes, strict=True) if abs(change) > _BALANCED
+    ]
+    found = [f"reactions {', '.join(labels[:4])}{' ...' * (len(labels) > 4)}"] if labels else []
+    if any(weights[species] for species in touched):
+        found.append("emission and deposition")
+    return "; ".join(found) or "nothing: rounding and clipping"

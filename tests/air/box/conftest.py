@@ -15,7 +15,7 @@ TRACER = {
     "time": {"length": "6 h", "output_every": "6 h"},
     "environment": {"temperature": "298 K"},
     "fixed": {"M": "2.5e19 molecules/cm3"},
-    "solver": {"step": "600 s", "sweeps": 1},
+    "solver": {"method": "gauss-seidel", "step": "600 s", "sweeps": 1},
 }
 
 
@@ -44,8 +44,9 @@ def changed(data: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, An
 
 @pytest.fixture(scope="session")
 def problem() -> Callable[..., BoxConditions]:
-    """Return a function that gives the conditions of the EMEP problem, with changes."""
+    """Return a function that gives the conditions of the EMEP problem by Gauss-Seidel, with changes."""
     data = tomllib.loads((resource("cases/emep-box") / "conditions.toml").read_text(encoding="utf-8"))
+    data["solver"] = {"method": "gauss-seidel", "step": "300 s", "sweeps": 2}
     return lambda **changes: BoxConditions.from_dict(
         changed(data, {k.replace("__", "."): v for k, v in changes.items()})
     )
@@ -55,7 +56,7 @@ def problem() -> Callable[..., BoxConditions]:
 def tracer_run(tracer: ReactionNetwork) -> Callable[..., BoxRun]:
     """Return a function that gives a box of passive tracers, with changes."""
 
-    def make(changes: Mapping[str, Any], precision: str = "double") -> BoxRun:
-        return BoxRun(tracer, BoxConditions.from_dict(changed(TRACER, changes)), precision=precision)
+    def make(changes: Mapping[str, Any]) -> BoxRun:
+        return BoxRun(tracer, BoxConditions.from_dict(changed(TRACER, changes)))
 
     return make

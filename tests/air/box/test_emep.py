@@ -104,7 +104,7 @@ def test_without_restarts_the_order_is_lost(emep: ReactionNetwork, problem: Prob
 
 
 def test_single_precision_is_close(emep: ReactionNetwork, problem: Problem) -> None:
-    double, single = (integrate_box(emep, problem(), precision=precision) for precision in ("double", "single"))
+    double, single = (integrate_box(emep, problem(solver__precision=each)) for each in ("double", "single"))
     difference = max(abs(float(single[name][-1] / double[name][-1]) - 1.0) for name in errors(double))
     assert 1e-9 < difference < 2e-4
     assert float(abs(single["O3"] / double["O3"] - 1.0).max()) < 5e-5

@@ -2,51 +2,37 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import date, datetime
+from os.path import relpath
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import BeforeValidator, Field, GetCoreSchemaHandler, PrivateAttr, ValidationError, model_validator
-from pydantic_core import CoreSchema, core_schema
+from pydantic import BeforeValidator, Field, PrivateAttr, ValidationError, model_validator
 
+from airshed.air.box.values import (
+    CONCENTRATION,
+    Concentration,
+    Factor,
+    FromCsv,
+    LossRate,
+    Pressure,
+    Rate,
+    Source,
+    Temperature,
+)
 from airshed.air.case.messages import explain
 from airshed.air.case.toml import KeyPath, key_lines, read_toml, write_toml
+from airshed.core.constants import SECONDS_PER_DAY
 from airshed.core.errors import CaseError
-from airshed.core.formula import Given, given
 from airshed.core.settings import KEY, Number, Section, Whole, measured, refuse, setting
 from airshed.core.units import Quantity
 
-CONCENTRATION = "molecules/cm3"
-
-
-@dataclass(frozen=True)
-class GivenIn:
-    """Annotates a field that holds a constant in one of ``units``, or a formula in the first of them."""
-
-    units: tuple[str, ...]
-
-    def __call__(self, value: object) -> Given:
-        """Return the constant or the formula; raises the validator's error."""
-        try:
-            return given(value, self.units, where=KEY)
-        except CaseError as error:
-            raise refuse(str(error)) from error
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Make pydantic validate the field by this object alone."""
-        return core_schema.no_info_plain_validator_function(self)
-
+METHODS: Final = ("ros2", "ros3", "rodas3", "rodas4")
+"""Rosenbrock methods, which choose their own steps."""
 
 Time = Annotated[Quantity, measured("s", above=0.0)]
 ClockTime = Annotated[Quantity, measured("s", least=0.0)]
-Temperature = Annotated[Given, GivenIn(("K",))]
-Pressure = Annotated[Given, GivenIn(("Pa",))]
-Factor = Annotated[Given, GivenIn(("1",))]
-Concentration = Annotated[Given, GivenIn((CONCENTRATION,))]
-StateValue = Annotated[Given, GivenIn((CONCENTRATION, "mol/mol"))]
-Source = Annotated[Given, GivenIn((f"{CONCENTRATION}/s",))]
-LossRate = Annotated[Given, GivenIn(("1/s",))]
+Tolerance = Annotated[Quantity, measured(CONCENTRATION, "mol/mol", above=0.0)]
 
 
 def _day(value: object) -> date:
@@ -63,9 +49,9 @@ Day = Annotated[date, BeforeValidator(_day)]
 
 
 class BoxTime(Section):
-    """When the box begins and ends; times of day are local ones, counted from midnight."""
+    """When the box begins and ends; times are local ones, counted from midnight of the first day."""
 
-    start: ClockTime = setting("0 h", "Local time of day at which it begins.")
+    start: ClockTime = setting("0 h", "Local time at which it begins.")
     length: Time = setting(..., "How long it lasts.")
     output_every: Time = setting("1 h", "Time between outputs; the start and the end are always there.")
     restarts: tuple[ClockTime, ...] = setting(
@@ -74,9 +60,9 @@ class BoxTime(Section):
 
     @model_validator(mode="after")
     def _within_a_day(self) -> Self:
-        for name, value in (("start", self.start), *(("restarts", value) for value in self.restarts)):
-            if value.value >= 86400.0:
-                raise refuse(f"time.{name} = {value.text!r} is a time of day, before 24 h")
+        for value in self.restarts:
+            if value.value >= SECONDS_PER_DAY:
+                raise refuse(f"time.restarts = {value.text!r} is a time of day, before 24 h")
         return self
 
 
@@ -89,43 +75,29 @@ class Location(Section):
 
 
 class BoxEnvironment(Section):
-    """The air of the box."""
+    """The air of the box; what neither the mechanism nor a formula needs may be left out."""
 
-    temperature: Temperature = setting(..., "Temperature, T in formulas.", unit="K")
+    temperature: Temperature | None = setting(None, "Temperature, T in formulas.", unit="K")
     pressure: Pressure | None = setting(None, "Pressure, p in formulas; gives the air density.", unit="Pa")
     humidity: Factor | None = setting(None, "Relative humidity; gives H2O unless [fixed] does.", unit="1")
     location: Location | None = setting(None, "Gives the sun unless [rates] does.")
 
 
-class BoxFixed(Section):
-    """Concentrations that are prescribed."""
-
-    M: Concentration | None = setting(None, "Air density, in place of the pressure.", unit=CONCENTRATION)
-    O2: Concentration | None = setting(
-        None, "Oxygen, a constant fraction of M; by default 0.2095 M.", unit=CONCENTRATION
-    )
-    N2: Concentration | None = setting(
-        None, "Nitrogen, a constant fraction of M; by default 0.7808 M.", unit=CONCENTRATION
-    )
-    H2O: Concentration | None = setting(None, "Water vapour.", unit=CONCENTRATION)
-
-
-class BoxRates(Section):
-    """What a mechanism's rates leave open: the sun."""
-
-    sec_zenith: Factor | None = setting(None, "Secant of the solar zenith angle.", unit="1")
-    SUN: Factor | None = setting(None, "Its cosine, in place of sec_zenith; 0 at night.", unit="1")
-    daylight: Factor | None = setting(
-        None, "Factor on photolysis: 0 at night, 1 in clear daylight; by default 1 while the sun is up.", unit="1"
-    )
-
-
 class BoxSolver(Section):
     """How it is integrated."""
 
-    method: Literal["gauss-seidel"] = setting("gauss-seidel", "Two-step BDF, Gauss-Seidel iteration over the species.")
-    step: Time = setting("300 s", "Longest step.")
-    sweeps: Whole = setting(2, "Sweeps of the iteration in each step.", ge=1, le=1000)
+    method: Literal["ros2", "ros3", "rodas3", "rodas4", "gauss-seidel"] = setting(
+        "rodas4",
+        "A Rosenbrock method, which chooses its steps, or two-step BDF with Gauss-Seidel iteration over the species.",
+    )
+    relative_tolerance: Number = setting(1e-6, "Error of a step over the concentration (Rosenbrock).", gt=0, lt=1)
+    absolute_tolerance: Tolerance = setting(
+        "1 molecules/cm3", "Error of a step that is small enough for any concentration (Rosenbrock)."
+    )
+    most_steps: Whole = setting(100_000, "Steps between two outputs after which it gives up (Rosenbrock).", ge=1)
+    step: Time = setting("300 s", "Longest step (gauss-seidel).")
+    sweeps: Whole = setting(2, "Sweeps of the iteration in each step (gauss-seidel).", ge=1, le=1000)
+    precision: Literal["double", "single"] = setting("double", "Precision of the concentrations.")
 
 
 class BoxConditions(Section):
@@ -133,15 +105,20 @@ class BoxConditions(Section):
 
     title: str = setting("Airshed box", "What the box is called in files.")
     time: BoxTime
-    environment: BoxEnvironment
-    initial: Mapping[str, StateValue] = setting({}, "Species at the start; those not named are 0.", unit=CONCENTRATION)
-    fixed: BoxFixed = Field(default_factory=BoxFixed)
-    rates: BoxRates = Field(default_factory=BoxRates)
+    environment: BoxEnvironment = Field(default_factory=BoxEnvironment)
+    initial: Mapping[str, Concentration] = setting(
+        {}, "Species at the start; those not named are 0.", unit=CONCENTRATION
+    )
+    fixed: Mapping[str, Concentration] = setting(
+        {}, "Concentrations that are prescribed: M, O2, N2, H2O, fixed species.", unit=CONCENTRATION
+    )
+    rates: Mapping[str, Rate] = setting({}, "What the mechanism leaves open by name; SUN, sec_zenith, daylight.")
     emission: Mapping[str, Source] = setting({}, "Sources of species.", unit=f"{CONCENTRATION}/s")
     deposition: Mapping[str, LossRate] = setting({}, "Loss rates of species.", unit="1/s")
     solver: BoxSolver = Field(default_factory=BoxSolver)
 
     _name: str = PrivateAttr(default="box")
+    _folder: Path = PrivateAttr(default_factory=Path)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -155,7 +132,7 @@ class BoxConditions(Section):
             return f"{file.name}:{lines[known]}" if known else ""
 
         conditions = cls._build(data, locate, file)
-        conditions._name = file.stem
+        conditions._name, conditions._folder = file.stem, file.parent
         return conditions
 
     @classmethod
@@ -172,10 +149,9 @@ class BoxConditions(Section):
 
     @model_validator(mode="after")
     def _one_of_each(self) -> Self:
-        if (self.environment.pressure is None) == (self.fixed.M is None):
-            both = "" if self.fixed.M is None else ", not both"
-            raise refuse(f"the air density needs environment.pressure or fixed.M{both}")
-        if self.rates.sec_zenith is not None and self.rates.SUN is not None:
+        if self.environment.pressure is not None and "M" in map(str.upper, self.fixed):
+            raise refuse("the air density needs environment.pressure or fixed.M, not both")
+        if {"sec_zenith", "sun"} <= set(map(str.casefold, self.rates)):
             raise refuse("rates.sec_zenith and rates.SUN say the same thing: give one of them")
         return self
 
@@ -184,6 +160,22 @@ class BoxConditions(Section):
         """The name of the file without its suffix; "box" without a file."""
         return self._name
 
-    def to_toml(self) -> str:
-        """Return the conditions, all defaults filled in, as the text of a conditions file."""
-        return write_toml(self.to_dict())
+    @property
+    def folder(self) -> Path:
+        """The folder of the file, from which paths in it go; the present one without a file."""
+        return self._folder
+
+    def to_toml(self, folder: Path | None = None) -> str:
+        """Return the conditions, all defaults filled in, as the text of a conditions file to stand in `folder`."""
+        data = self.to_dict()
+
+        def plain(value: object) -> object:
+            if not isinstance(value, FromCsv):
+                return value
+            path = value.csv if folder is None else relpath(self.folder / value.csv, folder)
+            return {**value.to_dict(), "csv": path}
+
+        tables = {
+            key: {k: plain(v) for k, v in value.items()} for key, value in data.items() if isinstance(value, dict)
+        }
+        return write_toml(data | tables)

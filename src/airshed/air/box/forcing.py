@@ -1,6 +1,6 @@
-"""The conditions of a box as numbers at given times."""
+"""The conditions of a box, or of many, as numbers at given times."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -8,17 +8,36 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.air.box.conditions import BoxConditions
-from airshed.air.solar import cos_zenith
+from airshed.air.box.csv_file import Knots, read_knots
+from airshed.air.box.needs import Needs
+from airshed.air.box.states import CellStates
+from airshed.air.box.sun import cosine_at, kpp_kinks
+from airshed.air.box.values import CONCENTRATION, RATE_UNITS, FromCsv, Value, value_of
 from airshed.core.constants import BOLTZMANN, NITROGEN_FRACTION, OXYGEN_FRACTION
 from airshed.core.errors import CaseError
-from airshed.core.formula import Formula, Given, evaluate_all, parse
+from airshed.core.formula import Formula, evaluate_all, parse
 from airshed.core.nearest import suggestion
-from airshed.mechanism.expressions import dependencies
-from airshed.mechanism.network import ReactionNetwork
+from airshed.mechanism.expressions import symbols
+from airshed.mechanism.kpp.sun import kpp_sun
+from airshed.mechanism.network import OpenParameter, ReactionNetwork
 
 Array = npt.NDArray[np.float64]
 
-_SECONDS_PER_DEGREE: Final = 240.0
+AIR: Final = ("M", "O2", "N2", "H2O")
+"""Fixed species that are part of the air."""
+
+SUN: Final = ("SUN", "sec_zenith", "daylight")
+
+INPUTS: Final = {"TEMP": "T", "PRESS": "p"}
+"""What mechanisms call otherwise than formulas of conditions do."""
+
+UNNEEDED: Final = {"T": 298.15, "p": 101325.0, "M": 2.5e19, "O2": 0.0, "N2": 0.0, "H2O": 0.0} | {
+    "SUN": 0.0,
+    "sec_zenith": 1.0,
+    "daylight": 0.0,
+}
+"""What stands for air and sun where the conditions tell nothing, and nothing depends on it."""
+
 _NUMBER_DENSITY: Final = f"/({BOLTZMANN!r}*T)*1e-6"
 _DERIVED: Final = {  # what follows from what is given; for H2O: Bolton 1980, Mon. Weather Rev. 108, 1046-1053
     "p": f"M*1e6*{BOLTZMANN!r}*T",
@@ -26,99 +45,219 @@ _DERIVED: Final = {  # what follows from what is given; for H2O: Bolton 1980, Mo
     "O2": f"{OXYGEN_FRACTION!r}*M",
     "N2": f"{NITROGEN_FRACTION!r}*M",
     "H2O": f"humidity*611.2*exp(17.67*(T - 273.15)/(T - 29.65)){_NUMBER_DENSITY}",
-    "SUN": "where(daylight > 0, 1/sec_zenith, 0)",
 }
-_ABOVE_ZERO: Final = ("T", "p", "M")
+_BY_SECANT: Final = {"daylight": "sec_zenith > 0", "SUN": "where(daylight > 0, 1/sec_zenith, 0)"}
+_BY_COSINE: Final = {"SUN": "max(cos_zenith, 0)", "daylight": "SUN > 0", "sec_zenith": "1/max(SUN, 0.001)"}
+_CLOCK: Final = ("t", "cos_zenith", "kpp_sun")
+_ABOVE_ZERO: Final = ("T", "p", "M", "sec_zenith")
 
 
 class BoxForcing:
-    """Evaluates the conditions of a box, all times at once.
+    """Evaluates the conditions of boxes, all times at once.
 
-    species named in them are checked against the mechanism, and what its rates need must be there.
-    Raises CaseError with the key, and the nearest name for one that is unknown.
+    network    the mechanism, without the formulas of rates that the conditions give instead
+    initial    species number -> its value at the start;  emitted, deposited  numbers of species
+    needed     names of air and sun that rate constants need
+    kinks      times [s] at which conditions are known not to be smooth
+    cells      how many boxes there are
+
+    Species named in conditions are checked against the mechanism, and what its rates need must be there. Raises
+    CaseError with the key, and the nearest name for one that is unknown; one error for all that is missing.
     """
 
-    def __init__(self, conditions: BoxConditions, network: ReactionNetwork) -> None:
-        self.initial = _by_species("initial", conditions.initial, network)
-        self.emitted = _by_species("emission", conditions.emission, network)
-        self.deposited = _by_species("deposition", conditions.deposition, network)
+    def __init__(self, conditions: BoxConditions, network: ReactionNetwork, states: CellStates | None = None) -> None:
+        self.network = _without_given_rates(network, conditions.rates)
+        self.cells = states.cells if states else 1
+        self._states = states
+        self._conditions = conditions
         self._location = conditions.environment.location
         self._keys: dict[str, str] = {}
-        self._constants: dict[str, float] = {}
+        self._constants: dict[str, Array] = {}
         self._formulas: dict[str, Formula] = {}
-        self._add_air(conditions)
-        self._add_sun(conditions)
-        self._names = network.names
-        for section, values in (("emission", self.emitted), ("deposition", self.deposited)):
-            for number, value in values.items():
-                self._add(f"{section} {number}", f"{section}.{network.names[number]}", value)
-        self._check_needs(network)
+        self._knots: dict[str, Knots] = {}
+        self.initial = _by_species("initial", conditions.initial, network)
+        self._add_given()
+        self.emitted = self._add_sources("emission", conditions.emission)
+        self.deposited = self._add_sources("deposition", conditions.deposition)
+        self._add_air()
+        self._add_sun()
+        self._derive({each.name: repr(each.default) for each in self.network.parameters if each.default is not None})
+        self._settle()
 
-    def at(self, times: Array) -> dict[str, Array]:
-        """Return every named value at times [s since local midnight of the first day], a number where it is constant.
+    def at(self, times: npt.ArrayLike, cells: npt.NDArray[np.intp] | None = None) -> dict[str, Array]:
+        """Return every named value at times (time,) [s since local midnight of the first day].
 
-        T [K], p [Pa], M, O2, N2, H2O [molecules cm-3], sec_zenith, daylight [1], "emission N" [molecules cm-3 s-1] and
-        "deposition N" [s-1] of species N. Raises CaseError where one of them is not finite, or below zero.
+        The shape is (cell, time), with 1 where nothing depends on it; of all cells, or of those chosen by number.
+        T [K], p [Pa], M, O2, N2, H2O [molecules cm-3], SUN, sec_zenith, daylight [1], parameters of the mechanism by
+        their name, "emission N" [molecules cm-3 s-1] and "deposition N" [s-1] of species N; what the conditions
+        neither give nor imply is not there. Raises CaseError where one of them is not finite, or below zero.
         """
-        named: dict[str, npt.ArrayLike] = {"t": times, **self._constants}
+        t = np.asarray(times, np.float64).reshape(-1)
+        chosen = slice(None) if cells is None else cells
+        values = {name: value[chosen] if len(value) > 1 else value for name, value in self._constants.items()}
+        values |= {name: knots.at(t)[None] for name, knots in self._knots.items()}
+        clock: dict[str, npt.ArrayLike] = {"t": t[None]}
         if self._location is not None:
-            named["cos_zenith"] = self._cosine(times)
-        values = {name: np.asarray(value) for name, value in self._constants.items()}
-        values |= evaluate_all(self._formulas, named)
-        night = values["daylight"] == 0.0
-        values["sec_zenith"] = np.where(night, 1.0, values["sec_zenith"])
+            clock["cos_zenith"] = cosine_at(self._location, t)[None]
+        if self._keys.get("SUN") == "kpp_sun":
+            clock["kpp_sun"] = kpp_sun(t)[None]
+        values |= {
+            name: value.reshape(1, 1) if value.ndim < 2 else value
+            for name, value in evaluate_all(self._formulas, {**clock, **values}).items()
+        }
+        values |= self._called(values)
+        if "daylight" in values and "sec_zenith" in values:
+            values["sec_zenith"] = np.where(values["daylight"] == 0.0, 1.0, values["sec_zenith"])
         for name, value in values.items():
-            self._check(name, value, times)
+            self._check(name, value, t)
         return values
 
-    def start(self, time: float, air: Mapping[str, Array]) -> dict[int, float]:
-        """Return the number density [molecules cm-3] of the species that are named at the start."""
+    def start(self, time: float, air: Mapping[str, Array]) -> Array:
+        """Return the number density (species, cell) [molecules cm-3] at the start; 0 where nothing is named."""
         named: dict[str, npt.ArrayLike] = {"t": time, **{name: value for name, value in air.items() if " " not in name}}
-        densities = {}
+        densities = np.zeros((len(self.network.species), self.cells))
         for number, value in self.initial.items():
-            key = f"initial.{self._names[number]}"
-            amount = value.value
-            if value.formula is not None:
-                amount = float(evaluate_all({key: replace(value.formula, where=key)}, named)[key])
-            if not 0.0 <= amount < np.inf:
-                raise CaseError(f"{key} = {value.text!r} is {amount:g}; it must be finite and not below 0")
-            densities[number] = amount * (float(air["M"]) if value.unit == "mol/mol" else 1.0)
+            key = f"initial.{self.network.names[number]}"
+            if isinstance(value, FromCsv):
+                knots = read_knots(value, self._conditions.folder, key=key)
+                amount, unit = knots.at(time)[None], knots.unit
+            elif value.formula is not None:
+                formula = replace(value.formula, where=key)
+                amount, unit = evaluate_all({key: formula}, named)[key].reshape(-1), CONCENTRATION
+            else:
+                amount, unit = np.array([value.value]), value.unit
+            wrong = ~(np.isfinite(amount) & (amount >= 0.0))
+            if wrong.any():
+                text = "" if isinstance(value, FromCsv) else f" = {value.text!r}"
+                raise CaseError(f"{key}{text} is {amount[wrong][0]:g}; it must be finite and not below 0")
+            densities[number] = amount * (air["M"].reshape(-1) if unit == "mol/mol" else 1.0)
+        if self._states is not None:
+            for number, (amounts, unit) in self._states.species.items():
+                densities[number] = amounts * (air["M"].reshape(-1) if unit == "mol/mol" else 1.0)
         return densities
 
-    def _add_air(self, conditions: BoxConditions) -> None:
-        environment, fixed = conditions.environment, conditions.fixed
-        self._add("T", "environment.temperature", environment.temperature)
-        for name, value in (("p", environment.pressure), ("humidity", environment.humidity)):
-            if value is not None:
-                self._add(name, f"environment.{'pressure' if name == 'p' else name}", value)
-        for name in ("M", "O2", "N2", "H2O"):
-            value = getattr(fixed, name)
-            if value is not None:
-                self._add(name, f"fixed.{name}", value)
-        derived = ("p", "M", "O2", "N2", *(("H2O",) if environment.humidity is not None else ()))
-        self._derive({name: _DERIVED[name] for name in derived})
+    def inputs(self, values: Mapping[str, Array]) -> list[Array]:
+        """Return values in the order of the kernel's inputs: air, sun, the parameters of the mechanism.
 
-    def _add_sun(self, conditions: BoxConditions) -> None:
-        rates = conditions.rates
-        for name in ("sec_zenith", "SUN", "daylight"):
-            value = getattr(rates, name)
-            if value is not None:
-                self._add(name, f"rates.{name}", value)
-        self.has_sun = True
-        if rates.sec_zenith is not None:
-            self._derive({"daylight": "sec_zenith > 0", "SUN": _DERIVED["SUN"]})
-        elif rates.SUN is not None or self._location is not None:
-            self._derive({"SUN": "max(cos_zenith, 0)", "daylight": "SUN > 0", "sec_zenith": "1/max(SUN, 0.001)"})
-        else:
-            self.has_sun = False
-            self._derive({"daylight": "0", "sec_zenith": "1"})
+        What no rate needs is any number, so that what it does in time need not be followed.
+        """
+        rows = []
+        for name in ("TEMP", "PRESS", *AIR, *SUN):
+            own = INPUTS.get(name, name)
+            rows.append(values[own] if name in self.needed else np.full((1, 1), UNNEEDED[own]))
+        return [*rows, *(values[each.name] for each in self.network.parameters)]
 
-    def _add(self, name: str, key: str, value: Given) -> None:
+    def key(self, name: str) -> str:
+        """Return the key of the conditions file that gives a value, for messages."""
+        return self._keys.get(name, name)
+
+    def own_values(self, cell: int) -> dict[str, float]:
+        """Return what a cell has of its own: names of formulas -> values."""
+        given = self._states.values if self._states else {}
+        return {name: float(values[cell]) for name, (values, _) in given.items()}
+
+    @property
+    def air_changes(self) -> bool:
+        """Whether the density of air may change in time."""
+        return self._moves("M", set())
+
+    def known(self, name: str) -> bool:
+        """Tell whether the conditions give or imply a value."""
+        return name in self._constants or name in self._formulas or name in self._knots
+
+    def _moves(self, name: str, above: set[str]) -> bool:
+        if name in _CLOCK or name in self._knots:
+            return True
+        formula = self._formulas.get(name)
+        return formula is not None and any(
+            self._moves(each, above | {name}) for each in formula.names if each not in above
+        )
+
+    def _add_given(self) -> None:
+        conditions = self._conditions
+        environment = conditions.environment
+        for name, key in (("T", "temperature"), ("p", "pressure"), ("humidity", "humidity")):
+            if (value := getattr(environment, key)) is not None:
+                self._add(name, f"environment.{key}", value)
+        fixed = {name.casefold(): name for name in (*AIR, *(each.name for each in self.network.fixed))}
+        for name, value in conditions.fixed.items():
+            known = self._known("fixed", name, fixed, f"no fixed species of {self.network.name}")
+            self._add(known, f"fixed.{name}", value, molar=known != "M")
+        open_ = {each.name.casefold(): each for each in self.network.parameters if each.name.casefold() not in fixed}
+        names = {name.casefold(): name for name in (*SUN, *(each.name for each in open_.values()))}
+        for name, value in conditions.rates.items():
+            known = self._known("rates", name, names, f"{self.network.name} leaves nothing open of this name")
+            self._add(known, f"rates.{name}", self._in_unit(f"rates.{name}", value, open_.get(name.casefold())))
+        for name, (numbers, _) in (self._states.values if self._states else {}).items():
+            self._add_cells(name, numbers)
+
+    def _add_cells(self, name: str, values: Array) -> None:
+        """Take a value of each cell in the place of what the conditions give; the pressure in the place of M too."""
+        for other in (name, *{"p": ("M",), "M": ("p",)}.get(name, ())):
+            for table in (self._constants, self._formulas, self._knots, self._keys):
+                table.pop(other, None)
+        self._keys[name] = f"states: {name}"
+        self._constants[name] = values[:, None]
+
+    def _known(self, section: str, name: str, names: Mapping[str, str], problem: str) -> str:
+        """Return the name as the mechanism has it; raises CaseError for one that is unknown or stands twice."""
+        known = names.get(name.casefold())
+        if known is None:
+            raise CaseError(f"{section}.{name}: {problem}; {suggestion(name, names.values())}")
+        if known in self._keys:
+            raise CaseError(f"{section}.{name} stands twice: names differ by more than the case of letters")
+        return known
+
+    def _in_unit(self, key: str, value: Value, parameter: OpenParameter | None) -> Value:
+        """Return a value of [rates] in the unit of what it stands for: 1 for the sun."""
+        unit = "1" if parameter is None else parameter.unit
+        if isinstance(value, FromCsv):
+            return replace(value, units=_units(unit))
+        return value_of(value, _units(unit), where=key)
+
+    def _add(self, name: str, key: str, value: Value, *, molar: bool = True) -> None:
         self._keys[name] = key
-        if value.formula is None:
-            self._constants[name] = value.value
-        else:
+        unit = value.unit
+        if isinstance(value, FromCsv):
+            knots = read_knots(value, self._conditions.folder, key=key)
+            self._knots[name], unit = knots, knots.unit
+        elif value.formula is not None and value.formula.names:
             self._formulas[name] = replace(value.formula, where=key)
+        else:
+            number = value.value if value.formula is None else float(value.formula.evaluate({}))
+            self._constants[name] = np.full((1, 1), number)
+        if unit == "mol/mol":
+            if not molar or isinstance(value, FromCsv):
+                raise CaseError(f"{key} must be in {CONCENTRATION}, not a part of air")
+            del self._constants[name]
+            self._formulas[name] = parse(f"{value.value!r}*M", where=key)
+
+    def _add_sources(self, section: str, values: Mapping[str, Value]) -> tuple[int, ...]:
+        found = _by_species(section, values, self.network)
+        for number, value in found.items():
+            self._add(f"{section} {number}", f"{section}.{self.network.names[number]}", value)
+        return tuple(found)
+
+    def _add_air(self) -> None:
+        """Add what follows from pressure or density; a mechanism's own air where the conditions tell nothing of it."""
+        own = {name.upper(): value for name, value in self.network.initial.items() if name.upper() in AIR}
+        if "p" not in self._keys and "M" not in self._keys:
+            self._derive({name: repr(value) for name, value in own.items()})
+        air = {"p": ("M",), "M": ("p",), "O2": ("p", "M"), "N2": ("p", "M"), "H2O": ("humidity",)}
+        self._derive({name: _DERIVED[name] for name, by in air.items() if any(each in self._keys for each in by)})
+        if "H2O" in own:
+            self._derive({"H2O": repr(own["H2O"])})
+
+    def _add_sun(self) -> None:
+        """Add what follows from the secant, the cosine or the location; else KPP's day for rates that name SUN."""
+        needed = {name for constant in self.network.rate_constants for name in symbols(constant)}
+        if "sec_zenith" in self._keys:
+            self._derive(_BY_SECANT)
+        elif "SUN" in self._keys or self._location is not None:
+            self._derive(_BY_COSINE)
+        elif "SUN" in needed and "sec_zenith" not in needed:
+            self._derive({**_BY_COSINE, "SUN": "kpp_sun"})
+            self._keys["SUN"] = "kpp_sun"
 
     def _derive(self, texts: Mapping[str, str]) -> None:
         """Add the formulas of what is not given."""
@@ -127,45 +266,82 @@ class BoxForcing:
                 self._keys[name] = name
                 self._formulas[name] = parse(text, where=name)
 
-    def _check_needs(self, network: ReactionNetwork) -> None:
-        needed = {need for constant in network.rate_constants for need in dependencies(constant)}
-        if "photolysis" in needed and not self.has_sun:
-            raise CaseError(
-                f"mechanism {network.name!r} has photolysis: give rates.sec_zenith, rates.SUN or environment.location"
-            )
-        if "H2O" not in self._keys:
-            if "water" in needed:
-                raise CaseError(f"mechanism {network.name!r} needs water: give environment.humidity or fixed.H2O")
-            self._derive({"H2O": "0"})
+    def _settle(self) -> None:
+        """Leave out what follows from nothing that is known; raise CaseError for all that is missing."""
+        given = {name for name, key in self._keys.items() if key != name}
+        clock = {"t"} | ({"cos_zenith"} if self._location is not None else {"kpp_sun"})
+        needs = Needs(self.network, self._formulas, {*self._constants, *self._knots, *clock})
+        called = {each.name for each in self.network.parameters if each.name in self.network.callables}
+        self.needed = {name for constant in self.network.rate_constants for name in symbols(constant)}
+        if self.air_changes:
+            self.needed.add("M")
+        roots = {INPUTS.get(name, name) for name in self.needed}
+        roots |= {each.name for each in self.network.parameters} - called | {name for name in given if " " not in name}
+        sources = {name for name in given if " " in name}
+        needs.check([*sorted(roots), *sorted(sources)], self._initial_names())
+        self._formulas = {name: formula for name, formula in self._formulas.items() if needs.settled(name)}
+        start = self._conditions.time.start.value
+        end = start + self._conditions.time.length.value
+        kinks = {float(time) for knots in self._knots.values() for time in knots.times if start < time < end}
+        if self._keys.get("SUN") == "kpp_sun":
+            kinks.update(kpp_kinks(start, end))
+        self.kinks = sorted(kinks)
 
-    def _cosine(self, times: Array) -> Array:
-        """The cosine of the solar zenith angle, local time being UTC + lon/15 h."""
-        assert self._location is not None
-        utc = np.asarray(times) - _SECONDS_PER_DEGREE * self._location.lon
-        midnight = np.datetime64(self._location.date, "ns")
-        return cos_zenith(
-            midnight + np.round(utc * 1e9).astype("timedelta64[ns]"), self._location.lon, self._location.lat
-        )
+    def _initial_names(self) -> list[str]:
+        """Return what initial values and tolerances need: the density of air where one of them is a part of it."""
+        units = [value.unit for value in self.initial.values()]
+        units += [unit for _, unit in (self._states.species.values() if self._states else ())]
+        units.append(self._conditions.solver.absolute_tolerance.unit)
+        return ["M"] if "mol/mol" in units else []
+
+    def _called(self, values: Mapping[str, Array]) -> dict[str, Array]:
+        """Return the parameters that functions in Python compute, unless the conditions give them."""
+        environment = {name: values[INPUTS.get(name, name)] for name in ("TEMP", "PRESS", *AIR, *SUN)
+                       if INPUTS.get(name, name) in values}  # fmt: skip
+        found = {}
+        for each in self.network.parameters:
+            if each.name in self.network.callables and each.name not in values:
+                value = np.asarray(self.network.callables[each.name](environment), np.float64)
+                found[each.name] = value.reshape(1, 1) if value.ndim < 2 else value
+        return found
 
     def _check(self, name: str, value: Array, times: Array) -> None:
         """Refuse a value that is not finite, or below zero, with the time at which it is first so."""
-        above = name in _ABOVE_ZERO or name == "sec_zenith"
+        above = name in _ABOVE_ZERO
         wrong = ~(np.isfinite(value) & ((value > 0.0) if above else (value >= 0.0)))
         if not wrong.any():
             return
-        first = int(np.argmax(wrong)) if wrong.ndim else 0
-        found = float(value.reshape(-1)[first if value.ndim else 0])
+        cell, first = (int(each[0]) for each in np.nonzero(wrong))
         formula = self._formulas.get(name)
         text = f" = {formula.text!r}" if formula is not None else ""
-        time = f" at t = {float(np.reshape(times, -1)[first]):g} s" if wrong.ndim else ""
+        time = f" at t = {times[first]:g} s" if wrong.shape[1] > 1 or formula is not None else ""
+        place = f" in cell {cell}" if self.cells > 1 and len(value) > 1 else ""
         wanted = "above 0" + " while daylight is not 0" * (name == "sec_zenith") if above else "not below 0"
-        raise CaseError(f"{self._keys[name]}{text} is {found:g}{time}; it must be finite and {wanted}")
+        raise CaseError(
+            f"{self.key(name)}{text} is {value[cell, first]:g}{time}{place}; it must be finite and {wanted}"
+        )
 
 
-def _by_species(section: str, values: Mapping[str, Given], network: ReactionNetwork) -> dict[int, Given]:
+def _units(unit: str) -> tuple[str, ...]:
+    """Return the units in which an open parameter may be given: anything where its mechanism does not tell."""
+    if not unit:
+        return RATE_UNITS
+    spellings = {"cm3/s": "cm3/molecules/s", "cm6/s": "cm6/molecules2/s"}
+    text = "molecules/cm3" if unit == "molecules cm-3" else unit
+    return (text, *(other for pair in spellings.items() if text in pair for other in pair if other != text))
+
+
+def _without_given_rates(network: ReactionNetwork, rates: Iterable[str]) -> ReactionNetwork:
+    """Return the network with those rates open again for which its side file has formulas, but conditions too."""
+    given = {name.casefold() for name in rates}
+    kept = {name: value for name, value in network.bindings.items() if name.casefold() not in given}
+    return network if len(kept) == len(network.bindings) else replace(network, bindings=kept)
+
+
+def _by_species(section: str, values: Mapping[str, Value], network: ReactionNetwork) -> dict[int, Value]:
     """Return values by species number; raises CaseError for a name that is no species, or one that stands twice."""
     numbers = {name.casefold(): number for number, name in enumerate(network.names)}
-    found: dict[int, Given] = {}
+    found: dict[int, Value] = {}
     for name, value in values.items():
         number = numbers.get(name.casefold())
         if number is None:
@@ -174,11 +350,3 @@ def _by_species(section: str, values: Mapping[str, Given], network: ReactionNetw
             raise CaseError(f"{section}.{name} stands twice: names differ by more than the case of letters")
         found[number] = value
     return found
-
-
-def constant_fraction(key: str, part: Array, air: Array) -> float:
-    """Return part/air, which must not change in time: the kernel takes it as one number; raises CaseError."""
-    fraction = np.asarray(part / air)
-    if np.ptp(fraction) > 1e-9 * float(np.max(fraction)):
-        raise CaseError(f"{key} must be a constant fraction of M; write it as a formula such as 0.2095*M")
-    return float(fraction.reshape(-1)[0])

@@ -1,237 +1,160 @@
-"""Integrates a mechanism in one box of air by the kernel of the three-dimensional model."""
+"""Integrates a mechanism in one box of air, or in many at once."""
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import Final
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from airshed.air.box.conditions import BoxConditions
-from airshed.air.box.forcing import BoxForcing, constant_fraction
-from airshed.air.box.steps import BoxStep, steps
-from airshed.core.errors import NumericalError
-from airshed.core.version import __version__
-from airshed.kernels.layout import AnyArray, Layout
+from airshed.air.box.conditions import METHODS, BoxConditions
+from airshed.air.box.forcing import BoxForcing
+from airshed.air.box.gauss_seidel import GaussSeidelCells
+from airshed.air.box.result import TimeSeries
+from airshed.air.box.rosenbrock import RosenbrockCells
+from airshed.air.box.states import CellStates
+from airshed.air.box.steps import JUST_BEFORE, Event, events, steps
+from airshed.kernels.chemistry import compile_chemistry
 from airshed.kernels.pipeline import compile_mechanism
-from airshed.kernels.rates import REFERENCE_DENSITY
-from airshed.kernels.step_arguments import TERMS
-from airshed.kernels.stepper import ColumnForcing, Stepper, TransportForcing
 from airshed.mechanism.network import ReactionNetwork
-from airshed.process.twostep import two_step_weights
 
 Array = npt.NDArray[np.float64]
+Item = TypeVar("Item")
 
-_CHUNK: Final = 1024  # steps whose conditions are evaluated together: formulas cost nothing, memory neither
-_CLIPPED: Final = TERMS.index("clipped")
+Observer = Callable[[float], None]
+"""Is told the part of the time that is done, 0 to 1."""
 
 
 class BoxRun:
-    """One box: a column of one level without transport, which holds 1 mol of air at the start.
+    """Boxes of well mixed air that do not know of each other: dc/dt = P(c) - L(c) c + E - D c.
 
-    The state is mixing ratios q = c / M, so that a box whose air density M changes expands and is compressed with its
-    content, and nothing flows in. Emission E [molecules cm-3 s-1] and loss D [s-1] are those of the model's
-    lowest layer: dc/dt = P(c) - L(c) c + E - D c.
+    Where the air's density M changes a box expands and is compressed with its content, and nothing flows in.
 
-    steps    taken so far;  seconds  wall time of the integration
-    clipped  (species,) [molecules cm-3] that was added to keep concentrations from getting negative
+    seconds  wall time of the integration;  compile_seconds  of making the code
     """
 
-    def __init__(self, network: ReactionNetwork, conditions: BoxConditions, *, precision: str = "double") -> None:
-        self.network, self.conditions = network, conditions
-        self.forcing = BoxForcing(conditions, network)
-        start = conditions.time.start.value
-        self._air = self.forcing.at(np.array([start]))
-        self._density = float(self._air["M"].reshape(-1)[0])  # at the start [molecules cm-3]
-        self.kernel = compile_mechanism(network, 1, precision)
-        self.layout = Layout(1, 1, self.kernel.shape.width, self.kernel.dtype)
-        self.stepper = self._make_stepper()
-        self.packed = PackedConditions(self.layout, self.forcing, self._density)
-        self.steps, self.seconds, self.clipped = 0, 0.0, np.zeros(len(network.species))
-        self._set_initial(start)
+    def __init__(
+        self, network: ReactionNetwork, conditions: BoxConditions, *, states: CellStates | None = None, threads: int = 1
+    ) -> None:
+        self.conditions = conditions
+        self.forcing = BoxForcing(conditions, network, states)
+        self.network = self.forcing.network
+        self.events = events(conditions, self.forcing.kinks)
+        self.many = states is not None
+        self.seconds = 0.0
+        self._stop = False
+        precision = conditions.solver.precision
+        self._rosenbrock: RosenbrockCells | None = None
+        self._gauss_seidel: GaussSeidelCells | None = None
+        if conditions.solver.method in METHODS:
+            kernel = compile_chemistry(self.network, precision)
+            self.compile_seconds = kernel.seconds["compile"]
+            self._rosenbrock = RosenbrockCells(kernel, self.forcing, conditions, threads)
+        else:
+            column = compile_mechanism(self.network, 1, precision)
+            self.compile_seconds = column.seconds["compile"]
+            self._gauss_seidel = GaussSeidelCells(column, self.forcing, conditions)
 
-    def run(self) -> xr.Dataset:
-        """Integrate from the start to the end and return the time series."""
+    def run(self, observer: Observer | None = None) -> xr.Dataset:
+        """Integrate from the start to the end and return the time series.
+
+        returns  each species and M [molecules cm-3], temperature [K], pressure [Pa], SUN, sec_zenith and daylight [1],
+                 as far as the conditions tell them, over time [s], and over cells where states of many were given
+        Raises CaseError for conditions that turn out not to be numbers, NumericalError, KeyboardInterrupt after
+        :meth:`request_stop`.
+        """
         began = time.perf_counter()
-        series = _Series()
-        series.add(self.conditions.time.start.value, self._mixing_ratios(), self._air, 0)
-        for chunk in _chunks(steps(self.conditions), _CHUNK):
-            values = self.forcing.at(np.array([step.at for step in chunk]))
-            self.packed.load(values, len(chunk))
-            for number, step in enumerate(chunk):
-                self._advance(number, step)
-                if step.output:
-                    self._check(step.end)
-                    series.add(step.end, self._mixing_ratios(), values, number)
+        start, length = self.conditions.time.start.value, self.conditions.time.length.value
+        series = TimeSeries()
+        advance = self._by_rosenbrock if self._rosenbrock is not None else self._by_gauss_seidel
+        try:
+            for event, state in advance():
+                at = event.at - JUST_BEFORE if event.jump else event.at
+                series.add(event.at, state, self.forcing.at([at]))
+                if observer is not None:
+                    observer((event.at - start) / length)
+        finally:
+            self._cells.close()
         self.seconds = time.perf_counter() - began
-        return self._dataset(series)
+        return series.dataset(self.network, self.conditions, many=self.many)
 
-    def _advance(self, number: int, step: BoxStep) -> None:
-        self.packed.set(number, self.stepper)
-        weights = two_step_weights(step.length, step.previous)
-        sums = self.stepper.step(weights, self.packed.transport, self.packed.column)
-        self.clipped += self._density * sums[_CLIPPED]
-        self.steps += 1
+    def request_stop(self) -> None:
+        """End :meth:`run` at the next opportunity."""
+        self._stop = True
 
-    def _mixing_ratios(self) -> Array:
-        return self.stepper.state.q[0, 0, :, 0, 0].astype(np.float64)
+    @property
+    def steps(self) -> int:
+        """Steps that counted so far, of all cells."""
+        return self._cells.steps
 
-    def _check(self, seconds: float) -> None:
-        # The kernel keeps concentrations from getting negative, NaN too, which then shows in what it added.
-        wrong = np.flatnonzero(~np.isfinite(self._mixing_ratios() + self.clipped))
-        if wrong.size:
-            names = ", ".join(self.network.names[species] for species in wrong[:3])
-            raise NumericalError(
-                f"the state is no longer finite at {seconds:g} s ({names}): check rate constants and conditions, "
-                "or shorten solver.step"
-            )
+    @property
+    def rejected(self) -> int:
+        """Steps that were not accurate enough."""
+        return self._rosenbrock.rejected if self._rosenbrock else 0
 
-    def _dataset(self, series: "_Series") -> xr.Dataset:
-        densities = np.array(series.mixing_ratios) * np.array(series.air["M"])[:, None]
-        variables = {
-            name: ("time", np.array(series.air[key]), {"units": unit, "long_name": text})
-            for key, (name, unit, text) in _RECORDED.items()
-        }
-        for number, species in enumerate(self.network.species):
-            attributes = {"units": "molecules cm-3", "long_name": species.text or species.name}
-            variables[species.name] = ("time", densities[:, number], attributes)
-        clock = {"units": "s", "long_name": "local time since midnight of the first day"}
-        return xr.Dataset(
-            variables,
-            {"time": ("time", np.array(series.times), clock)},
-            {
-                "title": self.conditions.title,
-                "Conventions": "CF-1.11",
-                "source": f"Airshed {__version__}",
-                "mechanism": self.network.name,
-                "precision": self.kernel.shape.precision,
-                "airshed_conditions": self.conditions.to_toml(),
-            },
-        )
+    @property
+    def retried(self) -> int:
+        """How many times a cell had to begin an interval again with smaller steps."""
+        return self._rosenbrock.retried if self._rosenbrock else 0
 
-    def _make_stepper(self) -> Stepper:
-        species = len(self.network.species)
-        return Stepper(
-            self.kernel,
-            self.layout,
-            ghosts=np.zeros((species, 1)),
-            top=np.zeros(species),
-            density_factor=np.array([[self._density / REFERENCE_DENSITY]]),
-            vertical_weights=np.zeros((1, 4)),
-            deposited=list(self.forcing.deposited),
-            emitted=list(self.forcing.emitted),
-            sweeps=self.conditions.solver.sweeps,
-            oxygen=constant_fraction("fixed.O2", self._air["O2"], self._air["M"]),
-            nitrogen=constant_fraction("fixed.N2", self._air["N2"], self._air["M"]),
-        )
+    @property
+    def clipped(self) -> Array:
+        """What was added to keep concentrations from getting negative (species,) [molecules cm-3], cells added up."""
+        return self._rosenbrock.clipped.sum(axis=1) if self._rosenbrock else self._cells.clipped
 
-    def _set_initial(self, start: float) -> None:
-        state = self.stepper.state
-        air = {name: value.reshape(-1)[0] for name, value in self._air.items()}
-        for species, density in self.forcing.start(start, air).items():
-            state.q[:, :, species] = state.q_other[:, :, species] = density / self._density
-        state.air[...] = state.air_other[...] = 1.0
+    @property
+    def notes(self) -> list[str]:
+        """What a reader of the result should know."""
+        return self._rosenbrock.notes if self._rosenbrock else []
+
+    @property
+    def _cells(self) -> RosenbrockCells | GaussSeidelCells:
+        return self._rosenbrock or self._gauss_seidel  # type: ignore[return-value]
+
+    def _by_rosenbrock(self) -> Iterator[tuple[Event, Array]]:
+        cells, begin = self._rosenbrock, self._first.at
+        assert cells is not None
+        yield self._first, cells.y
+        for chunk in _chunks(self.events, cells.chunk()):
+            for event in cells.advance(begin, chunk, lambda: self._stop):
+                if event.output:
+                    yield event, cells.y
+            begin = chunk[-1].at
+
+    def _by_gauss_seidel(self) -> Iterator[tuple[Event, Array]]:
+        cells = self._gauss_seidel
+        assert cells is not None
+        yield self._first, cells.concentrations()
+        for chunk in _chunks(steps(self.conditions, self.forcing.kinks), cells.chunk()):
+            for step in cells.advance(chunk):
+                if self._stop:
+                    raise KeyboardInterrupt
+                if step.output:
+                    yield Event(step.end, step.at != step.end, True), cells.checked(step.end)
+
+    @property
+    def _first(self) -> Event:
+        return Event(self.conditions.time.start.value, False, True)
 
 
-_RECORDED: Final = {
-    "T": ("temperature", "K", "air temperature"),
-    "M": ("M", "molecules cm-3", "number density of air"),
-    "sec_zenith": ("sec_zenith", "1", "secant of the solar zenith angle, 1 at night"),
-    "daylight": ("daylight", "1", "factor on photolysis"),
-}
-"""Conditions in the time series: their name there, unit and text."""
+def integrate_box(
+    network: ReactionNetwork, conditions: BoxConditions, *, states: CellStates | None = None, threads: int = 1
+) -> xr.Dataset:
+    """Integrate a mechanism in one box of air, or in many that begin with `states`; return the time series.
 
+    By a Rosenbrock method with its own steps in every box, see :mod:`airshed.kernels.chemistry.tableau`, or by two-step
+    backward differentiation with Gauss-Seidel sweeps over the species, see :mod:`airshed.process.twostep`.
 
-class _Series:
-    """Mixing ratios and recorded conditions at the output times."""
-
-    def __init__(self) -> None:
-        self.times: list[float] = []
-        self.mixing_ratios: list[Array] = []
-        self.air: dict[str, list[float]] = {name: [] for name in _RECORDED}
-
-    def add(self, seconds: float, mixing_ratios: Array, values: dict[str, Array], number: int) -> None:
-        """Append the time, the state, and the conditions of step `number` of those evaluated together."""
-        self.times.append(seconds)
-        self.mixing_ratios.append(mixing_ratios)
-        for name, listed in self.air.items():
-            value = values[name]
-            listed.append(float(value[number] if value.ndim else value))
-
-
-class PackedConditions:
-    """The conditions of one step as the kernel reads them; what changes from step to step is all that is written."""
-
-    def __init__(self, layout: Layout, forcing: BoxForcing, density: float) -> None:
-        self._forcing, self._density = forcing, density
-        self.temperature, self.water, self._nothing = (layout.zeros(1) for _ in range(3))
-        self.sun = layout.zeros(2)
-        self.deposition = layout.zeros(len(forcing.deposited))
-        self.emission = layout.zeros(len(forcing.emitted), 1)
-        faces_x, faces_y = layout.pack(np.zeros((1, 1, 2))), layout.pack(np.zeros((1, 2, 1)))
-        self.transport = TransportForcing(
-            (faces_x, faces_x), (faces_y, faces_y), (self._nothing, self._nothing), weight=0.0, weight_z=0.0
-        )
-        self.column = ColumnForcing(
-            (self.temperature,) * 2,
-            (self.water,) * 2,
-            (self._nothing,) * 2,
-            (self.deposition,) * 2,
-            weight=0.0,
-            emission=self.emission,
-            sun=self.sun,
-        )
-        self._changing: list[tuple[AnyArray, Array]] = []
-        self._air: Array | None = None
-
-    def load(self, values: dict[str, Array], count: int) -> None:
-        """Take the values of the next `count` steps."""
-        air = values["M"] / self._density  # [mol] in the volume that holds 1 mol at the start
-        self._air = np.broadcast_to(air, count) if np.ptp(air) > 0.0 or np.any(air != 1.0) else None
-        for key in ("O2", "N2"):
-            constant_fraction(f"fixed.{key}", values[key], values["M"])
-        sources = [
-            (self.temperature[0, 0], [values["T"]]),
-            (self.water[0, 0], [values["H2O"] / values["M"]]),
-            (self.sun[0, 0], [values["sec_zenith"], values["daylight"]]),
-            (self.deposition[0, 0], [values[f"deposition {species}"] * air for species in self._forcing.deposited]),
-            (
-                self.emission[0, 0, :, 0],
-                [values[f"emission {species}"] / self._density for species in self._forcing.emitted],
-            ),
-        ]
-        self._changing = []
-        for target, rows in sources:
-            if not rows:
-                continue
-            table = np.stack([np.broadcast_to(row, count) for row in rows], axis=1)[:, :, None]
-            target[...] = table[0]
-            if np.any(table != table[0]):
-                self._changing.append((target, table))
-
-    def set(self, number: int, stepper: Stepper) -> None:
-        """Write the conditions of one of the loaded steps; the same air at all time levels keeps the mixing ratios."""
-        for target, table in self._changing:
-            target[...] = table[number]
-        if self._air is not None:
-            stepper.state.air[...] = stepper.state.air_other[...] = self._air[number]
-
-
-def integrate_box(network: ReactionNetwork, conditions: BoxConditions, *, precision: str = "double") -> xr.Dataset:
-    """Integrate a mechanism in a box of air and return the time series.
-
-    Two-step backward differentiation with Gauss-Seidel sweeps over the species, second order; see ``process.twostep``.
-
-    returns  each species and M [molecules cm-3], temperature [K], sec_zenith and daylight [1], over time [s]
+    returns  see :meth:`BoxRun.run`
     Raises CaseError for conditions that do not fit the mechanism, NumericalError when the state does not stay finite.
-    source   Verwer 1994, SIAM J. Sci. Comput. 15, 1243-1250
+    source   Sandu et al. 1997, Atmos. Environ. 31, 3459-3472; Verwer 1994, SIAM J. Sci. Comput. 15, 1243-1250
     """
-    return BoxRun(network, conditions, precision=precision).run()
+    return BoxRun(network, conditions, states=states, threads=threads).run()
 
 
-def _chunks(items: Iterable[BoxStep], size: int) -> Iterator[list[BoxStep]]:
+def _chunks(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
     iterator = iter(items)
     while chunk := list(islice(iterator, size)):
         yield chunk

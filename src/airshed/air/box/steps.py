@@ -1,8 +1,8 @@
 """When the steps of a box end: at each output, at each jump of its conditions, and no longer than asked in between."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, floor
 from typing import Final
 
 from airshed.air.box.conditions import BoxConditions
@@ -34,16 +34,22 @@ class BoxStep:
     output: bool
 
 
-def steps(conditions: BoxConditions) -> Iterator[BoxStep]:
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A time [s] at which steps end: whether conditions jump there, and whether it is an output."""
+
+    at: float
+    jump: bool
+    output: bool
+
+
+def steps(conditions: BoxConditions, kinks: Iterable[float] = ()) -> Iterator[BoxStep]:
     """Yield all steps; raises CaseError when they are too many to ever end."""
     longest = conditions.solver.step.value
-    if conditions.time.length.value / min(longest, conditions.time.output_every.value) > MOST_STEPS:
-        raise CaseError(
-            f"time.length = {conditions.time.length.text!r} takes more than {MOST_STEPS} steps of solver.step = "
-            f"{conditions.solver.step.text!r} or outputs; make it shorter or them longer"
-        )
+    _refuse_too_many(conditions, longest, f"steps of solver.step = {conditions.solver.step.text!r} or outputs")
     begin, previous = conditions.time.start.value, None
-    for end, jump, output in _events(conditions):
+    for event in events(conditions, kinks):
+        end = event.at
         count = ceil((end - begin) / longest - 1e-9)
         length = (end - begin) / count
         for number in range(1, count + 1):
@@ -51,31 +57,42 @@ def steps(conditions: BoxConditions) -> Iterator[BoxStep]:
             if previous is not None and length > _LARGEST_GROWTH * previous:
                 previous = None
             time = end if last else begin + number * length
-            yield BoxStep(time, length, previous, time - JUST_BEFORE if last and jump else time, last and output)
+            at = time - JUST_BEFORE if last and event.jump else time
+            yield BoxStep(time, length, previous, at, last and event.output)
             previous = length
         begin = end
-        if jump:
+        if event.jump:
             previous = None
 
 
-def _events(conditions: BoxConditions) -> list[tuple[float, bool, bool]]:
-    """Return time, whether conditions jump, and whether it is an output, of every event after the start."""
+def events(conditions: BoxConditions, kinks: Iterable[float] = ()) -> list[Event]:
+    """Return all events after the start, the end among them; kinks are times at which conditions are not smooth."""
     time = conditions.time
     start, end = time.start.value, time.start.value + time.length.value
-    jumps = [
-        day * SECONDS_PER_DAY + clock.value for day in range(ceil(end / SECONDS_PER_DAY)) for clock in time.restarts
-    ]
     every = time.output_every.value
+    _refuse_too_many(conditions, every, "outputs")
+    days = range(floor(start / SECONDS_PER_DAY), ceil(end / SECONDS_PER_DAY)) if time.restarts else range(0)
+    jumps = [day * SECONDS_PER_DAY + clock.value for day in days for clock in time.restarts]
     outputs = [start + number * every for number in range(1, ceil(time.length.value / every - 1e-9))]
-    times = sorted(
-        [(end, False, True), *((jump, True, False) for jump in jumps), *((at, False, True) for at in outputs)]
-    )
-    merged: list[tuple[float, bool, bool]] = []
-    for at, jump, output in times:
-        if at <= start + _SAME or at > end:
+    listed = [Event(end, False, True), *(Event(at, True, False) for at in jumps)]
+    listed += [Event(at, False, True) for at in outputs] + [Event(at, False, False) for at in kinks]
+    same = max(_SAME, 1e-12 * end)
+    merged: list[Event] = []
+    for event in sorted(listed, key=lambda event: event.at):
+        if event.at <= start + same or event.at > end:
             continue
-        if merged and at - merged[-1][0] < _SAME:
-            merged[-1] = (end if end - at < _SAME else at, merged[-1][1] or jump, merged[-1][2] or output)
+        if merged and event.at - merged[-1].at < same:
+            last = merged[-1]
+            at = end if end - event.at < same else event.at
+            merged[-1] = Event(at, last.jump or event.jump, last.output or event.output)
         else:
-            merged.append((at, jump, output))
+            merged.append(event)
     return merged
+
+
+def _refuse_too_many(conditions: BoxConditions, longest: float, what: str) -> None:
+    time = conditions.time
+    if time.length.value / min(longest, time.output_every.value) > MOST_STEPS:
+        raise CaseError(
+            f"time.length = {time.length.text!r} takes more than {MOST_STEPS} {what}; make it shorter or them longer"
+        )

@@ -1,18 +1,105 @@
 """`airshed box`: chemistry alone."""
 
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from airshed.cli.options import AsJson, Threads
+
+if TYPE_CHECKING:
+    from airshed.air.box import BoxRun
 
 
 def box(
     mechanism: Annotated[str, typer.Argument(metavar="MECHANISM", help="Shipped mechanism (emep) or reaction file.")],
-    conditions: Annotated[Path, typer.Option(metavar="FILE.toml", help="Conditions, initial state and steps.")],
-    output: Annotated[Path, typer.Option(metavar="FILE.nc", help="netCDF file for the time series.")],
+    conditions: Annotated[Path, typer.Option(metavar="FILE.toml", help="Conditions, initial state and solver.")],
+    output: Annotated[Path, typer.Option(metavar="FILE", help="File for the time series, .nc (netCDF) or .csv.")],
+    states: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Initial states of many cells, .nc (netCDF) or .csv: each a box of its own."),
+    ] = None,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE.png", help="Picture of the time series.")] = None,
+    species: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Species to show, O3 or O3,NO2; may be repeated.")
+    ] = None,
+    threads: Threads = 1,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Integrate a mechanism in one box of air; cases/emep-box has a set of conditions."""
+    """Integrate a mechanism in a box of air, or in many at once; cases/emep-box has a set of conditions."""
+    from airshed.cli.interrupt import stop_on_interrupt
     from airshed.cli.render import show
     from airshed.runtime.box import run_box
 
-    show(run_box(mechanism, conditions, output))
+    if plot is not None:
+        _check_picture(plot)
+    with _progress(quiet=quiet) as observer, _Stopper() as stopper, stop_on_interrupt(stopper.stop):
+        outcome = run_box(
+            mechanism, conditions, output, states=states, species=species or (), threads=_cores(threads),
+            started=stopper.take, observer=observer,
+        )  # fmt: skip
+    if plot is not None:
+        from airshed.plot.box import plot_box
+
+        plot_box(outcome.series, outcome.species, plot)
+    if not quiet:
+        show(outcome.report, as_json=as_json)
+        if plot is not None and not as_json:
+            typer.echo(f"Picture: {plot}")
+
+
+class _Stopper:
+    """Passes a request to stop on to the run, once there is one."""
+
+    def __init__(self) -> None:
+        self._run: BoxRun | None = None
+
+    def __enter__(self) -> "_Stopper":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._run = None
+
+    def take(self, run: "BoxRun") -> None:
+        """Remember the run."""
+        self._run = run
+
+    def stop(self) -> None:
+        """Ask the run to stop; without one, stop at once."""
+        if self._run is None:
+            raise KeyboardInterrupt
+        self._run.request_stop()
+
+
+def _cores(threads: int | None) -> int:
+    import os
+
+    return threads or os.cpu_count() or 1
+
+
+def _check_picture(path: Path) -> None:
+    """Refuse a picture that cannot be written before anything is computed."""
+    from airshed.core.errors import OutputError
+
+    if path.suffix.lower() != ".png":
+        raise OutputError(f"{path}: pictures are PNG; end the name in .png")
+    if not path.parent.is_dir():
+        raise OutputError(f"cannot write {path}: there is no folder {path.parent}; make it, or choose another")
+
+
+@contextmanager
+def _progress(*, quiet: bool) -> Iterator[Callable[[float], None] | None]:
+    """Show on a terminal how far it is, if it takes longer than a moment."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True, highlight=False), transient=True) as bar:
+        task = bar.add_task("chemistry", total=1.0)
+        yield lambda done: bar.update(task, completed=done)

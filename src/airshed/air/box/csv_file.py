@@ -1,0 +1,108 @@
+"""CSV files of numbers: a head whose names may tell units, as in "O3 [ppb]", and rows of numbers."""
+
+import csv
+import re
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.air.box.values import FromCsv, converted
+from airshed.core.errors import DataError
+from airshed.core.nearest import suggestion
+from airshed.core.units import to
+
+Array = npt.NDArray[np.float64]
+
+_HEAD: Final = re.compile(r"(.*?)\s*(?:\[([^\]]*)\])?")
+
+
+@dataclass(frozen=True)
+class CsvColumns:
+    """The columns of a file: name -> (unit or None, numbers)."""
+
+    path: Path
+    columns: dict[str, tuple[str | None, Array]]
+
+    def column(self, name: str) -> tuple[str | None, Array]:
+        """Return unit and numbers of a column by its name, without its unit; raises DataError."""
+        if name not in self.columns:
+            raise DataError(f"{self.path} has no column {name!r}; {suggestion(name, self.columns)}")
+        return self.columns[name]
+
+
+def read_csv(path: Path) -> CsvColumns:
+    """Return all columns of a file; raises DataError with the line of what is no number."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = [(reader_line, row) for reader_line, row in enumerate(csv.reader(file), 1) if any(row)]
+    except FileNotFoundError:
+        raise DataError(f"there is no file {path}") from None
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise DataError(f"{path} cannot be read as CSV: {reason}") from None
+    rows = [(line, row) for line, row in rows if not row[0].lstrip().startswith("#")]
+    if len(rows) < 2:
+        raise DataError(f"{path} needs a line with the names of its columns, and numbers below")
+    heads = [_HEAD.fullmatch(text.strip()) for text in rows[0][1]]
+    names = [(head[1].strip(), head[2]) if head else ("", None) for head in heads]
+    twice = [name for number, (name, _) in enumerate(names) if name in [other for other, _ in names[:number]]]
+    if twice:
+        raise DataError(f"{path}: the column {twice[0]!r} stands twice")
+    table = np.array([_numbers(path, line, row, len(names)) for line, row in rows[1:]])
+    return CsvColumns(path, {name: (unit, table[:, number]) for number, (name, unit) in enumerate(names)})
+
+
+def _numbers(path: Path, line: int, row: list[str], count: int) -> list[float]:
+    if len(row) != count:
+        raise DataError(f"{path}:{line} has {len(row)} values, but there are {count} columns")
+    numbers = []
+    for text in row:
+        try:
+            numbers.append(float(text))
+        except ValueError:
+            raise DataError(f"{path}:{line}: {text[:40]!r} is no number") from None
+        if not isfinite(numbers[-1]):
+            raise DataError(f"{path}:{line}: {text[:40]!r} is not finite")
+    return numbers
+
+
+@dataclass(frozen=True)
+class Knots:
+    """Values over time [s since local midnight of the first day] with straight lines between them."""
+
+    key: str
+    source: str
+    times: Array
+    values: Array
+    unit: str
+
+    def at(self, times: npt.ArrayLike) -> Array:
+        """Return the values at times; raises DataError beyond the ends."""
+        wanted = np.asarray(times, np.float64)
+        slack = 1e-9 * max(1.0, abs(float(self.times[-1])))
+        for beyond in (wanted.min(initial=np.inf), wanted.max(initial=-np.inf)):
+            if isfinite(beyond) and not self.times[0] - slack <= beyond <= self.times[-1] + slack:
+                ends = f"from {self.times[0]:.10g} s to {self.times[-1]:.10g} s"
+                raise DataError(f"{self.key}: {self.source} goes {ends}, but t = {beyond:.10g} s is needed")
+        return np.interp(wanted, self.times, self.values)
+
+
+def read_knots(value: FromCsv, folder: Path, *, key: str) -> Knots:
+    """Return a column over time, both converted; raises DataError."""
+    path = folder / value.csv
+    file = read_csv(path)
+    own_unit, numbers = file.column(value.column)
+    time_unit, times = file.column(value.time)
+    factor = to(f"1 {time_unit}", "s", where=f"{key}: column {value.time!r} of {path}") if time_unit else 1.0
+    if np.any(np.diff(times) <= 0.0):
+        line = int(np.argmax(np.diff(times) <= 0.0)) + 2
+        raise DataError(f"{path}: times in column {value.time!r} must increase, but do not behind row {line - 1}")
+    unit = value.unit or own_unit
+    if unit is None and value.units[0] != "1":
+        raise DataError(f'{key}: {path} tells no unit of {value.column!r}; write unit = "{value.units[0]}"')
+    values, known = converted(numbers, unit or "1", value.units, where=f"{key}: column {value.column!r} of {path}")
+    return Knots(key, str(path), factor * times, values, known)

@@ -1,0 +1,130 @@
+"""What is told of a cell whose chemistry cannot be integrated, and the conditions by which `airshed box` replays it."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.air.box.conditions import BoxConditions
+from airshed.air.box.forcing import AIR, INPUTS, BoxForcing
+from airshed.core.atomic import write_whole
+from airshed.core.errors import NumericalError
+from airshed.mechanism.network import ReactionNetwork
+
+Array = npt.NDArray[np.float64]
+
+_UNIT = "molecules/cm3"
+_MOST_NAMED = 5
+
+
+class ChemistryFailure(NumericalError):  # noqa: N818  the failure of a cell, which is an error of the user's to mend
+    """The chemistry of a cell came to no end, also with smaller steps.
+
+    cell      its number; None where there is but one
+    time      [s] up to which it came, in the interval of its last call
+    state     (species,) [molecules cm-3] at that time
+    conditions  replay the interval from its start, see :meth:`write`
+    """
+
+    def __init__(
+        self, network: ReactionNetwork, cell: int | None, time: float, interval: tuple[float, float], state: Array,
+        conditions: BoxConditions,
+    ) -> None:  # fmt: skip
+        self.network, self.cell, self.time, self.interval = network, cell, time, interval
+        self.state, self.conditions = state, conditions
+        order = np.argsort(-np.nan_to_num(state, nan=np.inf, posinf=np.inf))[:_MOST_NAMED]
+        largest = ", ".join(f"{network.names[species]} {state[species]:.3g}" for species in order)
+        whose = "" if cell is None else f" of cell {cell}"
+        super().__init__(
+            f"the chemistry{whose} goes no further than t = {time:.10g} s, on its way from {interval[0]:.10g} s to "
+            f"{interval[1]:.10g} s, also with smaller steps (most there is of {largest} {_UNIT}): look for a rate or a "
+            "source that lets something grow without bound, or raise solver.most_steps"
+        )
+
+    def replayed_by(self, path: Path) -> "ChemistryFailure":
+        """Return the failure with the conditions file that replays it named in its message."""
+        self.args = (f"{self}; airshed box MECHANISM --conditions {path} replays it",)
+        return self
+
+    def write(self, path: Path) -> None:
+        """Write the conditions file that replays the failure; raises OutputError."""
+        state = "".join(
+            f"#   {name} = {value:.17g}\n" for name, value in zip(self.network.names, self.state, strict=True)
+        )
+        text = (
+            f"# Replays the interval in which the chemistry of mechanism {self.network.name} failed:\n"
+            f"#   airshed box {self.network.name} --conditions {path.name} --output replay.nc\n"
+            f"# It came to t = {self.time:.17g} s, with [{_UNIT}]\n{state}\n"
+        )
+        with write_whole(path) as part:
+            part.write_text(text + self.conditions.to_toml(path.parent), encoding="utf-8")
+
+
+def replay_conditions(
+    network: ReactionNetwork, state: npt.ArrayLike, inputs: Mapping[str, float], length: float, *,
+    emission: Mapping[str, float] | None = None, deposition: Mapping[str, float] | None = None,
+    solver: Mapping[str, Any] | None = None, title: str = "Replay",
+) -> BoxConditions:  # fmt: skip
+    """Return conditions under which a box does what one cell did over `length` [s], its inputs constant.
+
+    state     (species,) [molecules cm-3] at the beginning
+    inputs    values of the air, the sun and the mechanism's parameters, by the names that mechanisms have for them:
+              TEMP [K], PRESS [Pa], M, O2, N2, H2O [molecules cm-3], SUN or sec_zenith, daylight, ...
+    emission  species -> [molecules cm-3 s-1];  deposition  species -> [s-1]
+    solver    settings of [solver]
+    """
+    amounts = zip(network.names, np.asarray(state, np.float64).tolist(), strict=True)
+    fixed = {each.name for each in network.fixed} | set(AIR)
+    units = {each.name: each.unit for each in network.parameters}
+    rates = {
+        name: f"{float(value)!r} {units[name]}" if units.get(name) else float(value)
+        for name, value in inputs.items()
+        if name not in fixed and name not in INPUTS and not (name == "SUN" and "sec_zenith" in inputs)
+    }
+    data = {
+        "title": title,
+        "time": {"length": f"{length!r} s", "output_every": f"{length!r} s"},
+        "environment": {"temperature": f"{float(inputs['TEMP'])!r} K"},
+        "initial": {name: f"{value!r} {_UNIT}" for name, value in amounts},
+        "fixed": {name: f"{float(value)!r} {_UNIT}" for name, value in inputs.items() if name in fixed},
+        "rates": rates,
+        "emission": {name: f"{float(value)!r} {_UNIT}/s" for name, value in (emission or {}).items()},
+        "deposition": {name: f"{float(value)!r} 1/s" for name, value in (deposition or {}).items()},
+        "solver": dict(solver or {}),
+    }
+    return BoxConditions.from_dict(data)
+
+
+def at_start_of(
+    conditions: BoxConditions, forcing: BoxForcing, cell: int | None, state: Array, start: float, end: float
+) -> BoxConditions:
+    """Return the conditions of one box in one interval [s] of its time, from the state (species,) it began with."""
+    data = conditions.to_dict()
+    names = forcing.network.names
+    data["time"] = {"start": f"{start!r} s", "length": f"{end - start!r} s", "output_every": f"{end - start!r} s"}
+    data["initial"] = {name: f"{value!r} {_UNIT}" for name, value in zip(names, state.tolist(), strict=True)}
+    if cell is not None:
+        _put(data, forcing.own_values(cell), forcing.network)
+    replay = BoxConditions.from_dict(data)
+    replay._folder = conditions.folder
+    return replay
+
+
+def _put(data: dict[str, Any], values: Mapping[str, float], network: ReactionNetwork) -> None:
+    """Put what a cell has of its own in the place of what all cells have."""
+    environment = {"T": ("temperature", "K"), "p": ("pressure", "Pa"), "humidity": ("humidity", "1")}
+    units = {each.name: each.unit for each in network.parameters}
+    fixed = {each.name for each in network.fixed} | set(AIR)
+    for name, value in values.items():
+        if name in environment:
+            key, unit = environment[name]
+            data.setdefault("environment", {})[key] = f"{value!r} {unit}"
+        elif name in fixed:
+            data["fixed"][name] = f"{value!r} {_UNIT}"
+        else:
+            data["rates"][name] = f"{value!r} {units.get(name) or '1'}"
+    for here, other in (("p", ("fixed", "M")), ("M", ("environment", "pressure"))):
+        if here in values:
+            data[other[0]].pop(other[1], None)

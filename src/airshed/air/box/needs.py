@@ -1,0 +1,71 @@
+"""What a mechanism and the formulas of its conditions need, and which of it is missing."""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from airshed.core.errors import CaseError
+from airshed.core.formula import CONSTANTS, FUNCTIONS, Formula, unknown_name
+from airshed.mechanism.network import ReactionNetwork
+
+_DENSITY: Final = "environment.pressure or fixed.M"
+_SUN: Final = "rates.SUN, rates.sec_zenith or environment.location"
+_WATER: Final = "environment.humidity or fixed.H2O"
+_GIVE: Final = {
+    "T": "environment.temperature",
+    "p": _DENSITY,
+    "M": _DENSITY,
+    "O2": f"fixed.O2, {_DENSITY}",
+    "N2": f"fixed.N2, {_DENSITY}",
+    "H2O": _WATER,
+    "humidity": _WATER,
+    "SUN": _SUN,
+    "sec_zenith": _SUN,
+    "daylight": _SUN,
+}
+"""What a conditions file gives for a name."""
+
+
+class Needs:
+    """Follows names through formulas down to what is known."""
+
+    def __init__(self, network: ReactionNetwork, formulas: Mapping[str, Formula], known: Iterable[str]) -> None:
+        self._network, self._formulas, self._known = network, formulas, frozenset(known)
+        self._open = {each.name: each for each in network.parameters}
+
+    def settled(self, name: str) -> bool:
+        """Tell whether a name follows from what is known."""
+        return not any(True for _ in self._missing(name, None, set()))
+
+    def check(self, *groups: Iterable[str]) -> None:
+        """Raise CaseError for the first name that means nothing, else one for all names that lack a value."""
+        missing: dict[str, None] = {}
+        for name in (name for group in groups for name in group):
+            for lacking, formula in self._missing(name, None, set()):
+                text = self._give(lacking)
+                if text is None and formula is not None:
+                    names = [name for name in (*self._known, *_GIVE, *self._open) if name.isidentifier()]
+                    raise unknown_name(formula, lacking, [*names, *FUNCTIONS, *CONSTANTS])
+                missing[text or lacking] = None
+        if missing:
+            listed = "; ".join(missing)
+            raise CaseError(f"mechanism {self._network.name!r} needs what the conditions do not give: {listed}")
+
+    def _missing(self, name: str, formula: Formula | None, above: set[str]) -> Iterable[tuple[str, Formula | None]]:
+        """Yield names without a value, and the formula that has them; circles are told where they are evaluated."""
+        if name in self._known or name in above:
+            return
+        if name not in self._formulas:
+            yield name, formula
+            return
+        for needed in self._formulas[name].names:
+            yield from self._missing(needed, self._formulas[name], above | {name})
+
+    def _give(self, name: str) -> str | None:
+        if name in _GIVE:
+            return _GIVE[name]
+        if name not in self._open:
+            return None
+        fixed = any(each.name == name for each in self._network.fixed)
+        quoted = name if name.replace("_", "").isalnum() else f'"{name}"'
+        unit = self._open[name].unit
+        return f"{'fixed' if fixed else 'rates'}.{quoted}" + (f" [{unit}]" if unit and not fixed else "")

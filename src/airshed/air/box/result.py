@@ -1,0 +1,74 @@
+"""The time series of boxes as a data set that follows the CF conventions."""
+
+from collections.abc import Mapping
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+
+from airshed.air.box.conditions import BoxConditions
+from airshed.core.version import __version__
+from airshed.mechanism.network import ReactionNetwork
+
+Array = npt.NDArray[np.float64]
+
+CONCENTRATION_UNITS: Final = "molecules cm-3"
+
+RECORDED: Final = {
+    "T": ("temperature", {"units": "K", "long_name": "air temperature", "standard_name": "air_temperature"}),
+    "p": ("pressure", {"units": "Pa", "long_name": "air pressure", "standard_name": "air_pressure"}),
+    "M": ("M", {"units": CONCENTRATION_UNITS, "long_name": "number density of air"}),
+    "SUN": ("SUN", {"units": "1", "long_name": "light of the sun, 0 at night"}),
+    "sec_zenith": ("sec_zenith", {"units": "1", "long_name": "secant of the solar zenith angle, 1 at night"}),
+    "daylight": ("daylight", {"units": "1", "long_name": "factor on photolysis"}),
+}
+"""Conditions in the time series: their name there, and their attributes."""
+
+
+class TimeSeries:
+    """Concentrations and recorded conditions at the output times."""
+
+    def __init__(self) -> None:
+        self.times: list[float] = []
+        self._states: list[Array] = []
+        self._values: dict[str, list[Array]] = {}
+
+    def add(self, seconds: float, state: Array, values: Mapping[str, Array]) -> None:
+        """Append the time, the state (species, cell) [molecules cm-3], and the conditions (cell or 1, 1) then."""
+        self.times.append(seconds)
+        self._states.append(state.copy())
+        for name in RECORDED:
+            if name in values:
+                self._values.setdefault(name, []).append(values[name][:, 0])
+
+    def dataset(self, network: ReactionNetwork, conditions: BoxConditions, *, many: bool) -> xr.Dataset:
+        """Return all of it over time, and over cells where there are many."""
+        dimensions = ("time", "cell") if many else ("time",)
+        states = np.array(self._states)  # (time, species, cell)
+        cells = states.shape[2]
+
+        def shaped(values: Array) -> Array:
+            full = np.broadcast_to(values, (len(self.times), cells))
+            return np.array(full if many else full[:, 0])
+
+        variables = {
+            RECORDED[name][0]: (dimensions, shaped(np.array(values)), RECORDED[name][1])
+            for name, values in self._values.items()
+        }
+        for number, species in enumerate(network.species):
+            attributes = {"units": CONCENTRATION_UNITS, "long_name": species.text or species.name}
+            variables[species.name] = (dimensions, shaped(states[:, number]), attributes)
+        clock = {"units": "s", "long_name": "local time since midnight of the first day"}
+        return xr.Dataset(
+            variables,
+            {"time": ("time", np.array(self.times), clock)},
+            {
+                "title": conditions.title,
+                "Conventions": "CF-1.11",
+                "source": f"Airshed {__version__}",
+                "mechanism": network.name,
+                "precision": conditions.solver.precision,
+                "airshed_conditions": conditions.to_toml(),
+            },
+        )

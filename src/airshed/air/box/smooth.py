@@ -1,0 +1,105 @@
+"""Values over time as Chebyshev series, and where they cannot be such because they jump or bend.
+
+A value f on [a, b] is sampled at the N roots of the N-th Chebyshev polynomial, which gives the polynomial through them,
+
+    f(t) = sum of c_n T_n(x),    x = (2 t - a - b)/(b - a),    c_n = (2 - [n = 0])/N sum of f(t_k) T_n(x_k)
+
+and at other points, where it must agree. The ends are no sample points: what jumps there does no harm.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+
+TERMS: Final = 17
+"""Terms of a series: enough for an hour of a smooth day, or to close in on a pole by halves."""
+
+TOLERANCE: Final = 2e-12
+"""Error of a series over the largest value in its interval."""
+
+_NEGLIGIBLE: Final = 1e-15
+_EDGE: Final = 1e-9
+
+
+def _polynomials(x: Array) -> Array:
+    """Return T_n(x), (term, point)."""
+    return np.asarray(np.cos(np.arange(TERMS)[:, None] * np.arccos(np.clip(x, -1.0, 1.0))))
+
+
+_ROOTS: Final = np.cos(np.pi * (np.arange(TERMS) + 0.5) / TERMS)
+_OTHERS: Final = np.concatenate([[1.0 - _EDGE], np.cos(np.pi * np.arange(1, TERMS) / TERMS), [_EDGE - 1.0]])
+_TO_SERIES: Final = (2.0 - (np.arange(TERMS) == 0)[:, None]) / TERMS * _polynomials(_ROOTS)
+_AT_OTHERS: Final = _polynomials(_OTHERS)
+POINTS: Final = np.concatenate([_ROOTS, _OTHERS])
+"""Where values are sampled, x in [-1, 1]."""
+
+
+def times_in(starts: Array, ends: Array) -> Array:
+    """Return the times at which to sample, (interval, point)."""
+    half = 0.5 * (ends - starts)[:, None]
+    return np.asarray(starts[:, None] + half * (1.0 + POINTS))
+
+
+@dataclass(frozen=True)
+class Series:
+    """Values over intervals: coefficients (cell, interval, term), one cell for all where it does not matter.
+
+    error  (cell, interval): the largest distance from the samples over the largest value
+    """
+
+    coefficients: Array
+    error: Array
+
+    @property
+    def constant(self) -> bool:
+        """Whether nothing changes in time."""
+        return bool(self.coefficients.shape[2] == 1)
+
+    def of(self, cells: npt.NDArray[np.bool_] | slice, interval: int) -> Array:
+        """Return the coefficients (cell, term) of some cells in one interval."""
+        number = interval if self.coefficients.shape[1] > 1 else 0
+        chosen = self.coefficients[:, number]
+        return chosen if len(chosen) == 1 else chosen[cells]
+
+    def derivative_of_logarithm(self, lengths: Array) -> "Series":
+        """Return d ln f/dt of a positive value f [1/s] over intervals of these lengths [s]."""
+        if self.constant:
+            return Series(np.zeros((1, 1, 1)), np.zeros((1, 1)))
+        logarithm = np.log(self.coefficients @ _polynomials(_ROOTS)) @ _TO_SERIES.T
+        slope = np.zeros_like(logarithm)
+        for n in range(TERMS - 2, -1, -1):  # c'(n) = c'(n + 2) + 2 (n + 1) c(n + 1)
+            slope[..., n] = 2.0 * (n + 1) * logarithm[..., n + 1] + (slope[..., n + 2] if n + 2 < TERMS else 0.0)
+        slope[..., 0] *= 0.5
+        return Series(_trimmed(slope * (2.0 / lengths)[:, None]), self.error)
+
+
+def fit(samples: Array) -> Series:
+    """Return the series through samples (cell, interval, point) at :data:`POINTS`, a single point for a constant.
+
+    Terms at the end that add nothing are zero, in each cell by itself.
+    """
+    if samples.shape[2] == 1 or np.all(samples == samples[:, :, :1]):
+        values = samples[:, :, :1]
+        if np.all(values == values[:, :1]):
+            return Series(values[:, :1], np.zeros(values.shape[:2])[:, :1])
+    values, others = samples[:, :, :TERMS], samples[:, :, TERMS:]
+    coefficients = values @ _TO_SERIES.T
+    size = np.abs(samples).max(axis=2)
+    error = np.abs(coefficients @ _AT_OTHERS - others).max(axis=2) / np.where(size > 0.0, size, 1.0)
+    return Series(_trimmed(coefficients), error)
+
+
+def _trimmed(coefficients: Array) -> Array:
+    """Return coefficients without the terms at the end that are together below rounding."""
+    tail = np.cumsum(np.abs(coefficients[..., ::-1]), axis=-1)[..., ::-1]
+    return np.where(tail > _NEGLIGIBLE * tail[..., :1], coefficients, 0.0)
+
+
+def degree_of(tables: list[Array]) -> int:
+    """Return the highest term that is not zero in coefficients (cell, term)."""
+    used = [np.flatnonzero(np.any(table != 0.0, axis=0)) for table in tables]
+    return max((int(each[-1]) for each in used if each.size), default=0)

@@ -1,0 +1,113 @@
+"""The states of many cells, from a netCDF file, a CSV file or a data set."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+
+from airshed.air.box.csv_file import read_csv
+from airshed.air.box.values import CONCENTRATION, converted
+from airshed.core.errors import CaseError, DataError
+from airshed.core.nearest import suggestion
+from airshed.io.netcdf import load_netcdf
+from airshed.mechanism.network import ReactionNetwork
+
+Array = npt.NDArray[np.float64]
+
+_ENVIRONMENT: Final = {"temperature": ("T", ("K",)), "pressure": ("p", ("Pa",)), "humidity": ("humidity", ("1",))}
+_AIR: Final = {"m": "M", "h2o": "H2O"}
+_IGNORED: Final = ("cell", "time")
+
+
+@dataclass(frozen=True)
+class CellStates:
+    """The state of each cell at the start.
+
+    species  species number -> (amounts (cell,), their unit: molecules/cm3 or mol/mol)
+    values   what goes before the conditions in each cell, T [K], p [Pa], humidity [1], M, H2O [molecules/cm3],
+             parameters of the mechanism: name -> (values (cell,), unit)
+    """
+
+    cells: int
+    species: Mapping[int, tuple[Array, str]] = field(default_factory=dict)
+    values: Mapping[str, tuple[Array, str]] = field(default_factory=dict)
+
+
+def load_states(path: Path, network: ReactionNetwork) -> CellStates:
+    """Return the states that a file holds, netCDF (.nc) or CSV (.csv); raises DataError or CaseError."""
+    suffix = path.suffix.lower()
+    if suffix == ".csv":
+        return cell_states(read_csv(path).columns, network, str(path))
+    if suffix in (".nc", ".nc4", ".cdf"):
+        return states_of(load_netcdf(path), network, str(path))
+    raise DataError(f"{path}: states are read from netCDF (.nc) or CSV (.csv) files; the name tells which")
+
+
+def states_of(dataset: xr.Dataset, network: ReactionNetwork, source: str = "states") -> CellStates:
+    """Return the states of a data set whose variables have the one dimension `cell`, a unit each in `units`.
+
+    A data set that a box has returned will do: the last time counts.
+    """
+    if "time" in dataset.dims:
+        dataset = dataset.isel(time=-1)
+    columns: dict[str, tuple[str | None, Array]] = {}
+    for name in dataset.data_vars:
+        variable = dataset[name]
+        if variable.ndim != 1:
+            raise DataError(f"{source}: {name} has the dimensions {variable.dims}, not one of cells")
+        columns[str(name)] = variable.attrs.get("units"), np.asarray(variable.values, np.float64)
+    return cell_states(columns, network, source)
+
+
+def cell_states(columns: Mapping[str, tuple[str | None, Array]], network: ReactionNetwork, source: str) -> CellStates:
+    """Return states from columns by their names, each with its unit; raises CaseError for a name that is nothing."""
+    sizes = {len(values) for _, values in columns.values()}
+    if len(sizes) != 1 or 0 in sizes:
+        raise DataError(f"{source} has no cells" if sizes <= {0} else f"{source}: columns are of different lengths")
+    species: dict[int, tuple[Array, str]] = {}
+    values: dict[str, tuple[Array, str]] = {}
+    for name, (unit, numbers) in columns.items():
+        where, target = f"{source}: {name}", _target(name, network)
+        if isinstance(target, int):
+            species[target] = _amounts(numbers, unit, (CONCENTRATION, "mol/mol"), where)
+        elif target is not None:
+            known, units = target
+            values[known] = _amounts(numbers, unit, units, where)
+        elif name.casefold() not in (*_IGNORED, "o2", "n2", "sun", "sec_zenith", "daylight"):
+            known_names = (*network.names, *_ENVIRONMENT, *(each.name for each in network.parameters))
+            raise CaseError(f"{where} is no species of {network.name}; {suggestion(name, known_names)}")
+    if not species:
+        raise CaseError(f"{source} names no species of {network.name}")
+    return CellStates(sizes.pop(), species, values)
+
+
+def _target(name: str, network: ReactionNetwork) -> int | tuple[str, tuple[str, ...]] | None:
+    """Return the number of a species, or the name and the units of a value; None for neither."""
+    folded = name.casefold()
+    for number, known in enumerate(network.names):
+        if known.casefold() == folded:
+            return number
+    if folded in _ENVIRONMENT:
+        return _ENVIRONMENT[folded]
+    if folded in _AIR:
+        return _AIR[folded], (CONCENTRATION,)
+    for each in network.parameters:
+        if each.name.casefold() == folded:
+            fixed = each.unit == "molecules cm-3"
+            return each.name, (CONCENTRATION,) if fixed else (each.unit or "1/s",)
+    return None
+
+
+def _amounts(numbers: Array, unit: str | None, units: tuple[str, ...], where: str) -> tuple[Array, str]:
+    if unit is None and units[0] != "1":
+        raise CaseError(f"{where} has no unit: write it behind the name, as in [{units[0]}], or as its units attribute")
+    found = converted(numbers, unit or "1", units, where=where)
+    wrong = ~(np.isfinite(found[0]) & (found[0] >= 0.0))
+    if wrong.any():
+        cell = int(np.argmax(wrong))
+        raise DataError(f"{where} is {numbers[cell]:g} in cell {cell}; it must be finite and not below 0")
+    return found
