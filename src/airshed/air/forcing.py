@@ -12,6 +12,7 @@ import numpy.typing as npt
 from airshed.air.meteorology import Meteorology, MetState
 from airshed.grid import Grid
 from airshed.kernels.layout import AnyArray, Layout
+from airshed.kernels.memory import give_back
 from airshed.kernels.stepper import Pair, TransportForcing
 from airshed.process.continuity import outflow_rate, upward_air_flux
 from airshed.process.vertical import turbulent_exchange
@@ -27,7 +28,6 @@ class Instant:
     """The air at one instant: plain arrays (level, lat, lon), and the packed ones that steps read."""
 
     seconds: float
-    met: MetState
     air: Array  # [mol]
     eastward: Array  # [mol/s]
     northward: Array
@@ -87,15 +87,15 @@ class Forcing:
         self._advection, self._diffusion = advection, diffusion
         later = (time for time in meteorology.times if time > begin)
         self._times = sorted({begin, *later, *_hours(begin, sunlit_until)})
-        self.instant = lru_cache(maxsize=4)(self._build_instant)
+        self.instant = lru_cache(maxsize=2)(self._build_instant)
         self._intervals: dict[int, Interval] = {}
         self._ahead: tuple[int, Future[Interval]] | None = None
 
     def interval(self, index: int) -> Interval:
-        """The interval of a number; the newest three are kept."""
+        """The interval of a number; the newest two are kept."""
         if index not in self._intervals:
             self._intervals[index] = self._read(index)
-            for old in sorted(self._intervals)[:-3]:
+            for old in sorted(self._intervals)[:-2]:
                 del self._intervals[old]
         return self._intervals[index]
 
@@ -103,8 +103,10 @@ class Forcing:
         """Let a thread of a pool prepare the interval after the one that holds a time; without a pool that can wait.
 
         The pool is that of the steps: while one thread prepares, the others compute, and no core has two things to do.
+        The interval before, which only the first step of an interval asks for, is given up.
         """
         following = self.index_at(seconds) + 1
+        self._intervals.pop(following - 2, None)
         if pool is None or following >= len(self._times) or following in self._intervals:
             return
         if self._ahead is None or self._ahead[0] != following:
@@ -164,7 +166,7 @@ class Forcing:
         exchange = turbulent_exchange(met.air_density, diffusivity, grid.cell_area, grid.thickness)
         deposition = self._velocities(met, seconds) * (grid.cell_area * met.air_density[0])
         return Instant(
-            seconds, met, met.air_density * grid.cell_volume, eastward, northward,
+            seconds, met.air_density * grid.cell_volume, eastward, northward,
             flux_x=pack(eastward, padding="constant"), flux_y=pack(northward, padding="constant"),
             temperature=pack(met.temperature), water=pack(met.water_vapour), exchange=pack(exchange),
             deposition=pack(deposition, padding="constant"), cloud=pack(met.cloud_cover),
@@ -185,4 +187,5 @@ class Forcing:
             for each, up in zip((start, end), upward, strict=True)
         ]
         first, last = (self.layout.pack(up, padding="constant") for up in upward)
+        give_back()
         return Interval(start, end, until, (first, last), max(rates))

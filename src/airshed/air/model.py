@@ -235,7 +235,7 @@ class AirModel:
         )  # fmt: skip
 
     def _make_stepper(self, threads: int) -> Stepper:
-        start = self.forcing.instant(0).met
+        start = self.parts.meteorology.at(self.parts.begin)
         density_factor = self._number_per_mole() / REFERENCE_DENSITY
         return Stepper(
             self.kernel, self.layout, ghosts=self.parts.boundary.lateral(start.pressure),
@@ -247,12 +247,12 @@ class AirModel:
         )  # fmt: skip
 
     def _set_initial(self, given: xr.Dataset | None) -> None:
-        first = self.forcing.instant(0)
-        state, q = self.stepper.state, initial_state(self.parts, first.met.pressure, given)
+        pressure = self.parts.meteorology.at(self.parts.begin).pressure
+        state, q = self.stepper.state, initial_state(self.parts, pressure, given)
         if not np.isfinite(q).all() or q.min() < 0.0:
             raise CaseError("the initial state holds mixing ratios that are negative or not finite")
         state.q[...] = state.q_other[...] = self.layout.pack(q)
-        state.air[...] = state.air_other[...] = self.layout.pack(first.air)
+        state.air[...] = state.air_other[...] = self.layout.pack(self.forcing.instant(0).air)
         self.begin_budget()
 
     def _refuse_not_finite(self, sums: Array) -> None:

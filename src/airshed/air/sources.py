@@ -11,6 +11,7 @@ from airshed.air.emissions.biogenic import BiogenicIsoprene
 from airshed.air.emissions.source import CombinedEmissions, EmissionSource
 from airshed.air.meteorology import Meteorology
 from airshed.kernels.layout import AnyArray, Layout
+from airshed.kernels.memory import give_back
 
 Array = npt.NDArray[np.float64]
 
@@ -100,4 +101,6 @@ class PackedSources:
 
     def _build(self, hour: float) -> Hour:
         rate = self._sum.rate(hour) if self._sum else np.zeros((0, 1, *self._columns))
-        return Hour(hour, self._layout.pack(rate, padding="constant"), rate.sum(axis=(1, 2, 3)))
+        made = Hour(hour, self._layout.pack(rate, padding="constant"), rate.sum(axis=(1, 2, 3)))
+        give_back()
+        return made

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from math import ceil
@@ -175,23 +175,40 @@ def _roofline(speeds: list[Speed], bandwidth: float) -> Table:
 
 
 _START = """
-import importlib, json, sys, time
+import json, sys, time
 began = time.perf_counter()
-def resident():
-    with open("/proc/self/status") as status:
-        return next(int(line.split()[1]) for line in status if line.startswith("VmRSS")) / 1024.0
 import airshed
-from airshed.runtime.simulation import Simulation
-for name in ("pint", "lark", "jinja2", "airshed.io.era5", "airshed.air.meteorology.era5", "airshed.mechanism.kpp"):
-    importlib.import_module(name)
-libraries = resident()
-simulation = Simulation("west-europe")
-simulation.step()
+airshed.Simulation("west-europe").step()
 first = time.perf_counter() - began
+print(json.dumps({"first": first, "modules": sorted(sys.modules)}))
+"""
+
+
+_MEMORY = """
+import contextlib, importlib, json, sys
+def anonymous():
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("RssAnon")) / 1024.0
+for name in json.load(sys.stdin):
+    with contextlib.suppress(Exception):
+        importlib.import_module(name)
+import airshed
+from airshed.runtime.counting import array_bytes
+libraries = anonymous()
+simulation = airshed.Simulation("west-europe")
 for _ in range(40):
     simulation.step()
-state = simulation.model.stepper.state.q.nbytes / 2**20
-print(json.dumps({"first": first, "own": resident() - libraries, "state": state}))
+model = simulation.model
+if model.stepper.pool is not None:
+    model.stepper.pool.submit(int).result()  # what is read ahead is there
+facts = {
+    "own": anonymous() - libraries,
+    "array": model.stepper.state.q.nbytes / 2**20,
+    "state": array_bytes(model.stepper.state) / 2**20,
+    "forcing": array_bytes(model.forcing, model.sources, without=[model]) / 2**20,
+}
+simulation.close()
+print(json.dumps(facts))
 """
 
 
@@ -207,17 +224,23 @@ def _start_facts() -> dict[str, Cell]:
     """Return compile time, start-up time and memory, each in a process of its own."""
     with tempfile.TemporaryDirectory() as empty:
         compilation = _answer(_COMPILATION, {CACHE_VARIABLE: empty})
+    _answer(_START, {})  # fills the caches of kernels and of Python's modules
     start = _answer(_START, {})
+    memory = _answer(_MEMORY, {}, json.dumps(start["modules"]))
     return {
         "emep compiled, nothing cached [s]": compilation,
         "start of the program to the end of the first step, cached [s]": start["first"],
-        "the model's own memory [MiB]": start["own"],
-        "one state array [MiB]": start["state"],
-        "own memory in state arrays": start["own"] / start["state"],
+        "the model's own memory [MiB]": memory["own"],
+        "of it the state [MiB]": memory["state"],
+        "of it the forcing [MiB]": memory["forcing"],
+        "aim: four state arrays and the forcing [MiB]": 4.0 * memory["array"] + memory["forcing"],
     }
 
 
-def _answer(code: str, environment: Mapping[str, str]) -> Any:
-    """Run a program in another process and return what it prints as JSON."""
-    command, variables = [sys.executable, "-c", code], {**os.environ, **environment}
-    return json.loads(subprocess.run(command, env=variables, capture_output=True, text=True, check=True).stdout)
+def _answer(code: str, environment: dict[str, str], text: str = "") -> Any:
+    """Run a program in another process, which reads a text and may keep compiled modules; return its JSON."""
+    variables = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    command = [sys.executable, "-c", code]
+    variables |= environment
+    answer = subprocess.run(command, env=variables, input=text, capture_output=True, text=True, check=True)
+    return json.loads(answer.stdout)

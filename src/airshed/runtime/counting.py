@@ -1,6 +1,11 @@
 """Counts the work of a compiled step: operations and bytes for one cell and step, from the generated code itself."""
 
-from typing import Final
+from collections.abc import Iterable, Mapping
+from concurrent.futures import Future
+from types import MethodType
+from typing import Any, Final
+
+import numpy as np
 
 from airshed.kernels.pipeline import MechanismKernel
 
@@ -36,3 +41,38 @@ def bytes_per_cell(kernel: MechanismKernel) -> float:
     """Return the bytes that one cell must move between memory and core in one step, if caches keep all they can."""
     size = 8 if kernel.shape.precision == "double" else 4
     return float(size * (len(kernel.network.species) * STATE_PASSES + FORCING_FIELDS))
+
+
+def array_bytes(*holders: object, without: Iterable[object] = ()) -> int:
+    """Return the bytes of all arrays that objects of the model hold, also in what they hold, each array once.
+
+    without  objects that are not looked into
+    """
+    arrays: dict[int, np.ndarray[Any, Any]] = {}
+    seen = {id(each) for each in without}
+    waiting = list(holders)
+    while waiting:
+        each = waiting.pop()
+        if id(each) in seen:
+            continue
+        seen.add(id(each))
+        if isinstance(each, np.ndarray):
+            while isinstance(each.base, np.ndarray):
+                each = each.base
+            arrays[id(each)] = each
+        else:
+            waiting.extend(_held(each))
+    return sum(array.nbytes for array in arrays.values())
+
+
+def _held(holder: object) -> Iterable[object]:
+    """What an object of the model, a container, a method or a finished job holds."""
+    if isinstance(holder, Mapping):
+        return list(holder.values())
+    if isinstance(holder, list | tuple):
+        return holder
+    if isinstance(holder, Future):
+        return [holder.result()] if holder.done() and not holder.exception() else []
+    if isinstance(holder, MethodType):
+        return [holder.__self__]
+    return list(getattr(holder, "__dict__", {}).values()) if type(holder).__module__.startswith("airshed.") else []

@@ -14,7 +14,7 @@ from airshed.grid import Grid
 class InstantCache:
     """Builds instants when they are first asked for, and keeps the newest few."""
 
-    def __init__(self, build: Callable[[int], MetState], keep: int = 4) -> None:
+    def __init__(self, build: Callable[[int], MetState], keep: int = 3) -> None:
         self._build = build
         self._keep = keep
         self._states: dict[int, MetState] = {}
