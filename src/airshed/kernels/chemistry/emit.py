@@ -20,6 +20,7 @@ from airshed.mechanism.network import ReactionNetwork
 
 _FOLDER: Final = Path(__file__).parent.parent / "cpu"
 _STATEMENTS: Final = 96  # of a generated function: compilers take more than linear time over long ones
+_RATES: Final = 80  # reactions of a generated function of rate constants
 _LARGEST_UNROLLED: Final = 12_000  # operations of a factorisation that becomes straight-line code
 
 
@@ -59,10 +60,8 @@ def emit_chemistry(network: ReactionNetwork, shape: ChemistryShape) -> Chemistry
     """Return the complete translation unit of a mechanism for independent cells."""
     elimination = eliminate(pattern_of(network))
     writer = _Writer(network, elimination)
-    rates = ExpressionCode(network.rate_constants, [each.name for each in network.parameters])
     unrolled = elimination.operations <= _LARGEST_UNROLLED
     parts = {
-        "rates": [*rates.statements, *_stores(rates.results, network)],
         "speeds": writer.speeds(),
         "tendency": writer.tendency(),
         "derivatives": writer.derivatives(),
@@ -76,7 +75,7 @@ def emit_chemistry(network: ReactionNetwork, shape: ChemistryShape) -> Chemistry
     text = template.render(
         network=network, shape=shape, elimination=elimination, coefficients=writer.coefficients,
         unrolled=unrolled, tables=None if unrolled else _tables(elimination), derivative_count=writer.derivative_count,
-        chunks={name: _chunks(statements) for name, statements in parts.items()}, rates=parts["rates"],
+        chunks={name: _chunks(statements) for name, statements in parts.items()}, rates=_rates(network),
         pack=(_FOLDER / "pack.hpp").read_text(), body=(_FOLDER / "rosenbrock.hpp").read_text(),
     )  # fmt: skip
     operations = {**writer.operations, "factor": elimination.operations, "solve": elimination.size}
@@ -242,8 +241,18 @@ def _tables(matrix: Elimination) -> dict[str, list[int]]:
     }
 
 
-def _stores(results: Sequence[str], network: ReactionNetwork) -> Statements:
-    return [f"store(k, {number}, {result});   // {_comment(network, number)}" for number, result in enumerate(results)]
+def _rates(network: ReactionNetwork) -> list[Statements]:
+    """Rate constants, some reactions to a function: what these share is computed once."""
+    names = [each.name for each in network.parameters]
+    chunks = []
+    for first in range(0, len(network.reactions), _RATES):
+        code = ExpressionCode(network.rate_constants[first : first + _RATES], names)
+        stores = [
+            f"store(k, {number}, {result});   // {_comment(network, number)}"
+            for number, result in enumerate(code.results, first)
+        ]
+        chunks.append([*code.statements, *stores])
+    return chunks
 
 
 def _comment(network: ReactionNetwork, number: int) -> str:

@@ -58,19 +58,30 @@ def integrate_cells(
 
 
 def series(
-    kernel: ChemistryKernel, values: Callable[[float], Mapping[str, npt.ArrayLike]], start: float, end: float, *,
-    degree: int, cells: int = 1, sources: Callable[[float], Sequence[npt.ArrayLike]] = lambda t: (),
+    kernel: ChemistryKernel, values: Callable[[Array], Mapping[str, npt.ArrayLike]], start: float, end: float, *,
+    degree: int, cells: int = 1, sources: Callable[[Array], Sequence[npt.ArrayLike]] = lambda times: (),
 ) -> AnyArray:  # fmt: skip
     """Return inputs (pack, degree + 1, inputs, width) that interpolate functions of time at Chebyshev's points.
 
-    values   by name, (cell,) or one each;  sources  emissions, then loss rates
+    values   of times (time,) by name: (time, cell), (time,) or one;  sources  emissions, then loss rates, likewise
     """
-    angle = (np.arange(degree + 1) + 0.5) * np.pi / (degree + 1)
+    count = degree + 1
+    angle = (np.arange(count) + 0.5) * np.pi / count
     times = 0.5 * (start + end) + 0.5 * (end - start) * np.cos(angle)
-    tables = [stack_inputs(kernel, values(float(t)), sources(float(t)), cells)[:, 0] for t in times]
-    weights = 2.0 / (degree + 1) * np.cos(np.outer(np.arange(degree + 1), angle))
+
+    def rows(value: npt.ArrayLike) -> Array:
+        array = np.asarray(value, np.float64)
+        return np.broadcast_to(array[:, None] if array.ndim == 1 else array, (count, cells))
+
+    known = {name: rows(value) for name, value in values(times).items()}
+    others = [rows(value) for value in sources(times)]
+    tables = [
+        stack_inputs(kernel, {name: row[n] for name, row in known.items()}, [row[n] for row in others], cells)[:, 0]
+        for n in range(count)
+    ]
+    weights = 2.0 / count * np.cos(np.outer(np.arange(count), angle))
     weights[0] *= 0.5
-    coefficients = aligned_zeros((len(tables[0]), degree + 1, *tables[0].shape[1:]), np.float64)
+    coefficients = aligned_zeros((len(tables[0]), count, *tables[0].shape[1:]), np.float64)
     coefficients[...] = np.einsum("dn,npiw->pdiw", weights, tables)
     return coefficients
 
