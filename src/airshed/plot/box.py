@@ -70,9 +70,8 @@ def _draw_species(axes: Axes, series: xr.Dataset, name: str, times: Array, colou
     axes.plot(times, np.median(values, axis=1), color=colour, linewidth=1.7, zorder=3)
     heights = axis_of(values)
     axes.set_ylim(heights[0], heights[-1])
-    axes.set_yticks(
-        heights[:: ceil(len(heights) / 5)], [format_number(each) for each in heights[:: ceil(len(heights) / 5)]]
-    )
+    marked = heights[:: ceil(len(heights) / 5)]
+    axes.set_yticks(marked, [format_number(each) for each in marked])
     for height in heights:
         axes.axhline(height, color=PALE, linewidth=0.5, zorder=1)
     formula = COMMON[name].formula if name in COMMON else name
@@ -94,7 +93,7 @@ def _in_unit(series: xr.Dataset, name: str) -> tuple[Array, str]:
         return shares * factor, label
     largest = float(values.max())
     power = floor(log10(largest)) if largest > 0.0 else 0
-    prefix = f"10{str(power).translate(_RAISED)} " if not 0 <= power <= 3 else ""
+    prefix = f"10{str(power).translate(_RAISED)} " if not -1 <= power <= 3 else ""
     return values * (10.0**-power if prefix else 1.0), f"{prefix}molecules/cm³"
 
 
@@ -106,7 +105,7 @@ def _dress(axes: Axes, times: Array, unit: str) -> None:
     step = next((s for s in _HOURS if span / s <= 8), 24.0) if unit == "h" else round_step(span)
     ticks = np.arange(ceil(first / step - 1e-9) * step, last + 1e-9 * span, step)
     if axes.xaxis.get_visible():
-        axes.set_xticks(ticks, [format_number(tick, 6) for tick in ticks])
+        axes.set_xticks(ticks, [f"{tick:.4g}".replace("e+0", "e").replace("e+", "e") for tick in ticks])
     axes.spines[["top", "right"]].set_visible(False)
 
 

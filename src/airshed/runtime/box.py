@@ -87,7 +87,8 @@ def run_box(
         try:
             series = run.run(observer)
         except ChemistryFailure as failure:
-            raise _with_replay(failure, output) from failure
+            cell = "" if failure.cell is None else f"-cell-{failure.cell}"
+            raise failure.write(output.with_name(f"{output.stem}-failed{cell}.toml"), mechanism) from None
         write_series(series, part, output.suffix.lower())
     return BoxOutcome(series, _report(run, series, output, chosen), chosen)
 
@@ -95,7 +96,8 @@ def run_box(
 def choose_species(network: ReactionNetwork, names: Sequence[str]) -> tuple[str, ...]:
     """Return the species of these names, also several in one with commas between; the main ones for none."""
     if not names:
-        return tuple(name for name in MAIN if name in network.names) or network.names[:_MOST_ROWS]
+        main = tuple(name for name in MAIN if name in network.names)
+        return main if main and len(network.names) > _MOST_ROWS else network.names[:_MOST_ROWS]
     known = {name.casefold(): name for name in network.names}
     chosen: dict[str, None] = {}
     for name in (part.strip() for text in names for part in text.split(",")):
@@ -139,14 +141,6 @@ def _prepare(
     elif isinstance(states, xr.Dataset):
         states = states_of(states, network)
     return BoxRun(network, conditions, states=states, threads=threads)
-
-
-def _with_replay(failure: ChemistryFailure, output: Path) -> ChemistryFailure:
-    """Write the conditions that replay a failure beside the output; return the failure, which then names them."""
-    cell = "" if failure.cell is None else f"-cell-{failure.cell}"
-    path = output.with_name(f"{output.stem}-failed{cell}.toml")
-    failure.write(path)
-    return failure.replayed_by(path)
 
 
 def _report(run: BoxRun, series: xr.Dataset, output: Path, chosen: Sequence[str]) -> Report:

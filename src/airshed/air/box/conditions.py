@@ -7,7 +7,7 @@ from os.path import relpath
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import BeforeValidator, Field, PrivateAttr, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, PrivateAttr, ValidationError, field_validator, model_validator
 
 from airshed.air.box.values import (
     CONCENTRATION,
@@ -29,6 +29,8 @@ from airshed.core.units import Quantity
 
 METHODS: Final = ("ros2", "ros3", "rodas3", "rodas4")
 """Rosenbrock methods, which choose their own steps."""
+
+_FINEST_SINGLE: Final = 1e-5
 
 Time = Annotated[Quantity, measured("s", above=0.0)]
 ClockTime = Annotated[Quantity, measured("s", least=0.0)]
@@ -99,6 +101,15 @@ class BoxSolver(Section):
     sweeps: Whole = setting(2, "Sweeps of the iteration in each step (gauss-seidel).", ge=1, le=1000)
     precision: Literal["double", "single"] = setting("double", "Precision of the concentrations.")
 
+    @model_validator(mode="after")
+    def _above_rounding(self) -> Self:
+        if self.method in METHODS and self.precision == "single" and self.relative_tolerance < _FINEST_SINGLE:
+            raise refuse(
+                f"solver.relative_tolerance = {self.relative_tolerance:g} is finer than the rounding of single precision: "
+                f"give {_FINEST_SINGLE:g} or more, or double precision"
+            )
+        return self
+
 
 class BoxConditions(Section):
     """Everything that a box needs to know besides its mechanism; `docs/box.md` lists it."""
@@ -116,6 +127,18 @@ class BoxConditions(Section):
     emission: Mapping[str, Source] = setting({}, "Sources of species.", unit=f"{CONCENTRATION}/s")
     deposition: Mapping[str, LossRate] = setting({}, "Loss rates of species.", unit="1/s")
     solver: BoxSolver = Field(default_factory=BoxSolver)
+
+    @field_validator("rates", mode="before")
+    @classmethod
+    def _dotted(cls, rates: object) -> object:
+        """Take `PHOTO.jNO2 = ...`, which TOML reads as a table in a table, for the name with a dot that it is."""
+        if not isinstance(rates, Mapping):
+            return rates
+        flat: dict[str, object] = {}
+        for name, value in rates.items():
+            inner = value if isinstance(value, Mapping) and not {"csv", "column"} & set(value) else {"": value}
+            flat |= {f"{name}.{key}" if key else name: each for key, each in inner.items()}
+        return flat
 
     _name: str = PrivateAttr(default="box")
     _folder: Path = PrivateAttr(default_factory=Path)

@@ -43,23 +43,23 @@ class ChemistryFailure(NumericalError):  # noqa: N818  the failure of a cell, wh
             "source that lets something grow without bound, or raise solver.most_steps"
         )
 
-    def replayed_by(self, path: Path) -> "ChemistryFailure":
-        """Return the failure with the conditions file that replays it named in its message."""
-        self.args = (f"{self}; airshed box MECHANISM --conditions {path} replays it",)
-        return self
+    def write(self, path: Path, mechanism: str) -> "ChemistryFailure":
+        """Write a conditions file that replays the failure; return the failure, which then names it.
 
-    def write(self, path: Path) -> None:
-        """Write the conditions file that replays the failure; raises OutputError."""
+        mechanism  the argument of `airshed box`. Raises OutputError.
+        """
         state = "".join(
             f"#   {name} = {value:.17g}\n" for name, value in zip(self.network.names, self.state, strict=True)
         )
         text = (
             f"# Replays the interval in which the chemistry of mechanism {self.network.name} failed:\n"
-            f"#   airshed box {self.network.name} --conditions {path.name} --output replay.nc\n"
+            f"#   airshed box {mechanism} --conditions {path} --output replay.nc\n"
             f"# It came to t = {self.time:.17g} s, with [{_UNIT}]\n{state}\n"
         )
         with write_whole(path) as part:
             part.write_text(text + self.conditions.to_toml(path.parent), encoding="utf-8")
+        self.args = (f"{self}; to replay it: airshed box {mechanism} --conditions {path}",)
+        return self
 
 
 def replay_conditions(

@@ -193,7 +193,7 @@ class BoxForcing:
 
     def _add_cells(self, name: str, values: Array) -> None:
         """Take a value of each cell in the place of what the conditions give; the pressure in the place of M too."""
-        for other in (name, *{"p": ("M",), "M": ("p",)}.get(name, ())):
+        for other in (name, *{"p": ("M",), "M": ("p",), "humidity": ("H2O",)}.get(name, ())):
             for table in (self._constants, self._formulas, self._knots, self._keys):
                 table.pop(other, None)
         self._keys[name] = f"states: {name}"

@@ -14,8 +14,8 @@ _GIVE: Final = {
     "T": "environment.temperature",
     "p": _DENSITY,
     "M": _DENSITY,
-    "O2": f"fixed.O2, {_DENSITY}",
-    "N2": f"fixed.N2, {_DENSITY}",
+    "O2": _DENSITY,
+    "N2": _DENSITY,
     "H2O": _WATER,
     "humidity": _WATER,
     "SUN": _SUN,
@@ -38,17 +38,18 @@ class Needs:
 
     def check(self, *groups: Iterable[str]) -> None:
         """Raise CaseError for the first name that means nothing, else one for all names that lack a value."""
-        missing: dict[str, None] = {}
+        missing: list[tuple[str, str]] = []
         for name in (name for group in groups for name in group):
             for lacking, formula in self._missing(name, None, set()):
                 text = self._give(lacking)
                 if text is None and formula is not None:
                     names = [name for name in (*self._known, *_GIVE, *self._open) if name.isidentifier()]
                     raise unknown_name(formula, lacking, [*names, *FUNCTIONS, *CONSTANTS])
-                missing[text or lacking] = None
+                missing.append(text or ("", lacking))
         if missing:
-            listed = "; ".join(missing)
-            raise CaseError(f"mechanism {self._network.name!r} needs what the conditions do not give: {listed}")
+            heading = f"mechanism {self._network.name!r} needs what the conditions do not give:"
+            lines = _lines(list(dict.fromkeys(missing)))
+            raise CaseError(f"{heading} {lines[0]}" if len(lines) == 1 else "\n  ".join([heading, *lines]))
 
     def _missing(self, name: str, formula: Formula | None, above: set[str]) -> Iterable[tuple[str, Formula | None]]:
         """Yield names without a value, and the formula that has them; circles are told where they are evaluated."""
@@ -60,12 +61,20 @@ class Needs:
         for needed in self._formulas[name].names:
             yield from self._missing(needed, self._formulas[name], above | {name})
 
-    def _give(self, name: str) -> str | None:
+    def _give(self, name: str) -> tuple[str, str] | None:
+        """Return what to give, below which heading; None for a name that means nothing."""
         if name in _GIVE:
-            return _GIVE[name]
+            return "", _GIVE[name]
         if name not in self._open:
             return None
         fixed = any(each.name == name for each in self._network.fixed)
-        quoted = name if name.replace("_", "").isalnum() else f'"{name}"'
         unit = self._open[name].unit
-        return f"{'fixed' if fixed else 'rates'}.{quoted}" + (f" [{unit}]" if unit and not fixed else "")
+        quoted = name if name.replace("_", "").isalnum() else f'"{name}"'
+        return f"{'fixed' if fixed else 'rates'}{f' in {unit}' if unit else ''}", quoted
+
+
+def _lines(missing: list[tuple[str, str]]) -> list[str]:
+    """Return what to give, a line each, and names that stand below one heading on one."""
+    headings = [heading for heading in dict.fromkeys(heading for heading, _ in missing) if heading]
+    grouped = [f"{each}: {', '.join(name for heading, name in missing if heading == each)}" for each in headings]
+    return sorted(name for heading, name in missing if not heading) + grouped

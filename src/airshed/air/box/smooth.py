@@ -69,7 +69,7 @@ class Series:
         """Return d ln f/dt of a positive value f [1/s] over intervals of these lengths [s]."""
         if self.constant:
             return Series(np.zeros((1, 1, 1)), np.zeros((1, 1)))
-        logarithm = np.log(self.coefficients @ _polynomials(_ROOTS)) @ _TO_SERIES.T
+        logarithm = _apply(_TO_SERIES, np.log(_apply(_polynomials(_ROOTS).T, self.coefficients)))
         slope = np.zeros_like(logarithm)
         for n in range(TERMS - 2, -1, -1):  # c'(n) = c'(n + 2) + 2 (n + 1) c(n + 1)
             slope[..., n] = 2.0 * (n + 1) * logarithm[..., n + 1] + (slope[..., n + 2] if n + 2 < TERMS else 0.0)
@@ -87,10 +87,18 @@ def fit(samples: Array) -> Series:
         if np.all(values == values[:, :1]):
             return Series(values[:, :1], np.zeros(values.shape[:2])[:, :1])
     values, others = samples[:, :, :TERMS], samples[:, :, TERMS:]
-    coefficients = values @ _TO_SERIES.T
+    coefficients = _apply(_TO_SERIES, values)
     size = np.abs(samples).max(axis=2)
-    error = np.abs(coefficients @ _AT_OTHERS - others).max(axis=2) / np.where(size > 0.0, size, 1.0)
+    error = np.abs(_apply(_AT_OTHERS.T, coefficients) - others).max(axis=2) / np.where(size > 0.0, size, 1.0)
     return Series(_trimmed(coefficients), error)
+
+
+def _apply(matrix: Array, values: Array) -> Array:
+    """Return matrix times values along the last axis, term after term: products of BLAS depend on what lies beside."""
+    total = values[..., :1] * matrix[:, 0]
+    for number in range(1, values.shape[-1]):
+        total += values[..., number : number + 1] * matrix[:, number]
+    return np.asarray(total)
 
 
 def _trimmed(coefficients: Array) -> Array:
