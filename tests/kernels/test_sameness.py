@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from airshed.kernels.pipeline import MechanismKernel
+from airshed.kernels.pipeline import MechanismKernel, _declare
 from airshed.kernels.reference.step import Stepped
 from airshed.kernels.reference.transport import AirFluxes
 from airshed.kernels.reference.trial import Trial, compiled_step, forcing, make_stepper, random_trial
+from airshed.kernels.toolchain import build, load
 from airshed.process.twostep import two_step_weights
 
 Compiled = Callable[..., MechanismKernel]
@@ -54,6 +55,13 @@ def test_any_split_of_the_rows_gives_the_same_bits(compiled: Compiled, cuts: tup
     assert np.array_equal(split.step(trial.weights, *packed), sums)
     for name, array in vars(whole.state).items():
         assert np.array_equal(getattr(split.state, name), array), name
+
+
+def test_units_compiled_at_once_give_the_same_bits_as_the_whole_text(compiled: Compiled) -> None:
+    kernel = compiled("toy", 7)
+    whole = replace(kernel, functions=_declare(load(build(kernel.source.text, name="toy-whole"))))
+    trial = random_trial(kernel, 3, 9, SECOND, seed=5, sweeps=2)
+    assert same_bits(compiled_step(whole, trial), compiled_step(kernel, trial))
 
 
 class InTurn:
