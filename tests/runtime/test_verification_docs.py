@@ -16,7 +16,7 @@ def test_every_check_is_explained():
 def test_the_study_has_its_pictures_and_no_gaps():
     folder = ROOT / "validation" / "transport"
     text = (folder / "README.md").read_text(encoding="utf-8")
-    for picture in ("swirl.png", "errors.png", "courant.png"):
+    for picture in ("swirl.png", "errors.png", "courant.png", "sphere.png", "turn.png", "mixing.png", "comparison.png"):
         assert f"({picture})" in text
         assert (folder / picture).stat().st_size < 200_000
     assert "{" not in text

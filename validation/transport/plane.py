@@ -1,12 +1,9 @@
-"""The transport study: resolution, Courant numbers, pictures; writes README.md and the PNG files beside it.
+"""The plane: rotation and swirl at three resolutions, the largest step, one column; with pictures."""
 
-python validation/transport/study.py        about four minutes on one core
-"""
-
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 import xarray as xr
 from matplotlib import pyplot as plt
@@ -18,6 +15,8 @@ from airshed.runtime.checks.carried import REFERENCE, Carried
 from airshed.runtime.checks.figure import observed_order
 from airshed.runtime.checks.flow import DAY, SHAPES, SIDE, Array, plane_case, shapes, swirl
 from airshed.runtime.simulation import Simulation
+
+from .pictures import save
 
 HERE = Path(__file__).parent
 RESOLUTIONS = (50, 100, 200)
@@ -89,77 +88,53 @@ def slanted(courant: float) -> dict[str, Slanted]:
     return result
 
 
-def largest(results: dict[float, dict[str, Slanted]], name: str, bound: str) -> float:
-    """Return the greatest Courant number up to which a tracer is never clipped, or makes no new maximum."""
-    kept = 0.0
-    for courant, each in results.items():
-        if getattr(each[name], bound) > 0.0:
-            break
-        kept = courant
-    return kept
+def run() -> dict[str, Any]:
+    """Return the figures of the plane flows, of the slanting wind by Courant number, and of one column; draw them."""
+    flows = {flow: {cells: carried.carry(flow, cells) for cells in RESOLUTIONS} for flow in REFERENCE}
+    by_courant = {courant: carried.carry("rotation", 100, courant) for courant in ERROR_COURANTS}
+    usual, airshed.air.model.LARGEST_COURANT = airshed.air.model.LARGEST_COURANT, np.inf
+    try:  # the model refuses fixed steps beyond it; here they are the question
+        courants = {courant: slanted(courant) for courant in COURANT_NUMBERS}
+    finally:
+        airshed.air.model.LARGEST_COURANT = usual
+    draw_swirl()
+    draw_errors(flows)
+    draw_courant(courants)
+    return {
+        "flows": {flow: carried_figures(flow, results) for flow, results in flows.items()},
+        "by_courant": {
+            courant: {"steps": each.steps, **{name: each.errors[name].l1 for name in SHAPES}}
+            for courant, each in by_courant.items()
+        },
+        "slanted": {courant: {name: asdict(one) for name, one in each.items()} for courant, each in courants.items()},
+        "column": column_figures(),
+    }
 
 
-def norms_table(flow: str, results: dict[int, Carried]) -> str:
-    """Return the error norms of a flow by shape and resolution, with observed orders."""
-    lines = [
-        "| shape | cells | steps | l1 | order | l2 | linf | least | greatest | reference l1 |",
-        "|---|" + "---:|" * 9,
-    ]
-    for number, name in enumerate(SHAPES):
-        before = None
-        for cells, result in results.items():
-            each, field = result.errors[name], result.field[number]
-            order = "" if before is None else f"{observed_order(before, each.l1):.2f}"
-            reference = f"{REFERENCE[flow][name]:g}" if cells == 100 else ""
-            lines.append(
-                f"| {name} | {cells} x {cells} | {result.steps} | {each.l1:.4f} | {order} | {each.l2:.4f} "
-                f"| {each.linf:.4f} | {field.min():.1e} | {field.max():.4f} | {reference} |"
-            )
-            before = each.l1
-    masses = ", ".join(f"{result.mass:.1e}" for result in results.values())
-    clipped = max(result.clipped for result in results.values())
-    return "\n".join([*lines, "", f"Relative change of mass: {masses}. Clipped at zero: {clipped:.1e} of it at most."])
+def carried_figures(flow: str, results: dict[int, Carried]) -> list[dict[str, Any]]:
+    """Return the figures of a flow at each resolution, with observed orders of l1."""
+    runs: list[dict[str, Any]] = []
+    for cells, result in results.items():
+        errors: dict[str, Any] = {}
+        for number, name in enumerate(SHAPES):
+            field, each = result.field[number], result.errors[name]
+            errors[name] = {"l1": each.l1, "l2": each.l2, "linf": each.linf}
+            errors[name] |= {"least": float(field.min()), "greatest": float(field.max())}
+            if runs:
+                errors[name]["order_l1"] = observed_order(runs[-1]["errors"][name]["l1"], each.l1)
+            if cells == 100:
+                errors[name]["reference_l1"] = REFERENCE[flow][name]
+        runs.append({
+            "cells": cells, "steps": result.steps, "mass": result.mass, "clipped": result.clipped, "errors": errors,
+        })  # fmt: skip
+    return runs
 
 
-def courant_table(results: dict[float, dict[str, Slanted]]) -> str:
-    """Return what was clipped and how far maxima grew, by Courant number."""
-    head = "| Courant number | " + " | ".join(f"{name.lower()}: clipped | new maximum | l1" for name in TRACERS) + " |"
-    lines = [head, "|---:|" + "---:|" * 9]
-    for courant, each in results.items():
-        cells = [f"{r.clipped:.1e} | {max(r.overshoot, 0.0):.1e} | {r.l1:.3f}" for r in each.values()]
-        lines.append(f"| {courant:g} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
-
-
-def error_table(results: dict[float, Carried]) -> str:
-    """Return the l1 errors of a rotation at 100 x 100 cells by Courant number."""
-    lines = ["| Courant number | steps | " + " | ".join(SHAPES) + " |", "|---:|" + "---:|" * 4]
-    for courant, each in results.items():
-        errors = " | ".join(f"{each.errors[name].l1:.4f}" for name in SHAPES)
-        lines.append(f"| {courant:g} | {each.steps} | {errors} |")
-    return "\n".join(lines)
-
-
-def column_table() -> str:
-    """Return the errors of vertical transport and diffusion by resolution, with observed orders."""
-    lines = ["| layers | rising front, l1 | order | diffusion, greatest error | order |", "|---:|" + "---:|" * 4]
-    before = None
-    for layers in (20, 40, 80):
-        lift, mix = column.lift(layers).l1, column.error_of_space(layers, "30 s")
-        orders = (
-            ("", "")
-            if before is None
-            else tuple(f"{observed_order(*p):.2f}" for p in zip(before, (lift, mix), strict=True))
-        )
-        lines.append(f"| {layers} | {lift:.6f} | {orders[0]} | {mix:.6f} | {orders[1]} |")
-        before = (lift, mix)
-    lines += ["", "| step | diffusion, greatest error | order |", "|---:|---:|---:|"]
-    last = None
-    for step in (1200, 600, 300, 150):
-        error = column.error_of_time(20, f"{step} s")
-        lines.append(f"| {step} s | {error:.2e} | {'' if last is None else f'{observed_order(last, error):.2f}'} |")
-        last = error
-    return "\n".join(lines)
+def column_figures() -> dict[str, Any]:
+    """Return the errors of vertical transport and diffusion by resolution, and of diffusion by time step."""
+    space = {layers: (column.lift(layers).l1, column.error_of_space(layers, "30 s")) for layers in (20, 40, 80)}
+    time = {step: column.error_of_time(20, f"{step} s") for step in (1200, 600, 300, 150)}
+    return {"space": {n: {"rising": each[0], "diffusion": each[1]} for n, each in space.items()}, "time": time}
 
 
 def draw_swirl(cells: int = 100) -> None:
@@ -217,40 +192,3 @@ def draw_courant(results: dict[float, dict[str, Slanted]]) -> None:
         axis.set_xlabel("sum of Courant numbers (line: default)")
     left.legend(fontsize=7)
     save(figure, "courant")
-
-
-def save(figure: mpl.figure.Figure, name: str) -> None:
-    """Write a picture without what changes from one run to the next."""
-    figure.savefig(HERE / f"{name}.png", dpi=90, metadata={"Software": None})
-    plt.close(figure)
-
-
-def main() -> None:
-    """Run everything and write README.md."""
-    mpl.use("Agg")
-    flows = {flow: {cells: carried.carry(flow, cells) for cells in RESOLUTIONS} for flow in REFERENCE}
-    by_courant = {courant: carried.carry("rotation", 100, courant) for courant in ERROR_COURANTS}
-    airshed.air.model.LARGEST_COURANT = np.inf  # the model refuses fixed steps beyond it; here they are the question
-    courants = {courant: slanted(courant) for courant in COURANT_NUMBERS}
-    draw_swirl()
-    draw_errors(flows)
-    draw_courant(courants)
-    limits = {
-        f"{name}_{bound}": largest(courants, name, bound) for name in TRACERS for bound in ("clipped", "overshoot")
-    }
-    text = (HERE / "README.in.md").read_text(encoding="utf-8")
-    text = text.format(
-        rotation=norms_table("rotation", flows["rotation"]),
-        swirl=norms_table("swirl", flows["swirl"]),
-        default=courants[0.4]["ROUGH"].clipped,
-        most=courants[0.5]["ROUGH"].clipped,
-        courant=courant_table(courants),
-        by_courant=error_table(by_courant),
-        column=column_table(),
-        **limits,
-    )
-    (HERE / "README.md").write_text(text, encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()

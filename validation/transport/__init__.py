@@ -1,0 +1,1 @@
+"""The transport study, see README.md: ``python -m validation.transport`` makes all of it anew."""

@@ -1,0 +1,33 @@
+"""The figures of the study as JSON files, one for each part."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+
+
+def write(part: str, figures: Any) -> None:
+    """Write the figures of a part, whole or not at all."""
+    path = HERE / f"{part}.json"
+    beside = path.with_suffix(".json.part")
+    with beside.open("w", encoding="utf-8") as file:
+        file.write(json.dumps(rounded(figures), indent=1) + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(beside, path)
+
+
+def read(part: str) -> Any:
+    """Return the figures of a part."""
+    return json.loads((HERE / f"{part}.json").read_text(encoding="utf-8"))
+
+
+def rounded(figures: Any) -> Any:
+    """Return figures with five digits: more is not reproduced by another compiler."""
+    if isinstance(figures, dict):
+        return {str(key): rounded(value) for key, value in figures.items()}
+    if isinstance(figures, list | tuple):
+        return [rounded(value) for value in figures]
+    return float(f"{figures:.5g}") if isinstance(figures, float) else figures

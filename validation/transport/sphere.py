@@ -1,0 +1,97 @@
+"""The sphere: rotation and deformation at three resolutions, squeezed air, mixing and filaments."""
+
+from dataclasses import astuple
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from airshed.runtime.checks.driven import Squeezed, squeeze
+from airshed.runtime.checks.figure import observed_order
+from airshed.runtime.checks.flow import Array, Errors
+from airshed.runtime.checks.mixing import filaments
+from airshed.runtime.checks.sphere import FLOWS, TRACERS
+from airshed.runtime.checks.turned import BELLS, TIED, Turned, turn
+
+from .pictures import draw_mixing, draw_sphere
+
+SPACINGS = {"turn": (2.0, 1.0, 0.5), "slant": (3.0, 1.5, 0.75)}
+USUAL = (3.0, 1.5, 0.75)
+SHAPES = ("HILLS", "BELLS", "CYLINDERS", "CORRELATED")
+THRESHOLDS = tuple(round(0.1 + 0.05 * step, 2) for step in range(19))
+PICTURED = 1.5
+
+
+def run() -> dict[str, Any]:
+    """Return the figures of every flow, and draw what they make of the shapes."""
+    results: dict[str, Any] = {}
+    for name, flow in FLOWS.items():
+        fields = {spacing: turn(flow, spacing) for spacing in SPACINGS.get(name, USUAL)}
+        results[name] = {
+            "text": flow.text,
+            "area": flow.area,
+            "runs": [turned_figures(s, f) for s, f in fields.items()],
+        }
+        add_orders(results[name]["runs"])
+        if name in ("two vortices", "moving vortices"):
+            for run_, field in zip(results[name]["runs"], fields.values(), strict=True):
+                run_["mixing"] = dict(zip(("real", "unmixing", "overshooting"), astuple(field.mixing), strict=True))
+                kept = filaments(field.start[BELLS], field.middle[BELLS], field.area, THRESHOLDS)
+                run_["filaments"] = dict(zip(map(str, THRESHOLDS), np.round(kept, 2).tolist(), strict=True))
+        if name == "two vortices":
+            draw_mixing({s: (f.middle[BELLS], f.middle[TIED]) for s, f in fields.items()}, results[name]["runs"])
+            draw_sphere("sphere", flow.area, fields[PICTURED].start, fields[PICTURED].middle, fields[PICTURED].end)
+        if name == "turn":
+            draw_sphere("turn", flow.area, *(getattr(fields[1.0], when) for when in ("start", "middle", "end")))
+    squeezed = {spacing: squeeze(spacing) for spacing in USUAL}
+    results["squeezed"] = {
+        "text": "case 3: air that is squeezed and stretched",
+        "area": ((0.0, 360.0), (-90.0, 90.0)),
+        "runs": [squeezed_figures(s, f) for s, f in squeezed.items()],
+    }
+    add_orders(results["squeezed"]["runs"])
+    return results
+
+
+def turned_figures(spacing: float, turned: Turned) -> dict[str, Any]:
+    """Return the figures of a run through the whole model."""
+    return {
+        "spacing": spacing,
+        "steps": turned.steps,
+        "mass": float(np.abs(turned.mass).max()),
+        "clipped": float(turned.clipped.max()),
+        "new_extreme": turned.new_extreme(),
+        "uniform": float(np.abs(turned.end[TRACERS.index("UNIFORM")] - 1.0).max()),
+        "errors": {n: norms(turned.errors(TRACERS.index(n)), turned.exact, turned.end, n) for n in SHAPES},
+    }
+
+
+def squeezed_figures(spacing: float, result: Squeezed) -> dict[str, Any]:
+    """Return the figures of squeezed air."""
+    return {
+        "spacing": spacing,
+        "steps": result.steps,
+        "mass": float(np.abs(result.mass).max()),
+        "clipped": float(result.clipped.max()),
+        "new_extreme": result.range_left,
+        "uniform": float(np.abs(result.end[TRACERS.index("UNIFORM")] - 1.0).max()),
+        "compression": result.compression,
+        "density": float(np.abs(result.density - 1.0).max()),
+        "errors": {n: norms(result.errors(TRACERS.index(n)), result.start, result.end, n) for n in SHAPES},
+    }
+
+
+def norms(errors: Errors, exact: Array, field: Array, name: str) -> dict[str, float]:
+    """Return l1, l2, linf, and by how much minimum and maximum differ from the exact ones over their range."""
+    exact, field = exact[TRACERS.index(name)], field[TRACERS.index(name)]
+    span = float(np.ptp(exact))
+    least, greatest = float(field.min() - exact.min()) / span, float(field.max() - exact.max()) / span
+    return {"l1": errors.l1, "l2": errors.l2, "linf": errors.linf, "phi_min": least, "phi_max": greatest}
+
+
+def add_orders(runs: list[dict[str, Any]]) -> None:
+    """Note the observed order of each norm between one resolution and the next, half as coarse."""
+    for coarse, fine in pairwise(runs):
+        for name, errors in fine["errors"].items():
+            for norm in ("l1", "l2", "linf"):
+                errors[f"order_{norm}"] = observed_order(coarse["errors"][name][norm], errors[norm])
