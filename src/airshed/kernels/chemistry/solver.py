@@ -103,6 +103,8 @@ class ChemistrySolver:
         absolute = np.broadcast_to(np.asarray(self.tolerances.absolute, np.float64), (len(order),))
         if not (np.isfinite(absolute).all() and (absolute > 0.0).all() and self.tolerances.relative > 0.0):
             raise KernelError("tolerances must be finite and above zero: with 0 no step is ever accurate enough")
+        if not self.longest > 0.0 or self.most_steps < 1 or self.threads < 1:
+            raise KernelError("the longest step, the number of steps and that of threads must be above zero")
         places = self.kernel.source.elimination.place
         self._method = method_argument(self.method)
         self._constants: dict[str, AnyArray] = {
@@ -132,12 +134,19 @@ class ChemistrySolver:
                         among those of y and result
         """
         packs, coefficients, count, width = inputs.shape
-        if count != self.inputs or width != self.kernel.shape.width or inputs.dtype != np.float64:
+        if count != self.inputs or width != self.kernel.shape.width:
             wanted = (packs, coefficients, self.inputs, self.kernel.shape.width)
-            raise KernelError(f"inputs of cells are {inputs.shape} {inputs.dtype}, not {wanted} float64")
-        for name, array in (("y", y), ("result", result), ("inputs", inputs)):
-            if address(array) % ALIGNMENT or not array.flags.c_contiguous:
-                raise KernelError(f"{name} of cells must lie contiguous at a multiple of {ALIGNMENT} bytes")
+            raise KernelError(f"inputs of cells are {inputs.shape}, not {wanted}")
+        if not start < end < np.inf:
+            raise KernelError(f"cells are integrated from {start:g} s to {end:g} s: the end must be later, and finite")
+        self._check_arrays({"inputs": inputs}, np.float64)
+        others = {"clipped": clipped, "extra": extra}
+        states = {"y": y, "result": result, **{name: array for name, array in others.items() if array is not None}}
+        self._check_arrays(states, self.kernel.dtype)
+        self._check_steps(steps, packs)
+        if not self.kernel.network.species:
+            steps.reached[...] = end
+            return
         cells = Cells(
             levels=place.levels, blocks=place.blocks, last_lanes=place.last_lanes, y=address(y),
             result=address(result), clipped=address(clipped) if clipped is not None else None,
@@ -151,6 +160,20 @@ class ChemistrySolver:
             **{name: address(getattr(steps, name)) for name in ("step", "reached", "accepted", "rejected")},
         )  # fmt: skip
         self._run(cells, packs, coefficients - 1)
+
+    def _check_arrays(self, arrays: Mapping[str, AnyArray], dtype: npt.DTypeLike) -> None:
+        """Refuse what the compiled code, which takes every address as it is, would read or write wrongly."""
+        for name, array in arrays.items():
+            if array.dtype != dtype or not array.flags.c_contiguous or (array.size and address(array) % ALIGNMENT):
+                wanted = f"{np.dtype(dtype)}, contiguous, at a multiple of {ALIGNMENT} bytes"
+                raise KernelError(f"{name} of cells must be {wanted} (see pack_cells), not {array.dtype}")
+
+    def _check_steps(self, steps: CellSteps, packs: int) -> None:
+        for name, array in vars(steps).items():
+            dtype = np.int32 if name in ("accepted", "rejected") else np.float64
+            shape = packs, self.kernel.shape.width
+            if array.shape != shape or array.dtype != dtype or not array.flags.c_contiguous:
+                raise KernelError(f"steps.{name} is {array.shape} {array.dtype}, not {shape} {np.dtype(dtype)}")
 
     def _run(self, cells: Cells, packs: int, degree: int) -> None:
         function = self.kernel.functions.airshed_chemistry
