@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -71,7 +72,7 @@ def still(
     return compare(solver, stack_inputs(kernel, values, (), 1), y, list(steps), most, first)
 
 
-def moving_air(t: float) -> dict[str, float]:
+def moving_air(t: Any) -> dict[str, Any]:
     """Return air that warms and clears up within ten minutes, as polynomials that five coefficients hold."""
     return {"TEMP": 280.0 + 10.0 * t / LENGTH, "daylight": 0.5 + 0.4 * (t / LENGTH) ** 2, "SUN": 0.5 + 0.1 * t / LENGTH}
 
@@ -83,10 +84,10 @@ def moving(
     kernel = chemistry("toy")
     network, y = kernel.network, state(kernel.network, 2)
 
-    def emission(t: float) -> list[float]:
+    def emission(t: Any) -> list[Any]:
         return [1e7 * (1.0 + t / LENGTH), 3e6]
 
-    def loss(t: float) -> list[float]:
+    def loss(t: Any) -> list[Any]:
         return [1e-3, 2e-4 * (2.0 - t / LENGTH), 1e-5]
 
     def spread(numbers: tuple[int, ...], values: list[float]) -> Array:
@@ -94,7 +95,7 @@ def moving(
         table[list(numbers)] = values
         return table
 
-    def air(t: float) -> dict[str, npt.ArrayLike]:
+    def air(t: Any) -> dict[str, Any]:
         return {**noon(network), **moving_air(t)}
 
     inputs = series(kernel, air, 0.0, LENGTH, degree=4, sources=lambda t: [*emission(t), *loss(t)])
