@@ -32,10 +32,15 @@ def forcing(*, sunlit: bool) -> tuple[Forcing, int]:
     def velocities(met: MetState, seconds: float) -> npt.NDArray[np.float64]:
         return parts.deposition.velocities(met, parts.land, parts.light.cos_zenith(seconds))
 
+    def nothing_open(met: MetState, seconds: float) -> npt.NDArray[np.float64]:
+        return np.zeros((0, *parts.grid.shape))
+
     rows, columns = parts.grid.shape[1:]
     until = CASE.time.length.value if sunlit else None
     layout = Layout(rows, columns, 4, np.dtype(np.float64))
-    made = Forcing(parts.grid, layout, parts.meteorology, velocities, begin=parts.begin, sunlit_until=until)
+    made = Forcing(
+        parts.grid, layout, parts.meteorology, velocities, nothing_open, begin=parts.begin, sunlit_until=until
+    )
     return made, parts.deposition.species.index("O3")
 
 

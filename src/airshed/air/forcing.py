@@ -19,6 +19,7 @@ from airshed.process.vertical import turbulent_exchange
 
 Array = npt.NDArray[np.float64]
 Velocities = Callable[[MetState, float], Array]
+OpenRates = Callable[[MetState, float], Array]
 
 _HOUR = 3600.0
 
@@ -38,6 +39,7 @@ class Instant:
     exchange: AnyArray
     deposition: AnyArray
     cloud: AnyArray
+    parameters: AnyArray
 
 
 @dataclass(frozen=True)
@@ -73,17 +75,19 @@ class Forcing:
     """Packed forcing at any time, made from a :class:`Meteorology` instant by instant.
 
     velocities  dry deposition velocities (species, lat, lon) [m/s] for the air at a time
+    open_rates  what the mechanism leaves open (parameter, level, lat, lon) [molecules, cm3, s] for the air at a time
     sunlit_until  [s] up to which there is an instant at every hour, also where the meteorology has none: its fields are
-                  linear in between, but deposition follows the sun; None where it does not
+                  linear in between, but deposition and open rates follow the sun; None where they do not
     advection, diffusion  whether the wind and the turbulence are to act
     """
 
     def __init__(
-        self, grid: Grid, layout: Layout, meteorology: Meteorology, velocities: Velocities, *,
-        begin: float, sunlit_until: float | None = None, advection: bool = True, diffusion: bool = True,
+        self, grid: Grid, layout: Layout, meteorology: Meteorology, velocities: Velocities,
+        open_rates: OpenRates, *, begin: float, sunlit_until: float | None = None, advection: bool = True,
+        diffusion: bool = True,
     ) -> None:  # fmt: skip
         self.grid, self.layout, self.meteorology = grid, layout, meteorology
-        self._velocities, self._begin = velocities, begin
+        self._velocities, self._open_rates, self._begin = velocities, open_rates, begin
         self._advection, self._diffusion = advection, diffusion
         later = (time for time in meteorology.times if time > begin)
         self._times = sorted({begin, *later, *_hours(begin, sunlit_until)})
@@ -170,6 +174,7 @@ class Forcing:
             flux_x=pack(eastward, padding="constant"), flux_y=pack(northward, padding="constant"),
             temperature=pack(met.temperature), water=pack(met.water_vapour), exchange=pack(exchange),
             deposition=pack(deposition, padding="constant"), cloud=pack(met.cloud_cover),
+            parameters=pack(self._open_rates(met, seconds)),
         )  # fmt: skip
 
     def _build_interval(self, index: int) -> Interval:

@@ -10,12 +10,14 @@ import xarray as xr
 from airshed.air.assembly import Given, Parts, assemble, initial_state
 from airshed.air.budget import FAMILIES, Baseline, Budget
 from airshed.air.case import Case
+from airshed.air.cell_chemistry import CellChemistry
 from airshed.air.forcing import Forcing
 from airshed.air.light import Light
 from airshed.air.meteorology import MetState
+from airshed.air.open_rates import open_rates
 from airshed.air.report import summary
 from airshed.air.sources import PackedSources
-from airshed.air.strang import ChemistryStep, Strang, without_reactions
+from airshed.air.strang import Strang, without_reactions
 from airshed.core.constants import AVOGADRO, NITROGEN_FRACTION, OXYGEN_FRACTION
 from airshed.core.errors import CaseError, NumericalError
 from airshed.core.report import Report
@@ -36,6 +38,7 @@ LARGEST_COURANT = 0.5
 """Sum of Courant numbers beyond which the limited two-step scheme may oscillate or go negative."""
 
 _CUBIC_CENTIMETRES = 1e6
+_OF_COLUMN = ("temperature", "water", "exchange", "deposition", "parameters")
 _WEATHER_NAMES = {"air_temperature": "temperature", "air_pressure": "pressure"}  # fields that MetState names shorter
 
 
@@ -64,9 +67,10 @@ class AirModel:
         _, rows, columns = self.grid.shape
         self.layout = Layout(rows, columns, self.kernel.shape.width, self.kernel.dtype)
         self.sources = PackedSources(self.parts.sources, self.layout, (rows, columns), self.parts.start)
+        follows_the_sun = self.parts.deposition.follows_the_sun or bool(self.network.parameters)
         self.forcing = Forcing(
-            self.grid, self.layout, self.parts.meteorology, self._velocities, begin=self.parts.begin,
-            sunlit_until=case.time.length.value if self.parts.deposition.follows_the_sun else None,
+            self.grid, self.layout, self.parts.meteorology, self._velocities, self._open_rates,
+            begin=self.parts.begin, sunlit_until=case.time.length.value if follows_the_sun else None,
             advection=case.transport.advection, diffusion=case.transport.diffusion,
         )  # fmt: skip
         lat, lon = (self.layout.pack(degrees) for degrees in np.meshgrid(self.grid.lat, self.grid.lon, indexing="ij"))
@@ -96,12 +100,13 @@ class AirModel:
         """
         rate = self.forcing.interval(self.forcing.index_at(self.seconds)).outflow_rate
         fixed = self.case.time.step
-        if self._strang is not None:
-            return self.case.time.longest.value if fixed == "auto" else fixed.value
         if fixed == "auto":
             acts = bool(self.network.reactions or self.parts.deposition.species)
             column = self.case.time.longest.value if acts else until - self.seconds
-            return min(self.case.time.courant / rate, column) if rate > 0.0 else column
+            pieces = rate > 0.0 and self._strang is None
+            return min(self.case.time.courant / rate, column) if pieces else column
+        if self._strang is not None:
+            return fixed.value
         step = min(fixed.value, until - self.seconds)
         if step * rate > LARGEST_COURANT:
             raise NumericalError(
@@ -166,7 +171,7 @@ class AirModel:
         arrays |= {f"budget.{name}": array for name, array in self.budget.save().items()}
         arrays |= {f"baseline.{name}": getattr(self.baseline, name) for name in ("amounts", "processes", "imbalance")}
         if self._strang is not None:
-            arrays["chemistry.step"] = self._strang.chemistry.steps.step
+            arrays |= {f"chemistry.{name}": array for name, array in self._strang.save().items()}
         metadata = {
             "steps": self.steps, "previous_step": self._previous_step, "baseline_seconds": self.baseline.seconds,
             "seconds": self.seconds,
@@ -178,7 +183,7 @@ class AirModel:
         for name, array in vars(self.stepper.state).items():
             array[...] = arrays[f"state.{name}"]
         if self._strang is not None:
-            self._strang.chemistry.steps.step[...] = arrays["chemistry.step"]
+            self._strang.restore({name: arrays[f"chemistry.{name}"] for name in self._strang.save()})
         self.budget.restore({name: arrays[f"budget.{name}"] for name in self.budget.save()})
         self.baseline = Baseline(
             metadata["baseline_seconds"],
@@ -191,7 +196,7 @@ class AirModel:
         """End the model's threads."""
         self.stepper.close()
         if self._strang is not None:
-            self._strang.chemistry.solver.close()
+            self._strang.close()
 
     def summary(self, *, brief: bool = False) -> Report:
         """Budgets, extremes, emission and input, see ``air.report``."""
@@ -203,6 +208,9 @@ class AirModel:
     def _velocities(self, met: MetState, seconds: float) -> Array:
         return self.parts.deposition.velocities(met, self.parts.land, self.parts.light.cos_zenith(seconds))
 
+    def _open_rates(self, met: MetState, seconds: float) -> Array:
+        return open_rates(self.network, self.parts.light, met, seconds)
+
     def _column(self, middle: float, end: float) -> tuple[ColumnForcing, Array]:
         """The forcing of the column at the end of a step, and the emission of each species [mol/s] in it."""
         interval = self.forcing.interval(self.forcing.index_until(end))
@@ -212,7 +220,7 @@ class AirModel:
         emission = np.zeros(len(self.network.species))
         emission[[self.network.index(name) for name in self.sources.species]] = totals
         self._sun[:, :, 0], self._sun[:, :, 1] = self._light.secant_and_factor(end, cloud)
-        pairs = {name: interval.pair(name) for name in ("temperature", "water", "exchange", "deposition")}
+        pairs = {name: interval.pair(name) for name in _OF_COLUMN}
         return ColumnForcing(**pairs, weight=weight, emission=packed, sun=self._sun), emission
 
     def _number_per_mole(self) -> Array:
@@ -221,18 +229,28 @@ class AirModel:
         return np.broadcast_to(factor, self.grid.shape[:2])
 
     def _make_strang(self, threads: int) -> Strang:
+        return Strang(
+            self.stepper, self._make_chemistry(threads) if self.network.reactions else None,
+            self.forcing, self.sources, self._light,
+            emitted=[self.network.index(name) for name in self.sources.species],
+            density_factor=self._number_per_mole(), courant=self.case.time.courant,
+        )  # fmt: skip
+
+    def _make_chemistry(self, threads: int) -> CellChemistry:
         chosen = self.case.chemistry
         kernel = compile_chemistry(follow(self.network, self.families), chosen.precision, width=self.layout.width)
         solver = ChemistrySolver(
             kernel, method(chosen.solver), Tolerances(chosen.relative_tolerance, chosen.absolute_tolerance.value),
             threads=threads,
         )  # fmt: skip
-        return Strang(
-            self.stepper, ChemistryStep(solver, self.layout, self.grid.shape[0], 2 * len(self.families)),
-            self.forcing, self.sources, self._light,
-            emitted=[self.network.index(name) for name in self.sources.species],
-            density_factor=self._number_per_mole(), courant=self.case.time.courant,
-        )  # fmt: skip
+        return CellChemistry(solver, self.network, self.layout, self.grid.shape[0], self._place)
+
+    def _place(self, row: int, column: int, level: int) -> str:
+        grid = self.grid
+        return (
+            f"the cell at lon {grid.lon[column]:.6g}, lat {grid.lat[row]:.6g}, level {level} "
+            f"({grid.layer_faces[level]:g} to {grid.layer_faces[level + 1]:g} m)"
+        )
 
     def _make_stepper(self, threads: int) -> Stepper:
         start = self.parts.meteorology.at(self.parts.begin)

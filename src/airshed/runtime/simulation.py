@@ -15,6 +15,7 @@ import numpy as np
 import xarray as xr
 
 from airshed.air.assembly import Given, start_of
+from airshed.air.box import ChemistryFailure
 from airshed.air.case import Case
 from airshed.air.model import AirModel
 from airshed.core.errors import CaseError
@@ -24,6 +25,9 @@ from airshed.fields.spec import FieldSpec
 from airshed.kernels.host import usable_cores
 from airshed.runtime.clock import Clock, Every
 from airshed.runtime.records import RunRecords, check_folder
+
+FAILED_CELL = "failed-cell.toml"
+"""Conditions in the run folder by which `airshed box` replays a cell whose chemistry came to no end."""
 
 _TURN = 2e-4  # s
 
@@ -103,6 +107,7 @@ class Simulation:
             self._records = self._stack.enter_context(RunRecords(self.case, self.model, Path(output), resume=resume))
             self._records.restore()
             self.notices = self._records.notices
+        self._folder = None if output is None else Path(output)
         self._closed = False
         self._clock = Clock(self.model, self._due(), self.end)
         self._stop = False
@@ -205,7 +210,7 @@ class Simulation:
         if self.seconds >= self.end:
             raise CaseError(f"the case ends at {self.end:g} s, and so far it is simulated; lengthen time.length")
         before, began = self.seconds, time.perf_counter()
-        self.model.step_to(self._clock.next_step(until))
+        self._advance(self._clock.next_step(until))
         elapsed = time.perf_counter() - began
         self.wall["forcing and steps"] += elapsed
         self._keep_records()
@@ -213,6 +218,14 @@ class Simulation:
         return StepInfo(
             self.seconds, self.model.steps, self.seconds - before, self.model.cells / max(elapsed, 1e-9), fraction
         )
+
+    def _advance(self, until: float) -> None:
+        try:
+            self.model.step_to(until)
+        except ChemistryFailure as failure:
+            if self._folder is None:
+                raise
+            raise failure.write(self._folder / FAILED_CELL, self.case.mechanism) from None
 
     def _timing(self) -> Table:
         """Where the time of this process went; the threads' parts as their mean over threads."""

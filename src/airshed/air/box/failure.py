@@ -22,25 +22,25 @@ _MOST_NAMED = 5
 class ChemistryFailure(NumericalError):  # noqa: N818  the failure of a cell, which is an error of the user's to mend
     """The chemistry of a cell came to no end, also with smaller steps.
 
-    cell      its number; None where there is but one
+    cell      its number, or words for it; None where there is but one
     time      [s] up to which it came, in the interval of its last call
     state     (species,) [molecules cm-3] at that time
     conditions  replay the interval from its start, see :meth:`write`
     """
 
     def __init__(
-        self, network: ReactionNetwork, cell: int | None, time: float, interval: tuple[float, float], state: Array,
-        conditions: BoxConditions,
+        self, network: ReactionNetwork, cell: int | str | None, time: float, interval: tuple[float, float],
+        state: Array, conditions: BoxConditions, *, remedy: str = "raise solver.most_steps",
     ) -> None:  # fmt: skip
         self.network, self.cell, self.time, self.interval = network, cell, time, interval
         self.state, self.conditions = state, conditions
         order = np.argsort(-np.nan_to_num(state, nan=np.inf, posinf=np.inf))[:_MOST_NAMED]
         largest = ", ".join(f"{network.names[species]} {state[species]:.3g}" for species in order)
-        whose = "" if cell is None else f" of cell {cell}"
+        whose = "" if cell is None else f" of {cell}" if isinstance(cell, str) else f" of cell {cell}"
         super().__init__(
             f"the chemistry{whose} goes no further than t = {time:.10g} s, on its way from {interval[0]:.10g} s to "
             f"{interval[1]:.10g} s, also with smaller steps (most there is of {largest} {_UNIT}): look for a rate or a "
-            "source that lets something grow without bound, or raise solver.most_steps"
+            f"source that lets something grow without bound, or {remedy}"
         )
 
     def write(self, path: Path, mechanism: str) -> "ChemistryFailure":

@@ -1,0 +1,160 @@
+"""Chemistry of the cells of a packed state alone, by a Rosenbrock method with its own steps in every cell."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.air.box import ChemistryFailure, replay_conditions
+from airshed.core.constants import BOLTZMANN, NITROGEN_FRACTION, OXYGEN_FRACTION
+from airshed.kernels.chemistry import (
+    CellSteps,
+    ChemistrySolver,
+    Place,
+    list_of_cells,
+    pack_cells,
+    unpack_cells,
+)
+from airshed.kernels.layout import AnyArray, Layout, aligned_zeros
+from airshed.mechanism.expressions import evaluate
+from airshed.mechanism.network import ReactionNetwork
+
+Array = npt.NDArray[np.float64]
+
+_FIRST_STEP: Final = 0.01
+"""Part of an interval that is tried as the first step of chemistry in a cell that nothing is known of."""
+
+_FIRST_RETRY: Final = 1e-6
+"""The same where a cell has failed."""
+
+_MORE_STEPS: Final = 10
+"""By how much more steps a cell that has failed may take."""
+
+
+@dataclass
+class Air:
+    """What cells of the packed state need to know of their air.
+
+    temperature [K], water [mol/mol] and density [molecules cm-3]: [lat][block][level][W]
+    parameters  what the mechanism leaves open [molecules, cm3, s]: [lat][block][parameter][level][W]
+    sun         secant of the zenith angle and light factor of each column: [lat][block][2][W]
+    """
+
+    temperature: AnyArray
+    water: AnyArray
+    density: AnyArray
+    parameters: AnyArray
+    sun: AnyArray
+
+
+class CellChemistry:
+    """Advances all cells of the packed state by their chemistry.
+
+    network   the mechanism as the case has it
+    followed  how many species the solver's mechanism has behind those: they count atoms that reactions make or lose
+    place_of  (row, column, level) -> words for a cell, to be used in messages
+    first     [s] step to be tried first in each cell, for each half of a step: (2, pack, width); 0 where none is known.
+              The first half begins in balance, the second one after emission and transport have disturbed it.
+    """
+
+    def __init__(
+        self, solver: ChemistrySolver, network: ReactionNetwork, layout: Layout, levels: int,
+        place_of: Callable[[int, int, int], str],
+    ) -> None:  # fmt: skip
+        self.solver, self.network, self.layout, self.levels, self._place_of = solver, network, layout, levels, place_of
+        width, self._species = layout.width, len(network.species)
+        followed = len(solver.kernel.network.species) - self._species
+        self.packs = layout.rows * layout.blocks * levels
+        self._place = Place(
+            levels, layout.blocks, layout.last_lanes, self._species * levels * width, width, levels * width,
+            mixing_ratios=True,
+        )  # fmt: skip
+        self.steps = CellSteps.zeros(self.packs, width)
+        self.first = np.zeros((2, self.packs, width))
+        self.extra = aligned_zeros((self.packs, followed, width), layout.dtype)
+        self._inputs = aligned_zeros((layout.rows, layout.blocks, levels, solver.inputs, width), np.float64)
+        lanes = np.arange(layout.blocks * width).reshape(layout.blocks, 1, width) < layout.columns
+        self._in_use = np.broadcast_to(lanes, (layout.rows, layout.blocks, levels, width)).reshape(self.packs, width)
+
+    def advance(
+        self, q: AnyArray, result: AnyArray, clipped: AnyArray, air: Air, begin: float, end: float, *, half: int
+    ) -> None:
+        """Integrate mixing ratios q from `begin` to `end` [s], under the air of the middle, into `result`.
+
+        Cells that fail are tried again with smaller and with more steps. Raises ChemistryFailure for one that fails
+        again.
+        """
+        seconds = end - begin
+        self._fill(air)
+        known = self.first[half]
+        self.steps.step[...] = np.where(known > 0.0, known, _FIRST_STEP * seconds)
+        inputs = self._inputs.reshape(self.packs, 1, *self._inputs.shape[-2:])
+        self.solver.advance(q, result, self._place, inputs, self.steps, 0.0, seconds, clipped=clipped, extra=self.extra)
+        failed = self._in_use & (self.steps.reached < seconds)
+        if failed.any():
+            self._try_again(q, result, clipped, begin, end, failed)
+        self.first[half] = self.steps.step
+
+    def _fill(self, air: Air) -> None:
+        inputs, secant, light = self._inputs, air.sun[:, :, None, 0], air.sun[:, :, None, 1]
+        inputs[..., 0, :] = air.temperature
+        inputs[..., 2, :] = air.density
+        inputs[..., 1, :] = inputs[..., 2, :] * inputs[..., 0, :] * (1e6 * BOLTZMANN)
+        inputs[..., 3, :] = OXYGEN_FRACTION * inputs[..., 2, :]
+        inputs[..., 4, :] = NITROGEN_FRACTION * inputs[..., 2, :]
+        inputs[..., 5, :] = inputs[..., 2, :] * air.water
+        inputs[..., 6, :] = np.where(light > 0.0, 1.0 / secant, 0.0)
+        inputs[..., 7, :] = secant
+        inputs[..., 8, :] = light
+        inputs[..., 9:, :] = np.moveaxis(air.parameters, 2, 3)
+
+    def _try_again(
+        self, q: AnyArray, result: AnyArray, clipped: AnyArray, begin: float, end: float, failed: npt.NDArray[np.bool_]
+    ) -> None:
+        packs, lanes = np.nonzero(failed)
+        columns, levels = np.divmod(packs, self.levels)
+        width, dtype, count = self.layout.width, self.layout.dtype, len(packs)
+        cells = (columns, slice(None), levels, lanes)
+        shape = (-1, self._species, self.levels, width)
+        before = np.asarray(q.reshape(shape)[cells].T, np.float64)
+        y, added = (pack_cells(values, width, dtype) for values in (before, 0.0 * before))
+        table = np.asarray(self._inputs.reshape(self.packs, -1, width)[packs, :, lanes].T, np.float64)
+        extra = aligned_zeros((len(y), self.extra.shape[1], width), dtype)
+        steps = CellSteps.zeros(len(y), width)
+        steps.step[...] = _FIRST_RETRY * (end - begin)
+        place = replace(list_of_cells(count, self._species, width), mixing_ratios=True)
+        again = replace(self.solver, threads=1, most_steps=_MORE_STEPS * self.solver.most_steps)
+        inputs = np.asarray(pack_cells(table[None], width))
+        again.advance(y, y, place, inputs, steps, 0.0, end - begin, clipped=added, extra=extra)
+        after, reached = unpack_cells(y, count), unpack_cells(steps.reached, count)
+        if (reached < end - begin).any():
+            worst = int(np.argmax(reached < end - begin))
+            row, block = divmod(int(columns[worst]), self.layout.blocks)
+            cell = self._place_of(row, block * width + int(lanes[worst]), int(levels[worst]))
+            times = begin, begin + float(reached[worst]), end
+            raise self._failure(cell, times, before[:, worst], after[:, worst], table[:, worst])
+        result.reshape(shape)[cells], clipped.reshape(shape)[cells] = after.T, unpack_cells(added, count).T
+        self.extra[packs, :, lanes] = unpack_cells(extra, count).T
+        self.steps.step[failed] = unpack_cells(steps.step, count)
+
+    def _failure(
+        self, cell: str, times: tuple[float, float, float], before: Array, after: Array, inputs: Array
+    ) -> ChemistryFailure:
+        begin, reached, end = times
+        values: dict[str, Any] = dict(zip(self.solver.kernel.inputs, inputs.tolist(), strict=True))
+        density, tolerances = values["M"], self.solver.tolerances
+        values |= {name: float(np.asarray(evaluate(each, values))) for name, each in self.network.bound.items()}
+        conditions = replay_conditions(
+            self.network, density * before, values, end - begin,
+            solver={
+                "method": self.solver.method.name, "relative_tolerance": tolerances.relative,
+                "absolute_tolerance": f"{float(np.max(tolerances.absolute))!r} molecules/cm3",
+                "most_steps": _MORE_STEPS * self.solver.most_steps,
+            },
+            title=f"{cell[:1].upper()}{cell[1:]}, from {begin:.10g} s to {end:.10g} s of the case",
+        )  # fmt: skip
+        return ChemistryFailure(
+            self.network, cell, reached, (begin, end), density * after, conditions, remedy="shorten time.step"
+        )
