@@ -105,8 +105,8 @@ class BoxSolver(Section):
     def _above_rounding(self) -> Self:
         if self.method in METHODS and self.precision == "single" and self.relative_tolerance < _FINEST_SINGLE:
             raise refuse(
-                f"solver.relative_tolerance = {self.relative_tolerance:g} is finer than the rounding of single precision: "
-                f"give {_FINEST_SINGLE:g} or more, or double precision"
+                f"solver.relative_tolerance = {self.relative_tolerance:g} is finer than single precision rounds: give "
+                f"{_FINEST_SINGLE:g} or more, or double precision"
             )
         return self
 

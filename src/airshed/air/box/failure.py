@@ -124,7 +124,7 @@ def _put(data: dict[str, Any], values: Mapping[str, float], network: ReactionNet
         elif name in fixed:
             data["fixed"][name] = f"{value!r} {_UNIT}"
         else:
-            data["rates"][name] = f"{value!r} {units.get(name) or '1'}"
+            data["rates"][name] = f"{value!r} {units.get(name, '')}".strip()
     for here, other in (("p", ("fixed", "M")), ("M", ("environment", "pressure"))):
         if here in values:
             data[other[0]].pop(other[1], None)

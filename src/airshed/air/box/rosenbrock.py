@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from airshed.air.box.conditions import BoxConditions
 from airshed.air.box.failure import ChemistryFailure, at_start_of
-from airshed.air.box.forcing import BoxForcing
-from airshed.air.box.smooth import TOLERANCE, Series, degree_of, fit, times_in
+from airshed.air.box.forcing import INPUTS, BoxForcing
+from airshed.air.box.smooth import Series, degree_of, fit, times_in
 from airshed.air.box.steps import Event
 from airshed.core.errors import CaseError
 from airshed.kernels.chemistry import (
@@ -35,7 +35,8 @@ Array = npt.NDArray[np.float64]
 Cells = npt.NDArray[np.intp]
 
 _SAMPLES: Final = 4_000_000  # numbers that are evaluated together
-_MOST_CUTS: Final = 40  # of an interval between two events
+_MOST_CUTS: Final = 120  # of an interval between two events
+_LEAST: Final = 1e-3  # of the largest value in an interval: what is smaller need not be as exact
 _ROUGH: Final = 1e-7  # error of a series that is still good enough where none is better
 _FIRST_RETRY, _MORE_STEPS = 1e-6, 10
 
@@ -47,6 +48,7 @@ class RosenbrockCells:
     clipped  (species, cell) [molecules cm-3] that was added to keep concentrations from getting negative
     notes    what a reader of the result should know
     steps    that counted, of all cells;  rejected  those that were not accurate enough
+    keys     what conditions call the inputs of the kernel
     retried  how many times a cell had to begin an interval again with smaller steps
     """
 
@@ -65,6 +67,12 @@ class RosenbrockCells:
         everything = tuple(range(len(kernel.network.species)))
         self._sources = Sources(forcing.emitted, everything if forcing.air_changes else forcing.deposited)
         self._solvers = self._make_solvers(air, threads)
+        names = kernel.network.names
+        self.keys = [
+            *(forcing.key(INPUTS.get(name, name)) for name in kernel.inputs),
+            *(f"emission.{names[species]}" for species in self._sources.emitted),
+            *(f"deposition.{names[species]}" for species in self._sources.lost),
+        ]
         self._stopped: Callable[[], bool] = lambda: False
 
     def advance(self, begin: float, events: Sequence[Event], stopped: Callable[[], bool]) -> Iterator[Event]:
@@ -78,7 +86,8 @@ class RosenbrockCells:
             fine = np.broadcast_to(good[:, number], len(everything))
             self._integrate(everything[fine], start, end, [row.of(fine, number) for row in rows])
             if not fine.all():
-                _Cutter(self, start, end).cross(everything[~fine])
+                sizes = [row.size[:, min(number, row.size.shape[1] - 1)] for row in rows]
+                _Cutter(self, start, end, sizes).cross(everything[~fine])
             if events[number].jump:
                 self._step[:] = 0.0
             yield events[number]
@@ -132,7 +141,9 @@ class RosenbrockCells:
         if not forcing.air_changes:
             return [*rows, *losses.values()]
         growth = rows[2].derivative_of_logarithm(ends - starts)
-        return [*rows, *(_difference(losses.get(species), growth) for species in self._sources.lost)]
+        other = _difference(None, growth)
+        differences = {species: _difference(loss, growth) for species, loss in losses.items()}
+        return [*rows, *(differences.get(species, other) for species in self._sources.lost)]
 
     def _integrate(self, cells: Cells, start: float, end: float, rows: list[Array]) -> None:
         """Advance some cells over an interval in which all inputs are series, coefficients (cell, term)."""
@@ -215,8 +226,10 @@ class RosenbrockCells:
 class _Cutter:
     """Crosses an interval in which some values are not smooth, in pieces in which they are."""
 
-    def __init__(self, run: RosenbrockCells, start: float, end: float) -> None:
-        self._run, self._start, self._end, self._cuts = run, start, end, 0
+    def __init__(self, run: RosenbrockCells, start: float, end: float, sizes: list[Array]) -> None:
+        self._run, self._start, self._end = run, start, end
+        self._cuts = np.zeros(run.forcing.cells, np.int64)
+        self._floors = [_LEAST * size for size in sizes]
         self._tiny = max(1e-9, 16.0 * np.finfo(np.float64).eps * max(abs(start), abs(end)))
 
     def cross(self, cells: Cells, start: float | None = None, end: float | None = None) -> None:
@@ -226,12 +239,12 @@ class _Cutter:
         if b - a <= 4.0 * self._tiny:
             self._run._integrate(cells, a, b, [row.of(slice(None), 0)[:, :1] for row in rows])
             return
-        good = np.broadcast_to(_good(rows, 1)[:, 0], len(cells))
-        if not good.all():
-            self._cuts += 1
-            if self._cuts > _MOST_CUTS:
-                self._accept(rows)
-                good = np.ones(len(cells), bool)
+        good = np.broadcast_to(_good(rows, 1, self._floors, cells)[:, 0], len(cells))
+        self._cuts[cells[~good]] += 1
+        rough = ~good & (self._cuts[cells] > _MOST_CUTS)
+        if rough.any():
+            self._accept(rows)
+            good = good | rough
         if good.any():
             self._run._integrate(cells[good], a, b, [row.of(good, 0) for row in rows])
         for group, edges in self._cut(cells[~good], a, b) if not good.all() else ():
@@ -239,31 +252,29 @@ class _Cutter:
                 self.cross(group, left, right)
 
     def _cut(self, cells: Cells, a: float, b: float) -> list[tuple[Cells, list[float]]]:
-        """Return groups of cells and where to cut: around a jump or a bend, in the middle of what is only steep."""
-        groups, found = [(cells, a, b)], []
+        """Return groups of cells and where to cut: around a jump or a bend, by halves towards what is only steep."""
+        groups: list[tuple[Cells, float, float, set[float]]] = [(cells, a, b, {a, b})]
+        found = []
         while groups:
-            group, low, high = groups.pop()
+            group, low, high, edges = groups.pop()
             if high - low <= self._tiny:
                 found.append((group, sorted({a, low, high, b})))
                 continue
             middle = 0.5 * (low + high)
             rows = self._run._rows(np.array([low, middle]), np.array([middle, high]), group)
-            good = np.broadcast_to(_good(rows, 2), (len(group), 2))
-            left, right = ~good[:, 0], good[:, 0] & ~good[:, 1]
+            good = np.broadcast_to(_good(rows, 2, self._floors, group), (len(group), 2))
+            halves = (~good[:, 0], low, middle), (good[:, 0] & ~good[:, 1], middle, high)
+            groups += [(group[mask], left, right, edges | {middle}) for mask, left, right in halves if mask.any()]
             steep = good.all(axis=1)
-            groups += [
-                (group[mask], lo, hi) for mask, lo, hi in ((left, low, middle), (right, middle, high)) if mask.any()
-            ]
             if steep.any():
-                found.append((group[steep], [a, 0.5 * (a + b), b]))
+                found.append((group[steep], sorted(edges | {middle})))
         return found
 
     def _accept(self, rows: list[Series]) -> None:
         """Take series that are a little rough, with a note; raise CaseError for what no series follows."""
-        names = self._run.kernel.inputs
-        errors = [float(row.error.max(initial=0.0)) for row in rows]
+        errors = [float((row.miss / np.where(row.size > 0.0, row.size, 1.0)).max(initial=0.0)) for row in rows]
         worst = int(np.argmax(errors))
-        name = self._run.forcing.key(names[worst]) if worst < len(names) else "emission or deposition"
+        name = self._run.keys[worst]
         span = f"between t = {self._start:.10g} s and {self._end:.10g} s"
         if errors[worst] > _ROUGH:
             raise CaseError(
@@ -275,11 +286,17 @@ class _Cutter:
             self._run.notes.append(note)
 
 
-def _good(rows: list[Series], intervals: int) -> npt.NDArray[np.bool_]:
-    """Return whether all series are good, (cell, interval) with one cell where that says it all."""
+def _good(
+    rows: list[Series], intervals: int, floors: list[Array] | None = None, cells: Cells | None = None
+) -> npt.NDArray[np.bool_]:
+    """Return whether all series are good, (cell, interval) with one cell where that says it all.
+
+    floors  for each row what counts as its size at least, (cell,) of all cells or one for all
+    """
     good = np.ones((1, intervals), bool)
-    for row in rows:
-        good = good & (row.error <= TOLERANCE)
+    for number, row in {id(row): (number, row) for number, row in enumerate(rows)}.values():
+        floor = np.zeros(1) if floors is None else floors[number]
+        good = good & row.good((floor[cells] if len(floor) > 1 else floor)[:, None])
     return good
 
 
@@ -291,4 +308,4 @@ def _difference(loss: Series | None, growth: Series) -> Series:
     deep = [
         np.pad(each.coefficients, [(0, 0), (0, 0), (0, terms - each.coefficients.shape[2])]) for each in (loss, growth)
     ]
-    return Series(deep[0] - deep[1], loss.error + growth.error)
+    return Series(deep[0] - deep[1], loss.miss, loss.size)

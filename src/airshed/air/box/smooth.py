@@ -7,7 +7,7 @@ A value f on [a, b] is sampled at the N roots of the N-th Chebyshev polynomial, 
 and at other points, where it must agree. The ends are no sample points: what jumps there does no harm.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -21,7 +21,7 @@ TERMS: Final = 17
 TOLERANCE: Final = 2e-12
 """Error of a series over the largest value in its interval."""
 
-_NEGLIGIBLE: Final = 1e-15
+_NEGLIGIBLE: Final = 1e-13
 _EDGE: Final = 1e-9
 
 
@@ -48,11 +48,16 @@ def times_in(starts: Array, ends: Array) -> Array:
 class Series:
     """Values over intervals: coefficients (cell, interval, term), one cell for all where it does not matter.
 
-    error  (cell, interval): the largest distance from the samples over the largest value
+    miss  (cell, interval): the largest distance from the samples;  size  the largest value
     """
 
     coefficients: Array
-    error: Array
+    miss: Array
+    size: Array
+
+    def good(self, floor: Array | float = 0.0) -> npt.NDArray[np.bool_]:
+        """Tell where the series misses by at most :data:`TOLERANCE` of its size, or of the least that counts as one."""
+        return np.asarray(self.miss <= TOLERANCE * np.maximum(self.size, floor))
 
     @property
     def constant(self) -> bool:
@@ -68,13 +73,13 @@ class Series:
     def derivative_of_logarithm(self, lengths: Array) -> "Series":
         """Return d ln f/dt of a positive value f [1/s] over intervals of these lengths [s]."""
         if self.constant:
-            return Series(np.zeros((1, 1, 1)), np.zeros((1, 1)))
+            return Series(np.zeros((1, 1, 1)), np.zeros((1, 1)), np.zeros((1, 1)))
         logarithm = _apply(_TO_SERIES, np.log(_apply(_polynomials(_ROOTS).T, self.coefficients)))
         slope = np.zeros_like(logarithm)
         for n in range(TERMS - 2, -1, -1):  # c'(n) = c'(n + 2) + 2 (n + 1) c(n + 1)
             slope[..., n] = 2.0 * (n + 1) * logarithm[..., n + 1] + (slope[..., n + 2] if n + 2 < TERMS else 0.0)
         slope[..., 0] *= 0.5
-        return Series(_trimmed(slope * (2.0 / lengths)[:, None]), self.error)
+        return replace(self, coefficients=_trimmed(slope * (2.0 / lengths)[:, None]))
 
 
 def fit(samples: Array) -> Series:
@@ -85,12 +90,11 @@ def fit(samples: Array) -> Series:
     if samples.shape[2] == 1 or np.all(samples == samples[:, :, :1]):
         values = samples[:, :, :1]
         if np.all(values == values[:, :1]):
-            return Series(values[:, :1], np.zeros(values.shape[:2])[:, :1])
+            return Series(values[:, :1], np.zeros((1, 1)), np.abs(values[:, :1, 0]))
     values, others = samples[:, :, :TERMS], samples[:, :, TERMS:]
     coefficients = _apply(_TO_SERIES, values)
-    size = np.abs(samples).max(axis=2)
-    error = np.abs(_apply(_AT_OTHERS.T, coefficients) - others).max(axis=2) / np.where(size > 0.0, size, 1.0)
-    return Series(_trimmed(coefficients), error)
+    miss = np.abs(_apply(_AT_OTHERS.T, coefficients) - others).max(axis=2)
+    return Series(_trimmed(coefficients), miss, np.abs(samples).max(axis=2))
 
 
 def _apply(matrix: Array, values: Array) -> Array:

@@ -1,0 +1,113 @@
+"""What a mechanism leaves open: rates, fixed species, functions in Python; given, overridden, and missing."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from airshed.air.box import BoxConditions, BoxRun, integrate_box
+from airshed.core.errors import CaseError
+from airshed.mechanism import ReactionNetwork, load_mechanism
+
+TEXT = """
+#DEFVAR
+A = IGNORE;
+B = IGNORE;
+#DEFFIX
+X = IGNORE;
+#EQUATIONS
+<1> A = B : j_A;
+<2> A + X = B : k_AX;
+"""
+
+
+@pytest.fixture(scope="module")
+def network(tmp_path_factory: pytest.TempPathFactory) -> ReactionNetwork:
+    path = tmp_path_factory.mktemp("open") / "two.def"
+    path.write_text(TEXT, encoding="utf-8")
+    return load_mechanism(path)
+
+
+def conditions(**sections: dict) -> BoxConditions:
+    data = {
+        "time": {"length": "1 h"},
+        "initial": {"A": "1e9 molecules/cm3"},
+        "fixed": {"X": "1e5 molecules/cm3"},
+        "rates": {"j_A": "1e-4 1/s", "K_AX": "2e-9 cm3/s"},
+    }
+    return BoxConditions.from_dict(data | sections)
+
+
+@pytest.mark.parametrize("method", ["rodas4", "gauss-seidel"])
+def test_rates_and_fixed_species_are_given(network: ReactionNetwork, method: str) -> None:
+    """No air is needed: nothing depends on it, and the result does not tell of it."""
+    solver = {"method": method, "step": "5 s", "relative_tolerance": 1e-8}
+    series = integrate_box(network, conditions(solver=solver))
+    exact = 1e9 * np.exp(-(1e-4 + 2e-4) * 3600.0)
+    assert float(series["A"][-1]) == pytest.approx(exact, rel=1e-7 if method == "rodas4" else 1e-3)
+    assert set(series.data_vars) == {"A", "B"}
+
+
+def test_formulas_name_other_rates_and_the_air(network: ReactionNetwork) -> None:
+    rates = {"j_A": "1e-4*SUN", "k_AX": "2e-5*j_A*T/298", "SUN": 1.0}
+    series = integrate_box(network, conditions(rates=rates, environment={"temperature": "298 K"}))
+    assert float(series["A"][-1]) == pytest.approx(1e9 * np.exp(-(1e-4 + 2e-9 * 1e5) * 3600.0), rel=1e-5)
+
+
+def test_a_fixed_species_as_a_part_of_air(network: ReactionNetwork) -> None:
+    given = conditions(fixed={"X": "4e-15 mol/mol", "M": "2.5e19 molecules/cm3"})
+    assert BoxRun(network, given).forcing.at([0.0])["X"].item() == pytest.approx(1e5)
+
+
+FAULTS = {
+    "rate": ({"rates": {"j_B": "1e-4 1/s"}}, "rates.j_B: two leaves nothing open of this name; did you mean j_A?"),
+    "unit of a fixed species": ({"fixed": {"X": "1 1/s"}}, "fixed.X = '1 1/s' has the wrong kind of unit"),
+    "no fixed species": ({"fixed": {"Y": "1 ppb"}}, "fixed.Y: no fixed species of two; known are H2O, M, N2, O2, X"),
+    "missing": (
+        {"fixed": {}, "rates": {}, "deposition": {"B": "1e-5*T"}},
+        "not give:\n  environment.temperature\n  fixed in molecules cm-3: X\n  rates: j_A, k_AX",
+    ),
+    "missing density": ({"initial": {"A": "1 ppb"}}, "do not give: environment.pressure or fixed.M"),
+    "no name": ({"deposition": {"B": "1e-5*TT"}}, "deposition.B = '1e-5*TT', at character 6 ('TT'): 'TT' is not known"),
+    "sun with a unit": ({"rates": {"SUN": "1 1/s"}}, "rates.SUN = '1 1/s' has the wrong kind of unit"),
+}
+
+
+@pytest.mark.parametrize(("sections", "message"), FAULTS.values(), ids=FAULTS)
+def test_what_is_wrong_or_missing(network: ReactionNetwork, sections: dict, message: str) -> None:
+    with pytest.raises(CaseError) as caught:
+        BoxRun(network, conditions(**sections))
+    assert message in str(caught.value)
+
+
+def test_conditions_go_before_the_formulas_of_a_side_file() -> None:
+    chapman = load_mechanism("chapman")
+    data = {
+        "time": {"length": "1 h"},
+        "environment": {"temperature": "250 K", "pressure": "3 hPa"},
+        "initial": {"O3": "8 ppm"},
+    }
+    own = BoxRun(chapman, BoxConditions.from_dict(data))
+    assert not own.network.parameters
+    given = BoxRun(chapman, BoxConditions.from_dict(data | {"rates": {"j_o3": "1e-3 1/s"}}))
+    assert [each.name for each in given.network.parameters] == ["j_O3"]
+
+
+def test_names_with_dots_need_no_quotes(tmp_path: Path) -> None:
+    path = tmp_path / "c.toml"
+    path.write_text('[time]\nlength = "1 h"\n[rates]\nPHOTO.jNO2 = "8e-3 1/s"\n"USER.k" = "1"\n', encoding="utf-8")
+    assert list(BoxConditions.load(path).rates) == ["PHOTO.jNO2", "USER.k"]
+
+
+def test_functions_in_python(tmp_path: Path) -> None:
+    """Computed from the box's air at every time; what the conditions give goes before."""
+    (tmp_path / "two.def").write_text(TEXT, encoding="utf-8")
+    (tmp_path / "light.py").write_text("def j(TEMP):\n    return 1e-6*(TEMP - 200)\n", encoding="utf-8")
+    (tmp_path / "two.rates.toml").write_text('j_A = { python = "light.py:j" }\n', encoding="utf-8")
+    network = load_mechanism(tmp_path / "two.def")
+    given = {"rates": {"k_AX": "0 cm3/s"}, "environment": {"temperature": "300 + t/60"}}
+    series = integrate_box(network, conditions(**given, solver={"relative_tolerance": 1e-8}))
+    integral = 1e-6 * (100.0 * 3600.0 + 3600.0**2 / 120.0)
+    assert float(series["A"][-1]) == pytest.approx(1e9 * np.exp(-integral), rel=1e-7)
+    given["rates"]["j_A"] = "0 1/s"
+    assert float(integrate_box(network, conditions(**given))["A"][-1]) == 1e9
