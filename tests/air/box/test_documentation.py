@@ -6,32 +6,49 @@ from pathlib import Path
 
 import pytest
 
+import airshed
 from airshed.air.box import BoxConditions, BoxRun
+from airshed.air.box.conditions import BoxEnvironment, BoxSolver, BoxTime
 from airshed.mechanism import ReactionNetwork
 
 TEXT = (Path(__file__).parents[3] / "docs" / "box.md").read_text(encoding="utf-8")
 
 
-def block(language: str) -> str:
-    found = re.search(rf"```{language}\n(.*?)```", TEXT, re.DOTALL)
-    assert found is not None
-    return found[1]
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", TEXT, re.DOTALL)
 
 
-def test_python_example(capsys: pytest.CaptureFixture[str]) -> None:
-    exec(compile(block("python"), "docs/box.md", "exec"), {})
+def test_python_examples(capsys: pytest.CaptureFixture[str]) -> None:
+    one, many = blocks("python")
+    exec(compile(one, "docs/box.md", "exec"), {})
     number, unit = capsys.readouterr().out.split()
     assert 20.0 < float(number) < 120.0
     assert unit == "ppb"
+    exec(compile(many, "docs/box.md", "exec"), {})
+    assert capsys.readouterr().out == "('time', 'cell') (2, 3)\n"
 
 
 def test_conditions_example(emep: ReactionNetwork) -> None:
-    run = BoxRun(emep, BoxConditions.from_dict(tomllib.loads(block("toml"))))
+    (example,) = blocks("toml")
+    run = BoxRun(emep, BoxConditions.from_dict(tomllib.loads(example)))
     series = run.run()
     assert set(series["daylight"].values) == {0.0, 1.0}
-    assert float(series["time"][-1]) == 116 * 3600.0
+    assert float(series["time"][-1]) == 40 * 3600.0
 
 
-def test_every_section_is_there() -> None:
+def test_states_example(tmp_path: Path) -> None:
+    (example,) = blocks("csv")
+    path = tmp_path / "states.csv"
+    path.write_text(example, encoding="utf-8")
+    conditions = tomllib.loads(blocks("toml")[0]) | {"time": {"start": "12 h", "length": "10 min"}}
+    series = airshed.box("emep", conditions, path)
+    assert series["O3"].shape == (2, 2)
+    assert series["pressure"][0].values.tolist() == [1e5, 9e4]
+
+
+def test_every_setting_is_there() -> None:
     sections = set(BoxConditions.model_fields) - {"title"}
     assert all(f"[{section}]" in TEXT for section in sections)
+    (example,) = blocks("toml")
+    keys = {*BoxTime.model_fields, *BoxEnvironment.model_fields, *BoxSolver.model_fields} - {"most_steps"}
+    assert all(f"\n{key} = " in example for key in keys)
