@@ -1,9 +1,11 @@
 """Cloud cover from relative humidity, for data that has no cloud."""
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
-from airshed.air.meteorology.atmosphere import relative_humidity
+from airshed.air.meteorology.atmosphere import saturation_vapour_pressure
 
 Array = NDArray[np.float64]
 
@@ -31,15 +33,15 @@ def total_cover(fraction: Array) -> Array:
     source  Geleyn & Hollingsworth 1979, Beitr. Phys. Atmos. 52, 1-16
     """
     bounded = np.clip(fraction, 0.0, 1.0 - 1e-9)
-    below = np.concatenate([np.zeros_like(bounded[:1]), bounded[:-1]])
-    clear = np.prod((1.0 - np.maximum(bounded, below)) / (1.0 - below), axis=0)
+    clear = 1.0 - bounded[0]
+    for below, here in pairwise(bounded):
+        clear *= (1.0 - np.maximum(here, below)) / (1.0 - below)
     return np.asarray(np.clip(1.0 - clear, 0.0, 1.0))
 
 
 def diagnosed_cover(relative_humidity: Array, heights: Array, land_fraction: Array) -> Array:
     """Return the total cover of the layers above 100 m (level, lat, lon): moist air at the ground is no cloud."""
-    fraction = cloud_fraction(relative_humidity, land_fraction)
-    return total_cover(fraction[heights > _DEEPEST_FOG]) if np.any(heights > _DEEPEST_FOG) else total_cover(fraction)
+    return total_cover(cloud_fraction(relative_humidity[_with_cloud(heights)], land_fraction))
 
 
 def possible_covers(
@@ -53,8 +55,16 @@ def possible_covers(
 
     reads  water_vapour [mol/mol], temperature [K], pressure [Pa]  (level, lat, lon);  heights [m]  (level,)
     """
+    layers = _with_cloud(heights)
+    vapour_pressure, estimate = water_vapour[layers] * pressure[layers], temperature[layers]
     covers = [
-        diagnosed_cover(relative_humidity(water_vapour, temperature + offset, pressure), heights, land_fraction)
+        total_cover(cloud_fraction(vapour_pressure / saturation_vapour_pressure(estimate + offset), land_fraction))
         for offset in _TEMPERATURE_ERROR * np.array(_MIDDLES_OF_FIFTHS)
     ]
     return np.array(covers)
+
+
+def _with_cloud(heights: Array) -> slice:
+    """Return the layers whose moist air counts as cloud: those above 100 m, or all where none reaches so high."""
+    first = int(np.searchsorted(heights, _DEEPEST_FOG, side="right"))
+    return slice(first if first < heights.size else 0, None)

@@ -49,7 +49,8 @@ def above_ground(pressure: Array, surface_pressure: Array, values: Array, ground
     filled = values.copy()
     for level in range(filled.shape[0] - 2, -1, -1):
         buried = pressure[level] >= surface_pressure
-        filled[level] = np.where(buried, filled[level + 1] if ground is None else ground, filled[level])
+        if buried.any():
+            filled[level] = np.where(buried, filled[level + 1] if ground is None else ground, filled[level])
     return filled
 
 
