@@ -1,5 +1,6 @@
 """`airshed box`: from a conditions file to a netCDF file, whole or not at all."""
 
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -7,6 +8,8 @@ import pytest
 import xarray as xr
 from typer.testing import CliRunner
 
+import airshed
+from airshed.air.box import BoxRun
 from airshed.cli.main import app
 from airshed.core.errors import AirshedError, CaseError, OutputError
 from airshed.core.resources import resource
@@ -87,3 +90,107 @@ def test_an_error_on_the_command_line(tmp_path: Path) -> None:
     assert result.exit_code == 2
     assert "there is no file" in result.stderr
     assert "Traceback" not in result.output
+
+
+TRACERS = """
+[time]
+length = "2 h"
+[environment]
+temperature = "298 K"
+pressure = "1000 hPa"
+[initial]
+TRACER = "1 ppb"
+[deposition]
+TRACER = "1e-4 1/s"
+"""
+
+
+@pytest.fixture
+def tracers(tmp_path: Path) -> list[str]:
+    """Return the arguments of a run of the passive tracers."""
+    path = tmp_path / "tracer.toml"
+    path.write_text(TRACERS, encoding="utf-8")
+    return ["box", "tracer", "--conditions", str(path), "--output"]
+
+
+def test_csv_of_one_box_and_of_many(tracers: list[str], tmp_path: Path) -> None:
+    """The rows of a CSV file are the numbers of the netCDF file, and its last ones can begin another run."""
+    states = tmp_path / "states.csv"
+    states.write_text("TRACER [ppb]\n1\n3\n", encoding="utf-8")
+    for more in ([], ["--states", str(states)]):
+        for name in ("box.nc", "box.csv"):
+            result = CliRunner().invoke(app, [*tracers, str(tmp_path / name), "--quiet", *more])
+            assert result.exit_code == 0, result.output
+            assert result.output == ""
+        head, *rows = (tmp_path / "box.csv").read_text(encoding="utf-8").splitlines()
+        names = head.split(",")
+        assert names[:2] == (["time [s]", "cell"] if more else ["time [s]", "temperature [K]"])
+        table = np.array([[float(text) for text in row.split(",")] for row in rows])
+        with xr.open_dataset(tmp_path / "box.nc") as series:
+            assert len(rows) == 3 * (2 if more else 1)
+            assert np.array_equal(table[:, names.index("TRACER [molecules/cm3]")], series["TRACER"].values.ravel())
+    again = CliRunner().invoke(app, [*tracers, str(tmp_path / "again.nc"), "--states", str(tmp_path / "box.nc")])
+    assert again.exit_code == 0, again.output
+    assert "cells" in again.output
+
+
+def test_picture_and_species(tracers: list[str], tmp_path: Path) -> None:
+    picture = tmp_path / "box.png"
+    arguments = [*tracers, str(tmp_path / "box.nc"), "--plot", str(picture), "--species", "tracer2,TRACER"]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0, result.output
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert result.output.index("TRACER2") < result.output.index("TRACER ")
+
+
+@pytest.mark.parametrize(
+    ("output", "more", "message"),
+    [
+        ("box.txt", [], "the name does not tell the format; end it in .nc (netCDF) or .csv"),
+        ("box.nc", ["--plot", "box.pdf"], "pictures are PNG; end the name in .png"),
+        ("box.nc", ["--plot", "none/box.png"], "there is no folder none"),
+        ("box.nc", ["--species", "TRACR"], "--species TRACR: no species of tracer; did you mean TRACER"),
+        ("box.nc", ["--states", "none.csv"], "there is no file none.csv"),
+        ("box.nc", ["--states", "none.txt"], "states are read from netCDF (.nc) or CSV (.csv) files"),
+    ],
+)
+def test_what_is_refused_before_it_begins(
+    tracers: list[str], tmp_path: Path, output: str, more: list[str], message: str
+) -> None:
+    result = CliRunner().invoke(app, [*tracers, str(tmp_path / output), *more])
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert not (tmp_path / output).exists()
+
+
+def test_a_stop_leaves_nothing(tracers: list[str], tmp_path: Path) -> None:
+    def stop(run: BoxRun) -> None:
+        run.request_stop()
+
+    with pytest.raises(KeyboardInterrupt):
+        run_box("tracer", Path(tracers[3]), tmp_path / "box.nc", started=stop)
+    assert [path.name for path in tmp_path.iterdir()] == ["tracer.toml"]
+
+
+def test_progress_goes_from_start_to_end() -> None:
+    told: list[float] = []
+    series = airshed.box("tracer", tomllib.loads(TRACERS), observer=told.append)
+    assert told == [0.0, 0.5, 1.0]
+    assert list(series.sizes) == ["time"]
+
+
+def test_atoms_that_nothing_touches_are_conserved(tmp_path: Path) -> None:
+    """Nitrogen in a mechanism whose reactions keep it; what emission brings is told."""
+    conditions = tmp_path / "strato.toml"
+    text = '[time]\nlength = "1 h"\n[environment]\ntemperature = "270 K"\n[initial]\nO3 = "8 ppm"\nNO = "10 ppb"\n'
+    conditions.write_text(text, encoding="utf-8")
+    for more, opened in (
+        ("", "nothing: rounding and clipping"),
+        ('[emission]\nNO = "1e5 molecules/cm3/s"\n', "emission"),
+    ):
+        conditions.write_text(text + more, encoding="utf-8")
+        report = run_box("small_strato", conditions, tmp_path / "box.nc").report
+        rows = {row[0]: row for row in report.tables[1].rows}
+        assert opened in str(rows["N"][2])
+        assert (abs(float(rows["N"][1])) < 1e-12) == (more == "")
+        assert "reactions R1" in str(rows["O"][2])
