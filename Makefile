@@ -39,7 +39,7 @@ check: setup ## look at style, types and the layers of imports
 	@$(BIN)/lint-imports
 
 test: check ## run all checks, then the tests
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n auto --dist loadfile
 
 format: setup ## bring the code into its style
 	@$(BIN)/ruff check --fix .
