@@ -14,7 +14,7 @@ from airshed.mechanism import ReactionNetwork
 Problem = Callable[..., BoxConditions]
 
 CONDITIONS = {
-    "time": {"start": "3 h", "length": "2 h", "output_every": "1 h"},
+    "time": {"start": "3.4 h", "length": "1 h", "output_every": "30 min"},
     "environment": {
         "temperature": "290 + 5*sin(t/3600)",
         "pressure": "1000 hPa",
