@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from airshed import __version__
-from airshed.cli.commands.bench import bench
+from airshed.cli.commands.bench import bench, bench_chemistry
 from airshed.cli.commands.box import box
 from airshed.cli.commands.doctor import doctor
 from airshed.cli.commands.kernel import show_kernel
@@ -24,12 +24,16 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 kernel = typer.Typer(no_args_is_help=True, help="Look at generated code.")
+benchmarks = typer.Typer(invoke_without_command=True)
 mechanism = typer.Typer(no_args_is_help=True, help="Look at reaction files and convert them.")
 
-for command in (run, show, box, plot, bench, verify, doctor):
+for command in (run, show, box, plot, verify, doctor):
     app.command()(command)
 kernel.command("show")(show_kernel)
 app.add_typer(kernel, name="kernel")
+benchmarks.callback()(bench)
+benchmarks.command("chemistry")(bench_chemistry)
+app.add_typer(benchmarks, name="bench")
 mechanism.command("show")(show_mechanism)
 mechanism.command("check")(check_mechanism)
 mechanism.command("convert")(convert_mechanism)
