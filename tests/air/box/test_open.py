@@ -93,6 +93,30 @@ def test_conditions_go_before_the_formulas_of_a_side_file() -> None:
     assert [each.name for each in given.network.parameters] == ["j_O3"]
 
 
+def test_the_light_of_a_place_is_followed_through_dusk_and_dawn(tmp_path: Path) -> None:
+    """A photolysis of secant and daylight over a day, while the air changes too: dA/dt = -a exp(-b sec z) A."""
+    (tmp_path / "light.def").write_text(
+        "#DEFVAR\nA = IGNORE;\nB = IGNORE;\n#EQUATIONS\n<1> A + hv = B : PHOTO(1e-4, 0.3);\n", encoding="utf-8"
+    )
+    network = load_mechanism(tmp_path / "light.def")
+    for date in ("2022-03-01", "2022-08-31", "2023-12-21"):
+        location = {"lat": 50, "lon": 14, "date": date}
+        given = {
+            "time": {"length": "24 h", "output_every": "15 min"},
+            "environment": {"temperature": "290 + 5*sin(t/8000)", "pressure": "1000 hPa", "location": location},
+            "initial": {"A": "1 ppb"},
+            "solver": {"relative_tolerance": 1e-8},
+        }
+        run = BoxRun(network, BoxConditions.from_dict(given))
+        series = run.run()
+        assert run.notes == []
+        times = np.linspace(0.0, 86400.0, 200_001)
+        light = run.forcing.at(times)
+        rate = 1e-4 * light["daylight"][0] * np.exp(-0.3 * light["sec_zenith"][0])
+        integral = float(np.sum(0.5 * (rate[1:] + rate[:-1])) * 86400.0 / 200_000)
+        assert float(series["A"][-1] / series["M"][-1]) == pytest.approx(1e-9 * np.exp(-integral), rel=1e-7)
+
+
 def test_names_with_dots_need_no_quotes(tmp_path: Path) -> None:
     path = tmp_path / "c.toml"
     path.write_text('[time]\nlength = "1 h"\n[rates]\nPHOTO.jNO2 = "8e-3 1/s"\n"USER.k" = "1"\n', encoding="utf-8")

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from airshed.air.box.conditions import BoxConditions
 from airshed.air.box.failure import ChemistryFailure, at_start_of
 from airshed.air.box.forcing import INPUTS, BoxForcing
-from airshed.air.box.smooth import Series, degree_of, fit, times_in
+from airshed.air.box.smooth import TOLERANCE, Series, degree_of, fit, times_in
 from airshed.air.box.steps import Event
 from airshed.core.errors import CaseError
 from airshed.kernels.chemistry import (
@@ -239,7 +239,7 @@ class _Cutter:
         if b - a <= 4.0 * self._tiny:
             self._run._integrate(cells, a, b, [row.of(slice(None), 0)[:, :1] for row in rows])
             return
-        good = np.broadcast_to(_good(rows, 1, self._floors, cells)[:, 0], len(cells))
+        good = self._good(rows, cells, 1, b - a)[:, 0]
         self._cuts[cells[~good]] += 1
         rough = ~good & (self._cuts[cells] > _MOST_CUTS)
         if rough.any():
@@ -262,13 +262,24 @@ class _Cutter:
                 continue
             middle = 0.5 * (low + high)
             rows = self._run._rows(np.array([low, middle]), np.array([middle, high]), group)
-            good = np.broadcast_to(_good(rows, 2, self._floors, group), (len(group), 2))
+            good = self._good(rows, group, 2, middle - low)
             halves = (~good[:, 0], low, middle), (good[:, 0] & ~good[:, 1], middle, high)
             groups += [(group[mask], left, right, edges | {middle}) for mask, left, right in halves if mask.any()]
             steep = good.all(axis=1)
             if steep.any():
                 found.append((group[steep], sorted(edges | {middle})))
         return found
+
+    def _good(self, rows: list[Series], cells: Cells, intervals: int, length: float) -> npt.NDArray[np.bool_]:
+        """Return whether all series are good in intervals of this length, (cell, interval).
+
+        What is missed counts by how long it lasts: so the search for a bend, or in rounding noise, comes to an end.
+        """
+        tolerance = min(TOLERANCE * (self._end - self._start) / length, _ROUGH)
+        good = np.ones((len(cells), intervals), bool)
+        for row, floor in {id(row): (row, floor) for row, floor in zip(rows, self._floors, strict=True)}.values():
+            good &= row.good((floor[cells] if len(floor) > 1 else floor)[:, None], tolerance)
+        return good
 
     def _accept(self, rows: list[Series]) -> None:
         """Take series that are a little rough, with a note; raise CaseError for what no series follows."""
@@ -286,17 +297,11 @@ class _Cutter:
             self._run.notes.append(note)
 
 
-def _good(
-    rows: list[Series], intervals: int, floors: list[Array] | None = None, cells: Cells | None = None
-) -> npt.NDArray[np.bool_]:
-    """Return whether all series are good, (cell, interval) with one cell where that says it all.
-
-    floors  for each row what counts as its size at least, (cell,) of all cells or one for all
-    """
+def _good(rows: list[Series], intervals: int) -> npt.NDArray[np.bool_]:
+    """Return whether all series are good, (cell, interval) with one cell where that says it all."""
     good = np.ones((1, intervals), bool)
-    for number, row in {id(row): (number, row) for number, row in enumerate(rows)}.values():
-        floor = np.zeros(1) if floors is None else floors[number]
-        good = good & row.good((floor[cells] if len(floor) > 1 else floor)[:, None])
+    for row in {id(row): row for row in rows}.values():
+        good = good & row.good()
     return good
 
 

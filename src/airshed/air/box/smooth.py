@@ -55,9 +55,9 @@ class Series:
     miss: Array
     size: Array
 
-    def good(self, floor: Array | float = 0.0) -> npt.NDArray[np.bool_]:
-        """Tell where the series misses by at most :data:`TOLERANCE` of its size, or of the least that counts as one."""
-        return np.asarray(self.miss <= TOLERANCE * np.maximum(self.size, floor))
+    def good(self, floor: Array | float = 0.0, tolerance: Array | float = TOLERANCE) -> npt.NDArray[np.bool_]:
+        """Tell where the series misses by at most a part of its size, or of the least that counts as one."""
+        return np.asarray(self.miss <= tolerance * np.maximum(self.size, floor))
 
     @property
     def constant(self) -> bool:
