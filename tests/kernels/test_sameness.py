@@ -47,8 +47,8 @@ def test_any_split_of_the_rows_gives_the_same_bits(compiled: Compiled, cuts: tup
     trial = random_trial(kernel, 9, 9, SECOND, seed=4, sweeps=2)
     whole, split = make_stepper(kernel, trial), make_stepper(kernel, trial)
     edges = [0, *cuts, 9]
-    split._ranges = list(pairwise(edges))[::-1]
-    split._memory = split._memory * len(split._ranges)
+    split._pieces = np.array(list(pairwise(edges))[::-1])
+    split._memory = split._memory * len(split._pieces)
     split.pool = InTurn()
     packed = forcing(trial, whole.layout)
     sums = whole.step(trial.weights, *packed)

@@ -1,5 +1,6 @@
 """Meteorology as the kernels want it: air contents, fluxes and exchange on the model grid, packed, between instants."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, wait
 from dataclasses import dataclass
@@ -126,11 +127,11 @@ class Forcing:
 
     def index_at(self, seconds: float) -> int:
         """The number of the interval that begins at or before a time."""
-        return int(np.searchsorted(self._times, seconds, side="right")) - 1
+        return bisect_right(self._times, seconds) - 1
 
     def index_until(self, seconds: float) -> int:
         """The number of the interval that holds a time as its end or inside; the first one at the very beginning."""
-        return max(int(np.searchsorted(self._times, seconds, side="left")) - 1, 0)
+        return max(bisect_left(self._times, seconds) - 1, 0)
 
     def next_change(self, seconds: float) -> float:
         """The next instant after a time."""

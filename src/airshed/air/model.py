@@ -67,6 +67,7 @@ class AirModel:
         _, rows, columns = self.grid.shape
         self.layout = Layout(rows, columns, self.kernel.shape.width, self.kernel.dtype)
         self.sources = PackedSources(self.parts.sources, self.layout, (rows, columns), self.parts.start)
+        self._emitted = [self.network.index(name) for name in self.sources.species]
         follows_the_sun = self.parts.deposition.follows_the_sun or bool(self.network.parameters)
         self.forcing = Forcing(
             self.grid, self.layout, self.parts.meteorology, self._velocities, self._open_rates,
@@ -218,7 +219,7 @@ class AirModel:
         cloud = (1.0 - weight) * interval.start.cloud + weight * interval.end.cloud
         packed, totals = self.sources.at(middle)
         emission = np.zeros(len(self.network.species))
-        emission[[self.network.index(name) for name in self.sources.species]] = totals
+        emission[self._emitted] = totals
         self._sun[:, :, 0], self._sun[:, :, 1] = self._light.secant_and_factor(end, cloud)
         pairs = {name: interval.pair(name) for name in _OF_COLUMN}
         return ColumnForcing(**pairs, weight=weight, emission=packed, sun=self._sun), emission
@@ -232,7 +233,7 @@ class AirModel:
         return Strang(
             self.stepper, self._make_chemistry(threads) if self.network.reactions else None,
             self.forcing, self.sources, self._light,
-            emitted=[self.network.index(name) for name in self.sources.species],
+            emitted=self._emitted,
             density_factor=self._number_per_mole(), courant=self.case.time.courant,
         )  # fmt: skip
 
@@ -260,7 +261,7 @@ class AirModel:
             top=self.parts.boundary.top(float(start.pressure[-1].mean())), density_factor=density_factor,
             vertical_weights=parabola_weights(self.grid.thickness),
             deposited=[self.network.index(name) for name in self.parts.deposition.species],
-            emitted=[self.network.index(name) for name in self.sources.species],
+            emitted=self._emitted,
             sweeps=self.case.chemistry.sweeps, threads=threads, oxygen=OXYGEN_FRACTION, nitrogen=NITROGEN_FRACTION,
         )  # fmt: skip
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future, wait
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -20,8 +21,14 @@ _HOUR = 3600.0
 
 def hour_of(seconds: float, start: np.datetime64) -> float:
     """Return when the full hour UTC began that holds a time, both in seconds since the start of the case."""
-    late = float((start - start.astype("datetime64[h]")) / np.timedelta64(1, "s"))
+    late = _late(start)
     return (seconds + late) // _HOUR * _HOUR - late
+
+
+@lru_cache(maxsize=1)
+def _late(start: np.datetime64) -> float:
+    """How long after a full hour the case starts [s]; every step asks."""
+    return float((start - start.astype("datetime64[h]")) / np.timedelta64(1, "s"))
 
 
 class BiogenicSource:

@@ -135,7 +135,7 @@ class Stepper:
         self.pool = ThreadPoolExecutor(self.threads - 1) if self.threads > 1 else None
         size = kernel.functions.airshed_worker_bytes(layout.blocks)
         self._memory = [aligned_zeros((size,), np.uint8) for _ in range(self.threads)]
-        self._ranges = shares(layout.rows, self.threads)
+        self._pieces = np.array(shares(layout.rows, self.threads), np.int64)
         self._constants = {
             "ghost": self._splat(ghosts),
             "top": top.astype(layout.dtype),
@@ -157,10 +157,9 @@ class Stepper:
         if self.pool is None:
             functions.airshed_step_rows(pointer, 0, self.layout.rows, address(self._memory[0]))
         else:
-            pieces, taken = np.array(self._ranges, np.int64), np.zeros(1, np.int64)
-            own, *others = [
-                (pointer, address(pieces), len(pieces), address(taken), address(memory)) for memory in self._memory
-            ]
+            taken = np.zeros(1, np.int64)
+            pieces = address(self._pieces), len(self._pieces), address(taken)
+            own, *others = [(pointer, *pieces, address(memory)) for memory in self._memory]
             jobs = [self.pool.submit(functions.airshed_share_rows, *share) for share in others]
             functions.airshed_share_rows(*own)
             for job in jobs:
