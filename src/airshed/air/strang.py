@@ -126,8 +126,8 @@ class Strang:
 
 def _sum(packed: AnyArray, amounts: Array) -> Array:
     """Sum of mixing ratios [lat][block][species][level][W] times amounts of air [lat][block][level][W], (species,)."""
-    blocks = packed.reshape(-1, packed.shape[2], amounts[0, 0].size)
-    columns = amounts.reshape(len(blocks), -1, 1)
+    columns = amounts.reshape(amounts.shape[0] * amounts.shape[1], -1, 1)
+    blocks = packed.reshape(len(columns), packed.shape[2], columns.shape[1])
     # block by block, the way they lie in memory, in double
     return np.asarray(np.matmul(blocks.astype(np.float64, copy=False), columns).sum(axis=(0, 2)))
 

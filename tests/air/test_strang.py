@@ -1,0 +1,291 @@
+"""Both integrators behind one interface: the same demands on them, and what Strang splitting has of its own."""
+
+import numpy as np
+import pytest
+
+import airshed
+from airshed.core.errors import NumericalError
+from airshed.runtime.checks import chemistry, real, sameness
+
+INTEGRATORS = ("imex", "strang")
+AREA = {"area": {"lon": [4.0, 8.0], "lat": [49.0, 53.0]}}
+CHIMNEYS = {"point": [{"species": "TRACER2", "lon": 6.7, "lat": 51.4, "height": "100 m", "rate": "2 mol/s"}]}
+
+
+def tracers(integrator, length, **sections):
+    """Passive tracers on the hourly winds of a part of west-europe."""
+    chosen = {"integrator": integrator}
+    return real.real_case(length, chemistry=chosen, grid=AREA, emissions=CHIMNEYS, **sections)
+
+
+def full(integrator, length="20 min", *, time=None, **chosen):
+    """The full chemistry of a part of west-europe, in the morning."""
+    case = chemistry.cut_case(
+        length, start=chemistry.MORNING, chemistry={"integrator": integrator, **chosen}, time=time or {}
+    )
+    return airshed.Case.from_dict({**case.to_dict(), "run": {"threads": 1}}, base=case.base)
+
+
+def missed(figures):
+    return [(figure.what, figure.value) for figure in figures if not figure.ok]
+
+
+@pytest.mark.parametrize(("integrator", "length"), [("imex", "3 h"), ("strang", "24 h")])
+def test_a_uniform_mixing_ratio_stays_so_on_real_winds_and_plumes_stay_positive(integrator, length):
+    """A whole day of IMEX is in `airshed verify`. In the one-step formula a weight is negative: a trace is clipped."""
+    wrong = dict(missed(real.check_uniform(tracers(integrator, length))))
+    clipped = wrong.pop("clipped at zero, share of emitted", 0.0)
+    assert wrong == {}
+    assert clipped < (1e-12 if integrator == "imex" else 1e-10)
+
+
+@pytest.mark.parametrize("integrator", INTEGRATORS)
+def test_the_budget_of_a_tracer_closes(integrator):
+    deposition = {"scheme": "constant", "velocities": {"TRACER": "0.3 cm/s", "TRACER2": "1 cm/s"}}
+    assert missed(real.check_budget(tracers(integrator, "6 h", deposition=deposition))) == []
+
+
+@pytest.mark.parametrize("integrator", INTEGRATORS)
+def test_families_close_and_nothing_is_negative(integrator):
+    with airshed.Simulation(full(integrator, "1 h")) as simulation:
+        simulation.run()
+        budget = simulation.budget()
+        assert simulation.model.mixing_ratios().min() >= 0.0
+    for family in chemistry.FAMILIES:
+        assert chemistry.share(budget, family, "residual", "throughput") < 1e-10
+        if integrator == "strang":  # nothing is left of an iteration
+            assert chemistry.share(budget, family, "drift", "throughput") < 1e-10
+    assert chemistry.share(budget, "nitrogen", "imbalance", "throughput") > 0.0
+
+
+@pytest.mark.parametrize("integrator", INTEGRATORS)
+def test_threads_and_precision(integrator):
+    double, single = (full(integrator, precision=precision) for precision in ("double", "single"))
+    parallel = airshed.Case.from_dict({**double.to_dict(), "run": {"threads": 2}}, base=double.base)
+    one, two, rounded = (sameness.final_state(case) for case in (double, parallel, single))
+    assert sameness.differing(one, two) == 0
+    assert sameness.differing(one, rounded) > 0
+    # the error control of single precision takes other steps: as close as the tolerance
+    limit = 1e-4 if integrator == "imex" else 1e-3
+    assert max(sameness.distance(one, rounded, name) for name in sameness.COMPARED) < limit
+
+
+@pytest.mark.parametrize("integrator", INTEGRATORS)
+def test_a_saved_state_goes_on_to_the_same_bits(integrator):
+    case = full(integrator)
+    with airshed.Simulation(case) as undisturbed, airshed.Simulation(case) as resumed:
+        undisturbed.run(until="10 min")
+        arrays, metadata = undisturbed.model.save()
+        resumed.model.restore({name: array.copy() for name, array in arrays.items()}, metadata)
+        undisturbed.run()
+        resumed.run()
+        states = [each.model.mixing_ratios() for each in (undisturbed, resumed)]
+        np.testing.assert_array_equal(*states)
+        np.testing.assert_array_equal(undisturbed.model.budget.amounts, resumed.model.budget.amounts)
+
+
+def test_restarts_hold_the_steps_of_cells():
+    """The negative control: without them other steps are taken, and other bits come out."""
+    case = full("strang")
+    with airshed.Simulation(case) as undisturbed, airshed.Simulation(case) as resumed:
+        undisturbed.run(until="10 min")
+        arrays, metadata = undisturbed.model.save()
+        arrays = {name: array.copy() for name, array in arrays.items()}
+        assert (arrays["chemistry.first"][:, :, :1] > 0.0).all()
+        arrays["chemistry.first"][...] = 0.0
+        resumed.model.restore(arrays, metadata)
+        undisturbed.run()
+        resumed.run()
+        assert not np.array_equal(undisturbed.model.mixing_ratios(), resumed.model.mixing_ratios())
+
+
+@pytest.mark.parametrize("integrator", INTEGRATORS)
+def test_steps_are_fixed_or_automatic_and_end_when_something_is_due(integrator):
+    lengths = []
+    with airshed.Simulation(full(integrator, time={"step": "4 min"})) as simulation:
+        simulation.run(until="7 min", observer=lambda info: lengths.append(info.dt))
+        simulation.run(observer=lambda info: lengths.append(info.dt))
+    assert sum(lengths) == pytest.approx(1200.0)
+    assert max(lengths) <= 240.0 + 1e-9
+    lengths.clear()
+    with airshed.Simulation(full(integrator, "20 min")) as simulation:
+        simulation.run(observer=lambda info: lengths.append(info.dt))
+    assert max(lengths) <= 300.0 + 1e-9
+
+
+def test_transport_is_cut_into_pieces_where_the_wind_asks_for_it():
+    """A step of Strang splitting may be longer than the Courant number of transport allows."""
+    with airshed.Simulation(full("strang", time={"step": "15 min", "courant": 0.2})) as simulation:
+        calls = []
+        step = simulation.model.stepper.step
+        simulation.model.stepper.step = lambda weights, *rest: calls.append(weights) or step(weights, *rest)
+        rate = simulation.model.forcing.interval(0).outflow_rate
+        simulation.step()
+        pieces = len(calls) // 2
+        assert pieces == np.ceil(900.0 * rate / 0.2) > 1
+
+
+# ---- what reacts, on small grids -------------------------------------------------------------------------------------
+
+
+def small(folder, text, *, integrator="strang", rates="", **sections):
+    (folder / "small.eqn").write_text(text)
+    if rates:
+        (folder / "small.rates.toml").write_text(rates)
+    data = {
+        "grid": {"area": {"lon": [0, 5], "lat": [50, 52]}, "spacing": "1 deg", "layers": ["100 m", "500 m", "1500 m"]},
+        "time": {"start": "2022-06-01T10:00:00Z", "length": "2 h", "step": "10 min"},
+        "chemistry": {
+            "mechanism": "small.eqn", "integrator": integrator, "sweeps": 8, "solver": "rodas3",
+            "relative_tolerance": 1e-6, "absolute_tolerance": "1 molecules/cm3",
+        },
+        "meteorology": {"kind": "uniform"}, "deposition": {"scheme": "none"}, "run": {"threads": 1},
+    }  # fmt: skip
+    chosen = {name: {**data.get(name, {}), **sections.get(name, {})} for name in data | sections}
+    return airshed.Case.from_dict(chosen, base=folder)
+
+
+def ended(case, *names):
+    with airshed.Simulation(case) as simulation:
+        simulation.run()
+        return [simulation[name].values for name in names]
+
+
+PAIR = "#DEFVAR\nA = IGNORE;\nB = IGNORE;\n#EQUATIONS\n"
+
+
+def test_nothing_reacts(tmp_path):
+    """Tracers need no chemistry, and move alike."""
+    chosen = {
+        "time": {"length": "2 h", "step": "auto"},
+        "meteorology": {"eastward": "8 m/s", "diffusivity": "5 m2/s"},
+        "boundary": {"values": {"A": "1 ppb"}},
+        "initial": {"values": {"B": "2 ppb"}},
+    }
+    text = "#DEFVAR\nA = IGNORE;\nB = IGNORE;\n"
+    one, other = (ended(small(tmp_path, text, integrator=integrator, **chosen), "A", "B") for integrator in INTEGRATORS)
+    for first, second in zip(one, other, strict=True):
+        np.testing.assert_allclose(first, second, rtol=0.05, atol=2e-11)
+
+
+def test_padding_is_never_seen(tmp_path):
+    """Five columns do not fill a block: what stands in its other lanes has no part in anything."""
+    case = small(
+        tmp_path, PAIR + "<1> A + B = 2 B : 1e-15;\n", meteorology={"eastward": "8 m/s", "diffusivity": "5 m2/s"},
+        initial={"values": {"A": "10 ppb", "B": "1 ppb"}},
+    )  # fmt: skip
+    fields = []
+    for spoil in (False, True):
+        with airshed.Simulation(case) as simulation:
+            state, layout = simulation.model.stepper.state, simulation.model.layout
+            assert layout.last_lanes < layout.width
+            if spoil:
+                for array in (state.q, state.q_other, state.tendency):
+                    array[:, -1, ..., layout.last_lanes :] = 1.0
+            simulation.run()
+            fields.append(simulation.model.mixing_ratios())
+            assert abs(float(simulation.budget()["residual"].sum())) < 1e-12 * float(
+                simulation.budget()["change"].max()
+            )
+    np.testing.assert_array_equal(*fields)
+
+
+@pytest.mark.parametrize("windy", [False, True])
+def test_the_order_of_the_splitting_is_two(tmp_path, windy):
+    """Mixing, emission, deposition and a nonlinear reaction: errors fall with the square of the step.
+
+    With wind the order comes and goes, as the limiter of the transport has kinks: over a factor of eight it is two.
+    """
+    sections = {
+        "meteorology": {"diffusivity": "3 m2/s"} | ({"eastward": "6 m/s", "northward": "2 m/s"} if windy else {}),
+        "initial": {"values": {"A": "20 ppb", "B": "10 ppb"}},
+        "boundary": {"values": {"A": "10 ppb", "B": "2 ppb"}},
+        "emissions": {"point": [{"species": "A", "lon": 2.5, "lat": 50.5, "rate": "50 mol/s"}]},
+        "deposition": {"scheme": "constant", "velocities": {"A": "0.2 cm/s", "B": "0.5 cm/s"}},
+    }
+
+    def end(step):
+        case = small(tmp_path, PAIR + "<1> A + B = 2 B : 5e-16;\n", time={"step": f"{step} s"}, **sections)
+        return np.stack(ended(case, "A", "B"))
+
+    fine = end(10)
+    first, last = (np.abs(end(step) - fine).sum() for step in (240, 30))
+    assert np.log2(first / last) / 3.0 == pytest.approx(2.0, abs=0.2)
+
+
+# ---- cells that fail -------------------------------------------------------------------------------------------------
+
+
+EXPLODING = PAIR + "<1> A = 2 A : 1e3;\n"
+
+
+def test_a_cell_that_cannot_be_integrated_is_named_and_can_be_replayed(tmp_path):
+    from airshed.runtime.box import run_box
+
+    start = {"values": {"B": "1 ppb"}}
+    chimney = {"point": [{"species": "A", "lon": 3.5, "lat": 50.5, "height": "300 m", "rate": "1000 mol/s"}]}
+    case = small(tmp_path, EXPLODING, initial=start, emissions=chimney)
+    run = tmp_path / "run"
+    with pytest.raises(NumericalError) as caught, airshed.Simulation(case, output=run) as simulation:
+        simulation.run()
+    message = str(caught.value)
+    assert "the cell at lon 3.5, lat 50.5, level 1 (100 to 500 m) goes no further than t = " in message
+    assert "most there is of A" in message
+    assert "shorten time.step" in message
+    file = run / "failed-cell.toml"
+    assert f"--conditions {file}" in message
+    assert not (run / "output.nc").exists()
+    with pytest.raises(NumericalError) as again:
+        run_box(str(tmp_path / "small.eqn"), file, tmp_path / "replay.nc")
+    begin = caught.value.interval[0]
+    assert again.value.time == pytest.approx(caught.value.time - begin, rel=1e-6)
+
+
+def test_a_cell_that_needs_more_steps_gets_them(tmp_path):
+    """With few steps at most all cells fail at first; what the second try gives is as good."""
+    text = PAIR + "<1> A + B = 2 B : 1e-13;\n"
+    start = {"values": {"A": "20 ppb", "B": "10 ppb"}}
+    case = small(tmp_path, text, initial=start, time={"length": "10 min"}, chemistry={"relative_tolerance": 1e-3})
+    (expected,) = ended(case, "B")
+    with airshed.Simulation(case) as simulation:
+        cells = simulation.model._strang.chemistry
+        cells.solver.most_steps = 10
+        tried = []
+        again = cells._try_again
+        cells._try_again = lambda *arguments: tried.append(int(arguments[-1].sum())) or again(*arguments)
+        simulation.run()
+        np.testing.assert_allclose(simulation["B"].values, expected, rtol=1e-2)
+        assert abs(float(simulation.budget()["residual"].sum())) < 1e-12 * float(
+            simulation.budget()["throughput"].max()
+        )
+    assert tried[0] == 30  # all 5 x 2 x 3 cells, none of the padding
+
+
+# ---- rates that functions in Python compute --------------------------------------------------------------------------
+
+FUNCTIONS = "import numpy as np\ndef warm(TEMP, M):\n    return 1e-4 * TEMP / 288.15 + 0.0 * M\n"
+FUNCTIONS += "def light(SUN):\n    return 2e-4 * SUN\n"
+
+
+@pytest.mark.parametrize("integrator", INTEGRATORS)
+def test_a_rate_that_a_function_computes(tmp_path, integrator):
+    (tmp_path / "functions.py").write_text(FUNCTIONS)
+    case = small(
+        tmp_path, PAIR + "<1> A = B : k_warm;\n", rates='k_warm = { python = "functions.py:warm" }\n',
+        integrator=integrator, initial={"values": {"A": "10 ppb"}}, time={"step": "60 s"},
+    )  # fmt: skip
+    (a,) = ended(case, "A")
+    np.testing.assert_allclose(a, 1e-8 * np.exp(-1e-4 * 7200.0), rtol=1e-4)
+
+
+@pytest.mark.parametrize("integrator", INTEGRATORS)
+def test_a_rate_that_follows_the_sun(tmp_path, integrator):
+    """Evaluated every hour, linear in between: close to the same formula that the kernel evaluates at every step."""
+    (tmp_path / "functions.py").write_text(FUNCTIONS)
+    chosen = {"integrator": integrator, "initial": {"values": {"A": "10 ppb"}}, "time": {"step": "60 s"}}
+    rates = 'j_light = { python = "functions.py:light" }\n'
+    (called,) = ended(small(tmp_path, PAIR + "<1> A = B : j_light;\n", rates=rates, **chosen), "A")
+    (tmp_path / "small.rates.toml").unlink()
+    (formula,) = ended(small(tmp_path, PAIR + "<1> A = B : 2e-4*SUN;\n", **chosen), "A")
+    np.testing.assert_allclose(called, formula, rtol=2e-2)
+    assert not np.array_equal(called, formula)
