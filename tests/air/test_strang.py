@@ -205,7 +205,9 @@ def test_the_order_of_the_splitting_is_two(tmp_path, windy):
     }
 
     def end(step):
-        case = small(tmp_path, PAIR + "<1> A + B = 2 B : 5e-16;\n", time={"step": f"{step} s"}, **sections)
+        case = small(
+            tmp_path, PAIR + "<1> A + B = 2 B : 5e-16;\n", time={"length": "1 h", "step": f"{step} s"}, **sections
+        )
         return np.stack(ended(case, "A", "B"))
 
     fine = end(10)

@@ -1,5 +1,6 @@
 """Chemistry of the cells of a packed state alone, by a Rosenbrock method with its own steps in every cell."""
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -57,6 +58,7 @@ class CellChemistry:
     place_of  (row, column, level) -> words for a cell, to be used in messages
     first     [s] step to be tried first in each cell, for each half of a step: (2, pack, width); 0 where none is known.
               The first half begins in balance, the second one after emission and transport have disturbed it.
+    wall      [s] that all this has taken
     """
 
     def __init__(
@@ -73,6 +75,7 @@ class CellChemistry:
         )  # fmt: skip
         self.steps = CellSteps.zeros(self.packs, width)
         self.first = np.zeros((2, self.packs, width))
+        self.wall = 0.0
         self.extra = aligned_zeros((self.packs, followed, width), layout.dtype)
         self._inputs = aligned_zeros((layout.rows, layout.blocks, levels, solver.inputs, width), np.float64)
         lanes = np.arange(layout.blocks * width).reshape(layout.blocks, 1, width) < layout.columns
@@ -86,7 +89,7 @@ class CellChemistry:
         Cells that fail are tried again with smaller and with more steps. Raises ChemistryFailure for one that fails
         again.
         """
-        seconds = end - begin
+        began, seconds = time.perf_counter(), end - begin
         self._fill(air)
         known = self.first[half]
         self.steps.step[...] = np.where(known > 0.0, known, _FIRST_STEP * seconds)
@@ -96,6 +99,7 @@ class CellChemistry:
         if failed.any():
             self._try_again(q, result, clipped, begin, end, failed)
         self.first[half] = self.steps.step
+        self.wall += time.perf_counter() - began
 
     def _fill(self, air: Air) -> None:
         inputs, secant, light = self._inputs, air.sun[:, :, None, 0], air.sun[:, :, None, 1]

@@ -166,6 +166,13 @@ class AirModel:
             self._weather = self.seconds, self.parts.meteorology.at(self.seconds)
         return self._weather[1]
 
+    def wall(self) -> dict[str, float]:
+        """Wall time of the parts of all steps so far [s]; what threads share as their mean."""
+        parts = {name: seconds / self.stepper.threads for name, seconds in self.stepper.seconds.items()}
+        if self._strang is None or self._strang.chemistry is None:
+            return parts
+        return parts | {"chemistry of cells": self._strang.chemistry.wall}
+
     def save(self) -> tuple[dict[str, Array], dict[str, Any]]:
         """Return the whole state, see :class:`airshed.core.protocols.Model`."""
         arrays: dict[str, Array] = {f"state.{name}": array for name, array in vars(self.stepper.state).items()}

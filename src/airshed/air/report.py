@@ -20,6 +20,7 @@ _BRIEF_COLUMNS: Final = ("inflow", "outflow", "emitted", "deposited", "chemistry
 _MOST_SPECIES: Final = 20
 _PPB: Final = 1e9
 _MILLION: Final = 1e-6
+_DRIFT_BY: Final = {"imex": "the unconverged iteration", "strang": "round-off"}
 _MUCH_DRIFT: Final = 5e-3
 _MUCH_CLIPPED: Final = 1e-3
 _ORIGINS: Final = ("read", "given", "diagnosed", "held", "none given", "not in the files")
@@ -49,7 +50,8 @@ def budget_dataset(model: Reported) -> xr.Dataset:
 
     residual   change - (inflow - outflow + emitted - deposited + chemistry + clipped): round-off
     imbalance  of families: atoms that the mechanism's reactions make or lose by definition; 0 for species
-    drift      of families: chemistry - imbalance, what the unconverged Gauss-Seidel iteration adds; 0 for species
+    drift      of families: chemistry - imbalance, what the unconverged Gauss-Seidel iteration adds (round-off for
+               Strang splitting); 0 for species
     throughput the sum of the magnitudes of all terms, what the residual is to be compared with
     """
     base, network, names = model.baseline, model.parts.network, list(model.parts.network.names)
@@ -130,7 +132,8 @@ def _closing_facts(model: Reported, budget: xr.Dataset) -> dict[str, Cell]:
         family = budget.sel(species=FAMILIES[element])
         drift, emitted = float(family["drift"]), float(family["emitted"])
         part = f", {abs(drift) / emitted:.1e} of the emitted" if emitted > 0.0 else ""
-        facts[f"drift of {FAMILIES[element]}"] = f"{drift:.3g} mol by the unconverged iteration{part}"
+        cause = _DRIFT_BY[model.parts.case.chemistry.integrator]
+        facts[f"drift of {FAMILIES[element]}"] = f"{drift:.3g} mol by {cause}{part}"
     advice = _advice(model, budget)
     return facts | ({"advice": advice} if advice else {})
 

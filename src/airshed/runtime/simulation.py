@@ -229,7 +229,7 @@ class Simulation:
 
     def _timing(self) -> Table:
         """Where the time of this process went; the threads' parts as their mean over threads."""
-        parts = {name: seconds / self.model.stepper.threads for name, seconds in self.model.stepper.seconds.items()}
+        parts = self.model.wall()
         rest = {"forcing and control": max(self.wall["forcing and steps"] - sum(parts.values()), 0.0)}
         rows = {name: self.wall[name] for name in ("preparation", "output and restarts")} | rest | parts
         total = max(sum(rows.values()), 1e-9)
