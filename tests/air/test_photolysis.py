@@ -1,10 +1,14 @@
+from datetime import UTC, datetime
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from airshed.air.light import Light
 from airshed.air.photolysis import cloud_factor, daylight, effective_secant
 from airshed.air.radiation import global_radiation, photon_flux
+from airshed.air.solar import cos_zenith
 
 cosines = st.floats(-1.0, 1.0)
 covers = st.floats(0.0, 1.0)
@@ -61,3 +65,11 @@ def test_noon_in_late_summer() -> None:
     assert global_radiation(np.array(0.75), np.array(0.0)) == pytest.approx(650.0, rel=0.05)
     assert photon_flux(np.array(0.75), np.array(0.0)) == pytest.approx(1350.0, rel=0.05)
     assert global_radiation(np.array(0.75), np.array(1.0)) == pytest.approx(0.25 * 652.5)
+
+
+def test_light_sees_the_sun_where_the_formula_has_it() -> None:
+    lon, lat = np.array([-179.0, 0.0, 10.3, 359.0]), np.array([-80.0, 0.0, 50.2])[:, None]
+    light = Light(lon, lat, datetime(2022, 3, 1, 5, tzinfo=UTC), clouds=False)
+    for hour in (-30.0, 0.0, 6.37, 13.0, 8000.0):
+        when = np.datetime64("2022-03-01T05", "ns") + np.timedelta64(round(hour * 3.6e12), "ns")
+        assert light.cos_zenith(3600.0 * hour) == pytest.approx(cos_zenith(when, lon, lat), abs=1e-12)

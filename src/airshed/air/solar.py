@@ -3,6 +3,8 @@
 source  Michalsky 1988, Solar Energy 40, 227-235: within 0.01 degrees for the years 1950 to 2050
 """
 
+from math import asin, atan2, cos, degrees, pi, radians, sin
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -18,34 +20,34 @@ def _days_since_2000(when: np.datetime64 | ArrayLike) -> Array:
     return np.asarray(elapsed / np.timedelta64(1, "D"), dtype=np.float64)
 
 
-def _ecliptic(days: Array) -> tuple[Array, Array, Array]:
-    """Return mean longitude, ecliptic longitude and obliquity of the ecliptic [rad]."""
-    mean_longitude = np.radians(np.mod(280.460 + 0.9856474 * days, 360.0))
-    anomaly = np.radians(np.mod(357.528 + 0.9856003 * days, 360.0))
-    longitude = mean_longitude + np.radians(1.915 * np.sin(anomaly) + 0.020 * np.sin(2.0 * anomaly))
-    return mean_longitude, longitude, np.radians(23.439 - 4e-7 * days)
+def _sun(days: float) -> tuple[float, float]:
+    """Return the declination [rad] and the equation of time [s] at days since noon of 1 January 2000.
+
+    Of one time, in plain numbers: every step of a model asks for the sun, and NumPy would take ten times as long.
+    """
+    mean_longitude = radians((280.460 + 0.9856474 * days) % 360.0)
+    anomaly = radians((357.528 + 0.9856003 * days) % 360.0)
+    longitude = mean_longitude + radians(1.915 * sin(anomaly) + 0.020 * sin(2.0 * anomaly))
+    obliquity = radians(23.439 - 4e-7 * days)
+    right_ascension = atan2(cos(obliquity) * sin(longitude), cos(longitude))
+    difference = degrees(mean_longitude - right_ascension)
+    return asin(sin(obliquity) * sin(longitude)), _SECONDS_PER_DEGREE * ((difference + 180.0) % 360.0 - 180.0)
 
 
-def _right_ascension(longitude: Array, obliquity: Array) -> Array:
-    """Return the sun's right ascension [rad]."""
-    return np.asarray(np.arctan2(np.cos(obliquity) * np.sin(longitude), np.cos(longitude)))
-
-
-def _declination_and_equation_of_time(days: Array) -> tuple[Array, Array]:
-    mean_longitude, longitude, obliquity = _ecliptic(days)
-    difference = np.degrees(mean_longitude - _right_ascension(longitude, obliquity))
-    ahead = _SECONDS_PER_DEGREE * (np.mod(difference + 180.0, 360.0) - 180.0)
-    return np.asarray(np.arcsin(np.sin(obliquity) * np.sin(longitude))), np.asarray(ahead)
+def _sun_of_all(days: Array) -> tuple[Array, Array]:
+    """Return :func:`_sun` of days of any shape."""
+    both = np.array([_sun(each) for each in days.ravel().tolist()]).reshape(*days.shape, 2)
+    return both[..., 0], both[..., 1]
 
 
 def declination(when: np.datetime64 | ArrayLike) -> Array:
     """Return the sun's declination [rad] at UTC times."""
-    return _declination_and_equation_of_time(_days_since_2000(when))[0]
+    return _sun_of_all(_days_since_2000(when))[0]
 
 
 def equation_of_time(when: np.datetime64 | ArrayLike) -> Array:
     """Return apparent minus mean solar time [s] at UTC times: how far the sundial is ahead of the clock."""
-    return _declination_and_equation_of_time(_days_since_2000(when))[1]
+    return _sun_of_all(_days_since_2000(when))[1]
 
 
 def hour_angle(when: np.datetime64 | ArrayLike, lon: ArrayLike) -> Array:
@@ -53,16 +55,20 @@ def hour_angle(when: np.datetime64 | ArrayLike, lon: ArrayLike) -> Array:
 
     ``when`` and ``lon`` broadcast against each other.
     """
-    return sun_position(when, lon)[1]
-
-
-def sun_position(when: np.datetime64 | ArrayLike, lon: ArrayLike) -> tuple[Array, Array]:
-    """Return the declination and the hour angle at longitudes, see :func:`declination` and :func:`hour_angle` [rad]."""
     days = _days_since_2000(when)
-    declination, ahead = _declination_and_equation_of_time(days)
     utc_seconds = np.mod(days + 0.5, 1.0) * 86400.0
-    degrees = (utc_seconds + ahead) / _SECONDS_PER_DEGREE - 180.0 + np.asarray(lon, dtype=np.float64)
-    return declination, np.asarray(np.radians(np.mod(degrees + 180.0, 360.0) - 180.0))
+    angle = (utc_seconds + _sun_of_all(days)[1]) / _SECONDS_PER_DEGREE - 180.0 + np.asarray(lon, dtype=np.float64)
+    return np.asarray(np.radians(np.mod(angle + 180.0, 360.0) - 180.0))
+
+
+def sun_over(when: np.datetime64) -> tuple[float, float]:
+    """Return the latitude and the longitude [rad] over which the sun stands at a UTC time.
+
+    Its declination, and minus the hour angle at Greenwich; the hour angle at a place is its longitude less the sun's.
+    """
+    days = float((when.astype("datetime64[ns]") - _J2000) / np.timedelta64(1, "D"))
+    declination, ahead = _sun(days)
+    return declination, pi - radians(((days + 0.5) % 1.0 * 86400.0 + ahead) / _SECONDS_PER_DEGREE)
 
 
 def cos_zenith(when: np.datetime64 | ArrayLike, lon: ArrayLike, lat: ArrayLike) -> Array:
@@ -74,7 +80,7 @@ def cos_zenith(when: np.datetime64 | ArrayLike, lon: ArrayLike, lat: ArrayLike) 
            lon, lat  [degrees], broadcast against each other: ``cos_zenith(when, lon, lat[:, None])`` for a grid
     """
     phi = np.radians(np.asarray(lat, dtype=np.float64))
-    delta, angle = sun_position(when, lon)
+    delta, angle = declination(when), hour_angle(when, lon)
     return np.asarray(np.sin(phi) * np.sin(delta) + np.cos(phi) * np.cos(delta) * np.cos(angle))
 
 

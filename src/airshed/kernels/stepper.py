@@ -145,7 +145,7 @@ class Stepper:
             "emitted": np.asarray(emitted, np.int32),
         }
         self._step = self._constant_arguments(oxygen, nitrogen)
-        self._filled: tuple[TransportForcing, ColumnForcing] | None = None
+        self._placed: dict[str, Pair] = {}
 
     def step(
         self, weights: TwoStepWeights, transport: TransportForcing, column: ColumnForcing
@@ -201,31 +201,27 @@ class Stepper:
         return step
 
     def _fill(self, weights: TwoStepWeights, transport: TransportForcing, column: ColumnForcing) -> None:
-        """Tell the kernel where everything lies; the same forcing object as last time lies where it lay."""
+        """Tell the kernel where everything lies."""
         step, state = self._step, self.state
         for name in ("q", "q_other", "tendency", "air", "air_other", "air_tendency"):
             setattr(step, name, address(getattr(state, name)))
-        if self._filled is None or self._filled[0] is not transport:
-            self._fill_transport(transport)
-        if self._filled is None or self._filled[1] is not column:
-            self._fill_column(column)
-        self._filled = transport, column
+        for name in ("flux_x", "flux_y", "flux_z"):
+            self._place(name, getattr(transport, name))
+        step.flux_weight, step.flux_z_weight = transport.weight, transport.weight_z
+        for name in ("temperature", "water", "exchange", "deposition"):
+            self._place(name, getattr(column, name))
+        if column.parameters is not None:
+            self._place("parameters", column.parameters)
+        step.column_weight = column.weight
+        step.emission, step.emission_levels = address(column.emission), column.emission.shape[-2]
+        step.photolysis_sun = address(column.sun)
         for name in ("c0", "c1", "t0", "t1", "g", "s0", "s1"):
             setattr(step, name, getattr(weights, name))
         step.sweeps = self.sweeps
 
-    def _fill_transport(self, transport: TransportForcing) -> None:
-        step = self._step
-        for name in ("flux_x", "flux_y", "flux_z"):
-            setattr(step, name, Ends(*map(address, getattr(transport, name))))
-        step.flux_weight, step.flux_z_weight = transport.weight, transport.weight_z
-
-    def _fill_column(self, column: ColumnForcing) -> None:
-        step = self._step
-        for name in ("temperature", "water", "exchange", "deposition"):
-            setattr(step, name, Ends(*map(address, getattr(column, name))))
-        if column.parameters is not None:
-            step.parameters = Ends(*map(address, column.parameters))
-        step.column_weight = column.weight
-        step.emission, step.emission_levels = address(column.emission), column.emission.shape[-2]
-        step.photolysis_sun = address(column.sun)
+    def _place(self, name: str, pair: Pair) -> None:
+        """Tell where a field lies, where it does not lie at the place of the last step."""
+        start, end = self._placed.get(name, (None, None))
+        if start is not pair[0] or end is not pair[1]:
+            setattr(self._step, name, Ends(*map(address, pair)))
+            self._placed[name] = pair
