@@ -4,7 +4,22 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from airshed.core.report import Cell, Report, Table
-from airshed.runtime.checks import carried, chemistry, column, courant, driven, real, sameness, turned
+from airshed.runtime.checks import (
+    carried,
+    chemistry,
+    chemistry_cells,
+    chemistry_emep,
+    chemistry_micm,
+    chemistry_networks,
+    chemistry_orders,
+    chemistry_problems,
+    column,
+    courant,
+    driven,
+    real,
+    sameness,
+    turned,
+)
 from airshed.runtime.checks.figure import Figure
 
 COLUMNS: Final = ("test", "figure", "value", "threshold", "reference", "holds")
@@ -14,7 +29,7 @@ Check = Callable[[], list[Figure]]
 
 
 def checks(*, full: bool = False) -> Mapping[str, Check]:
-    """Return the checks by name; `full` adds finer grids to the carried shapes."""
+    """Return the checks by name; `full` adds finer grids, more random networks and a large mechanism."""
     resolutions = (50, 100, 200) if full else (50, 100)
     spacings = (3.0, 1.5) if full else (3.0,)
     return {
@@ -30,6 +45,12 @@ def checks(*, full: bool = False) -> Mapping[str, Check]:
         "families": lambda: chemistry.check_drift(chemistry.cut_case("24 h", time={"spinup": "24 h"})),
         "sweeps": chemistry.check_convergence,
         "threads and precision": sameness.check,
+        "published end states": chemistry_problems.check,
+        "EMEP end state": chemistry_emep.check,
+        "order of Rosenbrock methods": chemistry_orders.check,
+        "random networks": lambda: chemistry_networks.check(100 if full else 10),
+        "many cells": chemistry_cells.check,
+        "beside MICM": lambda: [*chemistry_micm.check(), *(chemistry_micm.check_many() if full else [])],
     }
 
 

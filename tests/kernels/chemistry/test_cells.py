@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,7 @@ from airshed.kernels.chemistry import (
     Place,
     Sources,
     Tolerances,
+    compile_chemistry,
     pack_cells,
     stack_inputs,
     unpack_cells,
@@ -306,6 +308,48 @@ def test_ten_thousand_cells(chemistry: Chemistry) -> None:
     assert found.y.min() >= 0.0
     some = np.array([17, 4_444, 9_999])
     assert_same_bits(found, solve(kernel, y[:, some], {name: each[some] for name, each in values.items()}), some)
+
+
+def test_a_mechanism_without_species_has_nothing_to_solve() -> None:
+    kernel = compile_chemistry(ReactionNetwork("nothing", ()))
+    found = solve(kernel, np.zeros((0, 3)), {name: np.full(3, value) for name, value in noon(kernel.network).items()})
+    assert np.all(found.reached == LENGTH)
+    assert found.y.shape == (0, 3)
+
+
+@pytest.mark.parametrize(("start", "end"), [(0.0, 0.0), (5.0, 0.0), (0.0, np.nan), (0.0, np.inf), (np.nan, 1.0)])
+def test_an_end_that_is_not_later_is_refused(chemistry: Chemistry, start: float, end: float) -> None:
+    kernel = chemistry("tracer")
+    with pytest.raises(KernelError, match="must be later"):
+        integrate_cells(
+            ChemistrySolver(kernel, RODAS3),
+            np.ones((2, 1)),
+            stack_inputs(kernel, noon(kernel.network), (), 1),
+            start,
+            end,
+        )
+
+
+@pytest.mark.parametrize("options", [{"longest": 0.0}, {"longest": np.nan}, {"most_steps": 0}, {"threads": 0}], ids=str)
+def test_limits_that_let_nothing_happen_are_refused(chemistry: Chemistry, options: dict[str, Any]) -> None:
+    with pytest.raises(KernelError, match="above zero"):
+        ChemistrySolver(chemistry("tracer"), RODAS3, **options)
+
+
+def test_arrays_that_the_compiled_code_would_take_wrongly_are_refused(chemistry: Chemistry) -> None:
+    kernel = chemistry("tracer")
+    solver, width = ChemistrySolver(kernel, RODAS3), kernel.shape.width
+    place, inputs = Place(1, 1, width, 2 * width, 0, width), stack_inputs(kernel, noon(kernel.network), (), width)
+    y, steps = pack_cells(np.ones((2, width)), width), CellSteps.zeros(1, width)
+    shifted = aligned_zeros((2 * width + 1,), np.float64)[1:].reshape(1, 2, width)
+    for wrong in (y.astype(np.float32), shifted, aligned_zeros((1, 2, 2 * width), np.float64)[..., ::2]):
+        for arrays in ((wrong, y), (y, wrong)):
+            with pytest.raises(KernelError, match="of cells must be"):
+                solver.advance(*arrays, place, inputs, steps, 0.0, 1.0)
+    with pytest.raises(KernelError, match=r"steps\.step"):
+        solver.advance(y, y, place, inputs, CellSteps.zeros(2, width), 0.0, 1.0)
+    with pytest.raises(KernelError, match=r"steps\.accepted"):
+        solver.advance(y, y, place, inputs, replace(steps, accepted=np.zeros((1, width), np.int64)), 0.0, 1.0)
 
 
 @pytest.mark.parametrize("tolerances", [Tolerances(0.0), Tolerances(1e-3, 0.0), Tolerances(1e-3, np.nan)], ids=str)

@@ -4,5 +4,8 @@
 and shapes on the sphere, ``turned`` what the model makes of them, ``mixing`` how it keeps tracers that depend on each
 other, ``driven`` tracers in given air fluxes, ``courant`` the largest step, ``column`` vertical transport and
 diffusion, ``real`` passive tracers on measured winds, ``chemistry`` families of elements, ``sameness`` threads and
-precision. What needs a case takes it as an argument, so that every check can be shown to fail.
+precision. The chemistry solvers alone: ``chemistry_problems`` published end states, ``chemistry_emep`` that of EMEP,
+``chemistry_orders`` orders of the methods, ``chemistry_networks`` random networks beside SciPy, ``chemistry_cells``
+thousands of cells, ``chemistry_micm`` mechanisms beside MICM. What needs a case takes it as an argument, so that every
+check can be shown to fail.
 """
