@@ -146,7 +146,8 @@ class TimeSection(Section):
     )
     courant: Number = setting(
         0.4,
-        'Largest sum of the Courant numbers over the three directions, for `step = "auto"`.',
+        'Largest sum of the Courant numbers over the three directions, for `step = "auto"`; with `strang` '
+        "that of the pieces into which transport is cut, for any step.",
         unit="1",
         gt=0.0,
         le=0.5,
