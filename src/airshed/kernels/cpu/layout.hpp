@@ -1,4 +1,4 @@
-// layout.hpp: what the step reads and writes, and where it lies in memory. Python fills `Step` (kernels/step.py mirrors it).
+// layout.hpp: what the step reads and writes, and where it lies in memory. Python fills `Step` (kernels/step_arguments.py mirrors it).
 //
 // A block is W neighbouring columns (along longitude). State: [lat][block][species][level][W], so that the step of one
 // block walks through memory once. Fields without species: [lat][block][level][W]. Lanes beyond the last longitude are

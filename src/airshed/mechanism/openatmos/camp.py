@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from airshed.mechanism.location import nearest
-from airshed.mechanism.openatmos.document import read_document
+from airshed.mechanism.openatmos.document import read_beside
 from airshed.mechanism.openatmos.node import Fields, Node
 from airshed.mechanism.openatmos.rates import BRANCHED, SURFACE, Units
 from airshed.mechanism.openatmos.reactions import Collection, Equation, refuse_other_kinds
@@ -45,16 +44,8 @@ def read_camp(root: Fields, path: Path) -> tuple[dict[str, Gas], Collection, lis
 
 def _objects(file: Node, path: Path) -> tuple[Sequence[Node], str]:
     """Return the objects of a file, those of its mechanisms in their place."""
-    name = file.text()
-    listed, shown = path.parent / name, str(Path(file.location.file).parent / name)
-    try:
-        found = listed.is_file()
-    except (OSError, ValueError):  # a name that no file system takes
-        found = False
-    if not found:
-        hint = nearest(name[:80], [each.name for each in path.parent.iterdir()])
-        raise file.error(f"there is no file {name[:80]!r} beside {path.name}{hint}")
-    fields = read_document(listed, shown).fields()
+    root, shown = read_beside(file, path)
+    fields = root.fields()
     data = fields.need(DATA).items()
     fields.finish()
     return [item for node in data for item in _flat(node)], shown

@@ -13,7 +13,7 @@ from typing import Any, Final
 import yaml
 
 from airshed.core.errors import MechanismError
-from airshed.mechanism.location import Location, error_at
+from airshed.mechanism.location import Location, error_at, nearest
 from airshed.mechanism.openatmos.node import Node
 
 YAML_SUFFIXES: Final = (".yaml", ".yml")
@@ -41,6 +41,23 @@ def read_document(path: Path, shown: str) -> Node:
         raise MechanismError(f"{shown}: cannot be read ({reason})") from None
     events = _yaml_events(text, shown) if path.suffix.lower() in YAML_SUFFIXES else _json_events(text, shown)
     return _build(events, shown)
+
+
+def read_beside(file: Node, path: Path) -> tuple[Node, str]:
+    """Return the root of the file that a text in the document at `path` names beside it, and its name for messages.
+
+    Raises MechanismError with the place of the text, and the nearest name there is, where there is no such file.
+    """
+    name = file.text()
+    listed, shown = path.parent / name, str(Path(file.location.file).parent / name)
+    try:
+        found = listed.is_file()
+    except (OSError, ValueError):  # a name that no file system takes
+        found = False
+    if not found:
+        hint = nearest(name[:80], [each.name for each in path.parent.iterdir()])
+        raise file.error(f"there is no file {name[:80]!r} beside {path.name}{hint}")
+    return read_document(listed, shown), shown
 
 
 # An event is (kind, value, line, column): kind "{", "[", "key" (a text that ends with a member's name), "value", "end".

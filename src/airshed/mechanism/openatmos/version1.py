@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from airshed.mechanism.location import nearest
-from airshed.mechanism.openatmos.document import read_document
+from airshed.mechanism.openatmos.document import read_beside
 from airshed.mechanism.openatmos.node import Fields, Node
 from airshed.mechanism.openatmos.rates import BRANCHED, PREFIXES, SURFACE, Units
 from airshed.mechanism.openatmos.reactions import Amounts, Collection, Equation, refuse_other_kinds
@@ -49,20 +49,7 @@ def _section(node: Node, path: Path) -> Sequence[Node]:
     fields = node.fields()
     files = fields.need("files").items()
     fields.finish()
-    return [item for file in files for item in _listed(file, path)]
-
-
-def _listed(file: Node, path: Path) -> Sequence[Node]:
-    name = file.text()
-    listed = path.parent / name
-    try:
-        found = listed.is_file()
-    except (OSError, ValueError):  # a name that no file system takes
-        found = False
-    if not found:
-        hint = nearest(name[:80], [each.name for each in path.parent.iterdir()])
-        raise file.error(f"there is no file {name[:80]!r} beside {path.name}{hint}")
-    return read_document(listed, str(Path(file.location.file).parent / name)).items()
+    return [item for file in files for item in read_beside(file, path)[0].items()]
 
 
 def _phase(phases: Sequence[Node], reactions: Sequence[Node], root: Node) -> Node:
