@@ -215,6 +215,22 @@ def test_the_order_of_the_splitting_is_two(tmp_path, windy):
     assert np.log2(first / last) / 3.0 == pytest.approx(2.0, abs=0.2)
 
 
+@pytest.mark.parametrize("integrator", INTEGRATORS)
+def test_a_run_goes_on_from_its_newest_restart(tmp_path, integrator):
+    """What is left of a run that ended between two restarts, on disk, gives the bits of one that nobody disturbed."""
+    case = small(
+        tmp_path, PAIR + "<1> A + B = 2 B : 5e-16;\n", integrator=integrator, restart={"every": "30 min"},
+        meteorology={"eastward": "6 m/s", "diffusivity": "3 m2/s"}, initial={"values": {"A": "20 ppb", "B": "5 ppb"}},
+    )  # fmt: skip
+    expected = ended(case, "A", "B")
+    with airshed.Simulation(case, output=tmp_path / "run") as simulation:
+        simulation.run(until="50 min")
+    with airshed.Simulation(case, output=tmp_path / "run", resume=True) as simulation:
+        assert simulation.seconds == 1800.0
+        simulation.run()
+        np.testing.assert_array_equal(expected, [simulation[name].values for name in ("A", "B")])
+
+
 # ---- cells that fail -------------------------------------------------------------------------------------------------
 
 
