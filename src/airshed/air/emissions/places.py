@@ -125,7 +125,7 @@ def deduplicate(records: Sequence[Plant]) -> list[Plant]:
     for index in sorted(range(len(records)), key=lambda index: records[index].capacity is None):
         record = records[index]
         beside = kept & (np.abs(lat - record.lat) < 0.15) & (np.abs(lon - record.lon) < 0.5)
-        near = [(int(other), _kilometres(record, records[other])) for other in np.flatnonzero(beside)]
+        near = [(other, _kilometres(record, records[other])) for other in np.flatnonzero(beside).tolist()]
         if record.capacity is not None:
             same = any(gap <= SAME_UNIT and _one_unit(record, records[other]) for other, gap in near)
         else:
@@ -134,7 +134,7 @@ def deduplicate(records: Sequence[Plant]) -> list[Plant]:
                 for other, gap in near
             )
         kept[index] = not same
-    return [records[index] for index in np.flatnonzero(kept)]
+    return [records[index] for index in np.flatnonzero(kept).tolist()]
 
 
 def _without_districts(places: Array) -> Cities:
