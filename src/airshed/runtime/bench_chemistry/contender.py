@@ -125,5 +125,6 @@ def _pass(contender: Contender, trial: Trial) -> tuple[tuple[float, ...], ...]:
 def errors(result: Array, solution: Array) -> tuple[float, float]:
     """Return the largest and the root mean square relative error where the solution is above :data:`FLOOR`."""
     counted = solution > FLOOR
-    relative = (result[counted] - solution[counted]) / solution[counted]
-    return float(np.max(np.abs(relative))), float(np.sqrt(np.mean(relative**2)))
+    with np.errstate(over="ignore"):  # of a solver that ran away
+        relative = (result[counted] - solution[counted]) / solution[counted]
+        return float(np.max(np.abs(relative))), float(np.sqrt(np.mean(relative**2)))
