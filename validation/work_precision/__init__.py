@@ -1,0 +1,1 @@
+"""Error against cost of both integrators on the real case."""
