@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from airshed.kernels.chemistry import ChemistryKernel, pack_cells, stack_inputs, unpack_cells
+from airshed.kernels.chemistry import ChemistryKernel, compile_chemistry, pack_cells, stack_inputs, unpack_cells
 from airshed.kernels.layout import aligned_zeros
 from airshed.kernels.reference.rosenbrock import Cell
 from airshed.kernels.schedule import noon
 from airshed.kernels.step_arguments import address
-from airshed.mechanism import ReactionNetwork
+from airshed.mechanism import Reaction, ReactionNetwork, Species
 from airshed.mechanism.expressions import Binary, Number
 from airshed.mechanism.network import rates, tendency
 
@@ -49,7 +49,8 @@ def evaluate(kernel: ChemistryKernel, values: dict[str, Array], y: Array) -> tup
     width, dtype = kernel.shape.width, kernel.dtype
     inputs, packed = stack_inputs(kernel, values, (), cells), pack_cells(y, width, dtype)
     sizes = len(network.reactions), len(network.species), elimination.size
-    k, f, a = (aligned_zeros((len(packed), size, width), dtype) for size in sizes)
+    types = np.float64, dtype, dtype
+    k, f, a = (aligned_zeros((len(packed), size, width), kind) for size, kind in zip(sizes, types, strict=True))
     for pack in range(len(packed)):
         arrays = (inputs[pack, 0], packed[pack], k[pack], f[pack], a[pack])
         kernel.functions.airshed_evaluate(*map(address, arrays))
@@ -155,3 +156,18 @@ def test_looped_tables_are_the_unrolled_code(chemistry: Chemistry) -> None:
     values, y = air(unrolled.network, 5), state(unrolled.network, 5)
     for one, other in zip(evaluate(unrolled, values, y), evaluate(looped, values, y), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-13, atol=0.0)
+
+
+def test_single_precision_keeps_the_rate_constants_that_are_too_small_for_it() -> None:
+    """k of N2O5 + 2 H2O is 1.8e-39 [cm6 s-1]: below the least number of single precision, no slow reaction."""
+    rates = {"slow": 1.8e-39, "slower": 2.4e-54}
+    reactions = (
+        Reaction("slow", (("A", 1.0), ("B", 2.0)), (("C", 1.0),), Number(rates["slow"])),
+        Reaction("slower", (("A", 1.0), ("B", 3.0)), (("C", 2.0),), Number(rates["slower"])),
+    )
+    network = ReactionNetwork("tiny", tuple(map(Species, "ABC")), reactions=reactions)
+    y = np.array([[1e10], [3e17], [0.0]])
+    found = evaluate(compile_chemistry(network, "single", inspected=True), noon(network), y)[1][:, 0]
+    speeds = rates["slow"] * 1e10 * 3e17**2, rates["slower"] * 1e10 * 3e17**3
+    expected = [-sum(speeds), -2.0 * speeds[0] - 3.0 * speeds[1], speeds[0] + 2.0 * speeds[1]]
+    np.testing.assert_allclose(found, expected, rtol=1e-5)

@@ -36,6 +36,11 @@ class ChemistryShape:
     inspected: bool = False
 
     @property
+    def unit(self) -> float:
+        """Concentration [molecules cm-3] that counts as one inside: rate constants of single precision end at 1e-38."""
+        return {"double": 1.0, "single": 2.0**30}[self.precision]
+
+    @property
     def real(self) -> str:
         """The C++ type of concentrations."""
         return {"double": "double", "single": "float"}[self.precision]
@@ -75,7 +80,8 @@ def emit_chemistry(network: ReactionNetwork, shape: ChemistryShape) -> Chemistry
     text = template.render(
         network=network, shape=shape, elimination=elimination, coefficients=writer.coefficients,
         unrolled=unrolled, tables=None if unrolled else _tables(elimination), derivative_count=writer.derivative_count,
-        chunks={name: _chunks(statements) for name, statements in parts.items()}, rates=_rates(network),
+        chunks={name: _chunks(statements) for name, statements in parts.items()}, rates=_rates(network, shape.unit),
+        orders=[len(reactants) for reactants in network.reactant_indices],
         pack=(_FOLDER / "pack.hpp").read_text(), body=(_FOLDER / "rosenbrock.hpp").read_text(),
     )  # fmt: skip
     operations = {**writer.operations, "factor": elimination.operations, "solve": elimination.size}
@@ -241,16 +247,17 @@ def _tables(matrix: Elimination) -> dict[str, list[int]]:
     }
 
 
-def _rates(network: ReactionNetwork) -> list[Statements]:
-    """Rate constants, some reactions to a function: what these share is computed once."""
+def _rates(network: ReactionNetwork, unit: float) -> list[Statements]:
+    """Rate constants for concentrations in a unit, some reactions to a function: what these share is computed once."""
     names = [each.name for each in network.parameters]
     chunks = []
     for first in range(0, len(network.reactions), _RATES):
         code = ExpressionCode(network.rate_constants[first : first + _RATES], names)
-        stores = [
-            f"store(k, {number}, {result});   // {_comment(network, number)}"
-            for number, result in enumerate(code.results, first)
-        ]
+        stores = []
+        for number, result in enumerate(code.results, first):
+            factor = unit ** (len(network.reactant_indices[number]) - 1)
+            scaled = result if factor == 1.0 else f"{result} * {factor!r}"
+            stores.append(f"store(k, {number}, {scaled});   // {_comment(network, number)}")
         chunks.append([*code.statements, *stores])
     return chunks
 

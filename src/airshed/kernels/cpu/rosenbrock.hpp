@@ -102,7 +102,7 @@ INLINE const double* loss(const Cells& s, const Lanes& t) { return emission(t) +
 static void change(const Cells& s, Lanes& t, const pack* y, pack* f) {
     speeds(t.k, y, t.v);
     tendency(t.v, f);
-    for (int64_t e = 0; e < s.emitted_count; e++) f[s.emitted[e]] += to_pack(emission(t) + e * W);
+    for (int64_t e = 0; e < s.emitted_count; e++) f[s.emitted[e]] += real(1 / UNIT) * to_pack(emission(t) + e * W);
     for (int64_t l = 0; l < s.lost_count; l++) f[s.lost[l]] -= to_pack(loss(s, t) + l * W) * y[s.lost[l]];
 }
 
@@ -121,7 +121,7 @@ static int take_pack(const Cells& s, Lanes& t) {
         std::memcpy((void*)t.input, t.series, s.input_count * W * sizeof(double));
         rate_constants(t.series, t.k);
     }
-    const pack scale = s.mixing_ratios ? to_pack(t.series + AIR * W) : splat(1);
+    const pack scale = real(1 / UNIT) * (s.mixing_ratios ? to_pack(t.series + AIR * W) : splat(1));
     const real* y = s.y + place_of(s, p);
     for (int species = 0; species < NS; species++) {   // in the order in which memory is walked through
         const int i = place_of_species[species];
@@ -145,7 +145,7 @@ static bool take(const Cells& s, int64_t last, Lanes& t, int lane) {
         copy_lane((real*)t.k, lane, (const real*)t.fresh, from, NR);
         copy_lane(t.input, lane, series, from, s.input_count);
     }
-    const real scale = s.mixing_ratios ? real(series[AIR * W + from]) : real(1);
+    const real scale = real(1 / UNIT) * (s.mixing_ratios ? real(series[AIR * W + from]) : real(1));
     const real* y = s.y + place_of(s, p) + from;
     for (int species = 0; species < NS; species++) {
         const int i = place_of_species[species];
@@ -183,7 +183,7 @@ INLINE void end(const Cells& s, Lanes& t, int lane) {
 
 static void put_back(const Cells& s, Lanes& t, int lane) {
     const int64_t p = t.cell[lane] / W, own = t.cell[lane] % W;
-    const real scale = s.mixing_ratios ? real(1) / real(t.series[AIR * W + lane]) : real(1);
+    const real scale = real(UNIT) * (s.mixing_ratios ? real(1) / real(t.series[AIR * W + lane]) : real(1));
     for (int species = 0; species < NS; species++) {
         const int i = place_of_species[species];
         result_of(s, species, p)[own] = t.y[i][lane] * scale;
@@ -196,7 +196,7 @@ static void put_back(const Cells& s, Lanes& t, int lane) {
 // All lanes at once, where they hold a whole pack in its order.
 static void put_back_pack(const Cells& s, Lanes& t) {
     const int64_t p = t.cell[0] / W;
-    const pack scale = s.mixing_ratios ? real(1) / to_pack(t.series + AIR * W) : splat(1);
+    const pack scale = real(UNIT) * (s.mixing_ratios ? real(1) / to_pack(t.series + AIR * W) : splat(1));
     for (int species = 0; species < NS; species++) {
         const int i = place_of_species[species];
         *(pack*)result_of(s, species, p) = t.y[i] * scale;
@@ -351,7 +351,7 @@ static void put_back_done(const Cells& s, Lanes& t) {
 
 static void integrate(const Cells& s, const Method& method, int64_t first, int64_t last, Lanes& t) {
     t.source = first, t.source_lane = 0, t.buffered = -1;
-    for (int i = 0; i < NS; i++) t.absolute[i] = splat(real(s.absolute[i]));
+    for (int i = 0; i < NS; i++) t.absolute[i] = splat(real(s.absolute[i] / UNIT));
     for (int lane = 0; lane < W; lane++) t.cell[lane] = -1;
     while (refill(s, last, t) > 0) {
         if (s.degree > 0) rates_at(s, t, 0.0);
@@ -392,16 +392,19 @@ void airshed_chemistry(const Cells* cells, const Method* method, const int64_t* 
 
 #if INSPECTED
 // Rate constants, dy/dt and the Jacobian of one pack, for tests: the same functions as in a step.
-void airshed_evaluate(const double* input, const real* y, real* k, real* f, real* a) {
+void airshed_evaluate(const double* input, const real* y, double* k, real* f, real* a) {
     static thread_local Lanes t;
     rate_constants(input, t.k);
-    for (int species = 0; species < NS; species++) t.y[place_of_species[species]] = *(const pack*)(y + species * W);
+    for (int species = 0; species < NS; species++)
+        t.y[place_of_species[species]] = real(1 / UNIT) * *(const pack*)(y + species * W);
     speeds(t.k, t.y, t.v);
     tendency(t.v, t.f);
     derivatives(t.k, t.y, t.d);
     jacobian(t.k, t.d, t.a);
-    std::memcpy(k, t.k, NR * sizeof(pack));
-    for (int species = 0; species < NS; species++) std::memcpy(f + species * W, &t.f[place_of_species[species]], sizeof(pack));
+    for (int reaction = 0; reaction < NR; reaction++)
+        for (int lane = 0; lane < W; lane++) k[reaction * W + lane] = double(t.k[reaction][lane]) * unit_of_rate[reaction];
+    for (int species = 0; species < NS; species++)
+        *(pack*)(f + species * W) = real(UNIT) * t.f[place_of_species[species]];
     std::memcpy(a, t.a, NA * sizeof(pack));
 }
 #endif
