@@ -9,12 +9,14 @@ import matplotlib as mpl
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
+from matplotlib.ticker import NullFormatter
 
 from .runs import SPECIES
 
 HERE: Final = Path(__file__).parent
 FIGURES: Final = HERE / "figures.json"
 _COLOURS: Final = {"imex": "tab:blue", "ros3": "tab:orange", "rodas3": "tab:green"}
+_COSTS: Final = (0.3, 1.0, 3.0)
 _MARKS: Final = {1: "o", 2: "s", 4: "^", 1e-1: "o", 1e-2: "s", 1e-3: "^"}
 
 Run = Mapping[str, Any]
@@ -78,6 +80,8 @@ def draw(figures: Mapping[str, Any]) -> None:
             axis.set_title(f"{species}, {period}", fontsize=9)
             axis.grid(visible=True, which="major", lw=0.3)
             axis.tick_params(labelsize=7)
+            axis.set_xticks(_COSTS, [f"{cost:g}" for cost in _COSTS])
+            axis.xaxis.set_minor_formatter(NullFormatter())
     for axis in axes[-1]:
         axis.set_xlabel("CPU time [s]", fontsize=8)
     for row in axes:
