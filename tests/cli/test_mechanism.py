@@ -33,6 +33,15 @@ def test_show_tells_rates_at_temperature_and_pressure() -> None:
     assert tables["Parameters"][0]["name"] == "j_O2"
 
 
+def test_show_balances_only_atoms_that_a_species_has(tmp_path: Path) -> None:
+    path = tmp_path / "few.eqn"
+    path.write_text(
+        "#INCLUDE atoms.kpp\n#DEFVAR\nNO = N + O; NO2 = N + 2O;\n#EQUATIONS\nNO2 = NO : 1;", encoding="utf-8"
+    )
+    tables = {table["title"]: table["rows"] for table in json.loads(mechanism("show", path, "--json").stdout)["tables"]}
+    assert [(row["atom"], row["not in"]) for row in tables["Atoms"]] == [("N", 0), ("O", 1)]
+
+
 def test_show_tells_what_is_open_and_draws(tmp_path: Path) -> None:
     path = tmp_path / "open.eqn"
     path.write_text("#DEFVAR\nA = N; B = N;\n#EQUATIONS\nA = B : j_A;\nB = A : 2*J(1);", encoding="utf-8")

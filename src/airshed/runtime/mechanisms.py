@@ -12,7 +12,7 @@ from airshed.core.errors import CaseError, MechanismError
 from airshed.core.report import Cell, Report, Table
 from airshed.core.units import to
 from airshed.mechanism import load_mechanism
-from airshed.mechanism.balance import imbalances
+from airshed.mechanism.balance import atom_counts, imbalances
 from airshed.mechanism.expressions import Environment, evaluate, parameters
 from airshed.mechanism.load import save_mechanism
 from airshed.mechanism.network import ReactionNetwork
@@ -124,8 +124,11 @@ def _reactions(network: ReactionNetwork, environment: Environment) -> Table:
 
 
 def _balance(network: ReactionNetwork) -> Table:
+    """Return which reactions keep each atom that a species has; a file may declare all elements."""
     rows = []
     for atom in network.atoms:
+        if not any(atom_counts(network, atom)):
+            continue
         changes = imbalances(network, atom)
         labels = ", ".join(f"{each.label} {each.change:+g}" for each in changes[:6])
         rows.append((atom, len(network.reactions) - len(changes), len(changes), labels + " ..." * (len(changes) > 6)))

@@ -109,6 +109,7 @@ FAULTS = {
     "columns": ("TRACER [ppb],cell\n1\n", "states.csv:2 has 1 values, but there are 2 columns"),
     "empty": ("TRACER [ppb]\n", "needs a line with the names of its columns, and numbers below"),
     "nothing": ("temperature [K]\n290\n", "names no species of tracer"),
+    "per cent": ("TRACER [ppb],humidity\n1,0.5\n1,50\n", "humidity is 5000 %; per cent stand below humidity [%]"),
     "twice": ("TRACER [ppb],TRACER [ppt]\n1,2\n", "the column 'TRACER' stands twice"),
 }
 

@@ -52,6 +52,7 @@ WRONG = {
     "emission per area": ({"emission__NO": "1 kg/s"}, "emission.NO = '1 kg/s' has the wrong kind of unit"),
     "initial": ({"initial__O3": "lots"}, None),
     "day": ({"environment__location": {"lat": 1, "lon": 2, "date": "31 August"}}, "must be a day such as 2022-08-31"),
+    "humidity": ({"environment__humidity": 60}, 'is 6000 %; write 60 % as "60 %" or 0.6'),
     "latitude": ({"environment__location": {"lat": 95, "lon": 2, "date": "2022-08-31"}}, "must be at most 90"),
 }
 

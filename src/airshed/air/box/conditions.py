@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, Field, PrivateAttr, ValidationError, field
 
 from airshed.air.box.values import (
     CONCENTRATION,
+    MOST_HUMIDITY,
     Concentration,
     Factor,
     FromCsv,
@@ -19,11 +20,13 @@ from airshed.air.box.values import (
     Rate,
     Source,
     Temperature,
+    Value,
 )
 from airshed.air.case.messages import explain
 from airshed.air.case.toml import KeyPath, key_lines, read_toml, write_toml
 from airshed.core.constants import SECONDS_PER_DAY
 from airshed.core.errors import CaseError
+from airshed.core.formula import Given
 from airshed.core.settings import KEY, Number, Section, Whole, measured, refuse, setting
 from airshed.core.units import Quantity
 
@@ -83,6 +86,13 @@ class BoxEnvironment(Section):
     pressure: Pressure | None = setting(None, "Pressure, p in formulas; gives the air density.", unit="Pa")
     humidity: Factor | None = setting(None, "Relative humidity; gives H2O unless [fixed] does.", unit="1")
     location: Location | None = setting(None, "Gives the sun unless [rates] does.")
+
+    @field_validator("humidity")
+    @classmethod
+    def _a_share(cls, value: Value | None) -> Value | None:
+        if isinstance(value, Given) and value.value > MOST_HUMIDITY:
+            raise refuse(f'{KEY} = {value.text!r} is {100.0 * value.value:g} %; write 60 % as "60 %" or 0.6')
+        return value
 
 
 class BoxSolver(Section):

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import xarray as xr
 
 from airshed.air.box.csv_file import read_csv
-from airshed.air.box.values import CONCENTRATION, converted
+from airshed.air.box.values import CONCENTRATION, MOST_HUMIDITY, converted
 from airshed.core.errors import CaseError, DataError
 from airshed.core.nearest import suggestion
 from airshed.io.netcdf import load_netcdf
@@ -77,6 +77,8 @@ def cell_states(columns: Mapping[str, tuple[str | None, Array]], network: Reacti
         elif target is not None:
             known, units = target
             values[known] = _amounts(numbers, unit, units, where)
+            if known == "humidity" and values[known][0].max() > MOST_HUMIDITY:
+                raise DataError(f"{where} is {100.0 * values[known][0].max():g} %; per cent stand below humidity [%]")
         elif name.casefold() not in (*_IGNORED, "o2", "n2", "sun", "sec_zenith", "daylight"):
             known_names = (*network.names, *_ENVIRONMENT, *(each.name for each in network.parameters))
             raise CaseError(f"{where} is no species of {network.name}; {suggestion(name, known_names)}")

@@ -36,6 +36,9 @@ RATE_UNITS: Final = (
 )
 """Units of what mechanisms leave open; which of them a name takes is known with the mechanism."""
 
+MOST_HUMIDITY: Final = 2.0
+"""Relative humidity [1] above which a number can only have been meant in per cent."""
+
 _KEYS: Final = ("csv", "column", "time", "unit")
 
 
