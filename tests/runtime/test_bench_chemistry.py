@@ -203,7 +203,7 @@ def test_the_report_has_ratios_by_mechanism(small):
     report = reports.report([comparisons.compare(small, tell=lambda name: None)])
     content = json.loads(json.dumps(report.to_dict(), allow_nan=False))
     assert report.ok
-    names = ("ratio_to_micm", "ratio_to_micm_first_call", "ratio_to_micm_disturbed", "ratio_to_micm_own_first_step")
+    names = ("ratio_to_micm", "ratio_to_micm_first_call", "ratio_to_micm_disturbed", "ratio_to_micm_tuned_first_step")
     assert all(content[name]["small"] > 0.0 for name in names)
     solvers = {row["solver"] for table in content["tables"] for row in table["rows"] if "solver" in row}
     assert solvers == {"airshed rodas4", "airshed gauss-seidel", "MICM rosenbrock"}

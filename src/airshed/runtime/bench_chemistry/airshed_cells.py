@@ -43,7 +43,7 @@ class Settings:
         return f"rtol {self.relative:g}, h {first}{', kept' if self.remembers else ''}"
 
 
-_COPIES: Final = 4  # of all cells in a call, so that Python's share of it is small as in a model
+_COPIES: Final = 16  # of all cells in a call, so that Python's share of it is small as in a model
 
 
 def _copied(values: npt.ArrayLike) -> Array:
