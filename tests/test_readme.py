@@ -88,9 +88,9 @@ def test_the_python_of_the_readme_runs(code: str) -> None:
 
 
 def command_lines(text: str) -> list[Command]:
-    """Return the `airshed ...` lines of the indented and the shell blocks of a document, without what follows a #."""
+    """Return the `airshed ...` lines of indented and shell blocks, without remarks and what the shell does with output."""
     lines = re.findall(r"^(?: {4}|\$ )(?:\.venv/bin/)?airshed (.+)$", text, re.MULTILINE)
-    return [shlex.split(line, comments=True) for line in lines]
+    return [shlex.split(re.sub(r" > \S+", "", line), comments=True) for line in lines]
 
 
 def refusal(arguments: Command) -> str:

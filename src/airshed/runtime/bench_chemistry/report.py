@@ -41,8 +41,8 @@ NOTES: Final = {
     "time": f"CPU time of the thread, {ROUNDS} rounds in turns, medians; from states in memory to states in memory, "
     "rate constants included",
     "tolerances": f"absolute {ABSOLUTE:g} molecules/cm3 on both sides, relative ones and first steps swept",
-    "ratios": "ratio_to_micm: later calls, MICM with the first step that it chooses itself; the others: with the best of "
-    "those swept",
+    "ratios": "ratio_to_micm: later calls, MICM with the first step that it chooses itself; the others: with the best "
+    "of those swept",
     "remembered": "Airshed keeps the last step of each cell for its next call where that is said; MICM begins each "
     "call with the first step that it was given, swept from its own choice to the whole call",
 }  # fmt: skip
