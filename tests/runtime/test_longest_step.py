@@ -14,7 +14,7 @@ def steps(folder, text, *, deposition="none", **time):
         "grid": {"area": {"lon": [0, 2], "lat": [50, 51]}, "spacing": "1 deg", "layers": ["1000 m"]},
         "time": {"start": "2022-06-01T00:00:00Z", "length": "2 h", **time},
         "chemistry": {"mechanism": "small.eqn"}, "meteorology": {"kind": "uniform"},
-        "deposition": {"scheme": deposition, "velocities": {} if deposition == "none" else {"A": "1 cm/s"}},
+        "deposition": {"scheme": deposition, "velocities": {} if deposition == "none" else {"A": "1 cm/s", "B": "0 cm/s"}},
         "run": {"threads": 1},
     }, base=folder)  # fmt: skip
     lengths = []

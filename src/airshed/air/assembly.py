@@ -96,10 +96,11 @@ def assemble(case: Case, meteorology: Given = None) -> Parts:
     names = network.names
     without = left_out(case, species_map, names)
     case = translated(case, species_map, names)
-    check_species(case, names)
     inventory = _inventory_settings(case)
     split = {} if inventory is None else split_of(inventory.split_file, inventory.pollutants, species_map.emissions)
+    # A map that is missing is the cause of names that are: it is told first.
     species_map = fit(species_map, network, _needs(case, names, split), case.mechanism)
+    check_species(case, names)
     network = bind_rates(network, species_map.rates, species_map.source)
     land = land_fraction(grid)
     air = OneAtATime(_meteorology(case, grid, land, meteorology))

@@ -197,12 +197,20 @@ def check_species(case: Case, species: Iterable[str]) -> None:
     ]
     faults = []
     for key, names in named:
-        for name in (name for name in names if name not in known):
-            place = case.provenance.get(key) or case.provenance.get(f"{key}.{name}", "")
-            what = f"{name!r} is not a species of {case.chemistry.mechanism}; {suggestion(name, known)}"
-            faults.append((place, f"{key}: {what}"))
+        unknown = [name for name in names if name not in known]
+        if unknown:
+            place = case.provenance.get(key) or case.provenance.get(f"{key}.{unknown[0]}", "")
+            faults.append((place, f"{key}: {_unknown_species(unknown, case.chemistry.mechanism, known)}"))
     if faults:
         raise CaseError(faults_in_words(faults, case._file))
+
+
+def _unknown_species(names: Sequence[str], mechanism: str, known: Iterable[str]) -> str:
+    if len(names) == 1:
+        return f"{names[0]!r} is not a species of {mechanism}; {suggestion(names[0], known)}"
+    listed = ", ".join(map(repr, names))
+    advice = "name those that it has, or say under [names] of its species map what they are there, or `none`"
+    return f"{listed} are not species of {mechanism}; {advice}"
 
 
 def _case_file(path: Path) -> Path:

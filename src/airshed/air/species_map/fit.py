@@ -126,7 +126,7 @@ class _Spelling:
         return known or name
 
     def _names(self, section: str, names: Iterable[str]) -> frozenset[str]:
-        return frozenset(self._one(section, name) for name in names)
+        return frozenset(self._one(section, name) for name in sorted(names))  # messages keep one order
 
     def _emissions(self, given: EmissionMap) -> EmissionMap:
         becomes: dict[str, Amounts] = {}

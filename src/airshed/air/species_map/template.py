@@ -27,6 +27,12 @@ _AIR: Final = """
 air = [{names}]
 """
 
+_NAMES: Final = """
+# Names in cases that were written for another mechanism, as theirs = "ours"; `none` lists what this one lacks: left out.
+[names]
+none = []
+"""
+
 
 def template(network: ReactionNetwork) -> str:
     """Return the text of a species map for a mechanism; what no name gives away is a line that begins with ``#?``."""
@@ -38,6 +44,7 @@ def template(network: ReactionNetwork) -> str:
         [
             _HEAD.format(name=network.name, file=_file_name(network)),
             _AIR.format(names=", ".join(f'"{name}"' for name in air)) if air else "",
+            _NAMES,
             _section("emissions", "none", _emissions(known), "moles of species that a mole of a compound becomes"),
             _section("boundary", "zero", _boundary(names), "columns of the profile, or a mixing ratio",
                      [name for name in names if name in example.boundary.zero]),
