@@ -7,6 +7,8 @@ import airshed
 REACTIONS = "#DEFVAR\nA = IGNORE;\nB = IGNORE;\n#EQUATIONS\n<1> A + B = 2 B : 1e-14;\n"
 PASSIVE = "#DEFVAR\nA = IGNORE;\nB = IGNORE;\n"
 
+VELOCITIES = {"A": "1 cm/s", "B": "0 cm/s"}
+
 
 def steps(folder, text, *, deposition="none", **time):
     (folder / "small.eqn").write_text(text)
@@ -14,7 +16,7 @@ def steps(folder, text, *, deposition="none", **time):
         "grid": {"area": {"lon": [0, 2], "lat": [50, 51]}, "spacing": "1 deg", "layers": ["1000 m"]},
         "time": {"start": "2022-06-01T00:00:00Z", "length": "2 h", **time},
         "chemistry": {"mechanism": "small.eqn"}, "meteorology": {"kind": "uniform"},
-        "deposition": {"scheme": deposition, "velocities": {} if deposition == "none" else {"A": "1 cm/s", "B": "0 cm/s"}},
+        "deposition": {"scheme": deposition, "velocities": VELOCITIES if deposition != "none" else {}},
         "run": {"threads": 1},
     }, base=folder)  # fmt: skip
     lengths = []

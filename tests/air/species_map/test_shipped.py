@@ -53,7 +53,7 @@ def test_the_tracers_take_nothing_but_what_the_case_says() -> None:
     parts = assemble(Case.load("west-europe", [*plain, "output.0.fields=all"]))
     assert (parts.sources, parts.deposition.species) == ((), ())
     assert not parts.boundary.at(np.array([1e5])).any()
-    with pytest.raises(CaseError, match="'O3', .* are not species of tracer"):
+    with pytest.raises(CaseError, match=r"'O3', .* are not species of tracer"):
         assemble(Case.load("west-europe", plain))
 
 

@@ -28,7 +28,7 @@ air = [{names}]
 """
 
 _NAMES: Final = """
-# Names in cases that were written for another mechanism, as theirs = "ours"; `none` lists what this one lacks: left out.
+# Names in cases that were written for another mechanism, as theirs = "ours"; `none` lists what this one lacks.
 [names]
 none = []
 """
