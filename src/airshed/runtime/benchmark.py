@@ -15,6 +15,7 @@ import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import compress
 from math import ceil
 from typing import Any
 
@@ -31,6 +32,10 @@ from airshed.runtime.simulation import Simulation
 _CASE = "west-europe"
 _DAY = 86400.0
 _COPY_BYTES = 256 * 2**20
+_DISTURBED = 0.05
+"""Cores that other programs take in an hour that ratios leave out: two threads need both cores, one thread does not."""
+_FEWEST = 3
+"""Undisturbed hours below which ratios are of all hours."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,8 @@ class Speed:
     """One measured run.
 
     cell_steps     cells advanced by a step per second of wall time, median over simulated hours; rates: each hour's
+    inside         cells advanced by a step per second of a thread's time in the compiled step, each hour's
+    others         cores that other programs took while the runs had their turns, each hour's
     cell_days      simulated cells times days per hour of one core, over the whole run
     parts          share of each part of the step in the threads' time [1]
     """
@@ -49,6 +56,8 @@ class Speed:
     wall: float
     cell_steps: float
     rates: tuple[float, ...]
+    inside: tuple[float, ...]
+    others: tuple[float, ...]
     cell_days: float
     parts: dict[str, float]
     cells: int
@@ -65,11 +74,13 @@ def run(hours: float = 24.0) -> Report:
     speeds = measure(settings, hours)
     facts: dict[str, Cell] = {
         "processor": processor().model, "cores": usable_cores(), "memory bandwidth, one core copying [GB/s]": bandwidth,
+        "cores that other programs took meanwhile": statistics.mean(speeds[0].others),
+        "undisturbed hours, of which ratios are": sum(_undisturbed(speeds[0])),
         "speed of single over double precision": _ratio(speeds[1], speeds[0]),
     }  # fmt: skip
     if len(speeds) > 2:
         facts["speed of two threads over one"] = _ratio(speeds[2], speeds[0])
-        facts["of the compiled step alone"] = 2.0 * _in_step(speeds[0]) / _in_step(speeds[2])
+        facts["of the compiled step alone"] = 2.0 * _ratio(speeds[2], speeds[0], "inside")
     facts |= _start_facts()
     return Report(
         f"Airshed on {_CASE}, {hours:g} h", [_speeds(speeds), _shares(speeds), _roofline(speeds, bandwidth)], facts
@@ -86,15 +97,31 @@ def measure(settings: Sequence[tuple[str, int]], hours: float) -> list[Speed]:
         for simulation in runs:
             simulation.step()  # fills caches; neither its time nor what it simulated counts
         before = [(simulation.seconds, simulation.model.stepper.seconds) for simulation in runs]
-        walls: list[list[float]] = [[] for _ in runs]
-        steps: list[list[int]] = [[] for _ in runs]
+        passed: list[list[_Hour]] = [[] for _ in runs]
+        others = []
         for hour in range(1, ceil(hours) + 1):
-            for number, simulation in enumerate(runs):
-                done, start = simulation.model.steps, time.perf_counter()
-                simulation.run(until=min(hour, hours) * 3600.0)
-                walls[number].append(time.perf_counter() - start)
-                steps[number].append(simulation.model.steps - done)
-        return [_speed(*each) for each in zip(runs, before, walls, steps, strict=True)]
+            began, taken = time.perf_counter(), _taken_by_others()
+            for simulation, its_hours in zip(runs, passed, strict=True):
+                its_hours.append(_pass(simulation, min(hour, hours) * 3600.0))
+            others.append(max(_taken_by_others() - taken, 0.0) / (time.perf_counter() - began))
+        return [_speed(*each, tuple(others)) for each in zip(runs, before, passed, strict=True)]
+
+
+@dataclass(frozen=True)
+class _Hour:
+    """A simulated hour: steps, wall time [s], the threads' time inside the compiled step [s]."""
+
+    steps: int
+    wall: float
+    inside: float
+
+
+def _pass(simulation: Simulation, until: float) -> _Hour:
+    model, start = simulation.model, time.perf_counter()
+    done, inside = model.steps, sum(model.stepper.seconds.values())
+    simulation.run(until=until)
+    wall = time.perf_counter() - start
+    return _Hour(model.steps - done, wall, sum(model.stepper.seconds.values()) - inside)
 
 
 def _simulation(precision: str, threads: int, hours: float) -> Simulation:
@@ -105,16 +132,18 @@ def _simulation(precision: str, threads: int, hours: float) -> Simulation:
 
 
 def _speed(
-    simulation: Simulation, before: tuple[float, dict[str, float]], walls: list[float], steps: list[int]
+    simulation: Simulation, before: tuple[float, dict[str, float]], hours: list[_Hour], others: tuple[float, ...]
 ) -> Speed:
-    model, (first, spent_before), wall = simulation.model, before, sum(walls)
+    model, (first, spent_before), wall = simulation.model, before, sum(hour.wall for hour in hours)
+    steps = sum(hour.steps for hour in hours)
     precision, threads = model.case.chemistry.precision, model.stepper.threads
     spent = {name: seconds - spent_before[name] for name, seconds in model.stepper.seconds.items()}
     total = sum(spent.values())
-    rates = [model.cells * count / seconds for count, seconds in zip(steps, walls, strict=True)]
+    rates = tuple(model.cells * hour.steps / hour.wall for hour in hours)
     return Speed(
-        f"{precision}, {threads} thread{'s' * (threads > 1)}", threads, precision, sum(steps), wall,
-        cell_steps=statistics.median(rates), rates=tuple(rates),
+        f"{precision}, {threads} thread{'s' * (threads > 1)}", threads, precision, steps, wall,
+        cell_steps=statistics.median(rates), rates=rates,
+        inside=tuple(model.cells * hour.steps / hour.inside for hour in hours), others=others,
         cell_days=model.cells * (simulation.end - first) / _DAY / (wall * threads / 3600.0),
         parts={name: spent[name] / total for name in PARTS} | {"forcing and control": 1.0 - total / (wall * threads)},
         cells=model.cells, species=len(model.network.species), sweeps=model.case.chemistry.sweeps,
@@ -122,14 +151,27 @@ def _speed(
     )  # fmt: skip
 
 
-def _ratio(one: Speed, other: Speed) -> float:
-    """How much faster one run was than another: the median over hours, each measured side by side."""
-    return statistics.median(a / b for a, b in zip(one.rates, other.rates, strict=True))
+def _taken_by_others() -> float:
+    """Time of the machine's cores that other programs took since it started [s]; 0 where the system does not tell."""
+    try:
+        with open("/proc/stat") as statistic:
+            user, nice, system, _, _, interrupts, soft, stolen, *_ = map(int, statistic.readline().split()[1:])
+    except OSError:
+        return 0.0
+    busy = user + nice + system + interrupts + soft + stolen
+    return busy / os.sysconf("SC_CLK_TCK") - time.process_time()
 
 
-def _in_step(speed: Speed) -> float:
-    """The threads' time inside the compiled step [s]."""
-    return (1.0 - speed.parts["forcing and control"]) * speed.wall * speed.threads
+def _undisturbed(speed: Speed) -> list[bool]:
+    """The hours in which other programs took hardly any of the cores."""
+    return [taken < _DISTURBED for taken in speed.others]
+
+
+def _ratio(one: Speed, other: Speed, rates: str = "rates") -> float:
+    """How much faster one run was than another: the median over undisturbed hours, each measured side by side."""
+    ratios = [a / b for a, b in zip(getattr(one, rates), getattr(other, rates), strict=True)]
+    undisturbed = _undisturbed(one)
+    return float(statistics.median(compress(ratios, undisturbed) if sum(undisturbed) >= _FEWEST else ratios))
 
 
 def copy_bandwidth(repeats: int = 7) -> float:
