@@ -16,7 +16,7 @@ AIR: Final = ("TEMP", "PRESS", "M", "O2", "N2", "H2O", "SUN", "sec_zenith", "day
 """The inputs of a cell that every mechanism has, in the order of the compiled code."""
 
 WIDTHS: Final = {"double": 8, "single": 16}
-"""Cells in a pack: one AVX-512 register. Decoding straight-line code bounds a step: 8 floats cost what 8 doubles do."""
+"""Cells in a pack: one AVX-512 register; 8 floats to a pack would take as many instructions as 16."""
 
 _FLAGS: Final = ("-fno-tree-slp-vectorize",)
 """Statements work on whole packs already: looking for more to vectorise in thousands of them takes a second."""
