@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.air.box import ChemistryFailure, replay_conditions
-from airshed.core.constants import BOLTZMANN, NITROGEN_FRACTION, OXYGEN_FRACTION
+from airshed.air.rate_environment import rate_environment
 from airshed.kernels.chemistry import (
+    AIR,
     CellSteps,
     ChemistrySolver,
     Place,
@@ -102,17 +103,12 @@ class CellChemistry:
         self.wall += time.perf_counter() - began
 
     def _fill(self, air: Air) -> None:
-        inputs, secant, light = self._inputs, air.sun[:, :, None, 0], air.sun[:, :, None, 1]
-        inputs[..., 0, :] = air.temperature
-        inputs[..., 2, :] = air.density
-        inputs[..., 1, :] = inputs[..., 2, :] * inputs[..., 0, :] * (1e6 * BOLTZMANN)
-        inputs[..., 3, :] = OXYGEN_FRACTION * inputs[..., 2, :]
-        inputs[..., 4, :] = NITROGEN_FRACTION * inputs[..., 2, :]
-        inputs[..., 5, :] = inputs[..., 2, :] * air.water
-        inputs[..., 6, :] = np.where(light > 0.0, 1.0 / secant, 0.0)
-        inputs[..., 7, :] = secant
-        inputs[..., 8, :] = light
-        inputs[..., 9:, :] = np.moveaxis(air.parameters, 2, 3)
+        secant, light = air.sun[:, :, None, 0].astype(np.float64), air.sun[:, :, None, 1].astype(np.float64)
+        density = np.asarray(air.density, np.float64)
+        environment = rate_environment(np.asarray(air.temperature, np.float64), density, air.water, secant, light)
+        for number, name in enumerate(AIR):
+            self._inputs[..., number, :] = environment[name]
+        self._inputs[..., len(AIR) :, :] = np.moveaxis(air.parameters, 2, 3)
 
     def _try_again(
         self, q: AnyArray, result: AnyArray, clipped: AnyArray, begin: float, end: float, failed: npt.NDArray[np.bool_]

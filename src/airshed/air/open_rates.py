@@ -5,7 +5,8 @@ import numpy.typing as npt
 
 from airshed.air.light import Light
 from airshed.air.meteorology import MetState
-from airshed.core.constants import AVOGADRO, NITROGEN_FRACTION, OXYGEN_FRACTION
+from airshed.air.rate_environment import rate_environment
+from airshed.core.constants import AVOGADRO
 from airshed.mechanism.network import ReactionNetwork
 
 Array = npt.NDArray[np.float64]
@@ -24,10 +25,6 @@ def open_rates(network: ReactionNetwork, light: Light, met: MetState, seconds: f
         return np.zeros((0, *shape))
     density = met.air_density * (AVOGADRO / _CUBIC_CENTIMETRES)
     secant, daylight = light.secant_and_factor(seconds, met.cloud_cover)
-    environment = {
-        "TEMP": met.temperature, "PRESS": met.pressure, "M": density, "O2": OXYGEN_FRACTION * density,
-        "N2": NITROGEN_FRACTION * density, "H2O": met.water_vapour * density,
-        "SUN": np.where(daylight > 0.0, 1.0 / secant, 0.0), "sec_zenith": secant, "daylight": daylight,
-    }  # fmt: skip
+    environment = rate_environment(met.temperature, density, met.water_vapour, secant, daylight)
     values = network.host_values(environment)
     return np.stack([np.broadcast_to(values[each.name], shape) for each in network.parameters])

@@ -22,8 +22,8 @@ from airshed.kernels.chemistry import (
     stack_inputs,
     unpack_cells,
 )
+from airshed.kernels.chemistry.cells import Integrated, integrate_cells, series
 from airshed.kernels.layout import aligned_zeros
-from airshed.kernels.reference.cells import Integrated, integrate_cells, series
 from airshed.kernels.schedule import noon
 from airshed.mechanism import ReactionNetwork
 

@@ -18,7 +18,7 @@ from airshed.kernels.chemistry import (
     Tolerances,
     stack_inputs,
 )
-from airshed.kernels.reference.cells import integrate_cells, series
+from airshed.kernels.chemistry.cells import integrate_cells, series
 from airshed.kernels.reference.rosenbrock import Cell, Step, integrate
 from airshed.kernels.schedule import noon
 from airshed.mechanism import ReactionNetwork

@@ -15,8 +15,8 @@ from scipy.linalg import null_space
 from airshed.core.constants import BOLTZMANN, NITROGEN_FRACTION, OXYGEN_FRACTION
 from airshed.core.resources import resource
 from airshed.kernels.chemistry import METHODS, ChemistrySolver, Tableau, Tolerances, compile_chemistry, stack_inputs
+from airshed.kernels.chemistry.cells import Integrated, integrate_cells
 from airshed.kernels.chemistry.followed import follow
-from airshed.kernels.reference.cells import Integrated, integrate_cells
 from airshed.mechanism import ReactionNetwork, load_mechanism
 from airshed.mechanism.balance import atom_counts
 from airshed.runtime.checks.chemistry_emep import published

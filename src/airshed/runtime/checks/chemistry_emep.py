@@ -18,7 +18,7 @@ import numpy.typing as npt
 from airshed.core.formula import Formula, evaluate_all, parse
 from airshed.core.resources import resource
 from airshed.kernels.chemistry import METHODS, ChemistrySolver, Sources, Tableau, Tolerances, compile_chemistry
-from airshed.kernels.reference.cells import integrate_cells, series
+from airshed.kernels.chemistry.cells import integrate_cells, series
 from airshed.mechanism import ReactionNetwork, load_mechanism
 from airshed.runtime.checks.figure import Figure
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from airshed.core.constants import GAS_CONSTANT
 from airshed.core.errors import MechanismError
 from airshed.kernels.chemistry import METHODS, ChemistrySolver, Tolerances, compile_chemistry, stack_inputs
-from airshed.kernels.reference.cells import integrate_cells
+from airshed.kernels.chemistry.cells import integrate_cells
 from airshed.kernels.schedule import NOON
 from airshed.mechanism import ReactionNetwork, load_mechanism
 from airshed.mechanism.openatmos import CONDITIONS, musica_package, read_conditions

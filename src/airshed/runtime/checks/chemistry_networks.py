@@ -13,8 +13,8 @@ import numpy.typing as npt
 from scipy.integrate import solve_ivp
 
 from airshed.kernels.chemistry import METHODS, ChemistryKernel, ChemistrySolver, Tableau, Tolerances, compile_chemistry
+from airshed.kernels.chemistry.cells import integrate_cells
 from airshed.kernels.chemistry.solver import stack_inputs
-from airshed.kernels.reference.cells import integrate_cells
 from airshed.kernels.schedule import NOON
 from airshed.mechanism.expressions import Parameter
 from airshed.mechanism.network import OpenParameter, Reaction, ReactionNetwork, Species

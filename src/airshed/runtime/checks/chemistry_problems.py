@@ -20,7 +20,7 @@ from airshed.kernels.chemistry import (
     compile_chemistry,
     stack_inputs,
 )
-from airshed.kernels.reference.cells import initial, integrate_cells
+from airshed.kernels.chemistry.cells import initial, integrate_cells
 from airshed.kernels.schedule import NOON
 from airshed.mechanism import ReactionNetwork, load_mechanism
 from airshed.runtime.checks.figure import Figure
