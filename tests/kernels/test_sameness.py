@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from airshed.kernels.pipeline import MechanismKernel, _declare
+from airshed.kernels.compiled import declared
+from airshed.kernels.pipeline import SIGNATURES, MechanismKernel
 from airshed.kernels.reference.step import Stepped
 from airshed.kernels.reference.transport import AirFluxes
 from airshed.kernels.reference.trial import Trial, compiled_step, forcing, make_stepper, random_trial
@@ -59,7 +60,7 @@ def test_any_split_of_the_rows_gives_the_same_bits(compiled: Compiled, cuts: tup
 
 def test_units_compiled_at_once_give_the_same_bits_as_the_whole_text(compiled: Compiled) -> None:
     kernel = compiled("toy", 7)
-    whole = replace(kernel, functions=_declare(load(build(kernel.source.text, name="toy-whole"))))
+    whole = replace(kernel, functions=declared(load(build(kernel.source.text, name="toy-whole")), SIGNATURES))
     trial = random_trial(kernel, 3, 9, SECOND, seed=5, sweeps=2)
     assert same_bits(compiled_step(whole, trial), compiled_step(kernel, trial))
 

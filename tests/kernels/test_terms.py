@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airshed.kernels.emit import Coefficients, Shape, emit
+from airshed.kernels.emit import Coefficients, MechanismShape, emit
 from airshed.kernels.rates import rate_table
 from airshed.kernels.schedule import schedule
 from airshed.kernels.terms import Products, Symbol, products, write
@@ -95,9 +95,9 @@ def test_generated_text_is_the_same_each_time_and_names_each_reaction(
 ) -> None:
     toy = network("toy")
     order = schedule(toy, 3)
-    texts = [emit(toy, order, Shape(4, 8, "double", ("N",))).text for _ in range(2)]
+    texts = [emit(toy, order, MechanismShape(8, "double", 4, ("N",))).text for _ in range(2)]
     assert texts[0] == texts[1]
     for reaction in toy.reactions:
         assert f"<{reaction.label}> {reaction.text}" in texts[0]
     assert "typedef double real;" in texts[0]
-    assert "typedef float real;" in emit(toy, order, Shape(4, 8, "single")).text
+    assert "typedef float real;" in emit(toy, order, MechanismShape(8, "single", 4)).text

@@ -10,6 +10,7 @@ from typing import Final
 from jinja2 import Environment, StrictUndefined
 
 from airshed.kernels.coefficients import Coefficients
+from airshed.kernels.compiled import Shape
 from airshed.kernels.expression_code import ExpressionCode
 from airshed.kernels.rates import REFERENCE_DENSITY, RateTable, rate_table
 from airshed.kernels.schedule import Schedule
@@ -24,22 +25,11 @@ _TAIL: Final = ("step.hpp",)
 
 
 @dataclass(frozen=True)
-class Shape:
-    """What the code is compiled for.
-
-    levels  of a column;  width  columns in a pack;  precision  "double" or "single"
-    families  elements whose atoms are counted
-    """
+class MechanismShape(Shape):
+    """What the code is compiled for: levels of a column, and elements whose atoms are counted."""
 
     levels: int
-    width: int
-    precision: str
     families: tuple[str, ...] = ()
-
-    @property
-    def real(self) -> str:
-        """The C++ type of the state."""
-        return {"double": "double", "single": "float"}[self.precision]
 
 
 @dataclass(frozen=True)
@@ -63,7 +53,7 @@ class Source:
     operations: int
 
 
-def emit(network: ReactionNetwork, schedule: Schedule, shape: Shape) -> Source:
+def emit(network: ReactionNetwork, schedule: Schedule, shape: MechanismShape) -> Source:
     """Return the complete translation unit of a mechanism: fixed headers and generated functions."""
     table = rate_table(network)
     groups, operations, coefficients = [], 0, Coefficients()

@@ -5,15 +5,12 @@ of levels and one precision.
 """
 
 import ctypes
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
-import numpy as np
-
-from airshed.kernels.emit import Shape, Source, emit
+from airshed.kernels.compiled import CompiledKernel, Signatures, compile_and_load, timed
+from airshed.kernels.emit import MechanismShape, Source, emit
 from airshed.kernels.schedule import Schedule, schedule
-from airshed.kernels.stages import timed
-from airshed.kernels.toolchain import BuiltLibrary, build, load
 from airshed.mechanism.network import ReactionNetwork
 
 LARGEST_GROUP: Final = 3
@@ -27,26 +24,21 @@ UNITS: Final = {"step": 1, "sweeps": 2}
 """Translation units of a kernel, each the whole text under its number: two compilers take half the time of one."""
 
 
+_POINTER: Final = ctypes.c_void_p
+
+SIGNATURES: Final[Signatures] = {
+    "airshed_worker_bytes": (ctypes.c_int64, [ctypes.c_int64]),
+    "airshed_step_rows": (None, [_POINTER, ctypes.c_int64, ctypes.c_int64, _POINTER]),
+    "airshed_share_rows": (None, [*[_POINTER] * 2, ctypes.c_int64, *[_POINTER] * 2]),
+    "airshed_rates": (None, [*[_POINTER] * 5, *[ctypes.c_double] * 2, *[_POINTER] * 3]),
+}
+
+
 @dataclass(frozen=True)
-class MechanismKernel:
-    """A mechanism as compiled code.
+class MechanismKernel(CompiledKernel[MechanismShape, Source]):
+    """A mechanism's step over columns as compiled code."""
 
-    seconds   wall time of each stage by its name
-    library   where the compiled code and its readable source lie
-    """
-
-    network: ReactionNetwork
-    shape: Shape
     schedule: Schedule
-    source: Source
-    library: BuiltLibrary
-    functions: ctypes.CDLL
-    seconds: dict[str, float] = field(default_factory=dict)
-
-    @property
-    def dtype(self) -> type[np.floating]:
-        """NumPy type of the state."""
-        return np.float64 if self.shape.precision == "double" else np.float32
 
 
 def compile_mechanism(
@@ -67,23 +59,10 @@ def compile_mechanism(
     """
     seconds: dict[str, float] = {}
     network = network.with_defaults()
-    shape = Shape(levels, width, precision, families)
+    shape = MechanismShape(width, precision, levels, families)
     order = timed(seconds, "schedule", lambda: schedule(network, largest_group))
     source = timed(seconds, "emit", lambda: emit(network, order, shape))
     name = f"{network.name}-{levels}-{precision}"
     units = [(unit, f"#define UNIT {number}\n{source.text}") for unit, number in UNITS.items()]
-    library = timed(seconds, "compile", lambda: build(units, name=name))
-    functions = timed(seconds, "load", lambda: _declare(load(library)))
-    return MechanismKernel(network, shape, order, source, library, functions, seconds)
-
-
-def _declare(library: ctypes.CDLL) -> ctypes.CDLL:
-    library.airshed_worker_bytes.restype = ctypes.c_int64
-    library.airshed_worker_bytes.argtypes = [ctypes.c_int64]
-    library.airshed_step_rows.restype = None
-    library.airshed_step_rows.argtypes = [ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p]
-    library.airshed_share_rows.restype = None
-    library.airshed_share_rows.argtypes = [ctypes.c_void_p] * 2 + [ctypes.c_int64] + [ctypes.c_void_p] * 2
-    library.airshed_rates.restype = None
-    library.airshed_rates.argtypes = [ctypes.c_void_p] * 5 + [ctypes.c_double] * 2 + [ctypes.c_void_p] * 3
-    return library
+    library, functions = compile_and_load(units, SIGNATURES, seconds, name=name)
+    return MechanismKernel(network, shape, source, library, functions, seconds, order)

@@ -26,7 +26,7 @@ def show_kernel(
     First comes what the mechanism's reactions do not conserve of carbon, nitrogen and sulphur.
     """
     from airshed.air.budget import FAMILIES
-    from airshed.kernels.emit import Shape, emit
+    from airshed.kernels.emit import MechanismShape, emit
     from airshed.kernels.pipeline import LARGEST_GROUP, WIDTH
     from airshed.kernels.schedule import schedule
     from airshed.mechanism import load_mechanism
@@ -34,7 +34,7 @@ def show_kernel(
     network = load_mechanism(mechanism).with_defaults()
     families = tuple(element for element in FAMILIES if element in network.atoms)
     order = schedule(network, LARGEST_GROUP)
-    source = emit(network, order, Shape(levels, WIDTH, precision.value, families))
+    source = emit(network, order, MechanismShape(WIDTH, precision.value, levels, families))
     size = f"{source.operations} operations for production and loss of a cell, species in {len(order.groups)} groups"
     typer.echo(f"{_balance(network)}// {size}\n{_labelled_once(source.text, network)}", nl=False)
 

@@ -15,6 +15,7 @@ from jinja2 import Environment, StrictUndefined
 
 from airshed.kernels.chemistry.sparsity import Elimination, eliminate, pattern_of
 from airshed.kernels.coefficients import Coefficients
+from airshed.kernels.compiled import Shape
 from airshed.kernels.expression_code import ExpressionCode
 from airshed.mechanism.network import ReactionNetwork
 
@@ -25,25 +26,15 @@ _LARGEST_UNROLLED: Final = 12_000  # operations of a factorisation that becomes 
 
 
 @dataclass(frozen=True)
-class ChemistryShape:
-    """What the code is compiled for: cells in a pack, and "double" or "single" precision.
+class ChemistryShape(Shape):
+    """What the code is compiled for; inspected: whether the parts of a step can be called on their own, for tests."""
 
-    inspected  whether the parts of a step can be called on their own, for tests
-    """
-
-    width: int
-    precision: str
     inspected: bool = False
 
     @property
     def unit(self) -> float:
         """Concentration [molecules cm-3] that counts as one inside: rate constants of single precision end at 1e-38."""
         return {"double": 1.0, "single": 2.0**30}[self.precision]
-
-    @property
-    def real(self) -> str:
-        """The C++ type of concentrations."""
-        return {"double": "double", "single": "float"}[self.precision]
 
 
 @dataclass(frozen=True)

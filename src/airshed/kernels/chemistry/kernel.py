@@ -1,15 +1,12 @@
 """Compiles the chemistry of a mechanism for independent cells: network -> elimination -> emit -> compile -> load."""
 
 import ctypes
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-import numpy as np
-
 from airshed.kernels.chemistry.emit import ChemistryShape, ChemistrySource, emit_chemistry
-from airshed.kernels.stages import timed
-from airshed.kernels.toolchain import BuiltLibrary, build, load
+from airshed.kernels.compiled import CompiledKernel, Signatures, compile_and_load, timed
 from airshed.mechanism.network import ReactionNetwork
 
 AIR: Final = ("TEMP", "PRESS", "M", "O2", "N2", "H2O", "SUN", "sec_zenith", "daylight")
@@ -22,25 +19,18 @@ _FLAGS: Final = ("-fno-tree-slp-vectorize",)
 """Statements work on whole packs already: looking for more to vectorise in thousands of them takes a second."""
 
 
+_POINTER: Final = ctypes.c_void_p
+
+_SIGNATURES: Final[Signatures] = {
+    "airshed_lanes_bytes": (ctypes.c_int64, [ctypes.c_int64] * 2),
+    "airshed_chemistry": (None, [*[_POINTER] * 3, ctypes.c_int64, *[_POINTER] * 2]),
+}
+_INSPECTED: Final[Signatures] = {"airshed_evaluate": (None, [_POINTER] * 5)}
+
+
 @dataclass(frozen=True)
-class ChemistryKernel:
-    """A mechanism's chemistry as compiled code.
-
-    seconds   wall time of each stage by its name
-    library   where the compiled code and its readable source lie
-    """
-
-    network: ReactionNetwork
-    shape: ChemistryShape
-    source: ChemistrySource
-    library: BuiltLibrary
-    functions: ctypes.CDLL
-    seconds: dict[str, float] = field(default_factory=dict)
-
-    @property
-    def dtype(self) -> type[np.floating]:
-        """NumPy type of concentrations."""
-        return np.float64 if self.shape.precision == "double" else np.float32
+class ChemistryKernel(CompiledKernel[ChemistryShape, ChemistrySource]):
+    """A mechanism's chemistry of independent cells as compiled code."""
 
     @cached_property
     def inputs(self) -> tuple[str, ...]:
@@ -61,17 +51,6 @@ def compile_chemistry(
     shape = ChemistryShape(width or WIDTHS[precision], precision, inspected)
     source = timed(seconds, "emit", lambda: emit_chemistry(network, shape))
     name = f"{network.name}-cells-{precision}"
-    library = timed(seconds, "compile", lambda: build(source.text, name=name, extra_flags=_FLAGS))
-    functions = timed(seconds, "load", lambda: _declare(load(library), inspected))
+    signatures = {**_SIGNATURES, **(_INSPECTED if inspected else {})}
+    library, functions = compile_and_load(source.text, signatures, seconds, name=name, extra_flags=_FLAGS)
     return ChemistryKernel(network, shape, source, library, functions, seconds)
-
-
-def _declare(library: ctypes.CDLL, inspected: bool) -> ctypes.CDLL:
-    library.airshed_lanes_bytes.restype = ctypes.c_int64
-    library.airshed_lanes_bytes.argtypes = [ctypes.c_int64] * 2
-    library.airshed_chemistry.restype = None
-    library.airshed_chemistry.argtypes = [ctypes.c_void_p] * 3 + [ctypes.c_int64] + [ctypes.c_void_p] * 2
-    if inspected:
-        library.airshed_evaluate.restype = None
-        library.airshed_evaluate.argtypes = [ctypes.c_void_p] * 5
-    return library

@@ -1,0 +1,85 @@
+"""What every kernel is: code generated for a network, compiled, cached and loaded, with the time of each stage."""
+
+import ctypes
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Generic, TypeVar
+
+import numpy as np
+
+from airshed.kernels.toolchain import BuiltLibrary, Source, build, load
+from airshed.mechanism.network import ReactionNetwork
+
+_REAL: Final = {"double": "double", "single": "float"}
+_DTYPE: Final[Mapping[str, type[np.floating]]] = {"double": np.float64, "single": np.float32}
+
+Result = TypeVar("Result")
+
+Signatures = Mapping[str, tuple[type | None, Sequence[type]]]
+"""C function -> its result, None for void, and its arguments."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What any kernel is compiled for: columns or cells in a pack, and "double" or "single" precision."""
+
+    width: int
+    precision: str
+
+    @property
+    def real(self) -> str:
+        """The C++ type of the state."""
+        return _REAL[self.precision]
+
+
+AnyShape = TypeVar("AnyShape", bound=Shape)
+AnySource = TypeVar("AnySource")
+
+
+@dataclass(frozen=True)
+class CompiledKernel(Generic[AnyShape, AnySource]):
+    """A mechanism as compiled code.
+
+    library   where the compiled code and its readable source lie
+    seconds   wall time of each stage by its name
+    """
+
+    network: ReactionNetwork
+    shape: AnyShape
+    source: AnySource
+    library: BuiltLibrary
+    functions: ctypes.CDLL
+    seconds: dict[str, float]
+
+    @property
+    def dtype(self) -> type[np.floating]:
+        """NumPy type of the state."""
+        return _DTYPE[self.shape.precision]
+
+
+def timed(seconds: dict[str, float], stage: str, work: Callable[[], Result]) -> Result:
+    """Do the work of a stage and note its wall time [s] under its name."""
+    began = time.perf_counter()
+    result = work()
+    seconds[stage] = time.perf_counter() - began
+    return result
+
+
+def compile_and_load(
+    source: Source, signatures: Signatures, seconds: dict[str, float], *, name: str, extra_flags: Sequence[str] = ()
+) -> tuple[BuiltLibrary, ctypes.CDLL]:
+    """Return a kernel's library and its functions: the last two stages, noted in `seconds`.
+
+    Raises KernelError when there is no compiler or it refuses the code.
+    """
+    library = timed(seconds, "compile", lambda: build(source, name=name, extra_flags=extra_flags))
+    return library, timed(seconds, "load", lambda: declared(load(library), signatures))
+
+
+def declared(library: ctypes.CDLL, signatures: Signatures) -> ctypes.CDLL:
+    """Return a library whose functions know what they take and return."""
+    for name, (result, arguments) in signatures.items():
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
+    return library
