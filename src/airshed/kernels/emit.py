@@ -4,24 +4,16 @@ The text is meant to be read: each species' production and loss stand under the 
 """
 
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Final
-
-from jinja2 import Environment, StrictUndefined
 
 from airshed.kernels.coefficients import Coefficients
 from airshed.kernels.compiled import Shape
 from airshed.kernels.expression_code import ExpressionCode
 from airshed.kernels.rates import REFERENCE_DENSITY, RateTable, rate_table
 from airshed.kernels.schedule import Schedule
+from airshed.kernels.template import comment, header, render
 from airshed.kernels.terms import Symbol, products, write
 from airshed.mechanism.balance import imbalances
 from airshed.mechanism.network import ReactionNetwork, Term
-
-_FOLDER: Final = Path(__file__).parent / "cpu"
-_HEADERS: Final = ("pack.hpp", "layout.hpp", "transport.hpp")
-_COLUMN: Final = ("column.hpp",)
-_TAIL: Final = ("step.hpp",)
 
 
 @dataclass(frozen=True)
@@ -69,9 +61,8 @@ def emit(network: ReactionNetwork, schedule: Schedule, shape: MechanismShape) ->
             members.append(SpeciesCode(species, name, lifetime, comments, production.text, loss.text))
         groups.append(members)
     unbalanced = [_imbalance(network, table, coefficients, *family) for family in enumerate(shape.families)]
-    environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False)
-    template = environment.from_string((_FOLDER / "mechanism.cpp.jinja").read_text())
-    text = template.render(
+    text = render(
+        "mechanism.cpp.jinja",
         network=network,
         shape=shape,
         table=table,
@@ -80,9 +71,9 @@ def emit(network: ReactionNetwork, schedule: Schedule, shape: MechanismShape) ->
         coefficients=coefficients,
         imbalances=unbalanced,
         rate_code=ExpressionCode(table.functions, [each.name for each in network.parameters]),
-        head=_read(_HEADERS),
-        column=_read(_COLUMN),
-        tail=_read(_TAIL),
+        head=header("pack.hpp", "layout.hpp", "transport.hpp"),
+        column=header("column.hpp"),
+        tail=header("step.hpp"),
     )
     return Source(text, table, operations)
 
@@ -99,10 +90,6 @@ def _imbalance(
     return {"number": number, "element": element, "text": text}
 
 
-def _read(names: tuple[str, ...]) -> str:
-    return "\n".join((_FOLDER / name).read_text() for name in names)
-
-
 def operand(symbol: Symbol) -> str:
     """Return what a symbol is in the generated code: a place in memory, which the compiler keeps at hand if it pays."""
     kind, number = symbol
@@ -110,9 +97,9 @@ def operand(symbol: Symbol) -> str:
 
 
 def _comments(network: ReactionNetwork, species: int) -> tuple[str, ...]:
-    lines = []
-    for sign, terms in (("+", network.production_terms[species]), ("-", network.loss_terms[species])):
-        for term in terms:
-            reaction = network.reactions[term.reaction]
-            lines.append(f"{sign} {term.coefficient:g} <{reaction.label}> {reaction.text}".replace("\\", "/"))
-    return tuple(lines)
+    signed = (("+", network.production_terms[species]), ("-", network.loss_terms[species]))
+    return tuple(
+        f"{sign} {term.coefficient:g} {comment(network.reactions[term.reaction])}"
+        for sign, terms in signed
+        for term in terms
+    )

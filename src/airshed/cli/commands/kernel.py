@@ -36,7 +36,7 @@ def show_kernel(
     order = schedule(network, LARGEST_GROUP)
     source = emit(network, order, MechanismShape(WIDTH, precision.value, levels, families))
     size = f"{source.operations} operations for production and loss of a cell, species in {len(order.groups)} groups"
-    typer.echo(f"{_balance(network)}// {size}\n{_labelled_once(source.text, network)}", nl=False)
+    typer.echo(f"{_balance(network)}// {size}\n{source.text}", nl=False)
 
 
 def _balance(network: "ReactionNetwork") -> str:
@@ -46,11 +46,3 @@ def _balance(network: "ReactionNetwork") -> str:
     total, *reactions = report(network).splitlines()
     heading = ["atoms that the others make (+) or lose (-), each time that they happen:"] if reactions else []
     return "".join(f"// {line}\n" for line in (total, *heading, *reactions))
-
-
-def _labelled_once(text: str, network: "ReactionNetwork") -> str:
-    """Return the code with each reaction's label once, where it stands both before a reaction and in its text."""
-    for reaction in network.reactions:
-        label = f"<{reaction.label}>"
-        text = text.replace(f"{label} {label}", label)
-    return text

@@ -8,18 +8,15 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Final
-
-from jinja2 import Environment, StrictUndefined
 
 from airshed.kernels.chemistry.sparsity import Elimination, eliminate, pattern_of
 from airshed.kernels.coefficients import Coefficients
 from airshed.kernels.compiled import Shape
 from airshed.kernels.expression_code import ExpressionCode
+from airshed.kernels.template import comment, header, render
 from airshed.mechanism.network import ReactionNetwork
 
-_FOLDER: Final = Path(__file__).parent.parent / "cpu"
 _STATEMENTS: Final = 96  # of a generated function: compilers take more than linear time over long ones
 _RATES: Final = 80  # reactions of a generated function of rate constants
 _LARGEST_UNROLLED: Final = 12_000  # operations of a factorisation that becomes straight-line code
@@ -66,14 +63,12 @@ def emit_chemistry(network: ReactionNetwork, shape: ChemistryShape) -> Chemistry
         "forward": _forward(elimination) if unrolled else [],
         "backward": _backward(elimination) if unrolled else [],
     }
-    environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False)
-    template = environment.from_string((_FOLDER / "chemistry.cpp.jinja").read_text())
-    text = template.render(
-        network=network, shape=shape, elimination=elimination, coefficients=writer.coefficients,
+    text = render(
+        "chemistry.cpp.jinja", network=network, shape=shape, elimination=elimination, coefficients=writer.coefficients,
         unrolled=unrolled, tables=None if unrolled else _tables(elimination), derivative_count=writer.derivative_count,
         chunks={name: _chunks(statements) for name, statements in parts.items()}, rates=_rates(network, shape.unit),
         orders=[len(reactants) for reactants in network.reactant_indices],
-        pack=(_FOLDER / "pack.hpp").read_text(), body=(_FOLDER / "rosenbrock.hpp").read_text(),
+        pack=header("pack.hpp"), body=header("rosenbrock.hpp"),
     )  # fmt: skip
     operations = {**writer.operations, "factor": elimination.operations, "solve": elimination.size}
     return ChemistrySource(text, elimination, operations)
@@ -95,7 +90,7 @@ class _Writer:
         statements = []
         for number, reactants in enumerate(self.network.reactant_indices):
             factors = [f"k[{number}]", *(f"y[{self._place[species]}]" for species in reactants)]
-            statements.append(f"v[{number}] = {' * '.join(factors)};   // {_comment(self.network, number)}")
+            statements.append(f"v[{number}] = {' * '.join(factors)};   // {comment(self.network.reactions[number])}")
         self.operations["speeds"] = sum(map(len, self.network.reactant_indices))
         return statements
 
@@ -125,7 +120,7 @@ class _Writer:
                 text = factors[0]
                 if len(factors) > 1:
                     text = f"d[{self.derivative_count}]"
-                    statements.append(f"{text} = {' * '.join(factors)};   // {_comment(self.network, number)}")
+                    statements.append(f"{text} = {' * '.join(factors)};   // {comment(self.network.reactions[number])}")
                     self.derivative_count += 1
                     operations += len(factors) - 1
                 self._derivatives[number, species] = text
@@ -248,14 +243,9 @@ def _rates(network: ReactionNetwork, unit: float) -> list[Statements]:
         for number, result in enumerate(code.results, first):
             factor = unit ** (len(network.reactant_indices[number]) - 1)
             scaled = result if factor == 1.0 else f"{result} * {factor!r}"
-            stores.append(f"store(k, {number}, {scaled});   // {_comment(network, number)}")
+            stores.append(f"store(k, {number}, {scaled});   // {comment(network.reactions[number])}")
         chunks.append([*code.statements, *stores])
     return chunks
-
-
-def _comment(network: ReactionNetwork, number: int) -> str:
-    reaction = network.reactions[number]
-    return f"<{reaction.label}> {reaction.text}".replace("\\", "/").replace("\n", " ")
 
 
 def _chunks(statements: Statements) -> list[Statements]:
