@@ -13,13 +13,14 @@ from math import exp, log10, pi
 from typing import Final
 
 from airshed.core.constants import GAS_CONSTANT
-from airshed.mechanism.expressions import Binary, Call, Expression, Negate, Number, Operator, Symbol
+from airshed.mechanism.expressions import Binary, Call, Expression, Negate, Number, Symbol
 
 TEMP: Final = Symbol("TEMP")
 PRESS: Final = Symbol("PRESS")
 AIR: Final = Symbol("M")
 ONE: Final = Number(1.0)
 FC: Final = Number(0.6)
+REFERENCE: Final = Number(300.0)
 
 BRANCHING_AIR: Final = 2.45e19
 """Air at which the branching of RO2 + NO is a0 [molecules cm-3]; its temperature is 293 K."""
@@ -32,12 +33,22 @@ def arrhenius(A: float = 1.0, B: float = 0.0, C: float = 0.0, D: float = 300.0, 
     """
     factors: list[Expression] = [Number(A)]
     if C:
-        factors.append(Call("EXP", (_over(Number(C), TEMP),)))
+        factors.append(exponential(Number(C)))
     if B:
-        factors.append(Binary("^", _over(TEMP, Number(D)), Number(B)))
+        factors.append(power(Number(B), Number(D)))
     if E:
-        factors.append(Binary("+", ONE, _times(Number(E), PRESS)))
-    return _product(factors)
+        factors.append(one_plus(times(Number(E), PRESS)))
+    return times(*factors)
+
+
+def exponential(C: Expression) -> Expression:
+    """Return exp(C/T), C [K]."""
+    return Call("EXP", (over(C, TEMP),))
+
+
+def power(B: Expression, D: Expression = REFERENCE) -> Expression:
+    """Return (T/D)^B, B [1], D [K]."""
+    return Binary("^", over(TEMP, D), B)
 
 
 def taylor_series(coefficients: Sequence[float], base: Expression) -> Expression:
@@ -48,8 +59,8 @@ def taylor_series(coefficients: Sequence[float], base: Expression) -> Expression
     *lower, highest = coefficients
     series: Expression = Number(highest)
     for coefficient in reversed(lower):
-        series = Binary("+", Number(coefficient), _times(TEMP, series))
-    return _times(base, series)
+        series = Binary("+", Number(coefficient), times(TEMP, series))
+    return times(base, series)
 
 
 def tunneling(A: float = 1.0, B: float = 0.0, C: float = 0.0) -> Expression:
@@ -57,8 +68,8 @@ def tunneling(A: float = 1.0, B: float = 0.0, C: float = 0.0) -> Expression:
 
     A [U(n)], B [K], C [K3]. Source: Wennberg et al. 2018, OpenAtmos v1, MICM.
     """
-    exponent = Binary("+", Negate(_over(Number(B), TEMP)), _over(Number(C), Binary("^", TEMP, Number(3.0))))
-    return _times(Number(A), Call("EXP", (exponent,)))
+    exponent = Binary("+", Negate(over(Number(B), TEMP)), over(Number(C), Binary("^", TEMP, Number(3.0))))
+    return times(Number(A), Call("EXP", (exponent,)))
 
 
 def troe(low: Expression, high: Expression, Fc: Expression = FC, N: Expression = ONE) -> Expression:
@@ -66,7 +77,18 @@ def troe(low: Expression, high: Expression, Fc: Expression = FC, N: Expression =
 
     k0 = low [U(n+1)], kinf = high [U(n)], Fc and N [1]. Source: JPL 19-5, OpenAtmos v1, MICM.
     """
-    return _times(_over(_times(low, AIR), _one_plus(_ratio(low, high))), _broadening(_ratio(low, high), Fc, N))
+    return falloff(times(low, AIR), high, Fc, N)
+
+
+def falloff(
+    low: Expression, high: Expression, Fc: Expression = FC, N: Expression = ONE, width: Expression = ONE
+) -> Expression:
+    """k = low / (1 + x) * Fc^(N / (N + (log10(x)/width)^2)), x = low/high.
+
+    low = k0 M and high = kinf, both [U(n)]; Fc, N and width [1]. Source: as :func:`troe`.
+    """
+    ratio = over(low, high)
+    return times(over(low, one_plus(ratio)), _broadening(ratio, Fc, N, width))
 
 
 def ternary_chemical_activation(
@@ -76,7 +98,8 @@ def ternary_chemical_activation(
 
     k0 = low [U(n)], kinf = high [U(n-1)], Fc and N [1]. Source: JPL 15-10, OpenAtmos v1, MICM.
     """
-    return _times(_over(low, _one_plus(_ratio(low, high))), _broadening(_ratio(low, high), Fc, N))
+    ratio = over(times(low, AIR), high)
+    return times(over(low, one_plus(ratio)), _broadening(ratio, Fc, N))
 
 
 def chemical_activation_jpl19(
@@ -86,8 +109,8 @@ def chemical_activation_jpl19(
 
     k0 = low [U(n+1)], kinf = high and kint = direct [U(n)], Fc and N [1]. Source: JPL 19-5 section 2, MICM.
     """
-    falloff = troe(low, high, Fc, N)
-    return Binary("+", falloff, _times(direct, Binary("-", ONE, _over(falloff, high))))
+    limited = troe(low, high, Fc, N)
+    return Binary("+", limited, times(direct, Binary("-", ONE, over(limited, high))))
 
 
 def branched_nitrate(X: float, Y: float, a0: float, n: float) -> Expression:
@@ -98,13 +121,13 @@ def branched_nitrate(X: float, Y: float, a0: float, n: float) -> Expression:
     without the peroxy group. Source: Wennberg et al. 2018, OpenAtmos v1, MICM.
     """
     share, other = _nitrate(n), Number(branching_ratio(a0, n))
-    return _times(arrhenius(X, C=-Y), _over(share, Binary("+", share, other)))
+    return times(arrhenius(X, C=-Y), over(share, Binary("+", share, other)))
 
 
 def branched_alkoxy(X: float, Y: float, a0: float, n: float) -> Expression:
     """BRANCHED, the alkoxy radical of RO2 + NO: k = X exp(-Y/T) Z / (A + Z), as in :func:`branched_nitrate`."""
     share, other = _nitrate(n), Number(branching_ratio(a0, n))
-    return _times(arrhenius(X, C=-Y), _over(other, Binary("+", share, other)))
+    return times(arrhenius(X, C=-Y), over(other, Binary("+", share, other)))
 
 
 def branching_ratio(a0: float, n: float) -> float:
@@ -128,11 +151,11 @@ def surface(
     v mean speed [m/s]. Source: Fuchs and Sutugin 1971 as in OpenAtmos v1, MICM.
     """
     if probability == 0.0:
-        return _times(Number(0.0), _times(number, radius))  # the limit, which no division by zero must stand for
-    speed = Call("SQRT", (_times(Number(speed_factor(molar_mass)), TEMP),))
-    area = _times(_times(_times(Number(4.0 * pi), number), radius), radius)
-    resistance = Binary("+", _over(radius, Number(diffusion)), _over(Number(4.0 / probability), speed))
-    return _over(area, resistance)
+        return times(Number(0.0), times(number, radius))  # the limit, which no division by zero must stand for
+    speed = Call("SQRT", (times(Number(speed_factor(molar_mass)), TEMP),))
+    area = times(times(times(Number(4.0 * pi), number), radius), radius)
+    resistance = Binary("+", over(radius, Number(diffusion)), over(Number(4.0 / probability), speed))
+    return over(area, resistance)
 
 
 def speed_factor(molar_mass: float) -> float:
@@ -142,42 +165,33 @@ def speed_factor(molar_mass: float) -> float:
 
 def scaled(factor: float, rate: Expression) -> Expression:
     """PHOTOLYSIS, EMISSION, FIRST_ORDER_LOSS, USER_DEFINED: k = factor * rate, a factor of one left out."""
-    return rate if factor == 1.0 else _times(Number(factor), rate)
+    return rate if factor == 1.0 else times(Number(factor), rate)
 
 
-def _nitrate(n: float) -> Expression:
-    low = _times(Number(branching_limit(n)), AIR)
-    ratio = _over(low, _times(Number(0.43), Binary("^", _over(TEMP, Number(298.0)), Number(-8.0))))
-    return _times(_over(low, _one_plus(ratio)), _broadening(ratio, Number(0.41), ONE))
+def times(first: Expression, *others: Expression) -> Expression:
+    """Return the product of expressions, multiplied from the left."""
+    for other in others:
+        first = Binary("*", first, other)
+    return first
 
 
-def _ratio(low: Expression, high: Expression) -> Expression:
-    return _over(_times(low, AIR), high)
+def over(dividend: Expression, divisor: Expression) -> Expression:
+    """Return dividend/divisor."""
+    return Binary("/", dividend, divisor)
 
 
-def _broadening(ratio: Expression, Fc: Expression, N: Expression) -> Expression:
-    square = Binary("^", Call("LOG10", (ratio,)), Number(2.0))
-    return Binary("^", Fc, _over(N, Binary("+", N, square)))
-
-
-def _one_plus(value: Expression) -> Expression:
+def one_plus(value: Expression) -> Expression:
+    """Return 1 + value."""
     return Binary("+", ONE, value)
 
 
-def _times(left: Expression, right: Expression) -> Expression:
-    return _binary("*", left, right)
+def _nitrate(n: float) -> Expression:
+    low = times(Number(branching_limit(n)), AIR)
+    return falloff(low, times(Number(0.43), power(Number(-8.0), Number(298.0))), Number(0.41))
 
 
-def _over(left: Expression, right: Expression) -> Expression:
-    return _binary("/", left, right)
-
-
-def _binary(operator: Operator, left: Expression, right: Expression) -> Expression:
-    return Binary(operator, left, right)
-
-
-def _product(factors: Sequence[Expression]) -> Expression:
-    product = factors[0]
-    for factor in factors[1:]:
-        product = _times(product, factor)
-    return product
+def _broadening(ratio: Expression, Fc: Expression, N: Expression, width: Expression = ONE) -> Expression:
+    logarithm: Expression = Call("LOG10", (ratio,))
+    if width is not ONE:
+        logarithm = over(logarithm, width)
+    return Binary("^", Fc, over(N, Binary("+", N, Binary("^", logarithm, Number(2.0)))))

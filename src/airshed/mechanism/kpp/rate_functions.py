@@ -21,11 +21,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from airshed.core.errors import MechanismError
-from airshed.mechanism.expressions import Binary, Expression, Negate, Number, Operator, Symbol, call
+from airshed.mechanism.expressions import Binary, Call, Expression, Negate, Number
+from airshed.mechanism.rate_forms import ONE, REFERENCE, exponential, falloff, one_plus, over, power, times
 
-_T: Final = Symbol("TEMP")
-_REFERENCE: Final = Number(300.0)
-_ONE: Final = Number(1.0)
 _INVERSE_298: Final = Number(3.3540e-3)
 
 Arguments = tuple[Expression, ...]
@@ -53,66 +51,46 @@ def rate_function(name: str, arguments: Arguments, air: Expression) -> Expressio
     return function.formula(arguments, air)
 
 
-def _of(operator: Operator, first: Expression, *others: Expression) -> Expression:
-    for other in others:
-        first = Binary(operator, first, other)
-    return first
-
-
-def _exp(sign: int, b: Expression) -> Expression:
-    """exp(sign b/T)."""
-    return call("EXP", (Binary("/", Negate(b) if sign < 0 else b, _T),))
-
-
 def _arr(a: Expression, b: Expression, c: Expression) -> Expression:
-    return _of("*", a, _exp(-1, b), _of("^", _of("/", _T, _REFERENCE), c))
+    return times(_ab(a, b), power(c))
 
 
 def _ab(a: Expression, b: Expression) -> Expression:
-    return _of("*", a, _exp(-1, b))
+    return times(a, exponential(Negate(b)))
 
 
 def _ep2(x: Arguments, air: Expression) -> Expression:
-    high = _of("*", _ab(x[4], x[5]), air)
-    return _of("+", _ab(x[0], x[1]), _of("/", high, _of("+", _ONE, _of("/", high, _ab(x[2], x[3])))))
+    high = times(_ab(x[4], x[5]), air)
+    return Binary("+", _ab(x[0], x[1]), over(high, one_plus(over(high, _ab(x[2], x[3])))))
 
 
 def _ep3(x: Arguments, air: Expression) -> Expression:
-    return _of("+", _ab(x[0], x[1]), _of("*", _ab(x[2], x[3]), air))
-
-
-def _falloff(low: Expression, high: Expression, broadening: Expression, width: Expression = _ONE) -> Expression:
-    """low/(1 + r) f^(1/(1 + (log10(r)/width)^2)) with r = low/high."""
-    ratio = _of("/", low, high)
-    logarithm = call("LOG10", (ratio,))
-    scaled = logarithm if width is _ONE else _of("/", logarithm, width)
-    exponent = _of("/", _ONE, _of("+", _ONE, _of("^", scaled, Number(2.0))))
-    return _of("*", _of("/", low, _of("+", _ONE, ratio)), _of("^", broadening, exponent))
+    return Binary("+", _ab(x[0], x[1]), times(_ab(x[2], x[3]), air))
 
 
 def _fall(x: Arguments, air: Expression) -> Expression:
-    return _falloff(_of("*", _arr(*x[:3]), air), _arr(*x[3:6]), x[6])
+    return falloff(times(_arr(*x[:3]), air), _arr(*x[3:6]), x[6])
 
 
 def _third(x: Arguments, _air: Expression, *, iupac: bool = False) -> Expression:
     temperature, air, low, n, high, m, broadening = x
-    inverse = _of("/", _REFERENCE, temperature)
-    width = _of("-", Number(0.75), _of("*", Number(1.27), call("LOG10", (broadening,)))) if iupac else _ONE
-    limits = _of("*", low, _of("^", inverse, n), air), _of("*", high, _of("^", inverse, m))
-    return _falloff(*limits, broadening, width)
+    inverse = over(REFERENCE, temperature)
+    width = Binary("-", Number(0.75), times(Number(1.27), Call("LOG10", (broadening,)))) if iupac else ONE
+    limits = times(low, Binary("^", inverse, n), air), times(high, Binary("^", inverse, m))
+    return falloff(*limits, broadening, width=width)
 
 
 def _k_arr(x: Arguments, _air: Expression) -> Expression:
-    inverse = _of("-", _of("/", _ONE, x[2]), _INVERSE_298)
-    return _of("*", x[0], call("EXP", (_of("*", x[1], inverse),)))
+    inverse = Binary("-", over(ONE, x[2]), _INVERSE_298)
+    return times(x[0], Call("EXP", (times(x[1], inverse),)))
 
 
 RATE_FUNCTIONS: Final = {
     "ARR": RateFunction("a, b, c", lambda x, air: _arr(*x)),
     "ARR_ABC": RateFunction("a, b, c", lambda x, air: _arr(*x)),
-    "ARR2": RateFunction("a, b", lambda x, air: _of("*", x[0], _exp(1, x[1]))),
+    "ARR2": RateFunction("a, b", lambda x, air: times(x[0], exponential(x[1]))),
     "ARR_AB": RateFunction("a, b", lambda x, air: _ab(*x)),
-    "ARR_AC": RateFunction("a, c", lambda x, air: _of("*", x[0], _of("^", _of("/", _T, _REFERENCE), x[1]))),
+    "ARR_AC": RateFunction("a, c", lambda x, air: times(x[0], power(x[1]))),
     "EP2": RateFunction("a0, c0, a2, c2, a3, c3", _ep2),
     "EP3": RateFunction("a1, c1, a2, c2", _ep3),
     "FALL": RateFunction("a0, b0, c0, a1, b1, c1, cf", _fall),
