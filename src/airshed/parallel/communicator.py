@@ -1,0 +1,172 @@
+"""How ranks speak to each other: the few collective calls that the model makes, over MPI or with nobody.
+
+Every rank makes the same calls in the same order, from one thread. Arrays keep their type and shape. No call depends on
+the order in which ranks answer: greatest values and sums of integers are the same in any order.
+"""
+
+import os
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.core.errors import AirshedError
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+AnyArray = npt.NDArray[Any]
+
+_LAUNCHED: Final = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "MPI_LOCALNRANKS")
+"""Variables that MPI launchers (Hydra, Slurm, OpenMPI, PRRTE) set in each process."""
+
+ASKED_FOR: Final = "AIRSHED_RANKS"
+"""The number of ranks that whoever launched them asked for; the world must have it."""
+
+
+class Communicator(Protocol):
+    """A group of ranks, of which this is one."""
+
+    rank: int
+    size: int
+
+    @property
+    def handle(self) -> "MPI.Intracomm | None":
+        """The MPI communicator itself, for what speaks MPI on its own; None with nobody."""
+        ...
+
+    def largest(self, values: AnyArray) -> AnyArray:
+        """Return the greatest values of all ranks, element by element; NaN counts as infinite."""
+        ...
+
+    def total(self, counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return the sums of integers over all ranks, element by element."""
+        ...
+
+    def gather(self, value: Any, root: int = 0) -> list[Any] | None:
+        """Return what every rank gave, by rank, to the root; None to the others."""
+        ...
+
+    def gather_all(self, value: Any) -> list[Any]:
+        """Return what every rank gave, by rank, to all."""
+        ...
+
+    def broadcast(self, value: Any, root: int = 0) -> Any:
+        """Return what the root gave, to all."""
+        ...
+
+    def scatter(self, values: Sequence[Any] | None, root: int = 0) -> Any:
+        """Return to each rank its own of the values that the root gave, by rank."""
+        ...
+
+    def barrier(self) -> None:
+        """Return when all ranks have come here."""
+        ...
+
+
+class Alone:
+    """One rank: every call is the identity."""
+
+    rank = 0
+    size = 1
+    handle = None
+
+    def largest(self, values: AnyArray) -> AnyArray:
+        """Return the values, NaN as infinite."""
+        return _comparable(values)
+
+    def total(self, counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return the counts."""
+        return counts
+
+    def gather(self, value: Any, root: int = 0) -> list[Any] | None:
+        """Return the one value."""
+        return [value]
+
+    def gather_all(self, value: Any) -> list[Any]:
+        """Return the one value."""
+        return [value]
+
+    def broadcast(self, value: Any, root: int = 0) -> Any:
+        """Return the value."""
+        return value
+
+    def scatter(self, values: Sequence[Any] | None, root: int = 0) -> Any:
+        """Return the one value."""
+        assert values is not None
+        return values[0]
+
+    def barrier(self) -> None:
+        """Return."""
+
+
+class MpiRanks:
+    """The ranks of an MPI communicator."""
+
+    def __init__(self, handle: "MPI.Intracomm") -> None:
+        self.handle = handle
+        self.rank, self.size = handle.Get_rank(), handle.Get_size()
+
+    def largest(self, values: AnyArray) -> AnyArray:
+        """Return the greatest values of all ranks, element by element; NaN counts as infinite."""
+        from mpi4py import MPI
+
+        given = np.ascontiguousarray(_comparable(values))
+        result = np.empty_like(given)
+        self.handle.Allreduce(given, result, MPI.MAX)
+        return result
+
+    def total(self, counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return the sums of integers over all ranks, element by element."""
+        given = np.ascontiguousarray(counts, np.int64)
+        result = np.empty_like(given)
+        self.handle.Allreduce(given, result)
+        return result
+
+    def gather(self, value: Any, root: int = 0) -> list[Any] | None:
+        """Return what every rank gave, by rank, to the root; None to the others."""
+        return self.handle.gather(value, root)
+
+    def gather_all(self, value: Any) -> list[Any]:
+        """Return what every rank gave, by rank, to all."""
+        return self.handle.allgather(value)
+
+    def broadcast(self, value: Any, root: int = 0) -> Any:
+        """Return what the root gave, to all."""
+        return self.handle.bcast(value, root)
+
+    def scatter(self, values: Sequence[Any] | None, root: int = 0) -> Any:
+        """Return to each rank its own of the values that the root gave, by rank."""
+        return self.handle.scatter(values, root)
+
+    def barrier(self) -> None:
+        """Return when all ranks have come here."""
+        self.handle.Barrier()
+
+
+@lru_cache(maxsize=1)
+def world() -> Communicator:
+    """Return all ranks that were started together; a process that no launcher started is alone, and loads no MPI.
+
+    Raises AirshedError where the launcher belongs to another MPI than the library, which gives many worlds of one.
+    """
+    asked = int(os.environ.get(ASKED_FOR, "0"))
+    if not asked and not any(name in os.environ for name in _LAUNCHED):
+        return Alone()
+    from mpi4py import MPI
+
+    ranks = MpiRanks(MPI.COMM_WORLD)
+    launched = asked or int(os.environ.get("PMI_SIZE", os.environ.get("OMPI_COMM_WORLD_SIZE", "0")))
+    if launched and ranks.size != launched:
+        library = MPI.Get_library_version().splitlines()[0].strip("\0 ")
+        raise AirshedError(
+            f"{launched} ranks were started, but each sees a world of {ranks.size}: mpiexec belongs to another MPI "
+            f"than the library in use ({library}); `airshed doctor` tells which are there"
+        )
+    return ranks if ranks.size > 1 else Alone()
+
+
+def _comparable(values: AnyArray) -> AnyArray:
+    return np.where(np.isnan(values), np.inf, values)

@@ -1,0 +1,58 @@
+"""Every column belongs to one rank, in whole packs, and every tile is as wide as the transport scheme looks."""
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from airshed.core.errors import CaseError
+from airshed.parallel.decomposition import OPPOSITE, REACH, SIDES, Decomposition
+
+
+def cut(rows, columns, width, ranks):
+    try:
+        return Decomposition.of(rows, columns, width, ranks)
+    except CaseError:
+        return None
+
+
+GRIDS = st.tuples(st.integers(1, 60), st.integers(1, 70), st.sampled_from([1, 4, 8, 16]), st.integers(1, 24))
+
+
+@given(GRIDS)
+def test_each_column_is_held_once(grid):
+    decomposition = cut(*grid)
+    assume(decomposition is not None)
+    rows, columns, width, ranks = grid
+    assert decomposition.ranks == ranks
+    held = {}
+    for tile in decomposition.tiles():
+        window = tile.window
+        assert window.west % width == 0
+        assert ranks == 1 or window.shape[0] >= REACH
+        assert ranks == 1 or window.shape[1] >= min(REACH, width)
+        for row in range(window.south, window.north):
+            for column in range(window.west, window.east):
+                assert held.setdefault((row, column), tile.rank) == tile.rank
+                assert decomposition.owner(row, column) == tile.rank
+    assert len(held) == rows * columns == sum(t.window.shape[0] * t.window.shape[1] for t in decomposition.tiles())
+
+
+@given(GRIDS)
+def test_neighbours_see_each_other(grid):
+    decomposition = cut(*grid)
+    assume(decomposition is not None)
+    for tile in decomposition.tiles():
+        for side in SIDES:
+            other = decomposition.neighbour(tile.rank, side)
+            if other is not None:
+                assert decomposition.neighbour(other, OPPOSITE[side]) == tile.rank
+
+
+def test_two_ranks_share_rows_which_lie_together_in_memory():
+    assert Decomposition.of(40, 40, 8, 2).row_cuts == (0, 20, 40)
+    assert Decomposition.of(40, 40, 8, 2).block_cuts == (0, 5)
+
+
+def test_too_many_ranks_are_told_how_many_would_fit():
+    with pytest.raises(CaseError, match=r"7 ranks cannot share 4 rows of 2 packs .* take 4 ranks"):
+        Decomposition.of(4, 16, 8, 7)

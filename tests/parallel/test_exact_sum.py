@@ -1,0 +1,51 @@
+"""Sums have the same bits in any order and any grouping, and are as good as exact."""
+
+from math import fsum
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from airshed.core import exact_sum
+
+FINITE = st.floats(-1e30, 1e30, allow_subnormal=False)
+COLUMNS = hnp.arrays(np.float64, st.tuples(st.integers(1, 40), st.just(2)), elements=FINITE)
+
+
+def whole(pieces):
+    greatest = np.max([exact_sum.magnitudes(piece) for piece in pieces], axis=0)
+    return exact_sum.value(sum(exact_sum.parts(piece, greatest) for piece in pieces), greatest)
+
+
+@given(COLUMNS, st.randoms(use_true_random=False))
+def test_any_order_and_any_grouping_give_the_same_bits(values, random):
+    shuffled = values[random.sample(range(len(values)), len(values))]
+    cut = random.randrange(len(values) + 1)
+    np.testing.assert_array_equal(whole([values]), whole([shuffled[:cut], shuffled[cut:]]))
+
+
+@given(COLUMNS)
+def test_the_sum_is_exact_to_80_bits_of_its_greatest_summand(values):
+    exact = [fsum(column) for column in values.T]
+    limit = (np.abs(values).max(axis=0) * 2.0**-79 + 2.0**-900) * len(values)
+    assert (np.abs(whole([values]) - exact) <= np.maximum(limit, np.spacing(np.abs(exact)))).all()
+
+
+def test_plain_addition_does_depend_on_the_order():
+    values = np.array([1.0, 1e16, -1e16, 1.0])
+    assert values[::-1].cumsum()[-1] != values[[1, 2, 0, 3]].cumsum()[-1]
+    assert whole([values[:, None]]) == 2.0
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_what_is_not_finite_spoils_its_own_column_alone(bad):
+    values = np.array([[1.0, bad], [2.0, 1.0]])
+    result = whole([values[:1], values[1:]])
+    assert result[0] == 3.0
+    assert np.isnan(result[1])
+
+
+def test_nothing_adds_up_to_zero():
+    np.testing.assert_array_equal(whole([np.zeros((3, 2)), np.zeros((0, 2))]), [0.0, 0.0])
