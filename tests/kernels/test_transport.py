@@ -9,7 +9,7 @@ import pytest
 from airshed.kernels.pipeline import MechanismKernel
 from airshed.kernels.reference.step import Fields
 from airshed.kernels.reference.transport import AirFluxes, Outside
-from airshed.kernels.reference.trial import AIR, Trial, compiled_step, forcing, make_stepper, random_trial
+from airshed.kernels.reference.trial import CELL_AIR, Trial, compiled_step, forcing, make_stepper, random_trial
 from airshed.kernels.step_arguments import TERMS
 from airshed.kernels.stepper import Stepper
 from airshed.process.continuity import outflow_rate, upward_air_flux
@@ -50,7 +50,7 @@ def drift(kernel: MechanismKernel, divergent: bool, *, spoil: float = 1.0) -> fl
     spoil  factor on what the air remembers of its tendency
     """
     shape = (kernel.shape.levels, 5, 13)
-    air = AIR * np.random.default_rng(9).uniform(0.9, 1.1, shape)
+    air = CELL_AIR * np.random.default_rng(9).uniform(0.9, 1.1, shape)
     base = holding(at_rest(kernel, 5, 13, outside=1.25e-9), np.full((2, *shape), 1.25e-9), air)
     stepper, worst, previous = make_stepper(kernel, base), 0.0, None
     for number in range(60):
@@ -63,7 +63,7 @@ def drift(kernel: MechanismKernel, divergent: bool, *, spoil: float = 1.0) -> fl
         stepper.state.air_tendency[...] *= spoil
         worst = max(worst, float(np.abs(stepper.layout.unpack(stepper.state.q) / 1.25e-9 - 1.0).max()))
         previous = length
-    assert stepper.layout.unpack(stepper.state.air).min() > 0.2 * AIR
+    assert stepper.layout.unpack(stepper.state.air).min() > 0.2 * CELL_AIR
     return worst
 
 
@@ -80,7 +80,7 @@ def test_with_other_air_than_that_of_the_formula_it_drifts(compiled: Compiled) -
 
 
 def eddies(levels: int, rows: int, columns: int, seed: int) -> AirFluxes:
-    """Random air fluxes of two stream functions: no divergence, closed edges, cells lose up to AIR a second."""
+    """Random air fluxes of two stream functions: no divergence, closed edges, cells lose up to CELL_AIR a second."""
     random = np.random.default_rng(seed)
     flat, upright = np.zeros((levels, rows + 1, columns + 1)), np.zeros((levels + 1, rows, columns + 1))
     for stream in (flat, upright):
@@ -88,20 +88,20 @@ def eddies(levels: int, rows: int, columns: int, seed: int) -> AirFluxes:
     flat[:, [0, -1]], upright[[0, -1]] = 0.0, 0.0
     east, north = np.diff(upright, axis=0) - np.diff(flat, axis=1), np.diff(flat, axis=2)
     up = -np.diff(upright[1:], axis=2)
-    scale = AIR / outflow_rate(east, north, up, np.ones_like(up)).max()
+    scale = CELL_AIR / outflow_rate(east, north, up, np.ones_like(up)).max()
     return AirFluxes(scale * east, scale * north, scale * up)
 
 
 def mass_change(kernel: MechanismKernel, wind: float) -> tuple[float, float]:
     """Relative change of the amount in 40 steps without what clipping added, and the share of that.
 
-    wind  that blows through the area besides, in parts of AIR a second
+    wind  that blows through the area besides, in parts of CELL_AIR a second
     """
     some = random_trial(kernel, 6, 13, EULER, seed=5)
     trial = holding(at_rest(kernel, 6, 13), some.fields.q, some.fields.air)
     column = replace(trial.columns[0], exchange=1e-3 * some.columns[0].exchange)
     fluxes = tuple(eddies(kernel.shape.levels, 6, 13, seed) for seed in range(2))
-    fluxes = tuple(replace(flux, eastward=flux.eastward + wind * AIR) for flux in fluxes)
+    fluxes = tuple(replace(flux, eastward=flux.eastward + wind * CELL_AIR) for flux in fluxes)
     trial = replace(trial, columns=(column, column), air_fluxes=fluxes)
     stepper, previous, added, added_before = make_stepper(kernel, trial), None, 0.0, 0.0
     before = amounts(stepper)
@@ -172,7 +172,7 @@ def flow(kind: str, levels: int, rows: int, columns: int, seed: int) -> AirFluxe
     else:
         east, north = random.normal(size=east.shape), random.normal(size=north.shape)
         up = upward_air_flux(east, north, up)
-    scale = AIR / outflow_rate(east, north, up, np.ones(shape)).max()
+    scale = CELL_AIR / outflow_rate(east, north, up, np.ones(shape)).max()
     return AirFluxes(scale * east, scale * north, scale * up)
 
 
@@ -181,7 +181,7 @@ def clipped_share(kernel: MechanismKernel, kind: str, lengths: list[float], seed
     rows, columns = {"1-D": (1, 200), "2-D": (20, 24), "3-D": (8, 8)}[kind]
     worst = 0.0
     for seed in seeds:
-        q, air = rough(kernel, rows, columns, seed), np.full((kernel.shape.levels, rows, columns), AIR)
+        q, air = rough(kernel, rows, columns, seed), np.full((kernel.shape.levels, rows, columns), CELL_AIR)
         trial = holding(at_rest(kernel, rows, columns, seed=seed), q, air)
         fluxes = flow(kind, kernel.shape.levels, rows, columns, seed)
         trial = replace(trial, air_fluxes=(fluxes, fluxes))

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from airshed.air.box import ChemistryFailure, replay_conditions
 from airshed.air.rate_environment import rate_environment
 from airshed.kernels.chemistry import (
-    AIR,
+    AIR_INPUTS,
     CellSteps,
     ChemistrySolver,
     Place,
@@ -106,9 +106,9 @@ class CellChemistry:
         secant, light = air.sun[:, :, None, 0].astype(np.float64), air.sun[:, :, None, 1].astype(np.float64)
         density = np.asarray(air.density, np.float64)
         environment = rate_environment(np.asarray(air.temperature, np.float64), density, air.water, secant, light)
-        for number, name in enumerate(AIR):
+        for number, name in enumerate(AIR_INPUTS):
             self._inputs[..., number, :] = environment[name]
-        self._inputs[..., len(AIR) :, :] = np.moveaxis(air.parameters, 2, 3)
+        self._inputs[..., len(AIR_INPUTS) :, :] = np.moveaxis(air.parameters, 2, 3)
 
     def _try_again(
         self, q: AnyArray, result: AnyArray, clipped: AnyArray, begin: float, end: float, failed: npt.NDArray[np.bool_]

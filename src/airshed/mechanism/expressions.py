@@ -47,6 +47,9 @@ SYMBOLS: Final[Mapping[str, EnvironmentSymbol]] = {
 }
 """What a rate may name."""
 
+AIR_GASES: Final = ("M", "O2", "N2", "H2O")
+"""Those of :data:`SYMBOLS` that are air and its gases [molecules cm-3]: no chemistry changes them."""
+
 SUN_POSITION: Final[Mapping[str, EnvironmentSymbol]] = {
     "sec_zenith": EnvironmentSymbol("1", "photolysis", "secant of the solar zenith angle, anything finite at night"),
     "daylight": EnvironmentSymbol("1", "photolysis", "factor on clear-sky photolysis: 0 at night, 1 in clear daylight"),

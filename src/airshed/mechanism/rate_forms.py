@@ -17,7 +17,7 @@ from airshed.mechanism.expressions import Binary, Call, Expression, Negate, Numb
 
 TEMP: Final = Symbol("TEMP")
 PRESS: Final = Symbol("PRESS")
-AIR: Final = Symbol("M")
+AIR_DENSITY: Final = Symbol("M")
 ONE: Final = Number(1.0)
 FC: Final = Number(0.6)
 REFERENCE: Final = Number(300.0)
@@ -77,7 +77,7 @@ def troe(low: Expression, high: Expression, Fc: Expression = FC, N: Expression =
 
     k0 = low [U(n+1)], kinf = high [U(n)], Fc and N [1]. Source: JPL 19-5, OpenAtmos v1, MICM.
     """
-    return falloff(times(low, AIR), high, Fc, N)
+    return falloff(times(low, AIR_DENSITY), high, Fc, N)
 
 
 def falloff(
@@ -98,7 +98,7 @@ def ternary_chemical_activation(
 
     k0 = low [U(n)], kinf = high [U(n-1)], Fc and N [1]. Source: JPL 15-10, OpenAtmos v1, MICM.
     """
-    ratio = over(times(low, AIR), high)
+    ratio = over(times(low, AIR_DENSITY), high)
     return times(over(low, one_plus(ratio)), _broadening(ratio, Fc, N))
 
 
@@ -186,7 +186,7 @@ def one_plus(value: Expression) -> Expression:
 
 
 def _nitrate(n: float) -> Expression:
-    low = times(Number(branching_limit(n)), AIR)
+    low = times(Number(branching_limit(n)), AIR_DENSITY)
     return falloff(low, times(Number(0.43), power(Number(-8.0), Number(298.0))), Number(0.41))
 
 

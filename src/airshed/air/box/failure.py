@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.air.box.conditions import BoxConditions
-from airshed.air.box.forcing import AIR, INPUTS, BoxForcing
+from airshed.air.box.forcing import INPUTS, BoxForcing
 from airshed.core.atomic import write_whole
 from airshed.core.errors import NumericalError
+from airshed.mechanism.expressions import AIR_GASES
 from airshed.mechanism.network import ReactionNetwork
 
 Array = npt.NDArray[np.float64]
@@ -76,7 +77,7 @@ def replay_conditions(
     solver    settings of [solver]
     """
     amounts = zip(network.names, np.asarray(state, np.float64).tolist(), strict=True)
-    fixed = {each.name for each in network.fixed} | set(AIR)
+    fixed = {each.name for each in network.fixed} | set(AIR_GASES)
     units = {each.name: each.unit for each in network.parameters}
     rates = {
         name: f"{float(value)!r} {units[name]}" if units.get(name) else float(value)
@@ -116,7 +117,7 @@ def _put(data: dict[str, Any], values: Mapping[str, float], network: ReactionNet
     """Put what a cell has of its own in the place of what all cells have."""
     environment = {"T": ("temperature", "K"), "p": ("pressure", "Pa"), "humidity": ("humidity", "1")}
     units = {each.name: each.unit for each in network.parameters}
-    fixed = {each.name for each in network.fixed} | set(AIR)
+    fixed = {each.name for each in network.fixed} | set(AIR_GASES)
     for name, value in values.items():
         if name in environment:
             key, unit = environment[name]

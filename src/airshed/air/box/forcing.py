@@ -17,14 +17,11 @@ from airshed.core.constants import BOLTZMANN, NITROGEN_FRACTION, OXYGEN_FRACTION
 from airshed.core.errors import CaseError
 from airshed.core.formula import Formula, evaluate_all, parse
 from airshed.core.nearest import suggestion
-from airshed.mechanism.expressions import symbols
+from airshed.mechanism.expressions import AIR_GASES, symbols
 from airshed.mechanism.kpp.sun import kpp_sun
 from airshed.mechanism.network import OpenParameter, ReactionNetwork
 
 Array = npt.NDArray[np.float64]
-
-AIR: Final = ("M", "O2", "N2", "H2O")
-"""Fixed species that are part of the air."""
 
 SUN: Final = ("SUN", "sec_zenith", "daylight")
 
@@ -142,7 +139,7 @@ class BoxForcing:
         What no rate needs is any number, so that what it does in time need not be followed.
         """
         rows = []
-        for name in ("TEMP", "PRESS", *AIR, *SUN):
+        for name in ("TEMP", "PRESS", *AIR_GASES, *SUN):
             own = INPUTS.get(name, name)
             rows.append(values[own] if name in self.needed else np.full((1, 1), UNNEEDED[own]))
         return [*rows, *(values[each.name] for each in self.network.parameters)]
@@ -179,7 +176,7 @@ class BoxForcing:
         for name, key in (("T", "temperature"), ("p", "pressure"), ("humidity", "humidity")):
             if (value := getattr(environment, key)) is not None:
                 self._add(name, f"environment.{key}", value)
-        fixed = {name.casefold(): name for name in (*AIR, *(each.name for each in self.network.fixed))}
+        fixed = {name.casefold(): name for name in (*AIR_GASES, *(each.name for each in self.network.fixed))}
         for name, value in conditions.fixed.items():
             known = self._known("fixed", name, fixed, f"no fixed species of {self.network.name}")
             self._add(known, f"fixed.{name}", value, molar=known != "M")
@@ -240,7 +237,7 @@ class BoxForcing:
 
     def _add_air(self) -> None:
         """Add what follows from pressure or density; a mechanism's own air where the conditions tell nothing of it."""
-        own = {name.upper(): value for name, value in self.network.initial.items() if name.upper() in AIR}
+        own = {name.upper(): value for name, value in self.network.initial.items() if name.upper() in AIR_GASES}
         if "p" not in self._keys and "M" not in self._keys:
             self._derive({name: repr(value) for name, value in own.items()})
         air = {"p": ("M",), "M": ("p",), "O2": ("p", "M"), "N2": ("p", "M"), "H2O": ("humidity",)}
@@ -296,7 +293,7 @@ class BoxForcing:
 
     def _called(self, values: Mapping[str, Array]) -> dict[str, Array]:
         """Return the parameters that functions in Python compute, unless the conditions give them."""
-        environment = {name: values[INPUTS.get(name, name)] for name in ("TEMP", "PRESS", *AIR, *SUN)
+        environment = {name: values[INPUTS.get(name, name)] for name in ("TEMP", "PRESS", *AIR_GASES, *SUN)
                        if INPUTS.get(name, name) in values}  # fmt: skip
         found = {}
         for each in self.network.parameters:

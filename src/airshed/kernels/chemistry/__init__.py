@@ -1,6 +1,6 @@
 """Chemistry of independent cells: Rosenbrock methods with generated sparse elimination."""
 
-from airshed.kernels.chemistry.kernel import AIR, ChemistryKernel, compile_chemistry
+from airshed.kernels.chemistry.kernel import AIR_INPUTS, ChemistryKernel, compile_chemistry
 from airshed.kernels.chemistry.solver import (
     CellSteps,
     ChemistrySolver,
@@ -15,7 +15,7 @@ from airshed.kernels.chemistry.solver import (
 from airshed.kernels.chemistry.tableau import METHODS, Tableau, method
 
 __all__ = [
-    "AIR",
+    "AIR_INPUTS",
     "METHODS",
     "CellSteps",
     "ChemistryKernel",

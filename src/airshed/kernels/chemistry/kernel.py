@@ -9,7 +9,7 @@ from airshed.kernels.chemistry.emit import ChemistryShape, ChemistrySource, emit
 from airshed.kernels.compiled import CompiledKernel, Signatures, compile_and_load, timed
 from airshed.mechanism.network import ReactionNetwork
 
-AIR: Final = ("TEMP", "PRESS", "M", "O2", "N2", "H2O", "SUN", "sec_zenith", "daylight")
+AIR_INPUTS: Final = ("TEMP", "PRESS", "M", "O2", "N2", "H2O", "SUN", "sec_zenith", "daylight")
 """The inputs of a cell that every mechanism has, in the order of the compiled code."""
 
 WIDTHS: Final = {"double": 8, "single": 16}
@@ -35,7 +35,7 @@ class ChemistryKernel(CompiledKernel[ChemistryShape, ChemistrySource]):
     @cached_property
     def inputs(self) -> tuple[str, ...]:
         """Names of a cell's inputs: its air, then what the mechanism leaves open."""
-        return AIR + tuple(each.name for each in self.network.parameters)
+        return AIR_INPUTS + tuple(each.name for each in self.network.parameters)
 
 
 def compile_chemistry(

@@ -17,7 +17,7 @@ from airshed.kernels.stepper import ColumnForcing, State, Stepper, TransportForc
 
 Array = npt.NDArray[np.float64]
 
-AIR: Final = 1e10
+CELL_AIR: Final = 1e10
 """Air in a cell [mol], give or take a fifth: 100 m over 3 km x 3 km."""
 
 _LEAST, _MOST = 1e-15, 1e-7  # mixing ratios, eight decades
@@ -54,8 +54,8 @@ def random_trial(
     species, levels = len(kernel.network.species), kernel.shape.levels
     shape = (levels, rows, columns)
     q, q_previous = (_mixing_ratios(random, (species, *shape)) for _ in range(2))
-    flow = wind * AIR / weights.g
-    air = AIR * random.uniform(0.8, 1.2, shape)
+    flow = wind * CELL_AIR / weights.g
+    air = CELL_AIR * random.uniform(0.8, 1.2, shape)
     before = Fields(
         q, q_previous, flow * random.uniform(-1.0, 1.0, q.shape) * q_previous, air,
         air * random.uniform(0.98, 1.02, shape), flow * random.uniform(-1.0, 1.0, shape),
@@ -64,12 +64,12 @@ def random_trial(
     box = Box(
         kernel.network, kernel.schedule.order,
         Outside(_mixing_ratios(random, (species, levels)), _mixing_ratios(random, (species,))),
-        random.uniform(0.2, 1.1, (levels, rows)) / AIR, _parabolas(random, levels), touched[::3], touched[::2],
+        random.uniform(0.2, 1.1, (levels, rows)) / CELL_AIR, _parabolas(random, levels), touched[::3], touched[::2],
         kernel.shape.families, sweeps, 0.2095, 0.7808,
     )  # fmt: skip
     air_fluxes = _fluxes(random, shape, flow), _fluxes(random, shape, flow)
-    start = _column(random, box, shape, AIR / weights.g)
-    end = replace(_column(random, box, shape, AIR / weights.g), emission=start.emission, secant=start.secant,
+    start = _column(random, box, shape, CELL_AIR / weights.g)
+    end = replace(_column(random, box, shape, CELL_AIR / weights.g), emission=start.emission, secant=start.secant,
                   light=start.light)  # fmt: skip
     return Trial(box, before, air_fluxes, (start, end), weights)
 

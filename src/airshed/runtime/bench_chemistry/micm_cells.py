@@ -11,10 +11,11 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from airshed.mechanism.expressions import AIR_GASES
 from airshed.mechanism.openatmos import musica_parameters, write_openatmos
 from airshed.mechanism.openatmos.units import MOLECULES_PER_MOLE, rate_to_molar
 from airshed.runtime.bench_chemistry.contender import CALL, Array
-from airshed.runtime.bench_chemistry.problem import AIR, Problem
+from airshed.runtime.bench_chemistry.problem import Problem
 
 _ORDERS: Final = {"molecules/cm3/s": 0, "1/s": 1, "cm3/molecules/s": 2, "cm6/molecules2/s": 3}
 _MOST_STEPS: Final = 100_000
@@ -124,7 +125,7 @@ class MicmCells:
         """See :class:`airshed.runtime.bench_chemistry.contender.Contender`."""
         known = self._places[0]
         values: dict[str, Array] = {
-            gas: np.full(self.cells, self._problem.environment[gas], np.float64) for gas in AIR if gas in known
+            gas: np.full(self.cells, self._problem.environment[gas], np.float64) for gas in AIR_GASES if gas in known
         }
         values.update(zip(self._problem.network.names, self._problem.initial, strict=True))
         self._write(values)

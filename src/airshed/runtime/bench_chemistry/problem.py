@@ -14,12 +14,10 @@ from airshed.core.nearest import suggestion
 from airshed.kernels.chemistry import ChemistryKernel, compile_chemistry
 from airshed.kernels.schedule import NOON
 from airshed.mechanism import ReactionNetwork, load_mechanism
+from airshed.mechanism.expressions import AIR_GASES
 from airshed.mechanism.openatmos import CONDITIONS, musica_package, read_conditions
 from airshed.runtime.bench_chemistry.airshed_cells import AirshedCells, Settings
 from airshed.runtime.bench_chemistry.contender import REGIMES, Array, Trial
-
-AIR: Final[tuple[str, ...]] = ("M", "O2", "N2", "H2O")
-"""Gases that are air rather than chemistry: mechanisms that call them variable keep them all the same."""
 
 TEMPERATURES: Final = (280.0, 300.0)
 SPREAD: Final = 2.0
@@ -97,7 +95,7 @@ def _disturbances(problem: Problem) -> list[Array | None]:
     rng = np.random.default_rng(_SEED + 1)
     factors = np.exp(rng.uniform(-1.0, 1.0, (problem.cells, calls.stop - calls.start, len(problem.network.names)))
                      * np.log(DISTURBANCE))  # fmt: skip
-    factors[..., [species in AIR for species in problem.network.names]] = 1.0
+    factors[..., [species in AIR_GASES for species in problem.network.names]] = 1.0
     return [None] * calls.start + [np.ascontiguousarray(each.T) for each in np.moveaxis(factors, 1, 0)]
 
 
@@ -113,7 +111,7 @@ def spread(
     rng = np.random.default_rng(_SEED)
     temperature = rng.uniform(*TEMPERATURES, cells)
     factors = SPREAD ** rng.uniform(-1.0, 1.0, (len(network.names), cells))
-    factors[[species in AIR for species in network.names]] = 1.0
+    factors[[species in AIR_GASES for species in network.names]] = 1.0
     y = np.array([[initial.get(species, 0.0)] for species in network.names])
     one = Problem(name, network, file, _air(np.full(1, np.mean(TEMPERATURES)), density), given, y)
     balanced = AirshedCells(compile_chemistry(network), one, _TIGHT, call=BALANCE)
