@@ -8,11 +8,11 @@ import pytest
 from typer.testing import CliRunner
 
 from airshed.cli.main import app
-from airshed.core.errors import CaseError
+from airshed.core.errors import CaseError, MechanismError
 from airshed.kernels.chemistry import ChemistryKernel, compile_chemistry, method
 from airshed.kernels.pipeline import compile_mechanism
 from airshed.mechanism import load_mechanism
-from airshed.mechanism.openatmos import musica_package
+from airshed.mechanism.openatmos import NO_MUSICA, has_musica
 from airshed.runtime.bench_chemistry import comparison as comparisons
 from airshed.runtime.bench_chemistry import report as reports
 from airshed.runtime.bench_chemistry import sweep as sweeps
@@ -26,7 +26,7 @@ from airshed.runtime.bench_chemistry.step_cells import StepCells
 from airshed.runtime.bench_chemistry.sweep import Entry, fastest, finalists, sweep
 
 CALLS = max(each.stop for each in REGIMES.values())
-WITH_MUSICA = pytest.mark.skipif(musica_package() is None, reason="needs the package musica: pip install musica")
+WITH_MUSICA = pytest.mark.skipif(not has_musica(), reason=f"needs {NO_MUSICA}")
 
 
 @pytest.fixture(scope="module")
@@ -233,7 +233,7 @@ def test_an_unknown_mechanism_is_told():
 
 def test_a_mechanism_of_musica_needs_it(monkeypatch):
     monkeypatch.setattr("airshed.mechanism.openatmos.package.find_spec", lambda name: None)
-    with pytest.raises(CaseError, match="ts1 comes with the package musica, which is not installed"):
+    with pytest.raises(MechanismError, match="'ts1' needs the package musica, which is not installed"):
         problem("ts1", 4)
 
 

@@ -11,6 +11,7 @@ from airshed.kernels.chemistry import METHODS, Tableau, compile_chemistry
 from airshed.kernels.chemistry import emit as chemistry_emit
 from airshed.kernels.chemistry.followed import follow
 from airshed.mechanism import load_mechanism
+from airshed.mechanism.openatmos import NO_MUSICA, has_musica
 from airshed.runtime.checks import (
     chemistry_cells,
     chemistry_emep,
@@ -22,9 +23,7 @@ from airshed.runtime.checks import (
 
 RODAS4 = METHODS["rodas4"]
 
-needs_musica = pytest.mark.skipif(
-    not chemistry_micm.available(), reason="the package musica is not installed: pip install musica"
-)
+needs_musica = pytest.mark.skipif(not has_musica(), reason=f"needs {NO_MUSICA}")
 
 
 class Unchecked(Tableau):
@@ -201,5 +200,5 @@ def test_micm_beside_itself_at_a_loose_tolerance_is_seen(monkeypatch):
 
 
 def test_without_musica_there_is_nothing_to_compare(monkeypatch):
-    monkeypatch.setattr(chemistry_micm, "available", lambda: False)
+    monkeypatch.setattr(chemistry_micm, "has_musica", lambda: False)
     assert chemistry_micm.check() == chemistry_micm.check_many() == []

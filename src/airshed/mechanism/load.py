@@ -57,16 +57,9 @@ def _of_musica(text: str) -> Path | None:
     prefix, _, name = text.partition(":")
     if prefix != "musica":
         return None
-    from airshed.mechanism.openatmos import musica_package
+    from airshed.mechanism.openatmos import musica_file
 
-    files = musica_package()
-    if files is None:
-        raise MechanismError(f"{text[:80]!r} needs the package musica, which is not installed: pip install musica")
-    if name not in files:
-        raise MechanismError(
-            f"the package musica has no mechanism {name[:80]!r} (it has {', '.join(files)}){nearest(name[:80], files)}"
-        )
-    return files[name]
+    return musica_file(name)
 
 
 def save_mechanism(network: ReactionNetwork, path: Path) -> tuple[Path, ...]:

@@ -1,6 +1,5 @@
 """The maps that come with Airshed: complete for their mechanisms, and what they keep of what is emitted."""
 
-import importlib.util
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +25,7 @@ from airshed.air.species_map.rates import bind_rates
 from airshed.core.errors import CaseError
 from airshed.core.resources import resource
 from airshed.mechanism import load_mechanism, rates
-from airshed.mechanism.openatmos import read_openatmos
+from airshed.mechanism.openatmos import NO_MUSICA, has_musica, musica_file, read_openatmos
 
 COARSE = ["grid.spacing=5 deg", "time.spinup=0 h", "time.length=1 h"]
 RUNNING = ("chapman", "emep", "pollu", "small_strato")
@@ -70,11 +69,9 @@ def compounds() -> dict[str, str]:
 
 def of_musica(name: str) -> Path:
     """Where the package musica has a mechanism."""
-    found = importlib.util.find_spec("musica")
-    if found is None or found.origin is None:
-        pytest.skip("musica is not installed; it brings the mechanisms carbon_bond and ts1")
-    places = {"ts1": "v1/ts1/ts1.json", "carbon_bond": "v0/carbon_bond_5"}
-    return Path(found.origin).parent / "configs" / places[name]
+    if not has_musica():
+        pytest.skip(f"needs {NO_MUSICA}")
+    return musica_file(name)
 
 
 @pytest.mark.parametrize(

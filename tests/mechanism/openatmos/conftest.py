@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from airshed.mechanism.openatmos import musica_package
+from airshed.mechanism.openatmos import NO_MUSICA, musica_package
 
 
 @pytest.fixture(scope="session")
@@ -15,7 +15,7 @@ def package() -> dict[str, Path]:
     """Return the mechanisms of the package musica by their names."""
     found = musica_package()
     if found is None:
-        pytest.skip("the package musica is not installed: pip install 'airshed[musica]'")
+        pytest.skip(f"needs {NO_MUSICA}")
     return found
 
 

@@ -4,6 +4,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
+from airshed.core.errors import MechanismError
+from airshed.mechanism.location import nearest
+
 _FILES: Final = {
     "analytical": "v1/analytical/config.json",
     "analytical_camp": "v0/analytical/config.json",
@@ -21,6 +24,9 @@ _FILES: Final = {
     "ts4": "v1/ts4/ts4.json",
 }
 
+NO_MUSICA: Final = "the package musica, which is not installed: pip install musica"
+"""What is needed, in the words of errors and skipped tests."""
+
 CONDITIONS: Final = "initial_conditions.csv"
 """The file beside a mechanism that has conditions for it, see :mod:`airshed.mechanism.openatmos.conditions`."""
 
@@ -35,3 +41,22 @@ def musica_package() -> dict[str, Path] | None:
         return None
     folder = Path(found.origin).parent / "configs"
     return {name: folder / file for name, file in _FILES.items() if (folder / file).is_file()}
+
+
+def has_musica() -> bool:
+    """Return whether the package musica is installed."""
+    return find_spec("musica") is not None
+
+
+def musica_file(name: str) -> Path:
+    """Return the file of a mechanism in the package musica.
+
+    Raises MechanismError where the package is not installed, or has no mechanism of this name.
+    """
+    files, told = musica_package(), name[:80]
+    if files is None:
+        raise MechanismError(f"{told!r} needs {NO_MUSICA}")
+    if name not in files:
+        known = ", ".join(files)
+        raise MechanismError(f"the package musica has no mechanism {told!r} (it has {known}){nearest(told, files)}")
+    return files[name]

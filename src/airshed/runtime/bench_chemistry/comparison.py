@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from typing import Final
 
 from airshed.kernels.chemistry import ChemistryKernel, compile_chemistry, method
 from airshed.kernels.pipeline import MechanismKernel, compile_mechanism
+from airshed.mechanism.openatmos import has_musica
 from airshed.runtime.bench_chemistry.agreement import Agreement, agreement
 from airshed.runtime.bench_chemistry.airshed_cells import AirshedCells
 from airshed.runtime.bench_chemistry.contender import REGIMES, Contender, Trial, measure
@@ -67,11 +67,6 @@ class Comparison:
 def is_micm(contender: Contender) -> bool:
     """Say whether a contender is MICM."""
     return isinstance(contender, MicmCells)
-
-
-def has_musica() -> bool:
-    """Say whether the package musica is installed."""
-    return find_spec("musica") is not None
 
 
 def compare(problem: Problem, tell: Tell = print) -> Comparison:

@@ -15,7 +15,7 @@ from airshed.kernels.chemistry import ChemistryKernel, compile_chemistry
 from airshed.kernels.schedule import NOON
 from airshed.mechanism import ReactionNetwork, load_mechanism
 from airshed.mechanism.expressions import AIR_GASES
-from airshed.mechanism.openatmos import CONDITIONS, musica_package, read_conditions
+from airshed.mechanism.openatmos import CONDITIONS, musica_file, read_conditions
 from airshed.runtime.bench_chemistry.airshed_cells import AirshedCells, Settings
 from airshed.runtime.bench_chemistry.contender import REGIMES, Array, Trial
 
@@ -159,10 +159,7 @@ def _ts1(cells: int) -> Problem:
 
 
 def _of_musica(name: str) -> tuple[Path, ReactionNetwork]:
-    files = musica_package()
-    if files is None:
-        raise CaseError(f"{name} comes with the package musica, which is not installed: pip install musica")
-    return files[name], load_mechanism(f"musica:{name}")
+    return musica_file(name), load_mechanism(f"musica:{name}")
 
 
 PROBLEMS: Final[Mapping[str, Callable[[int], Problem]]] = {"emep": _emep, "carbon_bond": _carbon_bond, "ts1": _ts1}
@@ -170,7 +167,10 @@ PROBLEMS: Final[Mapping[str, Callable[[int], Problem]]] = {"emep": _emep, "carbo
 
 
 def problem(name: str, cells: int) -> Problem:
-    """Return a problem by its name; raise CaseError for one that is not known or needs what is not installed."""
+    """Return a problem by its name; raise CaseError for one that is not known.
+
+    Raises MechanismError for one that needs the package musica where it is not installed.
+    """
     if name not in PROBLEMS:
         raise CaseError(f"there is no benchmark of the mechanism {name[:80]!r}: {suggestion(name[:80], PROBLEMS)}")
     if cells < 1:

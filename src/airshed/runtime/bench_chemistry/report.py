@@ -13,9 +13,10 @@ import numpy as np
 from airshed.core.report import Cell, Report, Table
 from airshed.kernels.cache import VARIABLE as CACHE_VARIABLE
 from airshed.kernels.host import processor, usable_cores
+from airshed.mechanism.openatmos import NO_MUSICA, has_musica
 from airshed.runtime.bench_chemistry.agreement import CELLS, LARGEST
 from airshed.runtime.bench_chemistry.airshed_cells import AirshedCells
-from airshed.runtime.bench_chemistry.comparison import HOW, PRECISIONS, Comparison, compare, has_musica, is_micm
+from airshed.runtime.bench_chemistry.comparison import HOW, PRECISIONS, Comparison, compare, is_micm
 from airshed.runtime.bench_chemistry.contender import ACCURATE, CALL, FLOOR, REGIMES
 from airshed.runtime.bench_chemistry.counted import DECODED, nominal_clock
 from airshed.runtime.bench_chemistry.problem import BALANCE, DISTURBANCE, PROBLEMS, SPREAD, TEMPERATURES, problem
@@ -65,7 +66,7 @@ def run(
 ) -> ChemistryReport:
     """Compare on the mechanisms that are named, on all that there are where none is.
 
-    Raises CaseError for a mechanism without a benchmark, or one that needs the package musica where it is missing.
+    Raises CaseError for a mechanism without a benchmark, MechanismError for one that needs the package musica in vain.
     """
     names = tuple(dict.fromkeys(mechanisms)) or tuple(PROBLEMS if has_musica() else ("emep",))
     with _empty_cache():
@@ -107,9 +108,7 @@ def report(comparisons: Sequence[Comparison]) -> ChemistryReport:
 
 
 def _musica() -> str:
-    return (
-        str(import_module("musica").__version__) if has_musica() else "missing, so nothing beside: pip install musica"
-    )
+    return str(import_module("musica").__version__) if has_musica() else f"nothing beside: it needs {NO_MUSICA}"
 
 
 def _beside(comparisons: Sequence[Comparison], ratios: Mapping[str, Mapping[str, float | None]]) -> Table:

@@ -7,7 +7,6 @@ when the state was made.)
 
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,12 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.core.constants import GAS_CONSTANT
-from airshed.core.errors import MechanismError
 from airshed.kernels.chemistry import METHODS, ChemistrySolver, Tolerances, compile_chemistry, stack_inputs
 from airshed.kernels.chemistry.cells import integrate_cells
 from airshed.kernels.schedule import NOON
 from airshed.mechanism import ReactionNetwork, load_mechanism
-from airshed.mechanism.openatmos import CONDITIONS, musica_package, read_conditions
+from airshed.mechanism.openatmos import CONDITIONS, has_musica, musica_file, read_conditions
 from airshed.mechanism.openatmos.units import MOLECULES_PER_MOLE
 from airshed.runtime.checks.chemistry_cells import Cells, figure_of_invariants, figures_of, solve, spread
 from airshed.runtime.checks.figure import Figure
@@ -52,17 +50,9 @@ class Start:
     air: dict[str, float]
 
 
-def available() -> bool:
-    """Return whether the package musica is installed."""
-    return find_spec("musica") is not None
-
-
 def start(name: str) -> Start:
     """Return a mechanism of the package with the conditions that it brings, or those of about 40 km for Chapman's."""
-    files = musica_package()
-    if files is None:
-        raise MechanismError("this check needs the package musica, which is not installed: pip install musica")
-    network, path = load_mechanism(f"musica:{name}"), files[name]
+    network, path = load_mechanism(f"musica:{name}"), musica_file(name)
     beside = path.with_name(CONDITIONS)
     if beside.is_file():
         given = read_conditions(beside, network)
@@ -123,7 +113,7 @@ def micm(begin: Start, relative: float = TIGHT) -> Array:
 def check(names: tuple[str, ...] = ("chapman", "carbon_bond")) -> list[Figure]:
     """Return the greatest difference of end states after an hour; nothing without the package."""
     figures = []
-    for name in names if available() else ():
+    for name in names if has_musica() else ():
         begin = start(name)
         found, wanted = ours(begin), micm(begin)
         there = ~(wanted <= COUNTED)
@@ -135,7 +125,7 @@ def check(names: tuple[str, ...] = ("chapman", "carbon_bond")) -> list[Figure]:
 
 def check_many(count: int = 10_000, name: str = "ts1") -> list[Figure]:
     """Return what fails and what drifts in cells of a large mechanism of the package; nothing without it."""
-    if not available():
+    if not has_musica():
         return []
     begin = start(name)
     cells = spread(begin.y, count)
