@@ -21,7 +21,8 @@ from airshed.runtime.bench_chemistry.airshed_cells import AirshedCells, Settings
 from airshed.runtime.bench_chemistry.contender import ACCURATE, REGIMES, Run, Trial, errors, measure
 from airshed.runtime.bench_chemistry.counted import step_cost
 from airshed.runtime.bench_chemistry.micm_cells import MicmCells, MicmModel, MicmSettings
-from airshed.runtime.bench_chemistry.problem import PROBLEMS, Problem, problem, spread, trial
+from airshed.runtime.bench_chemistry.problem import Problem
+from airshed.runtime.bench_chemistry.problems import PROBLEMS, problem, spread, trial
 from airshed.runtime.bench_chemistry.step_cells import StepCells
 from airshed.runtime.bench_chemistry.sweep import Entry, fastest, finalists, sweep
 

@@ -1,7 +1,7 @@
 """Airshed's Rosenbrock solver as a contender."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +18,7 @@ from airshed.kernels.chemistry import (
     unpack_cells,
 )
 from airshed.runtime.bench_chemistry.contender import CALL, Array
-
-if TYPE_CHECKING:
-    from airshed.runtime.bench_chemistry.problem import Problem
+from airshed.runtime.bench_chemistry.problem import Problem
 
 
 @dataclass(frozen=True)
@@ -54,7 +52,7 @@ def _copied(values: npt.ArrayLike) -> Array:
 class AirshedCells:
     """Cells of a problem, integrated in one call of the compiled chemistry on this thread."""
 
-    def __init__(self, kernel: ChemistryKernel, problem: "Problem", settings: Settings, *, call: float = CALL) -> None:
+    def __init__(self, kernel: ChemistryKernel, problem: Problem, settings: Settings, *, call: float = CALL) -> None:
         self.solver, self.precision = f"airshed {settings.method}", kernel.shape.precision
         self.settings = str(settings)
         self.kernel, self.chosen = kernel, settings

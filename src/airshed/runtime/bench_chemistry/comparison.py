@@ -12,7 +12,8 @@ from airshed.runtime.bench_chemistry.airshed_cells import AirshedCells
 from airshed.runtime.bench_chemistry.contender import REGIMES, Contender, Trial, measure
 from airshed.runtime.bench_chemistry.counted import StepCost, step_cost
 from airshed.runtime.bench_chemistry.micm_cells import MicmCells, MicmModel
-from airshed.runtime.bench_chemistry.problem import Problem, trial
+from airshed.runtime.bench_chemistry.problem import Problem
+from airshed.runtime.bench_chemistry.problems import trial
 from airshed.runtime.bench_chemistry.step_cells import StepCells
 from airshed.runtime.bench_chemistry.sweep import (
     Entry,

@@ -19,7 +19,7 @@ from airshed.runtime.bench_chemistry.airshed_cells import AirshedCells
 from airshed.runtime.bench_chemistry.comparison import HOW, PRECISIONS, Comparison, compare, is_micm
 from airshed.runtime.bench_chemistry.contender import ACCURATE, CALL, FLOOR, REGIMES
 from airshed.runtime.bench_chemistry.counted import DECODED, nominal_clock
-from airshed.runtime.bench_chemistry.problem import BALANCE, DISTURBANCE, PROBLEMS, SPREAD, TEMPERATURES, problem
+from airshed.runtime.bench_chemistry.problems import BALANCE, DISTURBANCE, PROBLEMS, SPREAD, TEMPERATURES, problem
 from airshed.runtime.bench_chemistry.step_cells import StepCells
 from airshed.runtime.bench_chemistry.sweep import ABSOLUTE, ROUNDS, Entry
 
