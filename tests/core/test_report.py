@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from airshed.core.report import Report, Table
+from airshed.core.report import Report, Table, markdown_table
 
 TABLE = Table(
     "Speed", ("process", "share [%]", "exact"), [("chemistry", 70.25, True), ("wind", None, False)], "one core"
@@ -35,3 +35,8 @@ def test_a_report_as_json_has_no_infinity() -> None:
 def test_a_row_of_another_length_is_a_defect() -> None:
     with pytest.raises(ValueError, match="2 columns, but a row of 1"):
         Table("t", ("a", "b"), [(1,)])
+
+
+def test_a_table_in_markdown_puts_numbers_to_the_right() -> None:
+    assert markdown_table(("name", "n"), [("a", 1)]) == "| name | n |\n|---|---|\n| a | 1 |"
+    assert markdown_table(("name", "n"), [], 1) == "| name | n |\n|---|---:|"

@@ -1,21 +1,15 @@
 """Tables of the study in Markdown, made from its figures."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from airshed.core.report import markdown_table
 from airshed.runtime.checks.courant import CRITERIA, DATA
 from airshed.runtime.checks.figure import observed_order
 from airshed.runtime.checks.flow import SHAPES
 
 Figures = Mapping[str, Any]
-
-
-def table(columns: Sequence[str], rows: Iterable[Sequence[object]], text_columns: int = 1) -> str:
-    """Return a table; columns after the first ones are numbers, to the right."""
-    lines = ["| " + " | ".join(columns) + " |"]
-    lines.append("|" + "---|" * text_columns + "---:|" * (len(columns) - text_columns))
-    return "\n".join([*lines, *("| " + " | ".join(map(str, row)) + " |" for row in rows)])
 
 
 def order(errors: Figures, norm: str) -> str:
@@ -37,7 +31,8 @@ def plane(runs: Sequence[Figures]) -> str:
     columns = ("shape", "cells", "steps", "l1", "order", "l2", "linf", "least", "greatest", "reference l1")
     masses = ", ".join(f"{run['mass']:.1e}" for run in runs)
     clipped = max(run["clipped"] for run in runs)
-    return f"{table(columns, rows)}\n\nRelative change of mass: {masses}. Clipped at zero: {clipped:.1e} of it at most."
+    facts = f"Relative change of mass: {masses}. Clipped at zero: {clipped:.1e} of it at most."
+    return f"{markdown_table(columns, rows, 1)}\n\n{facts}"
 
 
 def sphere(result: Figures) -> str:
@@ -64,7 +59,7 @@ def sphere(result: Figures) -> str:
             f" Densest over thinnest air at half time: {result['runs'][-1]['compression']:.0f}. Density at the end off"
             f" 1 by {', '.join(f'{each:.4f}' for each in densities)}: order {orders}."
         )
-    return f"{table(columns, rows)}\n\n{facts}"
+    return f"{markdown_table(columns, rows, 1)}\n\n{facts}"
 
 
 def mixing(results: Mapping[str, Figures]) -> str:
@@ -75,7 +70,7 @@ def mixing(results: Mapping[str, Figures]) -> str:
         for run in result["runs"]
         if "mixing" in run
     ]
-    return table(("flow", "degrees", "real mixing", "range-preserving unmixing", "overshooting"), rows)
+    return markdown_table(("flow", "degrees", "real mixing", "range-preserving unmixing", "overshooting"), rows, 1)
 
 
 def filaments(result: Figures) -> str:
@@ -85,7 +80,7 @@ def filaments(result: Figures) -> str:
         (f"{run['spacing']:g}", *(f"{run['filaments'][threshold]:.0f}" for threshold in thresholds))
         for run in result["runs"]
     ]
-    return table(("degrees", *thresholds), rows, 0)
+    return markdown_table(("degrees", *thresholds), rows, 0)
 
 
 def limits(result: Figures) -> str:
@@ -98,7 +93,7 @@ def limits(result: Figures) -> str:
         )
         for flow in result["flows"]
     ]  # fmt: skip
-    return table(columns, rows)
+    return markdown_table(columns, rows, 1)
 
 
 def slanted(results: Mapping[str, Figures]) -> str:
@@ -111,13 +106,13 @@ def slanted(results: Mapping[str, Figures]) -> str:
         for each in tracers.values():
             row += [f"{each['clipped']:.1e}", f"{max(each['overshoot'], 0.0):.1e}", f"{each['l1']:.3f}"]
         rows.append(row)
-    return table(columns, rows, 0)
+    return markdown_table(columns, rows, 0)
 
 
 def by_courant(results: Mapping[str, Figures]) -> str:
     """Return the l1 errors of a rotation by Courant number."""
     rows = [(courant, each["steps"], *(f"{each[name]:.4f}" for name in SHAPES)) for courant, each in results.items()]
-    return table(("Courant number", "steps", *SHAPES), rows, 0)
+    return markdown_table(("Courant number", "steps", *SHAPES), rows, 0)
 
 
 def column(result: Figures) -> str:
@@ -129,11 +124,13 @@ def column(result: Figures) -> str:
             orders = [f"{observed_order(before[what], each[what]):.2f}" for what in ("rising", "diffusion")]
         rows.append((layers, f"{each['rising']:.6f}", orders[0], f"{each['diffusion']:.6f}", orders[1]))
         before = each
-    space = table(("layers", "rising front, l1", "order", "diffusion, greatest error", "order"), rows, 0)
+    space = markdown_table(("layers", "rising front, l1", "order", "diffusion, greatest error", "order"), rows, 0)
     errors = list(result["time"].values())
     orders = ["", *(f"{observed_order(*pair):.2f}" for pair in pairwise(errors))]
     steps = zip(result["time"], errors, orders, strict=True)
-    time = table(("step", "diffusion, greatest error", "order"), [(f"{s} s", f"{e:.2e}", o) for s, e, o in steps], 0)
+    time = markdown_table(
+        ("step", "diffusion, greatest error", "order"), [(f"{s} s", f"{e:.2e}", o) for s, e, o in steps], 0
+    )
     return f"{space}\n\n{time}"
 
 
@@ -149,9 +146,10 @@ def comparison(runs: Sequence[Figures], cells: int) -> str:
         time = f"{run['nanoseconds_per_cell_and_step']:.0f}", f"{run['seconds']:.2f}"
         rows.append((run["scheme"], run["courant"], run["steps"], *norms, f"{least:.1e}", f"{greatest:.3f}", *time))
     columns = ["scheme", "Courant", "steps", *(f"{norm} {short}" for norm in ("l1", "l2", "linf") for short in "hgc")]
-    return table([*columns, "min", "max", "ns per cell and step", "s in all"], rows)
+    return markdown_table([*columns, "min", "max", "ns per cell and step", "s in all"], rows, 1)
 
 
 def many(times: Mapping[str, float]) -> str:
     """Return the time per cell, step and tracer by the number of tracers carried at once."""
-    return table(("tracers at once", *times), [("ns per cell, step and tracer", *(f"{t:.1f}" for t in times.values()))])
+    row = ("ns per cell, step and tracer", *(f"{t:.1f}" for t in times.values()))
+    return markdown_table(("tracers at once", *times), [row], 1)

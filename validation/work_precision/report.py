@@ -11,6 +11,8 @@ mpl.use("Agg")
 from matplotlib import pyplot as plt
 from matplotlib.ticker import NullFormatter
 
+from airshed.core.report import markdown_table
+
 from .runs import SPECIES
 
 HERE: Final = Path(__file__).parent
@@ -46,20 +48,19 @@ def name_of(run: Run) -> str:
 
 def table(runs: Sequence[Run], where: str) -> str:
     """Return costs and errors in percent as rows of Markdown."""
-    lines = [f"| integrator | step | CPU | {' | '.join(SPECIES)} |", "|---" * (3 + len(SPECIES)) + "|"]
+    rows = []
     for run in runs:
-        parts = [f"{100.0 * run['errors'][name][where]:.2g} %" for name in SPECIES]
-        lines.append(f"| {name_of(run)} | {run['step']:g} s | {run['cpu_seconds']:.2f} s | {' | '.join(parts)} |")
-    return "\n".join(lines)
+        errors = (f"{100.0 * run['errors'][name][where]:.2g} %" for name in SPECIES)
+        rows.append((name_of(run), f"{run['step']:g} s", f"{run['cpu_seconds']:.2f} s", *errors))
+    return markdown_table(("integrator", "step", "CPU", *SPECIES), rows)
 
 
 def agreement(reference: Mapping[str, Any]) -> str:
     """Return how far the reference is from others with small steps, at the ground, as rows of Markdown."""
-    lines = [f"| against the reference | {' | '.join(SPECIES)} |", "|---" * (1 + len(SPECIES)) + "|"]
-    for name, errors in reference.items():
-        parts = [f"{100.0 * errors[each]['ground']:.2g} %" for each in SPECIES]
-        lines.append(f"| {name} | {' | '.join(parts)} |")
-    return "\n".join(lines)
+    rows = [
+        (name, *(f"{100.0 * errors[each]['ground']:.2g} %" for each in SPECIES)) for name, errors in reference.items()
+    ]
+    return markdown_table(("against the reference", *SPECIES), rows)
 
 
 def draw(figures: Mapping[str, Any]) -> None:

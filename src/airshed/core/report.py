@@ -1,6 +1,6 @@
 """What a command has to say: tables as data, for the terminal, for JSON and for tests alike."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
@@ -21,6 +21,14 @@ def shown(value: Cell) -> str:
 def _json(value: Cell) -> Cell:
     """Return a value that JSON has: it knows no infinity and no NaN."""
     return None if isinstance(value, float) and not isfinite(value) else value
+
+
+def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[object]], words: int | None = None) -> str:
+    """Return a table in Markdown; columns after the first `words`, where it is given, are numbers, to the right."""
+    left = len(columns) if words is None else words
+    rule = "---|" * left + "---:|" * (len(columns) - left)
+    lines = [f"| {' | '.join(map(str, cells))} |" for cells in (columns, *rows)]
+    return "\n".join([lines[0], f"|{rule}", *lines[1:]])
 
 
 @dataclass(frozen=True)

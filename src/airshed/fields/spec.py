@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from airshed.core.errors import CaseError, DataError
 from airshed.core.nearest import suggestion
+from airshed.core.report import markdown_table
 
 DIMENSIONS: Final = ("level", "lat", "lon")
 """The dimensions that a field may have, in the order that its array has them."""
@@ -86,9 +87,5 @@ class FieldRegistry(Mapping[str, FieldSpec]):
 
     def markdown(self) -> str:
         """Return the registry as a table for the documentation."""
-        rows = ["| field | unit | dimensions | CF standard name | meaning |", "|---|---|---|---|---|"]
-        rows += [
-            f"| `{s.name}` | {s.unit} | {', '.join(s.dims)} | {s.standard_name or '-'} | {s.text} |"
-            for s in self.values()
-        ]
-        return "\n".join(rows)
+        rows = [(f"`{s.name}`", s.unit, ", ".join(s.dims), s.standard_name or "-", s.text) for s in self.values()]
+        return markdown_table(("field", "unit", "dimensions", "CF standard name", "meaning"), rows)

@@ -2,6 +2,7 @@
 
 from airshed.air.case.case import Case
 from airshed.air.case.toml import write_value
+from airshed.core.report import markdown_table
 from airshed.core.settings import Section, Setting, section_inside, settings_of
 from airshed.core.units import unit_names
 
@@ -51,11 +52,11 @@ def _section(section: type[Section], many: bool) -> str:
 
 
 def _table(settings: list[Setting]) -> str:
-    rows = ["| Key | Value | Unit | Default | Meaning |", "| --- | --- | --- | --- | --- |"]
-    for setting in settings:
-        default = "**required**" if setting.required else _default(setting.default)
-        rows.append(f"| `{setting.key}` | {setting.kind} | {setting.unit} | {default} | {setting.text} |")
-    return "\n".join(rows) + "\n"
+    rows = [
+        (f"`{each.key}`", each.kind, each.unit, "**required**" if each.required else _default(each.default), each.text)
+        for each in settings
+    ]
+    return markdown_table(("Key", "Value", "Unit", "Default", "Meaning"), rows) + "\n"
 
 
 def _default(value: object) -> str:
