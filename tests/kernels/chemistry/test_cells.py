@@ -352,6 +352,58 @@ def test_arrays_that_the_compiled_code_would_take_wrongly_are_refused(chemistry:
         solver.advance(y, y, place, inputs, replace(steps, accepted=np.zeros((1, width), np.int64)), 0.0, 1.0)
 
 
+def advance_at(kernel: ChemistryKernel, place: Place, *, extra: int | None = None, short: str = "") -> None:
+    """Advance six packs of two species, or of one and one beside the state."""
+    width, packs = kernel.shape.width, 6
+    inputs = stack_inputs(kernel, noon(kernel.network), (), packs * width)
+    arrays = {name: aligned_zeros((packs, 2, width), np.float64) for name in ("y", "result", "clipped")}
+    if short:
+        arrays[short] = arrays[short].reshape(-1)[:-1]
+    behind = None if extra is None else aligned_zeros((packs, extra, width), np.float64)
+    steps = CellSteps.zeros(packs, width)
+    y, result, clipped = arrays.values()
+    solver = ChemistrySolver(kernel, RODAS3)
+    solver.advance(y, result, place, inputs, steps, 0.0, 1.0, clipped=clipped, extra=behind)
+    assert np.all(steps.reached == 1.0)
+
+
+GOOD = {"levels": 3, "blocks": 2, "last_lanes": 8, "block_stride": 48, "level_stride": 8, "species_stride": 24}
+
+
+@pytest.mark.parametrize("changes", [
+    {}, {"levels": 1, "blocks": 6, "block_stride": 16, "level_stride": 0, "species_stride": 8},
+    {"level_stride": 16, "species_stride": 8}, {"block_stride": 24, "species_stride": 48},
+], ids=str)  # fmt: skip
+def test_places_of_any_order_are_taken(chemistry: Chemistry, changes: dict[str, int]) -> None:
+    advance_at(chemistry("tracer"), Place(**{**GOOD, **changes}))
+
+
+@pytest.mark.parametrize(("changes", "message"), [
+    ({"levels": 0}, "need a level"), ({"blocks": 0}, "need a level"), ({"last_lanes": 0}, "need a level"),
+    ({"last_lanes": 9}, "1 to 8 lanes"), ({"block_stride": 56}, "y of cells has 96 numbers"),
+    ({"block_stride": 40}, "overlap"), ({"level_stride": 7}, "overlap"), ({"level_stride": 0}, "overlap"),
+    ({"species_stride": 12}, "overlap"), ({"species_stride": -24}, "overlap"),
+    ({"levels": 1, "level_stride": 0}, "y of cells has 96 numbers"),
+], ids=str)  # fmt: skip
+def test_a_place_that_does_not_fit_the_arrays_is_refused(
+    chemistry: Chemistry, changes: dict[str, int], message: str
+) -> None:
+    with pytest.raises(KernelError, match=message):
+        advance_at(chemistry("tracer"), Place(**{**GOOD, **changes}))
+
+
+@pytest.mark.parametrize("short", ["y", "result", "clipped"])
+def test_each_array_must_hold_all_packs(chemistry: Chemistry, short: str) -> None:
+    with pytest.raises(KernelError, match=f"{short} of cells has 95 numbers"):
+        advance_at(chemistry("tracer"), Place(**GOOD), short=short)
+
+
+def test_species_behind_the_state_must_fit_too(chemistry: Chemistry) -> None:
+    advance_at(chemistry("tracer"), Place(**GOOD), extra=1)
+    with pytest.raises(KernelError, match="extra of cells is"):
+        advance_at(chemistry("tracer"), Place(**GOOD), extra=3)
+
+
 @pytest.mark.parametrize("tolerances", [Tolerances(0.0), Tolerances(1e-3, 0.0), Tolerances(1e-3, np.nan)], ids=str)
 def test_tolerances_that_no_step_keeps_are_refused(chemistry: Chemistry, tolerances: Tolerances) -> None:
     with pytest.raises(KernelError, match="above zero"):

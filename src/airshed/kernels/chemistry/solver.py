@@ -51,6 +51,23 @@ class Place:
     species_stride: int
     mixing_ratios: bool = False
 
+    def needed(self, packs: int, species: int, width: int) -> int:
+        """Return how many numbers an array must have at least; raise KernelError where packs would overlap."""
+        if self.levels < 1 or self.blocks < 1 or not 1 <= self.last_lanes <= width:
+            raise KernelError(f"cells need a level, a block and 1 to {width} lanes in use, not {self}")
+        extents = -(-packs // self.levels), min(self.levels, packs), species
+        strides = self.block_stride, self.level_stride, self.species_stride
+        free = width
+        for stride, extent in sorted(zip(strides, extents, strict=True)):
+            if extent < 2:
+                continue
+            if stride % width or stride < free:
+                wanted = f"{extent} times {stride} must be a multiple of {width}, and not below {free}"
+                raise KernelError(f"packs of {self} overlap, or begin within one another: {wanted}")
+            free = stride * extent
+        ends = (stride * (extent - 1) for stride, extent in zip(strides, extents, strict=True) if extent > 1)
+        return width + sum(ends)
+
 
 @dataclass
 class CellSteps:
@@ -144,6 +161,7 @@ class ChemistrySolver:
         states = {"y": y, "result": result, **{name: array for name, array in others.items() if array is not None}}
         self._check_arrays(states, self.kernel.dtype)
         self._check_steps(steps, packs)
+        self._check_places(states, place, packs)
         if not self.kernel.network.species:
             steps.reached[...] = end
             return
@@ -167,6 +185,20 @@ class ChemistrySolver:
             if array.dtype != dtype or not array.flags.c_contiguous or (array.size and address(array) % ALIGNMENT):
                 wanted = f"{np.dtype(dtype)}, contiguous, at a multiple of {ALIGNMENT} bytes"
                 raise KernelError(f"{name} of cells must be {wanted} (see pack_cells), not {array.dtype}")
+
+    def _check_places(self, states: Mapping[str, AnyArray], place: Place, packs: int) -> None:
+        width, species = self.kernel.shape.width, len(self.kernel.network.species)
+        if (extra := states.get("extra")) is not None:
+            if extra.ndim != 3 or extra.shape[::2] != (packs, width) or extra.shape[1] > species:
+                raise KernelError(f"extra of cells is {extra.shape}, not ({packs}, at most {species}, {width})")
+            species -= extra.shape[1]
+        if packs == 0 or species == 0:
+            return
+        least = place.needed(packs, species, width)
+        for name, array in states.items():
+            if name != "extra" and array.size < least:
+                message = f"{packs} packs of {species} species reach up to number {least} of {place}"
+                raise KernelError(f"{name} of cells has {array.size} numbers, but {message}")
 
     def _check_steps(self, steps: CellSteps, packs: int) -> None:
         for name, array in vars(steps).items():

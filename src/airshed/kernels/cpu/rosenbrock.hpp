@@ -4,6 +4,7 @@
 // not depend on its neighbours. See kernels/chemistry/tableau.py for the formulas of a step.
 
 constexpr int MOST_STAGES = 6;
+constexpr double SHORTEST_GUESS = 1e-15;   // of a first step, in parts of the interval: what its clock can still tell
 
 INLINE double smaller(double a, double b) { return a < b ? a : b; }
 INLINE double larger(double a, double b) { return a > b ? a : b; }
@@ -24,7 +25,9 @@ struct Cells {             // kernels/chemistry/arguments.py mirrors it
     real* clipped;                         // what was added to keep concentrations from getting negative; may be null
     real* extra;                           // out: species from number `stored` on, which begin at zero, [pack][extra][W]
     int64_t stored, block_stride, level_stride, species_stride;
-    int64_t mixing_ratios;                 // whether they are mixing ratios, to be multiplied by the density of air
+    // whether they are mixing ratios: they are multiplied by one density of air, the mean over the interval, before and
+    // divided by it after, so that those of what does not react stay what they are where the density changes
+    int64_t mixing_ratios;
     // inputs: Chebyshev coefficients over [start, end], [pack][degree + 1][inputs][W]
     const double* inputs;
     int64_t input_count, degree;
@@ -54,6 +57,7 @@ struct Lanes {
     bool after_rejection[W];
     int64_t source, source_lane, buffered; // the queue: next cell, and the pack whose rate constants are in `fresh`
     double* input;                         // [input_count][W] of the lanes now
+    double* earlier;                       // the same a little earlier
     double* series;                        // [degree + 1][input_count][W] of the lanes
 };
 
@@ -211,32 +215,34 @@ static void guess_steps(const Cells& s, Lanes& t) {
     bool all_known = true;
     for (int lane = 0; lane < W; lane++) all_known = all_known && (t.cell[lane] < 0 || t.h[lane] > 0.0);
     if (all_known) return;
-    double size[W] = {}, speed[W] = {};
-    for (int i = 0; i < NS; i++) {
-        const pack weight = reciprocal(t.absolute[i] + real(s.relative) * t.y[i]);
-        const pack y = t.y[i] * weight, f = t.f[i] * weight;
-        for (int lane = 0; lane < W; lane++) {
-            size[lane] += double(y[lane]) * double(y[lane]);
-            speed[lane] += double(f[lane]) * double(f[lane]);
+    for (int lane = 0; lane < W; lane++) {
+        if (t.cell[lane] < 0 || t.h[lane] > 0.0) continue;
+        double size = 0.0, speed = 0.0;   // in double: speeds in tolerances may be beyond the largest float
+        for (int i = 0; i < NS; i++) {
+            const double weight = 1.0 / (s.absolute[i] / UNIT + s.relative * double(t.y[i][lane]));
+            const double y = weight * double(t.y[i][lane]), f = weight * double(t.f[i][lane]);
+            size += y * y, speed += f * f;
         }
+        // what is smaller than its tolerance, an empty cell most of all, says nothing of how fast things go
+        const double guess = 0.01 * __builtin_sqrt(larger(size, 1.0) / speed), length = s.end - s.start;
+        t.h[lane] = guess < length ? larger(guess, SHORTEST_GUESS * length) : length;
     }
-    for (int lane = 0; lane < W; lane++)
-        if (t.cell[lane] >= 0 && !(t.h[lane] > 0.0)) {
-            // what is smaller than its tolerance, an empty cell most of all, says nothing of how fast things go
-            const double guess = 0.01 * __builtin_sqrt(larger(size[lane], 1.0) / speed[lane]);
-            t.h[lane] = guess < s.end - s.start ? guess : s.end - s.start;
-        }
 }
 
-// df/dt at fixed y by central differences over a thousandth of the step.
+// df/dt at fixed y: f is linear in rate constants, emissions and loss rates, so this is f at their derivatives, which are
+// central differences. Differences of f itself would lose what fast reactions that do not change leave of its digits.
 static void differentiate_in_time(const Cells& s, Lanes& t) {
-    constexpr double part = 1e-3;
-    rates_at(s, t, part);
-    change(s, t, t.y, t.dfdt);
+    constexpr double part = REAL_IS_DOUBLE ? 1e-3 : 0.03;   // of the step: near the cube root of the round-off
     rates_at(s, t, -part);
-    change(s, t, t.y, t.next);
+    std::memcpy((void*)t.fresh, t.k, NR * sizeof(pack));    // no queue needs it where rate constants change
+    std::memcpy((void*)t.earlier, t.input, s.input_count * W * sizeof(double));
+    rates_at(s, t, part);
     const pack inverse = real(0.5 / part) / to_pack(t.step);
-    for (int i = 0; i < NS; i++) t.dfdt[i] = (t.dfdt[i] - t.next[i]) * inverse;
+    for (int r = 0; r < NR; r++) t.k[r] = (t.k[r] - t.fresh[r]) * inverse;
+    for (int64_t i = 0; i < s.input_count; i++)
+        for (int lane = 0; lane < W; lane++)
+            t.input[i * W + lane] = (t.input[i * W + lane] - t.earlier[i * W + lane]) * (0.5 / part / t.step[lane]);
+    change(s, t, t.y, t.dfdt);
 }
 
 // What is left of the interval is done in one step, or in two equal ones, rather than in one and a tiny one.
@@ -301,12 +307,18 @@ template <int STAGES> static void finish(const Cells& s, const Method& method, L
             value += real(method.m[i]) * t.stage[i][n];
             error += real(method.e[i]) * t.stage[i][n];
         }
-        const pack size = maximum(maximum(value, -value), t.y[n]);
+        // no absolute value: a solution that has run through infinity comes back negative, and would excuse its own error
+        const pack size = maximum(value, t.y[n]);
         const pack ratio = error * reciprocal(t.absolute[n] + real(s.relative) * size);
         t.next[n] = value;
         sum += ratio * ratio;
     }
-    for (int lane = 0; lane < W; lane++) t.error[lane] = __builtin_sqrt(double(sum[lane]) / NS);
+    // A pivot below zero: something grows faster than e^(1/gamma) over the step, beyond the pole of the method's stability
+    // function, where its error estimate may look fine on the other side of infinity.
+    pack least = {};
+    for (int n = 0; n < NS; n++) least = minimum(least, t.a[diagonal[n]]);
+    for (int lane = 0; lane < W; lane++)
+        t.error[lane] = least[lane] < 0 ? __builtin_inf() : __builtin_sqrt(double(sum[lane]) / NS);
 }
 
 // Accept or reject lane by lane; returns which lanes go on from `next`.
@@ -351,7 +363,7 @@ static void put_back_done(const Cells& s, Lanes& t) {
 
 static void integrate(const Cells& s, const Method& method, int64_t first, int64_t last, Lanes& t) {
     t.source = first, t.source_lane = 0, t.buffered = -1;
-    for (int i = 0; i < NS; i++) t.absolute[i] = splat(real(s.absolute[i] / UNIT));
+    for (int i = 0; i < NS; i++) t.absolute[i] = splat(real(larger(s.absolute[i] / UNIT, 1e-37)));   // a float above zero
     for (int lane = 0; lane < W; lane++) t.cell[lane] = -1;
     while (refill(s, last, t) > 0) {
         if (s.degree > 0) rates_at(s, t, 0.0);
@@ -376,7 +388,7 @@ static void integrate(const Cells& s, const Method& method, int64_t first, int64
 
 extern "C" {
 int64_t airshed_lanes_bytes(int64_t inputs, int64_t degree) {
-    return sizeof(Lanes) + 64 + (degree + 2) * inputs * W * (int64_t)sizeof(double);
+    return sizeof(Lanes) + 64 + (degree + 3) * inputs * W * (int64_t)sizeof(double);
 }
 
 // One thread's share: whichever ranges of packs nobody has taken yet. `memory`: airshed_lanes_bytes(), aligned to 64.
@@ -385,7 +397,7 @@ void airshed_chemistry(const Cells* cells, const Method* method, const int64_t* 
     const FlushDenormals flush;
     Lanes& t = *(Lanes*)memory;
     t.input = (double*)(((uintptr_t)(&t + 1) + 63) & ~(uintptr_t)63);
-    t.series = t.input + cells->input_count * W;
+    t.earlier = t.input + cells->input_count * W, t.series = t.earlier + cells->input_count * W;
     for (int64_t piece; (piece = __atomic_fetch_add(taken, 1, __ATOMIC_RELAXED)) < count;)
         integrate(*cells, *method, pieces[2 * piece], pieces[2 * piece + 1], t);
 }

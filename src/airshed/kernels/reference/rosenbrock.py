@@ -1,20 +1,22 @@
 """A Rosenbrock method in plain NumPy: one cell, a dense matrix, the formulas of ``kernels.chemistry.tableau``.
 
 The choice of steps is that of ``cpu/rosenbrock.hpp``, so that both take the same steps. With E the root mean square of
-the error over absolute + relative max(|y|, |y new|), a step h of a method of order p is accepted when E <= 1, and
+the error over absolute + relative max(y, y new), a step h of a method of order p is accepted when E <= 1, and
 
     h new = h min(6, max(1/5, 0.9 E^(-1/p))),    not longer than h behind a rejection;    after one: max(1/10, ...)
 
-What is left of the interval is done in one step, or in two equal ones. Concentrations below zero become zero.
+E is infinite where elimination, in the compiled code's order, meets a pivot below zero. What is left of the interval is
+done in one step, or in two equal ones. Concentrations below zero become zero.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from airshed.kernels.chemistry.solver import MOST_STEPS, Tolerances
+from airshed.kernels.chemistry.sparsity import eliminate, pattern_of
 from airshed.kernels.chemistry.tableau import Tableau
 from airshed.mechanism.expressions import Environment
 from airshed.mechanism.network import ReactionNetwork, rates, tendency
@@ -23,6 +25,9 @@ Array = npt.NDArray[np.float64]
 
 _PART_OF_STEP = 1e-3
 """Over which df/dt is a central difference."""
+
+_SHORTEST_GUESS = 1e-15
+"""Of a first step, in parts of the interval."""
 
 
 @dataclass(frozen=True)
@@ -97,9 +102,10 @@ def integrate(
     first  [s] step to try first, 0 for none known
     """
     time, following, rejected = start, first or _first_step(cell, y, start, end, tolerances), False
+    order = eliminate(pattern_of(cell.network)).order
     for _ in range(most_steps):
         step = _choose(end - time, min(following, longest))
-        new, error = _advance(cell, method, time, step, y, tolerances)
+        new, error = _advance(cell, method, time, step, y, tolerances, order)
         factor = 0.9 * max(error, 1e-10) ** (-1.0 / method.order)
         accepted = error <= 1.0
         if accepted:
@@ -126,13 +132,14 @@ def _first_step(cell: Cell, y: Array, start: float, end: float, tolerances: Tole
     """One that changes y by a hundredth of its size, both measured in tolerances."""
     weight = tolerances.absolute + tolerances.relative * y
     size, speed = np.sum((y / weight) ** 2), np.sum((cell.change(start, y) / weight) ** 2)
-    return float(min(0.01 * np.sqrt(max(size, 1.0) / speed) if speed > 0.0 else np.inf, end - start))
+    guess = 0.01 * np.sqrt(max(size, 1.0) / speed) if speed > 0.0 else np.inf
+    return float(min(max(guess, _SHORTEST_GUESS * (end - start)), end - start))
 
 
 def _advance(
-    cell: Cell, method: Tableau, time: float, step: float, y: Array, tolerances: Tolerances
+    cell: Cell, method: Tableau, time: float, step: float, y: Array, tolerances: Tolerances, order: Sequence[int]
 ) -> tuple[Array, float]:
-    """Return y after a step, and the root mean square of its error over the tolerance."""
+    """Return y after a step, and the root mean square of its error over the tolerance; infinite beyond a pole."""
     drift = cell.drift(time, y, step)
     matrix = np.eye(len(y)) / (method.gamma * step) - cell.jacobian(time, y)
     stages: list[Array] = []
@@ -143,5 +150,17 @@ def _advance(
         stages.append(np.asarray(np.linalg.solve(matrix, right), np.float64))
     new = y + sum(m * k for m, k in zip(method.m, stages, strict=True))
     error = sum(e * k for e, k in zip(method.e, stages, strict=True))
-    ratio = error / (tolerances.absolute + tolerances.relative * np.maximum(np.abs(new), y))
-    return np.asarray(new), float(np.sqrt(np.mean(ratio**2)))
+    ratio = error / (tolerances.absolute + tolerances.relative * np.maximum(new, y))
+    beyond = _has_negative_pivot(matrix[np.ix_(order, order)])
+    return np.asarray(new), np.inf if beyond else float(np.sqrt(np.mean(ratio**2)))
+
+
+def _has_negative_pivot(matrix: Array) -> bool:
+    """Say whether 1/(gamma h) - J has one: something grows faster than e^(1/gamma) over the step."""
+    left = matrix.copy()
+    for pivot in range(len(left)):
+        if left[pivot, pivot] < 0.0:
+            return True
+        below = slice(pivot + 1, None)
+        left[below, below] -= np.outer(left[below, pivot], left[pivot, below] / left[pivot, pivot])
+    return False
