@@ -1,7 +1,7 @@
 """A longitude-latitude-height grid on the sphere."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Self
 
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from airshed.core.constants import EARTH_RADIUS
 from airshed.core.errors import CaseError
 from airshed.grid.layers import check_layer_tops, default_layers
+from airshed.grid.window import Window
 
 Array = NDArray[np.float64]
 
@@ -38,6 +39,8 @@ class Grid:
     lon_faces: Array
     lat_faces: Array
     layer_faces: Array
+    _steps: tuple[float, float] | None = field(default=None, kw_only=True, repr=False)
+    """Spacing in longitude and latitude [radians] of the grid that this is a part of; None for a whole grid."""
 
     def __post_init__(self) -> None:
         for name in ("lon_faces", "lat_faces", "layer_faces"):
@@ -73,6 +76,22 @@ class Grid:
             np.array((0.0, *tops)),
         )
 
+    def part(self, window: Window) -> "Grid":
+        """Return the grid of a window's columns; its places, lengths, areas and volumes are the whole's to the bit."""
+        faces = self.lon_faces[window.west : window.east + 1], self.lat_faces[window.south : window.north + 1]
+        return Grid(*faces, self.layer_faces, _steps=self.steps)
+
+    @cached_property
+    def steps(self) -> tuple[float, float]:
+        """Spacing in longitude and latitude [radians]; that of the whole grid where this is a part of one.
+
+        A part's own ends would give it with another round-off.
+        """
+        if self._steps is not None:
+            return self._steps
+        lon, lat = (float(np.radians(faces[-1] - faces[0])) for faces in (self.lon_faces, self.lat_faces))
+        return lon / self.shape[2], lat / self.shape[1]
+
     @property
     def shape(self) -> tuple[int, int, int]:
         """Return the number of (layers, latitudes, longitudes)."""
@@ -101,7 +120,7 @@ class Grid:
     @cached_property
     def cell_area(self) -> Array:
         """Horizontal area R^2 dlon (sin lat_n - sin lat_s) of the cells [m2], (nlat, 1)."""
-        dlon = np.radians(self.lon_faces[-1] - self.lon_faces[0]) / self.shape[2]
+        dlon, _ = self.steps
         return _frozen((EARTH_RADIUS**2 * dlon * np.diff(np.sin(np.radians(self.lat_faces))))[:, None])
 
     @cached_property
@@ -112,12 +131,13 @@ class Grid:
     @cached_property
     def meridional_face_length(self) -> float:
         """Length R dlat of the east and west faces [m]."""
-        return float(EARTH_RADIUS * np.radians(self.lat_faces[-1] - self.lat_faces[0]) / self.shape[1])
+        _, dlat = self.steps
+        return EARTH_RADIUS * dlat
 
     @cached_property
     def zonal_face_length(self) -> Array:
         """Length R cos(lat) dlon of the north and south faces [m], (nlat + 1,)."""
-        dlon = np.radians(self.lon_faces[-1] - self.lon_faces[0]) / self.shape[2]
+        dlon, _ = self.steps
         # at a pole the face has no length: the cosine's round-off must not become a flux
         cosine = np.where(np.abs(self.lat_faces) == 90.0, 0.0, np.cos(np.radians(self.lat_faces)))
         return _frozen(EARTH_RADIUS * dlon * cosine)
