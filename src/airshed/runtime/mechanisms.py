@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from airshed.air.meteorology.atmosphere import saturation_vapour_pressure
 from airshed.core.constants import BOLTZMANN, NITROGEN_FRACTION, OXYGEN_FRACTION
 from airshed.core.errors import CaseError, MechanismError
 from airshed.core.report import Cell, Report, Table
+from airshed.core.saturation import saturation_vapour_pressure
 from airshed.core.units import to
 from airshed.mechanism import load_mechanism
 from airshed.mechanism.balance import atom_counts, imbalances

@@ -17,6 +17,7 @@ from airshed.core.constants import BOLTZMANN, NITROGEN_FRACTION, OXYGEN_FRACTION
 from airshed.core.errors import CaseError
 from airshed.core.formula import Formula, evaluate_all, parse
 from airshed.core.nearest import suggestion
+from airshed.core.saturation import SATURATION_FORMULA
 from airshed.mechanism.expressions import AIR_GASES, symbols
 from airshed.mechanism.kpp.sun import kpp_sun
 from airshed.mechanism.network import OpenParameter, ReactionNetwork
@@ -36,12 +37,12 @@ UNNEEDED: Final = {"T": 298.15, "p": 101325.0, "M": 2.5e19, "O2": 0.0, "N2": 0.0
 """What stands for air and sun where the conditions tell nothing, and nothing depends on it."""
 
 _NUMBER_DENSITY: Final = f"/({BOLTZMANN!r}*T)*1e-6"
-_DERIVED: Final = {  # what follows from what is given; for H2O: Bolton 1980, Mon. Weather Rev. 108, 1046-1053
+_DERIVED: Final = {  # what follows from what is given
     "p": f"M*1e6*{BOLTZMANN!r}*T",
     "M": f"p{_NUMBER_DENSITY}",
     "O2": f"{OXYGEN_FRACTION!r}*M",
     "N2": f"{NITROGEN_FRACTION!r}*M",
-    "H2O": f"humidity*611.2*exp(17.67*(T - 273.15)/(T - 29.65)){_NUMBER_DENSITY}",
+    "H2O": f"humidity*{SATURATION_FORMULA}{_NUMBER_DENSITY}",
 }
 _BY_SECANT: Final = {"daylight": "sec_zenith > 0", "SUN": "where(daylight > 0, 1/sec_zenith, 0)"}
 _BY_COSINE: Final = {"SUN": "max(cos_zenith, 0)", "daylight": "SUN > 0", "sec_zenith": "1/max(SUN, 0.001)"}

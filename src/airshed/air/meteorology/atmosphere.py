@@ -10,6 +10,7 @@ from airshed.core.constants import (
     MOLAR_MASS_DRY_AIR,
     MOLAR_MASS_WATER,
 )
+from airshed.core.saturation import saturation_vapour_pressure
 
 Array = NDArray[np.float64]
 
@@ -45,18 +46,6 @@ def virtual_temperature(temperature: Array, water_vapour: Array) -> Array:
 def molar_density(pressure: Array, temperature: Array) -> Array:
     """Return moles of air per volume p / (R T) [mol/m3]."""
     return np.asarray(pressure / (GAS_CONSTANT * temperature))
-
-
-def saturation_vapour_pressure(temperature: Array) -> Array:
-    """Return the vapour pressure over water [Pa] at a temperature [K]; source: Bolton 1980, Mon. Weather Rev. 108."""
-    celsius = np.maximum(temperature, 150.0) - 273.15
-    return np.asarray(611.2 * np.exp(17.67 * celsius / (celsius + 243.5)))
-
-
-def dew_point(vapour_pressure: Array) -> Array:
-    """Return the temperature [K] whose saturation vapour pressure [Pa] is given: the inverse of Bolton's formula."""
-    logarithm = np.log(np.maximum(vapour_pressure, 1e-3) / 611.2)
-    return np.asarray(273.15 + 243.5 * logarithm / (17.67 - logarithm))
 
 
 def relative_humidity(water_vapour: Array, temperature: Array, pressure: Array) -> Array:

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from airshed.air.meteorology.atmosphere import saturation_vapour_pressure
+from airshed.core.saturation import saturation_vapour_pressure
 
 Array = NDArray[np.float64]
 

@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from airshed.air import landcover
-from airshed.air.meteorology.atmosphere import saturation_vapour_pressure
 from airshed.core.constants import GAS_CONSTANT_DRY_AIR, GRAVITY, HEAT_CAPACITY_DRY_AIR, VON_KARMAN
+from airshed.core.saturation import saturation_slope
 
 Array = NDArray[np.float64]
 
@@ -44,7 +44,7 @@ def daytime_heat_flux(net: Array, temperature: Array, latent: Array | None) -> A
     source  Holtslag & van Ulden 1983 (alpha = 1, beta' = 20 W/m2); wet surface: Priestley & Taylor 1972, MWR 100, 81-92
     """
     available = 0.9 * net
-    slope = saturation_vapour_pressure(temperature) * 17.67 * 243.5 / (temperature - 29.65) ** 2
+    slope = saturation_slope(temperature)
     ratio = _PSYCHROMETER / slope
     if latent is not None:
         return np.asarray(available - np.minimum(latent, _PRIESTLEY_TAYLOR / (1.0 + ratio) * available))

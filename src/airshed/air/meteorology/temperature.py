@@ -7,9 +7,9 @@ from airshed.air.meteorology.atmosphere import (
     LAPSE_EXPONENT,
     STANDARD_PRESSURE,
     TROPOPAUSE_TEMPERATURE,
-    dew_point,
 )
 from airshed.air.solar import declination, equation_of_time
+from airshed.core.saturation import dew_point
 
 Array = NDArray[np.float64]
 

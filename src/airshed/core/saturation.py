@@ -1,0 +1,38 @@
+"""Saturation of the air with water vapour: e = 611.2 Pa exp(17.67 (T - 273.15 K)/(T - 29.65 K)) over water.
+
+Source: Bolton 1980, Mon. Weather Rev. 108, 1046-1053.
+"""
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+_PRESSURE: Final = 611.2  # [Pa] at the freezing point
+_FACTOR: Final = 17.67
+_FREEZING: Final = 273.15  # [K]
+_RANGE: Final = 243.5  # [K]
+_POLE: Final = 29.65  # [K], freezing point less range
+_COLDEST: Final = 150.0  # [K], below which the formula says nothing
+
+SATURATION_FORMULA: Final = f"{_PRESSURE!r}*exp({_FACTOR!r}*(T - {_FREEZING!r})/(T - {_POLE!r}))"
+"""The vapour pressure over water [Pa] as a formula of the temperature T [K]."""
+
+
+def saturation_vapour_pressure(temperature: Array) -> Array:
+    """Return the vapour pressure over water [Pa] at a temperature [K]."""
+    celsius = np.maximum(temperature, _COLDEST) - _FREEZING
+    return np.asarray(_PRESSURE * np.exp(_FACTOR * celsius / (celsius + _RANGE)))
+
+
+def saturation_slope(temperature: Array) -> Array:
+    """Return the derivative of the vapour pressure over water by temperature [Pa/K] at a temperature [K]."""
+    return np.asarray(saturation_vapour_pressure(temperature) * _FACTOR * _RANGE / (temperature - _POLE) ** 2)
+
+
+def dew_point(vapour_pressure: Array) -> Array:
+    """Return the temperature [K] at which a vapour pressure [Pa] is that over water."""
+    logarithm = np.log(np.maximum(vapour_pressure, 1e-3) / _PRESSURE)
+    return np.asarray(_FREEZING + _RANGE * logarithm / (_FACTOR - logarithm))
