@@ -18,6 +18,7 @@ from airshed.kernels.chemistry.solver import stack_inputs
 from airshed.kernels.schedule import NOON
 from airshed.mechanism.expressions import Parameter
 from airshed.mechanism.network import OpenParameter, Reaction, ReactionNetwork, Species
+from airshed.runtime.checks.chemistry_cells import stoichiometry
 from airshed.runtime.checks.figure import Figure
 
 Array = npt.NDArray[np.float64]
@@ -101,11 +102,9 @@ def radau(network: ReactionNetwork, trial: Trial) -> Array:
     """Return the end state (species,) of SciPy's Radau, an implicit Runge-Kutta method of order 5."""
     numbers = [number for number in range(len(network.reactions)) if f"k{number}" in trial.rates]
     k = np.array([trial.rates[f"k{number}"] for number in numbers])
-    nets = np.zeros((len(MASSES), len(numbers)))
+    nets = stoichiometry(network)[:, numbers]
     first, second = np.full((2, len(numbers)), len(MASSES))  # reactants; where there is none, a one behind the species
     for column, number in enumerate(numbers):
-        for species, coefficient in network.net_stoichiometry[number]:
-            nets[species, column] = coefficient
         reactants = network.reactant_indices[number]
         first[column], second[column] = (*reactants, len(MASSES), len(MASSES))[:2]
     columns = np.arange(len(numbers))
