@@ -1,22 +1,18 @@
 """The figures of the study as JSON files, one for each part."""
 
 import json
-import os
 from pathlib import Path
 from typing import Any
+
+from airshed.core.atomic import write_whole
 
 HERE = Path(__file__).parent
 
 
 def write(part: str, figures: Any) -> None:
     """Write the figures of a part, whole or not at all."""
-    path = HERE / f"{part}.json"
-    beside = path.with_suffix(".json.part")
-    with beside.open("w", encoding="utf-8") as file:
-        file.write(json.dumps(rounded(figures), indent=1) + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(beside, path)
+    with write_whole(HERE / f"{part}.json") as beside:
+        beside.write_text(json.dumps(rounded(figures), indent=1) + "\n", encoding="utf-8")
 
 
 def read(part: str) -> Any:
