@@ -1,6 +1,7 @@
 """Emission that a user prescribes: fields of a dataset or a netCDF file, brought onto the grid of the case."""
 
 from collections.abc import Iterable
+from copy import copy
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from airshed.core.errors import CaseError, DataError
 from airshed.core.nearest import suggestion
 from airshed.core.units import quantity
 from airshed.grid import Grid
+from airshed.grid.window import Window
 
 Array = NDArray[np.float64]
 
@@ -57,6 +59,13 @@ class GriddedEmissions:
         self._times = self._read_times(dataset)
         self._fields = self._regrid(dataset, grid)
         self.levels = self._fields.shape[2]
+
+    def part(self, window: Window) -> "GriddedEmissions":
+        """Return the emission of a window's cells."""
+        part = copy(self)
+        part._fields = np.ascontiguousarray(window.of(self._fields))
+        part._fields.setflags(write=False)
+        return part
 
     def rate(self, seconds: float) -> Array:
         """Emission [mol/s per cell], shape (species, levels, lat, lon), constant in each hour UTC; read-only.

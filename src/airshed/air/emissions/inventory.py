@@ -1,6 +1,7 @@
 """The built inventory: emission by species, layer and cell at any hour, and what it adds up to."""
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from airshed.air.emissions.profiles import TimeProfiles
 from airshed.air.emissions.split import Part
+from airshed.grid.window import Window
 
 Array = NDArray[np.float64]
 
@@ -79,6 +81,7 @@ class Inventory:
         """
         self._start = int(start.astype("datetime64[s]").astype(np.int64))
         self._layout, self._annual, self._profiles = layout, annual, profiles
+        self._annual_total = annual.sum(axis=(3, 4))
         self.species = tuple(dict.fromkeys(part.species for parts in layout.parts.values() for part in parts))
         self.levels = int(np.flatnonzero(height.any(axis=0)).max()) + 1
         self._height = height[:, : self.levels]
@@ -90,6 +93,12 @@ class Inventory:
         self._hour: int | None = None
         self._rate = np.zeros((len(self.species), self.levels, *annual.shape[-2:]))
 
+    def part(self, window: Window) -> "Inventory":
+        """Return the emission of a window's cells; summary, totals and notes stay those of the whole grid."""
+        part = copy(self)
+        part._annual, part._hour = np.ascontiguousarray(window.of(self._annual)), None
+        return part
+
     def rate(self, seconds: float) -> Array:
         """Emission [mol/s per cell], shape (species, levels, lat, lon), constant within each hour [h, h + 1) UTC.
 
@@ -97,10 +106,11 @@ class Inventory:
         """
         hour = int(np.floor((self._start + seconds) / HOUR))
         if hour != self._hour:
-            # einsum, not a matrix product: its sums run in one order whatever the number of threads
-            by_sector = np.einsum("sz,szpyx->spyx", self._factors(hour), self._annual)
-            by_layer = np.einsum("sl,spyx->plyx", self._height, by_sector)
-            rate = np.einsum("kp,plyx->klyx", self._split, by_layer)
+            by_sector = [
+                _weighted(factors, maps) for factors, maps in zip(self._factors(hour), self._annual, strict=True)
+            ]
+            by_layer = np.stack([_weighted(shares, by_sector) for shares in self._height.T], axis=1)
+            rate = np.stack([_weighted(shares, by_layer) for shares in self._split])
             rate.setflags(write=False)
             self._hour, self._rate = hour, rate
         return self._rate
@@ -111,7 +121,7 @@ class Inventory:
         Only species and sectors that emit are listed, species in the order of :attr:`species`.
         """
         factors = sum(weight * self._factors(hour) for hour, weight in self._hours(length))
-        kilograms = np.einsum("sz,szp->sp", factors, self._annual.sum(axis=(3, 4)))
+        kilograms = np.einsum("sz,szp->sp", factors, self._annual_total)
         rows = []
         for species in self.species:
             for sector, masses in zip(self._layout.sectors, kilograms, strict=True):
@@ -145,3 +155,16 @@ class Inventory:
         end = self._start + length
         hours = range(self._start // HOUR, int(np.ceil(end / HOUR)))
         return [(hour, min(end, (hour + 1) * HOUR) - max(self._start, hour * HOUR)) for hour in hours]
+
+
+def _weighted(weights: Array, fields: Sequence[Array] | Array) -> Array:
+    """Return the weighted sum of fields.
+
+    Term after term: products of matrices, and einsum, add up in an order that depends on the shape of the fields, and
+    a part of the grid would have other bits than the whole.
+    """
+    total = np.zeros(np.shape(fields[0]))
+    for weight, values in zip(weights, fields, strict=True):
+        if weight != 0.0:
+            total += weight * values
+    return total

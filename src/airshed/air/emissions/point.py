@@ -1,6 +1,7 @@
 """Single sources: a chimney, or the release of a tracer."""
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,6 +9,7 @@ from numpy.typing import NDArray
 
 from airshed.core.errors import CaseError
 from airshed.grid import Grid
+from airshed.grid.window import Window
 
 Array = NDArray[np.float64]
 
@@ -45,6 +47,13 @@ class PointEmissions:
         for source, cell in zip(sources, cells, strict=True):
             self._rate[(self.species.index(source.species), *cell)] += source.rate
         self._rate.setflags(write=False)
+
+    def part(self, window: Window) -> "PointEmissions":
+        """Return the emission of a window's cells; species and levels stay those of all sources."""
+        part = copy(self)
+        part._rate = np.ascontiguousarray(window.of(self._rate))
+        part._rate.setflags(write=False)
+        return part
 
     def rate(self, seconds: float) -> Array:
         """Emission [mol/s per cell], shape (species, levels, lat, lon); the same at all times, read-only."""

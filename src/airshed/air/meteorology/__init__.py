@@ -5,6 +5,7 @@ from airshed.air.meteorology.era5 import Era5Meteorology
 from airshed.air.meteorology.function import CallableMeteorology
 from airshed.air.meteorology.series import RepeatedDay
 from airshed.air.meteorology.state import Meteorology, MetState, interpolate
+from airshed.air.meteorology.window import WindowOf
 
 __all__ = [
     "CallableMeteorology",
@@ -13,5 +14,6 @@ __all__ = [
     "MetState",
     "Meteorology",
     "RepeatedDay",
+    "WindowOf",
     "interpolate",
 ]

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from airshed.core.errors import DataError
 from airshed.grid import Grid
+from airshed.grid.window import Window
 
 Array = NDArray[np.float64]
 
@@ -48,6 +49,14 @@ class MetState:
     """(nlat, nlon) [K] of the air near the ground"""
     surface_pressure: Array
     """(nlat, nlon) [Pa]"""
+
+    def part(self, window: Window) -> "MetState":
+        """Return the state of a window's columns with their faces, each field contiguous."""
+        axes = {"eastward_air_flux": "lon", "northward_air_flux": "lat"}
+        return MetState(**{
+            field.name: np.ascontiguousarray(window.of_faces(getattr(self, field.name), axes.get(field.name, "")))
+            for field in fields(self)
+        })  # fmt: skip
 
     def check(self, grid: Grid, where: str) -> None:
         """Raise DataError unless every field has the grid's shape and finite values."""

@@ -1,0 +1,64 @@
+"""Meteorology of a part of the grid: what one of several ranks needs of the whole."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from airshed.air.meteorology.state import Meteorology, MetState
+from airshed.grid import Grid
+from airshed.grid.window import Window
+
+
+@dataclass(frozen=True)
+class Area:
+    """The columns of a grid that a meteorology works on, and those that it is asked for.
+
+    whole   the grid of the case
+    window  of it, the columns that are worked on: one more on each side than are asked for, since the density at a face
+            is the mean of the cells on both sides
+    grid    the part of the whole in that window
+    asked   the columns that are asked for, by their numbers in that window
+    """
+
+    whole: Grid
+    window: Window
+    grid: Grid
+    asked: Window
+
+    @classmethod
+    def of(cls, whole: Grid, window: Window | None) -> "Area":
+        """Return the area of a window, or that of the whole grid."""
+        everything = Window.whole(*whole.shape[1:])
+        asked = everything if window is None else window
+        around = asked.grown(1, *whole.shape[1:])
+        return cls(whole, around, whole if around == everything else whole.part(around), asked.within(around))
+
+    def cut(self, state: MetState) -> MetState:
+        """Return of a state of the columns that were worked on what is asked for."""
+        return state.part(self.asked)
+
+
+class WindowOf:
+    """The part of any meteorology in a window: the whole is made, and the rest of it dropped.
+
+    For what a user gives; the project's own meteorologies take a window themselves and make nothing else.
+    """
+
+    def __init__(self, base: Meteorology, window: Window, grid: Grid) -> None:
+        """``grid`` is the whole grid, which the states of ``base`` must fit."""
+        self._base, self._window, self._grid = base, window, grid
+
+    @property
+    def times(self) -> tuple[float, ...]:
+        """Return the instants [s since the case's start]."""
+        return self._base.times
+
+    @property
+    def provenance(self) -> Mapping[str, str]:
+        """Return where each field comes from."""
+        return self._base.provenance
+
+    def at(self, seconds: float) -> MetState:
+        """Return the window's part of the state at a time [s since the case's start]; DataError where it cannot be."""
+        state = self._base.at(seconds)
+        state.check(self._grid, f"the meteorology at {seconds:g} s")
+        return state.part(self._window)
