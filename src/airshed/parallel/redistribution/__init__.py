@@ -1,0 +1,12 @@
+"""Moves an array between two distributions on the same or on different groups of ranks; see docs/redistribution.md."""
+
+from airshed.parallel.redistribution.distribution import Distribution
+from airshed.parallel.redistribution.errors import LinkError, RedistributionError
+from airshed.parallel.redistribution.mover import Redistribution, Transport
+from airshed.parallel.redistribution.plan import STRATEGIES, Hop, Message, Plan, Strategy, make_plan, possible_plans
+from airshed.parallel.redistribution.simulator import simulate
+
+__all__ = [
+    "STRATEGIES", "Distribution", "Hop", "LinkError", "Message", "Plan", "Redistribution", "RedistributionError",
+    "Strategy", "Transport", "make_plan", "possible_plans", "simulate",
+]  # fmt: skip

@@ -1,0 +1,194 @@
+"""Who holds which part of an array, in which memory layout and number format: data alone."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
+from math import prod
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.parallel.decomposition import even_cuts, largest_part
+from airshed.parallel.redistribution.errors import RedistributionError
+from airshed.parallel.redistribution.index_sets import Runs, Selection, checked, count, positions, runs_of
+
+Part = tuple[Runs, ...]
+"""The indices that a rank holds along each axis of the whole array; it holds all their combinations."""
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """An array of some shape in parts, one for each rank of a group.
+
+    shape  of the whole array, (n_0, ..., n_d)
+    parts  rank -> what it holds along each axis: a slice, or ascending indices; kept as runs of indices
+    dtype  of the parts, byte order included (">f8" is big-endian)
+    order  axes of the whole array in the order in which the parts have them; (1, 2, 0) has the first axis last
+
+    A rank's array has the indices that it holds one after the other, so that its shape is ``local_shape(rank)``.
+    Ranks are those of the world that both groups belong to; of two jobs, those of the second count on from the first.
+
+    Raises RedistributionError where an element is held by no rank or by two.
+    """
+
+    shape: tuple[int, ...]
+    parts: Mapping[int, Sequence[Selection] | Part]
+    dtype: npt.DTypeLike = np.float64
+    order: tuple[int, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        axes = tuple(range(len(self.shape)))
+        object.__setattr__(self, "dtype", np.dtype(self.dtype))
+        object.__setattr__(self, "shape", tuple(int(length) for length in self.shape))
+        object.__setattr__(self, "order", tuple(self.order) or axes)
+        if tuple(sorted(self.order)) != axes:
+            raise RedistributionError(f"order must name each of the axes {axes} once; got {self.order}")
+        parts = {int(rank): self._part(rank, self.parts[rank]) for rank in sorted(self.parts)}
+        object.__setattr__(self, "parts", parts)
+        _check_each_once(self.shape, parts)
+
+    @classmethod
+    def spread(
+        cls,
+        shape: Sequence[int],
+        ranks: Sequence[int],
+        axes: Sequence[int],
+        dtype: npt.DTypeLike = np.float64,
+        order: Sequence[int] = (),
+    ) -> Self:
+        """Return boxes over some axes, as even as they can be; the other axes stay whole.
+
+        ``spread((species, level, lat, lon), ranks, axes=(0, 1))`` has whole planes, ``axes=(2, 3)`` whole columns.
+        """
+        counts = _best_counts([shape[axis] for axis in axes], len(ranks))
+        cuts = {axis: even_cuts(shape[axis], parts) for axis, parts in zip(axes, counts, strict=True)}
+        sides: list[list[Selection]] = [
+            [slice(*pair) for pair in zip(cuts[axis][:-1], cuts[axis][1:], strict=True)] if axis in cuts
+            else [slice(length)]
+            for axis, length in enumerate(shape)
+        ]  # fmt: skip
+        parts: dict[int, Sequence[Selection]] = dict(zip(ranks, product(*sides), strict=True))
+        return cls(tuple(shape), parts, dtype, tuple(order))
+
+    @classmethod
+    def cyclic(
+        cls,
+        shape: Sequence[int],
+        ranks: Sequence[int],
+        axis: int,
+        block: int = 1,
+        dtype: npt.DTypeLike = np.float64,
+        order: Sequence[int] = (),
+    ) -> Self:
+        """Return blocks of one axis dealt out to the ranks in turn."""
+        owner = np.arange(shape[axis]) // block % len(ranks)
+        whole: list[Selection] = [slice(length) for length in shape]
+        parts: dict[int, Sequence[Selection]] = {
+            rank: (*whole[:axis], np.flatnonzero(owner == number).tolist(), *whole[axis + 1 :])
+            for number, rank in enumerate(ranks)
+        }
+        return cls(tuple(shape), parts, dtype, tuple(order))
+
+    @property
+    def ranks(self) -> tuple[int, ...]:
+        """The ranks of the group, ascending; some may hold nothing."""
+        return tuple(self.parts)
+
+    @property
+    def numbers(self) -> np.dtype[Any]:
+        """The format of the numbers."""
+        return np.dtype(self.dtype)
+
+    @property
+    def nbytes(self) -> int:
+        """The size of the whole array [B]."""
+        return prod(self.shape) * self.numbers.itemsize
+
+    def part(self, rank: int) -> Part:
+        """Return the runs of indices that a rank holds along each axis of the whole array."""
+        return self.parts[rank]  # type: ignore[return-value]  # runs since __post_init__
+
+    def local_shape(self, rank: int) -> tuple[int, ...]:
+        """Return the shape of a rank's array, its axes in the order of its memory."""
+        lengths = [count(runs) for runs in self.part(rank)]
+        return tuple(lengths[axis] for axis in self.order)
+
+    def empty(self, rank: int) -> npt.NDArray[Any]:
+        """Return an array for a rank's part."""
+        return np.empty(self.local_shape(rank), self.numbers)
+
+    def take(self, whole: npt.NDArray[Any], rank: int) -> npt.NDArray[Any]:
+        """Return a rank's part of a whole array, in the rank's layout and format."""
+        indices = [np.concatenate([np.arange(0), *(np.arange(*run) for run in runs)]) for runs in self.part(rank)]
+        return np.ascontiguousarray(whole[np.ix_(*indices)].transpose(self.order).astype(self.numbers))
+
+    def boxes(self, rank: int, part: Part) -> list[tuple[slice, ...]]:
+        """Return where the boxes of a part lie in a rank's array, by axis of the whole array.
+
+        Raises RedistributionError where the rank does not hold them.
+        """
+        sides = [positions(runs, held) for runs, held in zip(part, self.part(rank), strict=True)]
+        return list(product(*sides))
+
+    def seen_whole(self, local: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return a view of a rank's array with its axes in the order of the whole array."""
+        return local.transpose(np.argsort(self.order))
+
+    def check(self, rank: int, local: npt.NDArray[Any] | None) -> None:
+        """Raise RedistributionError unless this is an array for a rank's part, None for a rank without one."""
+        if rank not in self.parts:
+            if local is not None:
+                raise RedistributionError(f"rank {rank} holds no part of this distribution: it gives None")
+            return
+        wanted = self.local_shape(rank)
+        if local is None or local.shape != wanted or local.dtype != self.numbers:
+            got = "None" if local is None else f"{local.shape} {local.dtype}"
+            raise RedistributionError(f"rank {rank} holds an array {wanted} {self.numbers}; got {got}")
+
+    def numbered(self, offset: int) -> Self:
+        """Return the same distribution with ranks counted from another: those of a second job."""
+        return replace(self, parts={rank + offset: part for rank, part in self.parts.items()})
+
+    def _part(self, rank: int, part: Sequence[Any]) -> Part:
+        if len(part) != len(self.shape):
+            raise RedistributionError(f"rank {rank} has a part of {len(part)} axes of an array of {len(self.shape)}")
+        return tuple(
+            checked(selection, length) if _is_runs(selection) else runs_of(selection, length)
+            for selection, length in zip(part, self.shape, strict=True)
+        )
+
+
+def _is_runs(selection: Any) -> bool:
+    """Whether a part of another distribution was given, which has runs already."""
+    return isinstance(selection, tuple) and all(isinstance(run, tuple) for run in selection)
+
+
+def _check_each_once(shape: tuple[int, ...], parts: Mapping[int, Part]) -> None:
+    """Count holders on the grid of all cuts, where each cell has the same holders throughout."""
+    cuts = [
+        np.unique([0, length, *(edge for part in parts.values() for run in part[axis] for edge in run)])
+        for axis, length in enumerate(shape)
+    ]
+    holders = np.zeros([len(each) - 1 for each in cuts], np.int64)
+    for part in parts.values():
+        for box in product(*part):
+            edges = zip(cuts, box, strict=True)
+            holders[tuple(slice(*np.searchsorted(axis, run)) for axis, run in edges)] += 1
+    wrong = np.argwhere(holders != 1)
+    if len(wrong):
+        where = tuple(int(axis[number]) for axis, number in zip(cuts, wrong[0], strict=True))
+        raise RedistributionError(
+            f"element {where} of an array {shape} is held by {holders[tuple(wrong[0])]} ranks; each must be held once"
+        )
+
+
+def _best_counts(lengths: Sequence[int], ranks: int) -> tuple[int, ...]:
+    """Return in how many parts to cut each axis for the smallest largest part, the first axes first."""
+    divisors = [number for number in range(1, ranks + 1) if ranks % number == 0]
+    possible = [counts for counts in product(divisors, repeat=len(lengths)) if prod(counts) == ranks]
+
+    def largest(counts: tuple[int, ...]) -> int:
+        return prod(largest_part(even_cuts(length, parts)) for length, parts in zip(lengths, counts, strict=True))
+
+    return min(possible, key=lambda counts: (largest(counts), tuple(-parts for parts in counts)))

@@ -1,0 +1,55 @@
+"""Messages by MPI among the ranks of one communicator: nonblocking, unpacked in the order of arrival."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from airshed.parallel.redistribution.messages import Bytes, MessageHop
+from airshed.parallel.redistribution.plan import Hop
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+
+class MpiMessages:
+    """The ranks of an MPI communicator; both groups of a redistribution belong to it."""
+
+    name = "MPI"
+
+    def __init__(self, handle: "MPI.Intracomm") -> None:
+        self.handle = handle.Dup()  # nobody else's messages can be mistaken for ours
+        self.rank = handle.Get_rank()
+
+    def hop(self, hop: Hop) -> MessageHop:
+        """Return this rank's part of a hop."""
+        return MessageHop(self, hop)
+
+    def exchange(self, receives: Sequence[tuple[int, Bytes]], sends: Iterable[tuple[int, Bytes]]) -> Iterator[int]:
+        """Receive into buffers while sending others; yield the numbers of the receives as they arrive."""
+        from mpi4py import MPI
+
+        arriving = [self.handle.Irecv(buffer, sender) for sender, buffer in receives]
+        leaving = [self.handle.Isend(buffer, receiver) for receiver, buffer in sends]
+        for _ in arriving:
+            yield MPI.Request.Waitany(arriving)
+        MPI.Request.Waitall(leaving)
+
+    def close(self) -> None:
+        """Free the communicator; all ranks call this."""
+        self.handle.Free()
+
+
+class OwnMessages:
+    """One rank alone, which sends nothing."""
+
+    name, rank = "alone", 0
+
+    def hop(self, hop: Hop) -> MessageHop:
+        """Return the rank's part of a hop: copies."""
+        return MessageHop(self, hop)
+
+    def exchange(self, receives: Sequence[tuple[int, Bytes]], sends: Iterable[tuple[int, Bytes]]) -> Iterator[int]:
+        """Let the copies be done."""
+        yield from (number for number, _ in enumerate(sends))
+
+    def close(self) -> None:
+        """Nothing to give back."""

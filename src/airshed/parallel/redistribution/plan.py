@@ -1,0 +1,186 @@
+"""Which rank sends which indices to whom: redistribution plans as data, made from two distributions and a strategy.
+
+A plan is a sequence of hops, each from one distribution to the next by one message for each pair of ranks:
+
+direct           source -> target, each pair's intersection
+funnel           source -> all at one rank of the source -> all at one rank of the target -> target
+parallel funnel  the same through k ranks of each, each of which carries a slab of the array
+
+Segall et al. (Environmental modeling on the C90-T3D heterogeneous system) describe the three.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise, product
+from math import prod
+from typing import Any, Final, Literal
+
+import numpy as np
+
+from airshed.parallel.redistribution.distribution import Distribution, Part
+from airshed.parallel.redistribution.errors import RedistributionError
+from airshed.parallel.redistribution.index_sets import count, intersection
+
+Strategy = Literal["direct", "funnel", "parallel funnel"]
+STRATEGIES: Final[tuple[Strategy, ...]] = ("direct", "funnel", "parallel funnel")
+
+
+@dataclass(frozen=True)
+class Message:
+    """What one rank gives to another, or to itself: the runs of indices along each axis of the whole array."""
+
+    sender: int
+    receiver: int
+    part: Part
+
+    @property
+    def elements(self) -> int:
+        """How many elements it carries."""
+        return prod(count(runs) for runs in self.part)
+
+
+@dataclass(frozen=True)
+class Hop:
+    """A move from one distribution to another by messages that all travel at once."""
+
+    source: Distribution
+    target: Distribution
+    messages: tuple[Message, ...]
+
+    @property
+    def wire(self) -> np.dtype[Any]:
+        """The format of numbers on their way: the shorter of both ends', the target's where they are alike."""
+        source, target = self.source.numbers, self.target.numbers
+        return target if target.itemsize <= source.itemsize else source
+
+    def sends(self, rank: int) -> list[Message]:
+        """Return what a rank sends to others."""
+        return [each for each in self.messages if each.sender == rank != each.receiver]
+
+    def receives(self, rank: int) -> list[Message]:
+        """Return what a rank receives from others."""
+        return [each for each in self.messages if each.receiver == rank != each.sender]
+
+    def copies(self, rank: int) -> list[Message]:
+        """Return what a rank keeps."""
+        return [each for each in self.messages if each.sender == rank == each.receiver]
+
+    @property
+    def ranks(self) -> tuple[int, ...]:
+        """All ranks that hold a part before or after."""
+        return tuple(sorted({*self.source.ranks, *self.target.ranks}))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Hops from the first distribution to the last."""
+
+    strategy: Strategy
+    lanes: int
+    hops: tuple[Hop, ...]
+
+    @property
+    def source(self) -> Distribution:
+        """Where the array comes from."""
+        return self.hops[0].source
+
+    @property
+    def target(self) -> Distribution:
+        """Where the array goes."""
+        return self.hops[-1].target
+
+    @property
+    def name(self) -> str:
+        """The strategy, and through how many ranks."""
+        return f"{self.strategy} x{self.lanes}" if self.strategy == "parallel funnel" else self.strategy
+
+    @property
+    def ranks(self) -> tuple[int, ...]:
+        """All ranks that take part."""
+        return tuple(sorted({rank for hop in self.hops for rank in hop.ranks}))
+
+    def inverse(self) -> "Plan":
+        """Return the plan that brings the array back the same way."""
+        hops = [
+            Hop(hop.target, hop.source, tuple(Message(m.receiver, m.sender, m.part) for m in hop.messages))
+            for hop in reversed(self.hops)
+        ]
+        return Plan(self.strategy, self.lanes, tuple(hops))
+
+
+def make_plan(source: Distribution, target: Distribution, strategy: Strategy = "direct", lanes: int = 2) -> Plan:
+    """Return the plan of a strategy; `lanes` is the number of ranks of each group in a parallel funnel.
+
+    Raises RedistributionError where the two do not describe the same array, or numbers cannot be converted.
+    """
+    if source.shape != target.shape:
+        raise RedistributionError(f"an array {source.shape} cannot be moved into one of {target.shape}")
+    if not np.can_cast(source.numbers, target.numbers, "same_kind"):
+        raise RedistributionError(f"numbers {source.numbers} cannot be converted into {target.numbers}")
+    if strategy not in STRATEGIES:
+        raise RedistributionError(f"no strategy {strategy!r}; there are {', '.join(STRATEGIES)}")
+    if strategy == "direct":
+        return Plan(strategy, 0, (_hop(source, target),))
+    lanes = 1 if strategy == "funnel" else lanes
+    between = _funnels(source, target, lanes)
+    stations = [source, *between, target]
+    return Plan(strategy, lanes, tuple(_hop(*pair) for pair in pairwise(stations)))
+
+
+def possible_plans(source: Distribution, target: Distribution, most_lanes: int = 4) -> Iterator[Plan]:
+    """Yield the plan of every strategy, parallel funnels of two to so many lanes as far as both groups have ranks."""
+    yield make_plan(source, target, "direct")
+    yield make_plan(source, target, "funnel")
+    for lanes in range(2, min(most_lanes, len(source.ranks), len(target.ranks), max(source.shape)) + 1):
+        yield make_plan(source, target, "parallel funnel", lanes)
+
+
+def _hop(source: Distribution, target: Distribution) -> Hop:
+    messages = []
+    for sender, receiver in product(source.ranks, target.ranks):
+        part = _overlap(source.part(sender), target.part(receiver))
+        if part is not None:
+            messages.append(Message(sender, receiver, part))
+    return Hop(source, target, tuple(messages))
+
+
+def _overlap(one: Part, other: Part) -> Part | None:
+    runs = []
+    for mine, theirs in zip(one, other, strict=True):
+        common = intersection(mine, theirs)
+        if not common:
+            return None
+        runs.append(common)
+    return tuple(runs)
+
+
+def _funnels(source: Distribution, target: Distribution, lanes: int) -> list[Distribution]:
+    """Return how the array lies at the senders and at the receivers: slabs along the axis with fewest messages.
+
+    Where both are the same ranks, one stop is enough.
+    """
+    fewest = min(len(source.ranks), len(target.ranks))
+    if not 1 <= lanes <= fewest:
+        raise RedistributionError(f"a funnel of {lanes} lanes needs as many ranks on both sides; there are {fewest}")
+    wire = _hop_format(source, target)
+
+    def slabs(ranks: tuple[int, ...], axis: int) -> Distribution:
+        return Distribution.spread(source.shape, ranks[:lanes], (axis,), wire, source.order)
+
+    def messages(axis: int) -> int:
+        at_senders, at_receivers = slabs(source.ranks, axis), slabs(target.ranks, axis)
+        return len(_hop(source, at_senders).messages) + len(_hop(at_receivers, target).messages)
+
+    axis = _least(messages, [axis for axis, length in enumerate(source.shape) if length >= lanes])
+    stops = [slabs(source.ranks, axis), slabs(target.ranks, axis)]
+    return stops if stops[0].ranks != stops[1].ranks else stops[:1]
+
+
+def _hop_format(source: Distribution, target: Distribution) -> np.dtype[Any]:
+    return Hop(source, target, ()).wire
+
+
+def _least(cost: Callable[[int], int], axes: list[int]) -> int:
+    if not axes:
+        raise RedistributionError("no axis is long enough for so many lanes; take fewer")
+    return min(axes, key=cost)

@@ -1,0 +1,93 @@
+"""Ranks of one node that write straight into each other's arrays: MPI windows of shared memory, no messages.
+
+What would be a message is one copy here, from the sender's array into the receiver's, axes turned and numbers converted
+on the way.
+"""
+
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from airshed.parallel.redistribution.errors import RedistributionError
+from airshed.parallel.redistribution.messages import AnyArray, converted_copy
+from airshed.parallel.redistribution.plan import Hop
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+
+class SharedMemory:
+    """The ranks of a communicator on one node.
+
+    Raises RedistributionError where they are on several.
+    """
+
+    name = "shared memory"
+
+    def __init__(self, handle: "MPI.Intracomm") -> None:
+        from mpi4py import MPI
+
+        node = handle.Split_type(MPI.COMM_TYPE_SHARED)
+        together = node.Get_size() == handle.Get_size()
+        node.Free()
+        if not handle.allreduce(together, MPI.LAND):
+            raise RedistributionError("the ranks are on several nodes, which share no memory; take the transport MPI")
+        self.handle = handle.Dup()
+        self.rank = handle.Get_rank()
+
+    def hop(self, hop: Hop) -> "WindowHop":
+        """Return this rank's part of a hop, whose target lies in shared memory; all ranks call this."""
+        return WindowHop(self, hop)
+
+    def close(self) -> None:
+        """Free the communicator; all ranks call this."""
+        self.handle.Free()
+
+
+class WindowHop:
+    """One rank's part of a hop; calling it with the rank's array returns the rank's array after the hop."""
+
+    def __init__(self, memory: SharedMemory, hop: Hop) -> None:
+        from mpi4py import MPI
+
+        rank, self._handle = memory.rank, memory.handle
+        held = prod(hop.target.local_shape(rank)) if rank in hop.target.ranks else 0
+        self._window = MPI.Win.Allocate_shared(held * hop.target.numbers.itemsize, 1, comm=self._handle)
+        self._window.Lock_all(MPI.MODE_NOCHECK)
+        self.target = self._array(hop, rank) if rank in hop.target.ranks else None
+        self._source = hop.source
+        self._writes = []
+        for message in (each for each in hop.messages if each.sender == rank):
+            there = hop.target.seen_whole(self._array(hop, message.receiver))
+            targets = [there[box] for box in hop.target.boxes(message.receiver, message.part)]
+            self._writes.append((hop.source.boxes(rank, message.part), targets))
+
+    def __call__(self, source: AnyArray | None, target: AnyArray | None = None) -> AnyArray | None:
+        """Move the array into the hop's own; from there into `target` where one is given."""
+        self._everybody_is_here()  # nobody reads what the last call brought any more
+        if source is not None:
+            here = self._source.seen_whole(source)
+            for boxes, targets in self._writes:
+                for box, there in zip(boxes, targets, strict=True):
+                    converted_copy(there, here[box])
+        self._everybody_is_here()
+        if target is None or self.target is None:
+            return self.target
+        np.copyto(target, self.target)
+        return target
+
+    def close(self) -> None:
+        """Give the memory back, and with it the hop's own array; all ranks call this."""
+        self._writes, self.target = [], None
+        self._window.Unlock_all()
+        self._window.Free()
+
+    def _everybody_is_here(self) -> None:
+        self._window.Sync()
+        self._handle.Barrier()
+        self._window.Sync()
+
+    def _array(self, hop: Hop, rank: int) -> AnyArray:
+        memory, _ = self._window.Shared_query(rank)
+        return np.ndarray(hop.target.local_shape(rank), hop.target.numbers, memoryview(memory))
