@@ -423,3 +423,24 @@ def test_every_leaf_of_a_resolved_case_has_an_origin() -> None:
     assert len(case.provenance) == len(flatten(case.to_dict()))
     assert case.provenance["chemistry.sweeps"] == "--set"
     assert all(origin == "--set" or origin.startswith(("case.toml:", "default")) for origin in case.provenance.values())
+
+
+def test_a_mechanism_of_the_command_line_goes_from_the_present_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else from the case's; in neither is an error that names both, and the nearest file."""
+    case, here = tmp_path / "case", tmp_path / "here"
+    for folder, name in ((case, "own.eqn"), (here, "mine.eqn")):
+        folder.mkdir()
+        (folder / name).write_text("#DEFVAR A = IGNORE;\n", encoding="utf-8")
+    (case / "case.toml").write_text(TEXT, encoding="utf-8")
+    monkeypatch.chdir(here)
+    for name, path in (("./mine.eqn", here / "mine.eqn"), ("own.eqn", case / "own.eqn")):
+        loaded = Case.load(case, [f"chemistry.mechanism={name}"])
+        assert Path(loaded.mechanism).resolve() == path.resolve()
+    assert loaded.chemistry.mechanism == "own.eqn"
+    assert Case.load(case, ["chemistry.mechanism=emep"]).mechanism == "emep"
+    with pytest.raises(CaseError) as caught:
+        Case.load(case, ["chemistry.mechanism=./mien.eqn"])
+    for part in (f"present folder {here}", f"that of the case, {case}", "did you mean mine.eqn?"):
+        assert part in str(caught.value)

@@ -78,3 +78,14 @@ def test_only_velocities_of_a_scheme_follow_the_sun() -> None:
     assert DryDeposition(["O3"]).follows_the_sun
     assert not DryDeposition(["O3"], velocities={"O3": 0.005}).follows_the_sun
     assert not DryDeposition(["TRACER"]).follows_the_sun
+
+
+def test_an_interval_older_than_those_kept_is_made_again() -> None:
+    made, _ = forcing(sunlit=True)
+    first = made.interval(0)
+    for later in range(1, 5):
+        made.interval(later)
+    again = made.interval(0)
+    assert again.start.seconds == first.start.seconds
+    assert np.array_equal(again.start.deposition, first.start.deposition)
+    assert made.interval(4).start.seconds == 4 * HOUR + first.start.seconds

@@ -93,3 +93,21 @@ def test_faults_are_lines(tmp_path: Path) -> None:
         assert "Traceback" not in answer.output
     assert mechanism("show", "chapman", "--temperature", "20").exit_code == 2
     assert "no air is like this" in mechanism("show", "chapman", "--temperature", "2 K").stderr
+
+
+def test_a_misspelt_file_or_name_gets_the_nearest(tmp_path: Path) -> None:
+    (tmp_path / "strato.eqn").write_text("#DEFVAR A = IGNORE;\n", encoding="utf-8")
+    (tmp_path / "strato.txt").write_text("", encoding="utf-8")
+    for given, meant in (
+        (tmp_path / "startO.eqn", "did you mean 'strato.eqn'?"),
+        (tmp_path / "strat.json", "did you mean 'strato.eqn'?"),
+        (tmp_path / "emap.def", "did you mean 'emep'?"),
+        ("emap", "did you mean 'emep'?"),
+    ):
+        for command in ("check", "show"):
+            answer = mechanism(command, given)
+            assert answer.exit_code == 2
+            assert meant in answer.stderr
+    far = mechanism("check", tmp_path / "zzzzzzzz.eqn")
+    assert "there is no such file" in far.stderr
+    assert "did you mean" not in far.stderr

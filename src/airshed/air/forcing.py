@@ -98,11 +98,12 @@ class Forcing:
 
     def interval(self, index: int) -> Interval:
         """The interval of a number; the newest two are kept."""
-        if index not in self._intervals:
-            self._intervals[index] = self._read(index)
-            for old in sorted(self._intervals)[:-2]:
+        found = self._intervals.get(index)
+        if found is None:
+            found = self._intervals[index] = self._read(index)
+            for old in sorted(self._intervals)[:-2]:  # one that is older than both is made anew each time
                 del self._intervals[old]
-        return self._intervals[index]
+        return found
 
     def read_ahead(self, seconds: float, pool: Executor | None) -> None:
         """Let a thread of a pool prepare the interval after the one that holds a time; without a pool that can wait.

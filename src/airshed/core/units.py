@@ -67,8 +67,10 @@ _MEANINGS = {
     "kg": ("a mass", "5 kg"),
     "molecules/cm3": ("a number concentration", "8.1e11 molecules/cm3"),
     "1/s": ("a rate", "1e-5 1/s"),
+    "1": ("a plain number", "0.5"),
 }
 
+_MOST_TOLD = 4
 _NUMBER = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(.*?)\s*", re.DOTALL)
 _UNIT_TEXT = re.compile(r"[A-Za-z%][\w%*/^(). +-]*|1\s*/\s*[A-Za-z][\w*/^() +-]*")
 _POWER = re.compile(r"(?<=[A-Za-z])(?:\^|\*\*)?([-+]?\d+)")
@@ -141,6 +143,8 @@ def _parse_unit(text: str, units: Sequence[str], place: str) -> "Unit":
 
 
 def _expected(units: Sequence[str]) -> str:
+    if len(units) > _MOST_TOLD:
+        return f"a number in one of {', '.join(units)}"
     return " or ".join(f'{noun} (such as "{example}")' for noun, example in map(_meaning, units))
 
 

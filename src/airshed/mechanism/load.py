@@ -4,6 +4,7 @@ from os import PathLike
 from pathlib import Path
 
 from airshed.core.errors import MechanismError
+from airshed.core.nearest import nearest as nearest_name
 from airshed.core.resources import resource
 from airshed.mechanism.kpp import read_kpp, write_kpp
 from airshed.mechanism.location import nearest
@@ -15,6 +16,9 @@ SUFFIXES = (".def", ".kpp", ".eqn", ".spc")
 
 OPENATMOS = (".json", ".yaml", ".yml")
 """Suffixes of files in the OpenAtmos format."""
+
+
+_LONGEST = 200
 
 
 def shipped_mechanisms() -> tuple[str, ...]:
@@ -34,6 +38,8 @@ def load_mechanism(name_or_path: str | PathLike[str]) -> ReactionNetwork:
     text = str(name_or_path)
     path = _of_musica(text) or Path(text)
     suffix = path.suffix.lower()
+    if suffix in SUFFIXES + OPENATMOS or len(path.parts) > 1:
+        _refuse_missing(path)
     if suffix in OPENATMOS or (suffix not in SUFFIXES and _is_folder(path)):
         from airshed.mechanism.openatmos import read_openatmos
 
@@ -50,6 +56,21 @@ def load_mechanism(name_or_path: str | PathLike[str]) -> ReactionNetwork:
         f" .yaml)"
         f"{nearest(text[:80], names)}"
     )
+
+
+def _refuse_missing(path: Path) -> None:
+    """Raise MechanismError, with the nearest name beside it or shipped, where there is no such file or folder."""
+    try:
+        if path.exists():
+            return
+        beside = [each.name for each in path.parent.iterdir() if each.suffix.lower() in SUFFIXES + OPENATMOS]
+    except (OSError, ValueError):  # a name that no file system takes, or no folder
+        beside = []
+    known = {name: name for name in shipped_mechanisms()} | {Path(name).stem: name for name in sorted(beside)}
+    match = nearest_name(path.stem[:_LONGEST], known)  # of stems: suffixes are always alike
+    hint = f"; did you mean {known[match]!r}?" if match else ""
+    shown = str(path) if len(str(path)) <= _LONGEST else f"{str(path)[:_LONGEST]}..."
+    raise MechanismError(f"{shown}: there is no such file; expected a reaction file (.def, .eqn, .json, ...){hint}")
 
 
 def _of_musica(text: str) -> Path | None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from airshed.air.box import BoxConditions, BoxRun
+from airshed.air.box.forcing import BoxForcing
 from airshed.air.box.steps import JUST_BEFORE, steps
 from airshed.core.errors import CaseError, NumericalError
 from airshed.core.resources import resource
@@ -52,7 +53,20 @@ WRONG = {
     "emission per area": ({"emission__NO": "1 kg/s"}, "emission.NO = '1 kg/s' has the wrong kind of unit"),
     "initial": ({"initial__O3": "lots"}, None),
     "day": ({"environment__location": {"lat": 1, "lon": 2, "date": "31 August"}}, "must be a day such as 2022-08-31"),
-    "humidity": ({"environment__humidity": 60}, 'is 6000 %; write 60 % as "60 %" or 0.6'),
+    "humidity": (
+        {"environment__humidity": 60},
+        "is 6000 %, more than any air has: a number alone is a fraction; write",
+    ),
+    "humidity above any": ({"environment__humidity": "1.7"}, "is 170 %, more than any air has"),
+    "formula in another unit": (
+        {"environment__temperature": "20 + 5*sin(t) hPa"},
+        "environment.temperature = '20 + 5*sin(t) hPa': its unit = '1 hPa' has the wrong kind of unit",
+    ),
+    "formula as a part of air": ({"initial__NO": "2*t ppb"}, "a formula is in molecules/cm3; write (2*t)*1e-09*M"),
+    "deposition velocity": ({"deposition__O3": "0.5 cm/s"}, 'expected a rate (such as "1e-5 1/s"), not a speed'),
+    "initial mass": ({"initial__O3": "40 ug/m3"}, "initial.O3 = '40 ug/m3' has the wrong kind of unit: expected a"),
+    "pressure in K": ({"environment__pressure": "40 K"}, 'expected a pressure (such as "1013 hPa"), not a temperature'),
+    "rate in s": ({"rates__SUN": "8e-3 s"}, "rates.SUN = '8e-3 s' has the wrong kind of unit: expected a number in"),
     "latitude": ({"environment__location": {"lat": 95, "lon": 2, "date": "2022-08-31"}}, "must be at most 90"),
 }
 
@@ -70,6 +84,10 @@ UNFIT = {
     "circle": ({"fixed__M": "p*1e14"}, "fixed.M = 'p*1e14' refers to itself: M -> p -> M"),
     "no sun": ({"rates": {}}, "do not give: rates.SUN, rates.sec_zenith or environment.location"),
     "no water": ({"fixed__H2O": None, "environment__humidity": None}, "do not give: environment.humidity or fixed.H2O"),
+    "humidity in per cent": (
+        {"environment__humidity": "50 + t", "fixed__H2O": "humidity*1e17"},
+        'in per cent, write "50 + t %"',
+    ),
     "negative": ({"emission__NO": "-1 molecules/cm3/s"}, "emission.NO is -1; it must be finite and not below 0"),
     "later negative": ({"deposition__O3": "1e-5*(20000 - t)"}, "deposition.O3 = '1e-5*(20000 - t)' is"),
     "not finite": ({"fixed__H2O": "1e17/(t - t)"}, "fixed.H2O = '1e17/(t - t)' is inf"),
@@ -103,8 +121,48 @@ def test_conditions_that_do_not_fit_the_mechanism(
 
 
 def test_overflow_is_told(emep: ReactionNetwork, problem: Problem) -> None:
-    with pytest.raises(NumericalError, match=r"no longer finite at .* s \(.*\): .*solver\.step"):
+    with pytest.raises(NumericalError, match=r"leaves no finite numbers of .* \(most .*\): .*solver\.step"):
         BoxRun(emep, problem(initial__NO="1e200 molecules/cm3", initial__O3="1e200 molecules/cm3")).run()
+
+
+def test_a_unit_behind_a_formula_is_that_of_all_of_it(tracer: ReactionNetwork) -> None:
+    """Also per cent without a blank; the text stays as it was written."""
+    given = {
+        "time": {"length": "1 h"},
+        "environment": {
+            "temperature": "20 + t/3600 degC",
+            "pressure": "1000 + t/3600 hPa",
+            "humidity": "50 + 10*sin(t)%",
+        },
+        "emission": {"TRACER": "60*(1 + t) molecules/cm3/min"},
+    }
+    conditions = BoxConditions.from_dict(given)
+    again = BoxConditions.from_dict(tomllib.loads(conditions.to_toml()))
+    assert again.to_toml() == conditions.to_toml()
+    values = BoxForcing(again, tracer).at([0.0, 3600.0])
+    assert values["T"][0] == pytest.approx([293.15, 294.15])
+    assert values["p"][0] == pytest.approx([1e5, 1.001e5])
+    assert values["humidity"][0] == pytest.approx(0.5 + 0.1 * np.sin([0.0, 3600.0]))
+    assert values["emission 0"][0] == pytest.approx([1.0, 3601.0])
+
+
+@pytest.mark.parametrize(("head", "unit", "fine"), [("h [%]", None, True), ("h", "%", True), ("h", None, False)])
+def test_a_column_of_humidity_tells_per_cent(
+    tracer: ReactionNetwork, tmp_path: Path, head: str, unit: str | None, fine: bool
+) -> None:
+    path = tmp_path / "site.csv"
+    path.write_text(f"time [h],{head}\n0,50\n1,60\n", encoding="utf-8")
+    column = {"csv": str(path), "column": "h", **({"unit": unit} if unit else {})}
+    given = {
+        "time": {"length": "1 h"},
+        "environment": {"temperature": "290 K", "pressure": "1 bar", "humidity": column},
+    }
+    forcing = BoxForcing(BoxConditions.from_dict(given), tracer)
+    if fine:
+        assert forcing.at([1800.0])["humidity"].item() == pytest.approx(0.55)
+        return
+    with pytest.raises(CaseError, match=r"site\.csv is 50 at t = 0 s, .* write unit = \"%\" or the head"):
+        forcing.at([0.0])
 
 
 def test_a_file_names_file_and_line(tmp_path: Path) -> None:

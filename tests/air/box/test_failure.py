@@ -74,6 +74,39 @@ def test_a_failure_is_told_and_replayed(folder: Path) -> None:
     assert result.exit_code == 0, result.output
 
 
+STEPS = '[solver]\nmethod = "gauss-seidel"\nstep = "100 s"\n'
+
+
+def test_a_failure_of_gauss_seidel_is_told_and_replayed(folder: Path) -> None:
+    """It grows without bound by steps, too; the replay begins at the last output and ends in the same interval."""
+    (folder / "steps.toml").write_text(
+        CONDITIONS.replace("[initial]", 'restarts = ["8.5 h"]\n[initial]') + STEPS, encoding="utf-8"
+    )
+    first = run(folder, "steps.toml", "out/box.nc")
+    assert "on its way from 32400 s to 36000 s, where a step of 100 s leaves no finite numbers of A, B (most " in first
+    assert "shorten solver.step, or take a Rosenbrock method; to replay it: airshed box" in first
+    text = (folder / "out" / "box-failed.toml").read_text(encoding="utf-8")
+    assert 'restarts = ["8.5 h"]' in text
+    assert "#   A = " in text
+    assert "nan" not in text
+    again = run(folder, "out/box-failed.toml", "out/replay.nc")
+    assert again.partition(" s, on its way")[0] == first.partition(" s, on its way")[0]
+
+
+def test_a_failure_of_gauss_seidel_among_many_cells(folder: Path) -> None:
+    network = load_mechanism(folder / "grow.def")
+    (folder / "steps.toml").write_text(CONDITIONS + STEPS, encoding="utf-8")
+    conditions = BoxConditions.load(folder / "steps.toml")
+    states = xr.Dataset({"A": ("cell", [1e2, 1e6, 2e2], {"units": "molecules cm-3"})})
+    with pytest.raises(ChemistryFailure, match="of cell 1 goes no further than t = ") as caught:
+        integrate_box(network, conditions, states=states_of(states, network))
+    assert np.isfinite(caught.value.state).all()
+    with pytest.raises(ChemistryFailure) as again:
+        integrate_box(network, caught.value.conditions)
+    assert (again.value.cell, again.value.interval) == (None, caught.value.interval)
+    assert abs(again.value.time - caught.value.time) <= 200.0
+
+
 def test_a_failure_among_many_cells(folder: Path) -> None:
     states = folder / "states.csv"
     states.write_text("A [molecules/cm3],j_A [1/s]\n1e2,1e-5\n2e6,1e-6\n5e3,1e-5\n", encoding="utf-8")

@@ -65,10 +65,21 @@ FAULTS = {
     "no fixed species": ({"fixed": {"Y": "1 ppb"}}, "fixed.Y: no fixed species of two; known are H2O, M, N2, O2, X"),
     "missing": (
         {"fixed": {}, "rates": {}, "deposition": {"B": "1e-5*T"}},
-        "not give:\n  environment.temperature\n  fixed in molecules cm-3: X\n  rates: j_A, k_AX",
+        "not give:\n  environment.temperature\n  fixed in molecules cm-3: X\n  rates in 1/s: j_A\n"
+        "  rates in cm3/s: k_AX",
     ),
     "missing density": ({"initial": {"A": "1 ppb"}}, "do not give: environment.pressure or fixed.M"),
     "no name": ({"deposition": {"B": "1e-5*TT"}}, "deposition.B = '1e-5*TT', at character 6 ('TT'): 'TT' is not known"),
+    "length for a rate": (
+        {"rates": {"j_A": "8e-3 m"}},
+        "rates.j_A = '8e-3 m' has the wrong kind of unit: expected a rate",
+    ),
+    "per cent for a rate": ({"rates": {"j_A": "8 %"}}, "rates.j_A = '8 %' has the wrong kind of unit: expected a rate"),
+    "rate of another order": ({"rates": {"k_AX": "1e-3 1/s"}}, "rates.k_AX = '1e-3 1/s' has the wrong kind of unit"),
+    "formula in another unit": (
+        {"rates": {"j_A": "2*t K"}},
+        "rates.j_A = '2*t K': its unit = '1 K' has the wrong kind",
+    ),
     "sun with a unit": ({"rates": {"SUN": "1 1/s"}}, "rates.SUN = '1 1/s' has the wrong kind of unit"),
 }
 
@@ -78,6 +89,22 @@ def test_what_is_wrong_or_missing(network: ReactionNetwork, sections: dict, mess
     with pytest.raises(CaseError) as caught:
         BoxRun(network, conditions(**sections))
     assert message in str(caught.value)
+
+
+ZERO = "#DEFVAR\nA = IGNORE; B = IGNORE;\n#DEFFIX\nM = IGNORE; H2O = 2H + O;\n#EQUATIONS\nA + M = B : 1e-25;\n"
+
+
+@pytest.mark.parametrize("values", ["ALL_SPEC = 0;", "M = 0;", "ALL_SPEC = 0; A = 1e9;"])
+def test_an_initial_value_of_no_air_counts_as_none(tmp_path: Path, values: str) -> None:
+    """M = 0 stands in many files, where KPP's programs overwrite it; here it would divide by zero."""
+    (tmp_path / "zero.eqn").write_text(f"{ZERO}#INITVALUES {values}\n", encoding="utf-8")
+    network = load_mechanism(tmp_path / "zero.eqn")
+    given = {"time": {"length": "1 h"}, "initial": {"A": "1e9 molecules/cm3"}}
+    with pytest.raises(CaseError) as caught:
+        BoxRun(network, BoxConditions.from_dict(given))
+    assert "do not give: environment.pressure or fixed.M\n(the initial value 0 of M" in str(caught.value)
+    given["environment"] = {"temperature": "250 K", "pressure": "10 hPa"}
+    assert float(integrate_box(network, BoxConditions.from_dict(given))["M"][-1]) > 1e17
 
 
 def test_conditions_go_before_the_formulas_of_a_side_file() -> None:

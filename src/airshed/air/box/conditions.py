@@ -91,7 +91,8 @@ class BoxEnvironment(Section):
     @classmethod
     def _a_share(cls, value: Value | None) -> Value | None:
         if isinstance(value, Given) and value.value > MOST_HUMIDITY:
-            raise refuse(f'{KEY} = {value.text!r} is {100.0 * value.value:g} %; write 60 % as "60 %" or 0.6')
+            percent = f"{KEY} = {value.text!r} is {100.0 * value.value:g} %, more than any air has"
+            raise refuse(f'{percent}: a number alone is a fraction; write 60 % as "60 %" or 0.6')
         return value
 
 
@@ -169,9 +170,14 @@ class BoxConditions(Section):
         return conditions
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Build conditions from nested dictionaries with the keys of a conditions file; raises CaseError."""
-        return cls._build(data, lambda key: "", None)
+    def from_dict(cls, data: Mapping[str, Any], folder: Path | None = None) -> Self:
+        """Build conditions from nested dictionaries with the keys of a conditions file; raises CaseError.
+
+        folder  from which paths go, by default the present one
+        """
+        conditions = cls._build(data, lambda key: "", None)
+        conditions._folder = folder or Path()
+        return conditions
 
     @classmethod
     def _build(cls, data: Mapping[str, Any], locate: Any, file: Path | None) -> Self:

@@ -31,7 +31,8 @@ class ChemistryFailure(NumericalError):  # noqa: N818  the failure of a cell, wh
 
     def __init__(
         self, network: ReactionNetwork, cell: int | str | None, time: float, interval: tuple[float, float],
-        state: Array, conditions: BoxConditions, *, remedy: str = "raise solver.most_steps",
+        state: Array, conditions: BoxConditions, *, tried: str = "also with smaller steps",
+        remedy: str = "raise solver.most_steps",
     ) -> None:  # fmt: skip
         self.network, self.cell, self.time, self.interval = network, cell, time, interval
         self.state, self.conditions = state, conditions
@@ -40,8 +41,8 @@ class ChemistryFailure(NumericalError):  # noqa: N818  the failure of a cell, wh
         whose = "" if cell is None else f" of {cell}" if isinstance(cell, str) else f" of cell {cell}"
         super().__init__(
             f"the chemistry{whose} goes no further than t = {time:.10g} s, on its way from {interval[0]:.10g} s to "
-            f"{interval[1]:.10g} s, also with smaller steps (most there is of {largest} {_UNIT}): look for a rate or a "
-            f"source that lets something grow without bound, or {remedy}"
+            f"{interval[1]:.10g} s, {tried} (most there is of {largest} {_UNIT}): look for a rate or a source that "
+            f"lets something grow without bound, or {remedy}"
         )
 
     def write(self, path: Path, mechanism: str) -> "ChemistryFailure":
@@ -104,13 +105,11 @@ def at_start_of(
     """Return the conditions of one box in one interval [s] of its time, from the state (species,) it began with."""
     data = conditions.to_dict()
     names = forcing.network.names
-    data["time"] = {"start": f"{start!r} s", "length": f"{end - start!r} s", "output_every": f"{end - start!r} s"}
+    data["time"] |= {"start": f"{start!r} s", "length": f"{end - start!r} s", "output_every": f"{end - start!r} s"}
     data["initial"] = {name: f"{value!r} {_UNIT}" for name, value in zip(names, state.tolist(), strict=True)}
     if cell is not None:
         _put(data, forcing.own_values(cell), forcing.network)
-    replay = BoxConditions.from_dict(data)
-    replay._folder = conditions.folder
-    return replay
+    return BoxConditions.from_dict(data, conditions.folder)
 
 
 def _put(data: dict[str, Any], values: Mapping[str, float], network: ReactionNetwork) -> None:

@@ -12,7 +12,7 @@ from airshed.air.box.csv_file import Knots, read_knots
 from airshed.air.box.needs import Needs
 from airshed.air.box.states import CellStates
 from airshed.air.box.sun import cosine_at, kpp_kinks
-from airshed.air.box.values import CONCENTRATION, RATE_UNITS, FromCsv, Value, value_of
+from airshed.air.box.values import CONCENTRATION, MOST_HUMIDITY, RATE_UNITS, FromCsv, Value, spellings, value_of
 from airshed.core.constants import BOLTZMANN, NITROGEN_FRACTION, OXYGEN_FRACTION
 from airshed.core.errors import CaseError
 from airshed.core.formula import Formula, evaluate_all, parse
@@ -21,6 +21,7 @@ from airshed.core.saturation import SATURATION_FORMULA
 from airshed.mechanism.expressions import AIR_GASES, symbols
 from airshed.mechanism.kpp.sun import kpp_sun
 from airshed.mechanism.network import OpenParameter, ReactionNetwork
+from airshed.mechanism.open_units import units_of_open
 
 Array = npt.NDArray[np.float64]
 
@@ -183,9 +184,10 @@ class BoxForcing:
             self._add(known, f"fixed.{name}", value, molar=known != "M")
         open_ = {each.name.casefold(): each for each in self.network.parameters if each.name.casefold() not in fixed}
         names = {name.casefold(): name for name in (*SUN, *(each.name for each in open_.values()))}
+        fitting = units_of_open(self.network)
         for name, value in conditions.rates.items():
             known = self._known("rates", name, names, f"{self.network.name} leaves nothing open of this name")
-            self._add(known, f"rates.{name}", self._in_unit(f"rates.{name}", value, open_.get(name.casefold())))
+            self._add(known, f"rates.{name}", _in_unit(f"rates.{name}", value, open_.get(name.casefold()), fitting))
         for name, (numbers, _) in (self._states.values if self._states else {}).items():
             self._add_cells(name, numbers)
 
@@ -205,13 +207,6 @@ class BoxForcing:
         if known in self._keys:
             raise CaseError(f"{section}.{name} stands twice: names differ by more than the case of letters")
         return known
-
-    def _in_unit(self, key: str, value: Value, parameter: OpenParameter | None) -> Value:
-        """Return a value of [rates] in the unit of what it stands for: 1 for the sun."""
-        unit = "1" if parameter is None else parameter.unit
-        if isinstance(value, FromCsv):
-            return replace(value, units=_units(unit))
-        return value_of(value, _units(unit), where=key)
 
     def _add(self, name: str, key: str, value: Value, *, molar: bool = True) -> None:
         self._keys[name] = key
@@ -238,7 +233,9 @@ class BoxForcing:
 
     def _add_air(self) -> None:
         """Add what follows from pressure or density; a mechanism's own air where the conditions tell nothing of it."""
-        own = {name.upper(): value for name, value in self.network.initial.items() if name.upper() in AIR_GASES}
+        own = {
+            name.upper(): value for name, value in self.network.initial.items() if name.upper() in AIR_GASES and value
+        }
         if "p" not in self._keys and "M" not in self._keys:
             self._derive({name: repr(value) for name, value in own.items()})
         air = {"p": ("M",), "M": ("p",), "O2": ("p", "M"), "N2": ("p", "M"), "H2O": ("humidity",)}
@@ -305,6 +302,8 @@ class BoxForcing:
 
     def _check(self, name: str, value: Array, times: Array) -> None:
         """Refuse a value that is not finite, or below zero, with the time at which it is first so."""
+        if name == "humidity" and value.max(initial=0.0) > MOST_HUMIDITY:
+            raise self._too_humid(value, times)
         above = name in _ABOVE_ZERO
         wrong = ~(np.isfinite(value) & ((value > 0.0) if above else (value >= 0.0)))
         if not wrong.any():
@@ -319,14 +318,30 @@ class BoxForcing:
             f"{self.key(name)}{text} is {value[cell, first]:g}{time}{place}; it must be finite and {wanted}"
         )
 
+    def _too_humid(self, value: Array, times: Array) -> CaseError:
+        """Return the error of a humidity above any, which was probably meant in per cent."""
+        cell, first = (int(each[0]) for each in np.nonzero(value > MOST_HUMIDITY))
+        formula, knots = self._formulas.get("humidity"), self._knots.get("humidity")
+        advice = f'write "{formula.text} %"' if formula else 'write unit = "%" or the head "NAME [%]"'
+        told = f" = {formula.text!r}" if formula else f": {knots.source}" if knots else ""
+        return CaseError(
+            f"{self.key('humidity')}{told} is {value[cell, first]:g} at t = {times[first]:g} s, a fraction and more "
+            f"than any air has; if it is in per cent, {advice}"
+        )
 
-def _units(unit: str) -> tuple[str, ...]:
-    """Return the units in which an open parameter may be given: anything where its mechanism does not tell."""
-    if not unit:
-        return RATE_UNITS
-    spellings = {"cm3/s": "cm3/molecules/s", "cm6/s": "cm6/molecules2/s"}
-    text = "molecules/cm3" if unit == "molecules cm-3" else unit
-    return (text, *(other for pair in spellings.items() if text in pair for other in pair if other != text))
+
+def _in_unit(key: str, value: Value, parameter: OpenParameter | None, fitting: Mapping[str, tuple[str, ...]]) -> Value:
+    """Return a value of [rates] in a unit of what it stands for: 1 for the sun, anything where nothing is known.
+
+    A bare number is in the unit that the rate needs, unless the mechanism's file tells one.
+    """
+    units = ("1",) if parameter is None else spellings(fitting.get(parameter.name, RATE_UNITS))
+    if isinstance(value, FromCsv):
+        return replace(value, units=units)
+    bare = value.formula is None and value.unit == "1" and not value.text.rstrip().endswith(("%", "percent"))
+    if bare and (parameter is None or not parameter.unit):
+        return value
+    return value_of(value, units, where=key)
 
 
 def _without_given_rates(network: ReactionNetwork, rates: Iterable[str]) -> ReactionNetwork:

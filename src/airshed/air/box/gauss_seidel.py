@@ -7,9 +7,10 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.air.box.conditions import BoxConditions
+from airshed.air.box.failure import ChemistryFailure, at_start_of
 from airshed.air.box.forcing import UNNEEDED, BoxForcing
-from airshed.air.box.steps import BoxStep
-from airshed.core.errors import CaseError, NumericalError
+from airshed.air.box.steps import BoxStep, events
+from airshed.core.errors import CaseError
 from airshed.kernels.layout import AnyArray, Layout
 from airshed.kernels.pipeline import MechanismKernel
 from airshed.kernels.rates import REFERENCE_DENSITY
@@ -46,6 +47,7 @@ class GaussSeidelCells:
         state.q[...] = state.q_other[...] = self.layout.pack((forcing.start(start, air) / density[:, 0])[:, None, None])
         self._packed.load(air, 1)
         self._packed.set(0)
+        self._kept = start, self.concentrations()
 
     def chunk(self) -> int:
         """Return of how many steps the conditions are evaluated together."""
@@ -54,37 +56,66 @@ class GaussSeidelCells:
         return max(1, min(1024, _NUMBERS // (rows * forcing.cells)))
 
     def advance(self, steps: Sequence[BoxStep]) -> Iterator[BoxStep]:
-        """Take steps, so few as :meth:`chunk` says; yield each when it is done."""
+        """Take steps, so few as :meth:`chunk` says; yield each when it is done.
+
+        Raises ChemistryFailure where a cell's state is no longer finite.
+        """
         self._packed.load(self.forcing.at(np.array([step.at for step in steps])), len(steps))
         for number, step in enumerate(steps):
             self._packed.set(number)
             weights = two_step_weights(step.length, step.previous)
             sums = self._stepper.step(weights, self._packed.transport, self._packed.column)
+            # The kernel keeps concentrations from getting negative, NaN too, which then shows in what it added.
+            if not np.isfinite(sums[_CLIPPED]).all():
+                raise self._failure(step, np.asarray(~np.isfinite(sums[_CLIPPED])))
             self.clipped += REFERENCE_DENSITY * sums[_CLIPPED]
             self.steps += 1
+            if step.output:
+                self._keep(step)
             yield step
 
     def concentrations(self) -> Array:
         """Return the state (species, cell) [molecules cm-3]."""
-        state = self._stepper.state
-        return REFERENCE_DENSITY * self.layout.unpack(state.q * state.air[:, :, None])[:, 0, 0]
+        return self._concentrations(self._stepper.state.q)
+
+    def _concentrations(self, mixing_ratios: AnyArray) -> Array:
+        air = self._stepper.state.air[:, :, None]
+        return REFERENCE_DENSITY * self.layout.unpack(mixing_ratios * air)[:, 0, 0]
 
     def close(self) -> None:
         """End the threads."""
         self._stepper.close()
 
-    def checked(self, seconds: float) -> Array:
-        """Return the state at a time; raise NumericalError where it is no longer a number."""
-        # The kernel keeps concentrations from getting negative, NaN too, which then shows in what it added.
+    def _keep(self, step: BoxStep) -> None:
+        """Keep the state at an output, from which a failure is replayed; raise ChemistryFailure where it is none."""
         state = self.concentrations()
-        wrong = np.flatnonzero(~np.isfinite(state.sum(axis=1) + self.clipped))
-        if wrong.size:
-            names = ", ".join(self.kernel.network.names[species] for species in wrong[:3])
-            raise NumericalError(
-                f"the state is no longer finite at {seconds:g} s ({names}): check rate constants and conditions, "
-                "or shorten solver.step"
-            )
-        return state
+        if not np.isfinite(state).all():
+            raise self._failure(step, np.asarray(~np.isfinite(state).all(axis=1)))
+        self._kept = step.end, state
+
+    def _failure(self, step: BoxStep, lost: npt.NDArray[np.bool_]) -> ChemistryFailure:
+        """Return the failure of the first cell whose state is not finite after a step that lost some species.
+
+        Where the kernel has put zeros in the place of what was none, it is the cell with most in it before.
+        """
+        names = self.kernel.network.names
+        begun, kept = self._kept
+        state, before = self.concentrations(), self._concentrations(self._stepper.state.q_other)
+        wrong = ~np.isfinite(state).all(axis=0)
+        cell = int(np.argmax(wrong if wrong.any() else np.nan_to_num(before, nan=np.inf).max(axis=0)))
+        where = cell if self.forcing.cells > 1 else None
+        end = self._next_output(begun)
+        replay = at_start_of(self.conditions, self.forcing, where, kept[:, cell], begun, end)
+        listed = ", ".join(names[species] for species in np.flatnonzero(lost)[:3])
+        return ChemistryFailure(
+            self.kernel.network, where, step.end - step.length, (begun, end), before[:, cell], replay,
+            tried=f"where a step of {step.length:.6g} s leaves no finite numbers of {listed}",
+            remedy="shorten solver.step, or take a Rosenbrock method",
+        )  # fmt: skip
+
+    def _next_output(self, begun: float) -> float:
+        times = (event.at for event in events(self.conditions, self.forcing.kinks) if event.output)
+        return next(time for time in times if time > begun)
 
     def _make_stepper(self, air: dict[str, Array]) -> Stepper:
         species = len(self.kernel.network.species)

@@ -132,7 +132,7 @@ class BoxRun:
                 if self._stop:
                     raise KeyboardInterrupt
                 if step.output:
-                    yield Event(step.end, step.at != step.end, True), cells.checked(step.end)
+                    yield Event(step.end, step.at != step.end, True), cells.concentrations()
 
     @property
     def _first(self) -> Event:

@@ -5,7 +5,9 @@ from typing import Final
 
 from airshed.core.errors import CaseError
 from airshed.core.formula import CONSTANTS, FUNCTIONS, Formula, unknown_name
+from airshed.mechanism.expressions import AIR_GASES
 from airshed.mechanism.network import ReactionNetwork
+from airshed.mechanism.open_units import units_of_open
 
 _DENSITY: Final = "environment.pressure or fixed.M"
 _SUN: Final = "rates.SUN, rates.sec_zenith or environment.location"
@@ -31,6 +33,7 @@ class Needs:
     def __init__(self, network: ReactionNetwork, formulas: Mapping[str, Formula], known: Iterable[str]) -> None:
         self._network, self._formulas, self._known = network, formulas, frozenset(known)
         self._open = {each.name: each for each in network.parameters}
+        self._units = units_of_open(network)
 
     def settled(self, name: str) -> bool:
         """Tell whether a name follows from what is known."""
@@ -49,7 +52,14 @@ class Needs:
         if missing:
             heading = f"mechanism {self._network.name!r} needs what the conditions do not give:"
             lines = _lines(list(dict.fromkeys(missing)))
-            raise CaseError(f"{heading} {lines[0]}" if len(lines) == 1 else "\n  ".join([heading, *lines]))
+            listed = f"{heading} {lines[0]}" if len(lines) == 1 else "\n  ".join([heading, *lines])
+            raise CaseError(listed + self._zeros())
+
+    def _zeros(self) -> str:
+        """Return what to say of initial values of the air that are 0: no air is."""
+        zero = [name for name, value in self._network.initial.items() if name.upper() in AIR_GASES and not value]
+        listed = ", ".join(zero)
+        return f"\n(the initial value 0 of {listed} in the mechanism's file counts as none)" if zero else ""
 
     def _missing(self, name: str, formula: Formula | None, above: set[str]) -> Iterable[tuple[str, Formula | None]]:
         """Yield names without a value, and the formula that has them; circles are told where they are evaluated."""
@@ -68,7 +78,7 @@ class Needs:
         if name not in self._open:
             return None
         fixed = any(each.name == name for each in self._network.fixed)
-        unit = self._open[name].unit
+        unit = self._units.get(name, ("",))[0]
         quoted = name if name.replace("_", "").isalnum() else f'"{name}"'
         return f"{'fixed' if fixed else 'rates'}{f' in {unit}' if unit else ''}", quoted
 

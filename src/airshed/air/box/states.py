@@ -10,11 +10,12 @@ import numpy.typing as npt
 import xarray as xr
 
 from airshed.air.box.csv_file import read_csv
-from airshed.air.box.values import CONCENTRATION, MOST_HUMIDITY, converted
+from airshed.air.box.values import CONCENTRATION, MOST_HUMIDITY, RATE_UNITS, converted, spellings
 from airshed.core.errors import CaseError, DataError
 from airshed.core.nearest import suggestion
 from airshed.io.netcdf import load_netcdf
 from airshed.mechanism.network import ReactionNetwork
+from airshed.mechanism.open_units import units_of_open
 
 Array = npt.NDArray[np.float64]
 
@@ -99,8 +100,7 @@ def _target(name: str, network: ReactionNetwork) -> int | tuple[str, tuple[str, 
         return _AIR[folded], (CONCENTRATION,)
     for each in network.parameters:
         if each.name.casefold() == folded:
-            fixed = each.unit == "molecules cm-3"
-            return each.name, (CONCENTRATION,) if fixed else (each.unit or "1/s",)
+            return each.name, spellings(units_of_open(network).get(each.name, RATE_UNITS[1:]))
     return None
 
 

@@ -1,7 +1,9 @@
 """What a conditions file may give for a value: a constant with its unit, a formula, or a column of a CSV file."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import ast
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final
 
 import numpy as np
@@ -10,7 +12,7 @@ from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
 from airshed.core.errors import CaseError
-from airshed.core.formula import Given, given
+from airshed.core.formula import LONGEST, Given, given, parse
 from airshed.core.nearest import suggestion
 from airshed.core.settings import KEY, refuse
 from airshed.core.units import quantity
@@ -36,8 +38,13 @@ RATE_UNITS: Final = (
 )
 """Units of what mechanisms leave open; which of them a name takes is known with the mechanism."""
 
-MOST_HUMIDITY: Final = 2.0
-"""Relative humidity [1] above which a number can only have been meant in per cent."""
+_SPELLINGS: Final = {
+    "cm3/s": "cm3/molecules/s",
+    "cm6/s": "cm6/molecules2/s",
+    "cm9/s": "cm9/molecules3/s",
+}
+MOST_HUMIDITY: Final = 1.5
+"""Relative humidity [1] that no air exceeds: a larger number can only have been meant in per cent."""
 
 _KEYS: Final = ("csv", "column", "time", "unit")
 
@@ -69,7 +76,7 @@ Value = Given | FromCsv
 def value_of(value: object, units: Sequence[str], *, where: str) -> Value:
     """Return a constant in one of ``units``, a formula in the first of them, or a column of a file; raise CaseError."""
     if not isinstance(value, Mapping):
-        return given(value.text if isinstance(value, Given) else value, units, where=where)
+        return _given(value.text if isinstance(value, Given) else value, units, where)
     unknown = [str(key) for key in value if key not in _KEYS]
     if unknown:
         raise CaseError(f"{where}.{unknown[0]} is not known; {suggestion(unknown[0], _KEYS)}")
@@ -85,9 +92,40 @@ def value_of(value: object, units: Sequence[str], *, where: str) -> Value:
     return FromCsv(value["csv"], value["column"], value.get("time", "time"), unit, tuple(units))
 
 
+def _given(value: object, units: Sequence[str], where: str) -> Given:
+    """Return a constant in one of ``units``, or a formula: in the first of them, or all of it in the unit behind it."""
+    try:
+        return given(value, units, where=where)
+    except CaseError:
+        found = _with_unit(value.strip(), units, where) if isinstance(value, str) else None
+        if found is None:
+            raise
+        return found
+
+
+def _with_unit(text: str, units: Sequence[str], where: str) -> Given | None:
+    """Return a formula that a unit follows, as in "50 + 10*sin(t) %", or None for what is none."""
+    for match in re.finditer(r"\s+(?=\S)|(?=%$)", text[: 2 * LONGEST]):
+        unit = text[match.end() :]
+        try:
+            formula = parse(text[: match.start()], where=where)
+            if not formula.names and not isinstance(formula.tree, ast.BinOp | ast.Call):
+                continue  # a constant, whose fault is told already
+            quantity(f"1 {unit}", (unit,), where=where)
+        except CaseError:
+            continue
+        one, zero = (quantity(f"{number} {unit}", units, where=f"{where} = {text!r}: its unit") for number in (1, 0))
+        if one.unit == "mol/mol":
+            raise CaseError(f"{where} = {text!r}: a formula is in {units[0]}; write ({formula.text})*{one.value:g}*M")
+        scaled = ast.BinOp(formula.tree, ast.Mult(), ast.Constant(one.value - zero.value))
+        tree = ast.BinOp(scaled, ast.Add(), ast.Constant(zero.value)) if zero.value else scaled
+        return Given(text, float("nan"), one.unit, replace(formula, text=text, tree=tree))
+    return None
+
+
 @dataclass(frozen=True)
 class GivenIn:
-    """Annotates a field that holds a constant or a column in one of ``units``, or a formula in the first of them."""
+    """Annotates a field that holds a constant, a formula or a column in one of ``units``."""
 
     units: tuple[str, ...]
 
@@ -116,3 +154,10 @@ def converted(numbers: Array, unit: str, units: Sequence[str], *, where: str) ->
     """Return numbers of a unit in the first of ``units`` that measures the same, and that one; raises CaseError."""
     zero, one = (quantity(f"{number} {unit}" if unit != "1" else str(number), units, where=where) for number in (0, 1))
     return zero.value + (one.value - zero.value) * numbers, one.unit
+
+
+def spellings(units: Iterable[str]) -> tuple[str, ...]:
+    """Return units, and how else they are written: cm3/molecules/s for cm3/s."""
+    pairs = [*_SPELLINGS.items(), *((other, unit) for unit, other in _SPELLINGS.items())]
+    found = dict.fromkeys("molecules/cm3" if unit == "molecules cm-3" else unit for unit in units)
+    return tuple(found | dict.fromkeys(other for unit, other in pairs if unit in found))

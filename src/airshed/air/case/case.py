@@ -5,6 +5,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
+from os.path import relpath
 from pathlib import Path
 from typing import Any, Self
 
@@ -75,6 +76,8 @@ class Case(Section):
         cls, data: dict[str, Any], base: Path, overrides: Sequence[str], file: Path | None, lines: Mapping[KeyPath, int]
     ) -> Self:
         changed = [override(data, assignment) for assignment in overrides]
+        if ("chemistry", "mechanism") in changed:
+            _place_mechanism(data["chemistry"], base.resolve())
         locate = _locator(data, changed, file, lines)
         try:
             case = cls.model_validate(data)
@@ -230,6 +233,33 @@ def _case_file(path: Path) -> Path:
 
 def _shipped_cases() -> dict[str, Path]:
     return {file.parent.name: file.parent for file in sorted(resource("cases").glob("*/case.toml"))}
+
+
+def _place_mechanism(chemistry: dict[str, Any], base: Path) -> None:
+    """Make a reaction file of `--set` relative to the case: it goes from the present folder, else from the case's.
+
+    Raises CaseError where it is in neither.
+    """
+    name = chemistry["mechanism"]
+    if not isinstance(name, str) or not (Path(name).suffix or len(Path(name).parts) > 1):
+        return
+    here = Path.cwd()
+    if _exists(here / name):
+        chemistry["mechanism"] = relpath((here / name).resolve(), base)
+    elif not _exists(base / name):
+        beside = [path.name for folder in (here, base) for path in (folder / name).parent.glob("*")]
+        match = nearest(Path(name).name, beside)
+        raise CaseError(
+            f"--set chemistry.mechanism={name}: there is no such file in the present folder {here}, nor in that of the "
+            f"case, {base}" + (f"; did you mean {match}?" if match else "")
+        )
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # a name that no file system takes
+        return False
 
 
 def _locator(

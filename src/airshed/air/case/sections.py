@@ -158,7 +158,10 @@ class ChemistrySection(Section):
     """The mechanism and its solver."""
 
     mechanism: str = setting(
-        ..., "Name of a shipped mechanism (`emep`), or a reaction file relative to the case.", min_length=1
+        ...,
+        "Name of a shipped mechanism (`emep`), or a reaction file relative to the case; one that `--set` names may be "
+        "relative to the present folder.",
+        min_length=1,
     )
     species_map: str = setting(
         "auto",
