@@ -12,10 +12,12 @@ from airshed.air.meteorology.cloud import total_cover
 from airshed.air.meteorology.diagnose import Diagnosis, Instant
 from airshed.air.meteorology.onto import check_values, in_unit_of_the_model, onto, standard_dims
 from airshed.air.meteorology.provenance import CF_FIELDS, dataset_provenance
-from airshed.air.meteorology.remap import interpolation_matrix
+from airshed.air.meteorology.remap import Weights, interpolation_matrix
 from airshed.air.meteorology.series import CheckedSeries
+from airshed.air.meteorology.window import Area
 from airshed.core.errors import DataError
 from airshed.grid import Grid
+from airshed.grid.window import Window
 
 Array = NDArray[np.float64]
 
@@ -32,10 +34,12 @@ class GriddedDataset:
     Units are SI, m s-1, K, Pa, kg kg-1, or those that an attribute ``units`` names, such as degC.
     """
 
-    def __init__(self, dataset: xr.Dataset, grid: Grid) -> None:
-        self._grid = grid
+    def __init__(self, dataset: xr.Dataset, area: Area) -> None:
+        self._area, self._grid = area, area.grid
         self._fields = {
-            str(name): _placed(str(name), dataset[name], grid) for name in dataset.data_vars if str(name) in CF_FIELDS
+            str(name): _placed(str(name), dataset[name], area.whole)
+            for name in dataset.data_vars
+            if str(name) in CF_FIELDS
         }
         for name in ("eastward_wind", "northward_wind"):
             if name not in self._fields:
@@ -100,7 +104,7 @@ class GriddedDataset:
                 return None
             if "time" in field.dims:
                 field = field.isel(time=min(index, field.sizes["time"] - 1))
-            return onto(self._grid, name, field, where)
+            return onto(self._area, name, field, where)
 
         return get
 
@@ -140,9 +144,7 @@ class GriddedDataset:
 
     def _between_layers(self, given: Array) -> Array:
         """Return values at layer centres interpolated to the faces between them."""
-        return np.asarray(
-            np.einsum("fk,kyx->fyx", interpolation_matrix(self._grid.level, self._grid.layer_faces[1:-1]), given)
-        )
+        return Weights.of(interpolation_matrix(self._grid.level, self._grid.layer_faces[1:-1]))(given, -3)
 
     def _cloud(self, get: "Getter") -> Array | None:
         """Return the total cloud cover, of one field or of layers."""
@@ -161,24 +163,30 @@ Getter = Callable[[str, str], Array | None]
 class DatasetMeteorology(CheckedSeries):
     """Meteorology of a Dataset in memory; linear between its times, constant when it has none.
 
-    Before the first and after the last time the nearest one is held.
+    Before the first and after the last time the nearest one is held. ``land_fraction`` is that of the whole grid; with
+    a ``window`` the states are of its columns alone, the same to the bit as those of the whole grid there.
     raises  DataError where a wind is missing, values are not finite, shapes or areas do not fit, or time is not covered
     """
 
     def __init__(
-        self, dataset: xr.Dataset, grid: Grid, start: np.datetime64, land_fraction: Array | None = None
+        self,
+        dataset: xr.Dataset,
+        grid: Grid,
+        start: np.datetime64,
+        land_fraction: Array | None = None,
+        window: Window | None = None,
     ) -> None:
-        data = GriddedDataset(dataset, grid)
+        area = Area.of(grid, window)
+        data = GriddedDataset(dataset, area)
         times = seconds_since(data.times, start)
         if data.times is not None and not times[0] <= 0.0 <= times[-1]:
             raise DataError(
                 f"the meteorology covers {times[0]:g} s to {times[-1]:g} s after the case's start {start}; "
                 "give data from the start on"
             )
-        land = np.ones(grid.shape[1:]) if land_fraction is None else land_fraction
-        diagnosis = Diagnosis(grid, land, start, times, data.instant)
+        diagnosis = Diagnosis(area.grid, area.land(land_fraction), start, times, data.instant)
         provenance = dataset_provenance(data.names, map(str, dataset.data_vars))
-        super().__init__(times, grid, diagnosis.state, provenance)
+        super().__init__(times, area, diagnosis.state, provenance)
 
 
 def _placed(name: str, field: xr.DataArray, grid: Grid) -> xr.DataArray:

@@ -213,7 +213,8 @@ class Diagnosis:
         hours = np.arange(0.0, 16.0, 0.5)
         past = [np.maximum(cos_zenith(when - np.timedelta64(int(h * 3600), "s"), lon, lat), 0.0) for h in hours]
         up = np.cumprod([angle > 0.0 for angle in past], axis=0)
-        sunlit = 1800.0 * np.sum(np.array(past) * up, axis=0) / np.maximum(past[0], 0.05)
+        # one after the other: NumPy adds up the many values of a single column in another order than those of several
+        sunlit = 1800.0 * sum(angle * shone for angle, shone in zip(past, up, strict=True)) / np.maximum(past[0], 0.05)
         since_sunset = 0.5 * (86400.0 - day_length(when, lat))
         deficit = np.maximum(flux * since_sunset, -mixing.GREATEST_DEFICIT)
         return np.asarray(np.where(flux > 0.0, flux * sunlit, deficit))

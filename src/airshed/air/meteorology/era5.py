@@ -5,6 +5,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from airshed.air.meteorology import atmosphere, temperature
+from airshed.air.meteorology.air_mass import humidity_plane
 from airshed.air.meteorology.cloud import total_cover
 from airshed.air.meteorology.columns import (
     Columns,
@@ -16,17 +17,18 @@ from airshed.air.meteorology.columns import (
 )
 from airshed.air.meteorology.diagnose import Diagnosis, Instant
 from airshed.air.meteorology.period import ForcingTimes
+from airshed.air.meteorology.points import Points, covering
 from airshed.air.meteorology.provenance import era5_provenance
-from airshed.air.meteorology.remap import apply, averaging_matrix, clamped_matrix, interpolation_matrix
 from airshed.air.meteorology.series import CheckedSeries
+from airshed.air.meteorology.window import Area
 from airshed.core.constants import GAS_CONSTANT, GRAVITY
 from airshed.core.errors import DataError
 from airshed.grid import Grid
+from airshed.grid.window import Window
 from airshed.io.level_coefficients import full_level_pressure
 
 Array = NDArray[np.float64]
 
-_TOLERANCE = 1e-4
 _ACCUMULATION = 3600.0
 _WATER = 1000.0
 
@@ -35,8 +37,9 @@ class Era5Meteorology(CheckedSeries):
     """The atmosphere of ERA5 on the model grid, as ``read_era5`` read it; linear between its times.
 
     ``length`` [s] is the time that the case needs; where the data ends less than one of its intervals before that, the
-    last instant is held. ``land_fraction`` (nlat, nlon) tells land from sea; without it the file's ``lsm`` does, and
-    without that all is land.
+    last instant is held. ``land_fraction`` (nlat, nlon) of the whole grid tells land from sea; without it the file's
+    ``lsm`` does, and without that all is land. With a ``window`` the states are of its columns alone, the same to the
+    bit as those of the whole grid there.
     raises  DataError where the data does not cover the grid or the time, or lacks what heights need
     """
 
@@ -48,64 +51,63 @@ class Era5Meteorology(CheckedSeries):
         *,
         length: float | None = None,
         land_fraction: Array | None = None,
+        window: Window | None = None,
     ) -> None:
-        period = ForcingTimes.of(dataset["time"].values, start, length)
-        data = Era5Columns(dataset, grid, start, period, land_fraction)
-        diagnosis = Diagnosis(grid, data.land_fraction, start, period.times, data.instant)
-        super().__init__(period.times, grid, diagnosis.state, era5_provenance(dataset, period.held))
+        period, area = ForcingTimes.of(dataset["time"].values, start, length), Area.of(grid, window)
+        data = Era5Columns(dataset, area, start, period, land_fraction)
+        diagnosis = Diagnosis(area.grid, data.land_fraction, start, period.times, data.instant)
+        super().__init__(period.times, area, diagnosis.state, era5_provenance(dataset, period.held))
 
 
 class Era5Columns:
-    """Brings one instant after the other from the data's points and levels onto the model grid."""
+    """Brings one instant after the other from the data's points and levels onto a part of the model grid.
+
+    It keeps the data around that part alone; what concerns the whole is found once, from the whole, on every rank.
+    """
 
     def __init__(
         self,
         dataset: xr.Dataset,
-        grid: Grid,
+        area: Area,
         start: np.datetime64,
         period: ForcingTimes,
         land_fraction: Array | None,
     ) -> None:
-        dataset = _covering(dataset, grid)
-        self._grid = grid
+        around = covering(dataset, area.whole)
+        lat, lon = (np.asarray(around[name].values, dtype=np.float64) for name in ("latitude", "longitude"))
+        self._grid, self._points = area.grid, Points(lat, lon, area)
         self._start = start.astype("datetime64[ns]")
         self._period = period
-        # archives pack values into 16 bits; single precision holds them in half the memory of what xarray makes of them
-        self._fields = {
-            str(name): dataset[name].values.astype(np.float32 if dataset[name].ndim == 4 else np.float64)
-            for name in dataset.data_vars
-        }
-        self._static = {str(name) for name in dataset.data_vars if "time" not in dataset[name].dims}
         self._levels = np.asarray(dataset["level"].values)
         self._on_model_levels = dataset.attrs["level_kind"] == "model"
-        self._lat = np.asarray(dataset["latitude"].values, dtype=np.float64)
-        self._lon = np.asarray(dataset["longitude"].values, dtype=np.float64)
-        self._lat_means = averaging_matrix(self._lat, grid.lat_faces)
-        self._lon_means = averaging_matrix(self._lon, grid.lon_faces)
-        self._lat_faces = interpolation_matrix(self._lat, grid.lat_faces)
-        self._lon_faces = interpolation_matrix(self._lon, grid.lon_faces)
-        self.land_fraction = self._land(land_fraction)
-        self._land_at_points = apply(
-            clamped_matrix(grid.lat, self._lat), self.land_fraction, clamped_matrix(grid.lon, self._lon)
-        )
-        self._require_pressure(dataset)
-        self._air_mass = None if "t" in self._fields else self._humidity_plane()
+        _require_pressure(dataset)
+        here = around.isel(self._points.places)
+        # archives pack values into 16 bits; single precision holds them in half the memory of what xarray makes of them
+        self._fields = {
+            str(name): here[name].values.astype(np.float32 if here[name].ndim == 4 else np.float64)
+            for name in here.data_vars
+        }
+        self._static = {str(name) for name in here.data_vars if "time" not in here[name].dims}
+        land = _land_of_data(around, area) if land_fraction is None else land_fraction
+        self.land_fraction = area.land(land)
+        self._land_at_points = self._points.from_cells(np.ones(area.whole.shape[1:]) if land is None else land)
+        self._air_mass = None if "t" in self._fields else self._points.of(humidity_plane(around, period.source))
 
     def instant(self, index: int) -> Instant:
         """Return the data of an instant on the model grid."""
         columns = self._columns(index)
         means = layer_means(columns, self._grid.layer_faces)
-        face_pressure = self._cells(means.face_pressure)
-        water_vapour = np.maximum(self._cells(means.water_vapour), 0.0)
+        face_pressure = self._points.cells(means.face_pressure)
+        water_vapour = np.maximum(self._points.cells(means.water_vapour), 0.0)
         density = atmosphere.hydrostatic_density(face_pressure, water_vapour, self._grid.thickness)
-        layer_temperature = self._cells(means.temperature)
+        layer_temperature = self._points.cells(means.temperature)
         return Instant(
-            eastward_wind=apply(self._lat_means, means.east, self._lon_faces),
-            northward_wind=apply(self._lat_faces, means.north, self._lon_means),
+            eastward_wind=self._points.east_faces(means.east),
+            northward_wind=self._points.north_faces(means.north),
             temperature=layer_temperature,
             pressure=density * GAS_CONSTANT * layer_temperature,
             water_vapour=water_vapour,
-            surface_pressure=self._cells(columns.surface_pressure),
+            surface_pressure=self._points.cells(columns.surface_pressure),
             temperature_is_read="t" in self._fields or "z" in self._fields,
             air_density=density,
             surface_temperature=self._surface("t2m", index),
@@ -119,10 +121,6 @@ class Era5Columns:
             sensible_heat=self._rate("sshf", index, -1.0),
         )
 
-    def _cells(self, field: Array) -> Array:
-        """Return the means over the model's cells of a field at the data's points."""
-        return apply(self._lat_means, field, self._lon_means)
-
     def _raw(self, name: str, index: int) -> Array:
         """Return a field of an instant at the data's points."""
         values = self._fields[name]
@@ -130,13 +128,13 @@ class Era5Columns:
 
     def _surface(self, name: str, index: int) -> Array | None:
         """Return a surface field of an instant in the model's cells, None where the data lacks it."""
-        return self._cells(self._raw(name, index)) if name in self._fields else None
+        return self._points.cells(self._raw(name, index)) if name in self._fields else None
 
     def _wind_speed(self, index: int) -> Array | None:
         """Return the wind speed at 10 m in the model's cells [m/s]."""
         if not {"u10", "v10"} <= self._fields.keys():
             return None
-        return self._cells(np.hypot(self._raw("u10", index), self._raw("v10", index)))
+        return self._points.cells(np.hypot(self._raw("u10", index), self._raw("v10", index)))
 
     def _rate(self, name: str, index: int, factor: float) -> Array | None:
         """Return the rate of a quantity that ERA5 accumulates over the hour before each time.
@@ -149,7 +147,7 @@ class Era5Columns:
         hour = self._fields[name][source]
         if self._period.is_hourly and source + 1 < self._fields[name].shape[0]:
             hour = 0.5 * (hour + self._fields[name][source + 1])
-        rate = self._cells(np.asarray(hour, dtype=np.float64)) * (factor / _ACCUMULATION)
+        rate = self._points.cells(np.asarray(hour, dtype=np.float64)) * (factor / _ACCUMULATION)
         return np.maximum(rate, 0.0) if name in ("tp", "ssrd") else rate
 
     def _cloud(self, index: int, columns: Columns, means: LayerMeans) -> Array | None:
@@ -158,20 +156,12 @@ class Era5Columns:
             return self._surface("tcc", index)
         if "cc" in self._fields:
             layers = above_ground(columns.pressure, columns.surface_pressure, self._raw("cc", index))
-            return self._cells(total_cover(layers))
+            return self._points.cells(total_cover(layers))
         return None
-
-    def _require_pressure(self, dataset: xr.Dataset) -> None:
-        """Raise DataError unless the heights of the levels can be found."""
-        if self._on_model_levels and not {"sp", "lnsp"} & self._fields.keys():
-            wind = dataset["u"].attrs["file"]
-            raise DataError(f"{wind} has model levels, which need the surface pressure: add a file with sp or lnsp")
-        if not {"sp", "lnsp", "z"} & self._fields.keys():
-            raise DataError("pressure levels need the height of the ground: add a file with sp (surface pressure) or z")
 
     def _columns(self, index: int) -> Columns:
         """Return the levels of an instant at the data's points."""
-        shape = (self._levels.size, self._lat.size, self._lon.size)
+        shape = (self._levels.size, self._points.lat.size, self._points.lon.size)
         surface_pressure = self._given_surface_pressure(index)
         if self._on_model_levels:
             assert surface_pressure is not None
@@ -213,7 +203,7 @@ class Era5Columns:
         if "t" in self._fields:
             given = self._raw("t", index)
         else:
-            sea_level = temperature.sea_level_temperature(self._when(index), self._lat)[:, None]
+            sea_level = temperature.sea_level_temperature(self._when(index), self._points.lat)[:, None]
             given = temperature.standard_lapse(sea_level, pressure)
         return atmosphere.standard_water_vapour(pressure, given, surface_pressure)
 
@@ -227,34 +217,12 @@ class Era5Columns:
             return thickness_temperature(pressure, geopotential, vapour)
         assert self._air_mass is not None
         when = self._when(index)
-        sea_level = np.maximum(temperature.sea_level_temperature(when, self._lat)[:, None], self._air_mass)
+        sea_level = np.maximum(temperature.sea_level_temperature(when, self._points.lat)[:, None], self._air_mass)
         if "t2m" in self._fields:
             near_ground = self._raw("t2m", index) - temperature.standard_lapse(sea_level, surface_pressure)
         else:
-            near_ground = temperature.diurnal_wave(when, self._lat, self._lon, self._land_at_points)
+            near_ground = temperature.diurnal_wave(when, self._points.lat, self._points.lon, self._land_at_points)
         return temperature.temperature_profile(pressure, surface_pressure, sea_level, near_ground, vapour)
-
-    def _humidity_plane(self) -> Array:
-        """Return the large-scale sea-level temperature [K] that the humidity near the ground tells, of all times."""
-        if "q" not in self._fields or self._given_surface_pressure(0) is None:
-            return np.zeros((self._lat.size, self._lon.size))
-        estimates = np.zeros((self._lat.size, self._lon.size))
-        sources = dict.fromkeys(self._period.source)
-        indices = [self._period.source.index(source) for source in sources]
-        for index in indices:
-            ps = self._given_surface_pressure(index)
-            assert ps is not None
-            near_ground = atmosphere.mole_fraction(np.maximum(self._lowest_humidity(index, ps), 1e-7))
-            estimates += temperature.temperature_of_humidity(near_ground, ps) / len(indices)
-        return temperature.fit_plane(estimates, self._lat, self._lon)
-
-    def _lowest_humidity(self, index: int, surface_pressure: Array) -> Array:
-        """Return the specific humidity of the lowest level above ground."""
-        humidity = self._raw("q", index)
-        if self._on_model_levels:
-            return np.asarray(humidity[0])
-        pressure = np.broadcast_to(self._levels[:, None, None].astype(np.float64), humidity.shape)
-        return np.asarray(above_ground(pressure, surface_pressure, humidity)[0])
 
     def _ground_wind(self, index: int) -> tuple[Array, Array] | None:
         """Return the wind at 10 m, where the lowest level lies higher than that."""
@@ -262,36 +230,25 @@ class Era5Columns:
             return None
         return self._raw("u10", index), self._raw("v10", index)
 
-    def _land(self, given: Array | None) -> Array:
-        """Return the fraction of land of the model's cells."""
-        if given is not None:
-            return given
-        if "lsm" in self._fields:
-            return np.clip(self._cells(self._raw("lsm", 0)), 0.0, 1.0)
-        return np.ones(self._grid.shape[1:])
-
     def _when(self, index: int) -> np.datetime64:
         """Return the time of an instant, UTC."""
         return np.datetime64(self._start + np.timedelta64(round(self._period.times[index] * 1e9), "ns"))
 
 
-def _covering(dataset: xr.Dataset, grid: Grid) -> xr.Dataset:
-    """Return the part of the data around the grid, its longitudes as the grid counts them.
+def _require_pressure(dataset: xr.Dataset) -> None:
+    """Raise DataError unless the heights of the levels can be found."""
+    if dataset.attrs["level_kind"] == "model" and not {"sp", "lnsp"} & set(dataset):
+        wind = dataset["u"].attrs["file"]
+        raise DataError(f"{wind} has model levels, which need the surface pressure: add a file with sp or lnsp")
+    if not {"sp", "lnsp", "z"} & set(dataset):
+        raise DataError("pressure levels need the height of the ground: add a file with sp (surface pressure) or z")
 
-    raises  DataError where the data does not cover the grid
-    """
-    centre = 0.5 * (grid.lon_faces[0] + grid.lon_faces[-1])
-    lon = dataset["longitude"].values
-    turned = dataset.assign_coords(longitude=lon + 360.0 * np.round((centre - lon) / 360.0)).sortby("longitude")
-    pieces = {}
-    for name, faces in (("latitude", grid.lat_faces), ("longitude", grid.lon_faces)):
-        nodes = turned[name].values
-        if nodes[0] > faces[0] + _TOLERANCE or nodes[-1] < faces[-1] - _TOLERANCE:
-            raise DataError(
-                f"the data covers {name} {nodes[0]:g} to {nodes[-1]:g}, the case asks for {faces[0]:g} to "
-                f"{faces[-1]:g} ({dataset['u'].attrs['file']}); take a smaller area or download more"
-            )
-        first = max(int(np.searchsorted(nodes, faces[0] + _TOLERANCE)) - 1, 0)
-        last = min(int(np.searchsorted(nodes, faces[-1] - _TOLERANCE)), nodes.size - 1)
-        pieces[name] = slice(first, last + 1)
-    return turned.isel(pieces)
+
+def _land_of_data(dataset: xr.Dataset, area: Area) -> Array | None:
+    """Return the land fraction of the whole grid's cells that the data tells, None where it does not."""
+    if "lsm" not in dataset:
+        return None
+    mask = dataset["lsm"].isel(time=0) if "time" in dataset["lsm"].dims else dataset["lsm"]
+    lat, lon = (np.asarray(dataset[name].values, dtype=np.float64) for name in ("latitude", "longitude"))
+    cells = Points(lat, lon, Area.of(area.whole, None)).cells(np.asarray(mask.values, dtype=np.float64))
+    return np.clip(cells, 0.0, 1.0)

@@ -11,8 +11,10 @@ from airshed.air.meteorology.dataset import GriddedDataset
 from airshed.air.meteorology.diagnose import Diagnosis, Instant
 from airshed.air.meteorology.provenance import dataset_provenance
 from airshed.air.meteorology.series import CheckedSeries
+from airshed.air.meteorology.window import Area
 from airshed.core.errors import DataError
 from airshed.grid import Grid
+from airshed.grid.window import Window
 
 Array = NDArray[np.float64]
 
@@ -24,6 +26,7 @@ class CallableMeteorology(CheckedSeries):
               returns a Dataset as ``DatasetMeteorology`` takes it, without a dimension time
     every     [s]  time between calls
     first, last  [s since the start]  the calls' range; the function is not called outside it
+    land_fraction, window  as DatasetMeteorology; the function returns the whole grid in any case
     raises  DataError as DatasetMeteorology, and when the function returns something else than a Dataset
     """
 
@@ -38,6 +41,7 @@ class CallableMeteorology(CheckedSeries):
         last: float = 10.0 * 86400.0,
         argument: Literal["seconds", "datetime"] = "seconds",
         land_fraction: Array | None = None,
+        window: Window | None = None,
     ) -> None:
         if not (every > 0.0 and last >= first):
             raise DataError(f"a meteorology from {first:g} s to {last:g} s every {every:g} s cannot be; give every > 0")
@@ -46,11 +50,11 @@ class CallableMeteorology(CheckedSeries):
         self._function = function
         self._start = start.astype("datetime64[ns]")
         self._argument = argument
-        land = np.ones(grid.shape[1:]) if land_fraction is None else land_fraction
-        diagnosis = Diagnosis(grid, land, start, times, self._instant)
+        self._area = Area.of(grid, window)
+        diagnosis = Diagnosis(self._area.grid, self._area.land(land_fraction), start, times, self._instant)
         initial = self._call(times[0])
-        names = GriddedDataset(initial, grid).names
-        super().__init__(times, grid, diagnosis.state, dataset_provenance(names, map(str, initial.data_vars)))
+        names = GriddedDataset(initial, self._area).names
+        super().__init__(times, self._area, diagnosis.state, dataset_provenance(names, map(str, initial.data_vars)))
 
     def _call(self, seconds: float) -> xr.Dataset:
         """Return what the function gives for a time [s since the case's start]."""
@@ -62,4 +66,4 @@ class CallableMeteorology(CheckedSeries):
 
     def _instant(self, index: int) -> Instant:
         """Return the data of an instant on the model grid."""
-        return GriddedDataset(self._call(self._times[index]), self._grid).instant(0)
+        return GriddedDataset(self._call(self._times[index]), self._area).instant(0)

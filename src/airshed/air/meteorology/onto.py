@@ -1,10 +1,13 @@
-"""Puts one field of a Dataset onto the points of the model grid."""
+"""Puts one field of a Dataset onto the points of a part of the model grid."""
+
+from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from airshed.air.meteorology.remap import averaging_matrix, clamped_matrix, interpolation_matrix
+from airshed.air.meteorology.remap import Weights, apply, averaging_matrix, clamped_matrix, interpolation_matrix
+from airshed.air.meteorology.window import Area
 from airshed.core.errors import CaseError, DataError
 from airshed.core.units import to
 from airshed.grid import Grid
@@ -93,14 +96,16 @@ def standard_dims(name: object, field: xr.DataArray) -> xr.DataArray:
     return field.astype(np.float64)
 
 
-def onto(grid: Grid, name: str, field: xr.DataArray, where: str) -> Array:
-    """Return a field (level, lat, lon) at the points of the grid that ``where`` names."""
+def onto(area: Area, name: str, field: xr.DataArray, where: str) -> Array:
+    """Return a field (level, lat, lon) at the points that ``where`` names, of the part of the grid in use."""
     values: Array = field.values
     for position, dims in enumerate((("level", "level_face"), ("lat", "lat_face"), ("lon", "lon_face"))):
         if not any(dim in field.dims for dim in dims):
             values = np.expand_dims(values, position)
-    values = _along_latitude(grid, name, field, values, where)
-    values = _along_longitude(grid, name, field, values, where)
+    grid, window = area.whole, area.window
+    lat = _weights(_Axis("lat", grid.lat, grid.lat_faces, where == "north"), name, field, window.rows)
+    lon = _weights(_Axis("lon", grid.lon, grid.lon_faces, where == "east"), name, field, window.columns)
+    values = apply(lat, values, lon)
     if where == "surface":
         if values.shape[0] != 1:
             raise DataError(f"the meteorology's {name} has levels; give it on lat and lon alone")
@@ -108,45 +113,37 @@ def onto(grid: Grid, name: str, field: xr.DataArray, where: str) -> Array:
     return _along_height(grid, name, field, values, where)
 
 
-def _along_longitude(grid: Grid, name: str, field: xr.DataArray, values: Array, where: str) -> Array:
-    """Interpolate or average the last axis."""
-    targets = grid.lon_faces if where == "east" else grid.lon
-    if "lon_face" in field.dims:
-        return _as_given(name, "lon_face", values, 2, targets.size, where == "east")
-    if "lon" not in field.dims:
-        return np.repeat(values, targets.size, axis=2)
-    nodes = _nodes(name, field, "lon", grid.lon)
-    return np.asarray(values @ _weights(nodes, targets, grid.lon, grid.lon_faces, where == "east").T)
+class _Axis(NamedTuple):
+    """A horizontal axis of the whole grid, and whether the faces or the cells of it are the targets."""
+
+    dim: str
+    centres: Array
+    faces: Array
+    at_faces: bool
 
 
-def _along_latitude(grid: Grid, name: str, field: xr.DataArray, values: Array, where: str) -> Array:
-    """Interpolate or average the middle axis."""
-    targets = grid.lat_faces if where == "north" else grid.lat
-    if "lat_face" in field.dims:
-        return _as_given(name, "lat_face", values, 1, targets.size, where == "north")
-    if "lat" not in field.dims:
-        return np.repeat(values, targets.size, axis=1)
-    nodes = _nodes(name, field, "lat", grid.lat)
-    return np.asarray(_weights(nodes, targets, grid.lat, grid.lat_faces, where == "north") @ values)
-
-
-def _weights(nodes: Array, targets: Array, centres: Array, faces: Array, at_faces: bool) -> Array:
-    """Return the weights from nodes to faces or cells; data on the grid's own cells stay as they are."""
-    if at_faces:
-        return interpolation_matrix(nodes, targets)
-    if nodes.size == centres.size and np.allclose(nodes, centres, rtol=0.0, atol=_TOLERANCE):
-        return np.eye(nodes.size)
-    inside = nodes[0] <= faces[0] + _TOLERANCE and nodes[-1] >= faces[-1] - _TOLERANCE
-    return averaging_matrix(nodes, faces) if inside else interpolation_matrix(nodes, centres)
-
-
-def _as_given(name: str, dim: str, values: Array, axis: int, size: int, allowed: bool) -> Array:
-    """Return values that already lie at the faces."""
-    if not allowed:
-        raise DataError(f"the meteorology's {name} cannot lie on {dim}; give it at the cell centres")
-    if values.shape[axis] != size:
-        raise DataError(f"the meteorology's {name} has {values.shape[axis]} values along {dim}, the grid {size} faces")
-    return values
+def _weights(axis: _Axis, name: str, field: xr.DataArray, cells: slice) -> Weights:
+    """Return the weights of a field along an axis, of the whole grid's those of some cells or their faces."""
+    targets = slice(cells.start, cells.stop + axis.at_faces)
+    if f"{axis.dim}_face" in field.dims:
+        if not axis.at_faces:
+            raise DataError(f"the meteorology's {name} cannot lie on {axis.dim}_face; give it at the cell centres")
+        size = field.sizes[f"{axis.dim}_face"]
+        if size != axis.faces.size:
+            raise DataError(
+                f"the meteorology's {name} has {size} values along {axis.dim}_face, the grid {axis.faces.size} faces"
+            )
+        return Weights.same(size).part(targets)
+    if axis.dim not in field.dims:
+        return Weights.one_node(axis.faces.size).part(targets)
+    nodes = _nodes(name, field, axis.dim, axis.centres)
+    if axis.at_faces:
+        return Weights.of(interpolation_matrix(nodes, axis.faces)).part(targets)
+    if nodes.size == axis.centres.size and np.allclose(nodes, axis.centres, rtol=0.0, atol=_TOLERANCE):
+        return Weights.same(nodes.size).part(targets)
+    inside = nodes[0] <= axis.faces[0] + _TOLERANCE and nodes[-1] >= axis.faces[-1] - _TOLERANCE
+    matrix = averaging_matrix(nodes, axis.faces) if inside else interpolation_matrix(nodes, axis.centres)
+    return Weights.of(matrix).part(targets)
 
 
 def _nodes(name: str, field: xr.DataArray, dim: str, centres: Array) -> Array:
@@ -185,7 +182,7 @@ def _along_height(grid: Grid, name: str, field: xr.DataArray, values: Array, whe
             f"the meteorology's {name} reaches {nodes[-1]:g} m above ground, the highest layer's centre is at "
             f"{grid.level[-1]:g} m; give data to there or fewer layers"
         )
-    return np.asarray(np.einsum("kn,nyx->kyx", clamped_matrix(nodes, grid.level), values))
+    return Weights.of(clamped_matrix(nodes, grid.level))(values, -3)
 
 
 def _same_layers(name: str, values: Array, count: int) -> Array:

@@ -6,9 +6,9 @@ from threading import Lock
 from types import MappingProxyType
 
 from airshed.air.meteorology.state import Meteorology, MetState, interpolate
+from airshed.air.meteorology.window import Area
 from airshed.core.constants import SECONDS_PER_DAY
 from airshed.core.errors import DataError
-from airshed.grid import Grid
 
 
 class InstantCache:
@@ -47,10 +47,10 @@ class CheckedSeries:
     """
 
     def __init__(
-        self, times: tuple[float, ...], grid: Grid, build: Callable[[int], MetState], provenance: Mapping[str, str]
+        self, times: tuple[float, ...], area: Area, build: Callable[[int], MetState], provenance: Mapping[str, str]
     ) -> None:
-        """``build`` returns the state at an instant, by its index in ``times`` [s since the case's start]."""
-        self._times, self._grid, self._build = times, grid, build
+        """``build`` returns the state of the area at an instant, by its index in ``times`` [s]."""
+        self._times, self._area, self._build = times, area, build
         self._cache = InstantCache(self._checked)
         self._provenance = MappingProxyType(dict(provenance))
 
@@ -70,8 +70,8 @@ class CheckedSeries:
 
     def _checked(self, index: int) -> MetState:
         state = self._build(index)
-        state.check(self._grid, f"the meteorology at {self._times[index]:g} s")
-        return state
+        state.check(self._area.grid, f"the meteorology at {self._times[index]:g} s")
+        return self._area.cut(state)
 
 
 class OneAtATime:

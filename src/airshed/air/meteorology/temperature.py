@@ -55,11 +55,13 @@ def temperature_of_humidity(water_vapour: Array, pressure: Array) -> Array:
 
 def fit_plane(values: Array, lat: Array, lon: Array) -> Array:
     """Return the least-squares plane a + b lat + c lon of values (lat, lon): the large-scale part of a field."""
-    columns = [np.ones(values.shape), np.broadcast_to(lat[:, None], values.shape), np.broadcast_to(lon, values.shape)]
-    basis = np.stack([column.ravel() for column in columns], axis=1)
-    basis[:, 1:] -= basis[:, 1:].mean(axis=0)
-    coefficients = np.linalg.lstsq(basis, values.ravel(), rcond=None)[0]
-    return np.asarray((basis @ coefficients).reshape(values.shape))
+    north, east = lat[:, None] - lat.mean(), lon - lon.mean()
+    # on rows and columns the three parts of the plane are orthogonal: each coefficient comes by itself
+    by_north, by_east = (
+        np.sum(values * along) / max(np.sum(np.broadcast_to(along, values.shape) ** 2), 1e-300)
+        for along in (north, east)
+    )
+    return np.asarray(values.mean() + by_north * north + by_east * east)
 
 
 def diurnal_wave(when: np.datetime64, lat: Array, lon: Array, land_fraction: Array) -> Array:

@@ -8,12 +8,13 @@ from airshed.air.case.sections import MeteorologySection
 from airshed.air.meteorology.dataset import DatasetMeteorology
 from airshed.core.constants import EARTH_RADIUS, GAS_CONSTANT, GRAVITY, MOLAR_MASS_DRY_AIR, MOLAR_MASS_WATER
 from airshed.grid import Grid
+from airshed.grid.window import Window
 
 Array = npt.NDArray[np.float64]
 
 
 def uniform_meteorology(
-    settings: MeteorologySection, grid: Grid, start: np.datetime64, land: Array
+    settings: MeteorologySection, grid: Grid, start: np.datetime64, land: Array, window: Window | None = None
 ) -> DatasetMeteorology:
     """Return steady air from the values of a case: isothermal, hydrostatic, with winds given at the cell faces.
 
@@ -23,6 +24,7 @@ def uniform_meteorology(
 
     with omega = 2 pi / P. In longitude and sin(lat), the coordinates in which areas are true, this is a harmonic
     oscillator: without divergence, and everything is back after P at any latitude; near the middle it turns as a solid.
+    The middle is that of the whole ``grid``, also where only the states of a ``window`` of it are made.
     """
     eastward, northward = (
         np.full(grid.lat.size, settings.eastward.value),
@@ -49,7 +51,7 @@ def uniform_meteorology(
         "atmosphere_heat_diffusivity": ("level", np.full(height.size, settings.diffusivity.value)),
         "cloud_area_fraction": ((), settings.cloud_cover),
     }
-    return DatasetMeteorology(xr.Dataset(data), grid, start, land_fraction=land)
+    return DatasetMeteorology(xr.Dataset(data), grid, start, land_fraction=land, window=window)
 
 
 def _rotation(grid: Grid, period: float) -> tuple[Array, Array]:

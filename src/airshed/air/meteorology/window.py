@@ -3,9 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from airshed.air.meteorology.state import Meteorology, MetState
 from airshed.grid import Grid
 from airshed.grid.window import Window
+
+Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -35,6 +40,10 @@ class Area:
     def cut(self, state: MetState) -> MetState:
         """Return of a state of the columns that were worked on what is asked for."""
         return state.part(self.asked)
+
+    def land(self, given: Array | None) -> Array:
+        """Return the land fraction of the columns that are worked on, of that of the whole; None: all is land."""
+        return np.ones(self.grid.shape[1:]) if given is None else np.ascontiguousarray(self.window.of(given))
 
 
 class WindowOf:
