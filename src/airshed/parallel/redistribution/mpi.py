@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from airshed.parallel.redistribution.messages import Bytes, MessageHop
 from airshed.parallel.redistribution.plan import Hop
+from airshed.parallel.redistribution.waiting import all_of, any_of
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -25,13 +26,11 @@ class MpiMessages:
 
     def exchange(self, receives: Sequence[tuple[int, Bytes]], sends: Iterable[tuple[int, Bytes]]) -> Iterator[int]:
         """Receive into buffers while sending others; yield the numbers of the receives as they arrive."""
-        from mpi4py import MPI
-
         arriving = [self.handle.Irecv(buffer, sender) for sender, buffer in receives]
         leaving = [self.handle.Isend(buffer, receiver) for receiver, buffer in sends]
         for _ in arriving:
-            yield MPI.Request.Waitany(arriving)
-        MPI.Request.Waitall(leaving)
+            yield any_of(arriving)
+        all_of(leaving)
 
     def close(self) -> None:
         """Free the communicator; all ranks call this."""
@@ -49,7 +48,9 @@ class OwnMessages:
 
     def exchange(self, receives: Sequence[tuple[int, Bytes]], sends: Iterable[tuple[int, Bytes]]) -> Iterator[int]:
         """Let the copies be done."""
-        yield from (number for number, _ in enumerate(sends))
+        for _ in sends:
+            raise AssertionError("one rank alone sends nothing")
+        yield from ()
 
     def close(self) -> None:
         """Nothing to give back."""

@@ -5,13 +5,14 @@ on the way.
 """
 
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from airshed.parallel.redistribution.errors import RedistributionError
 from airshed.parallel.redistribution.messages import AnyArray, converted_copy
 from airshed.parallel.redistribution.plan import Hop
+from airshed.parallel.redistribution.waiting import barrier
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -85,9 +86,9 @@ class WindowHop:
 
     def _everybody_is_here(self) -> None:
         self._window.Sync()
-        self._handle.Barrier()
+        barrier(self._handle)
         self._window.Sync()
 
     def _array(self, hop: Hop, rank: int) -> AnyArray:
-        memory, _ = self._window.Shared_query(rank)
-        return np.ndarray(hop.target.local_shape(rank), hop.target.numbers, memoryview(memory))
+        memory: Any = self._window.Shared_query(rank)[0]
+        return np.ndarray(hop.target.local_shape(rank), hop.target.numbers, memory)

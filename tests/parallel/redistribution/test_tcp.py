@@ -1,0 +1,124 @@
+"""Two jobs without a common MPI: they agree, they move arrays, and they notice who is missing, wrong or dead."""
+
+import os
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from airshed.parallel.redistribution import Distribution, Redistribution, make_plan
+from airshed.parallel.redistribution.errors import LinkError
+from airshed.parallel.redistribution.sockets import new_token
+from airshed.parallel.redistribution.tcp import TwoJobs
+
+PLAN = make_plan(Distribution((2,), {0: [slice(2)]}), Distribution((2,), {1: [slice(2)]}))
+
+PROGRAM = """
+import os, sys, time
+sys.path[:0] = [path for path in os.environ["TEST_PATH"].split(os.pathsep)]
+import numpy as np
+from airshed.core.errors import AirshedError
+from airshed.parallel.communicator import world
+from airshed.parallel.redistribution import Distribution, Redistribution, possible_plans
+from airshed.parallel.redistribution.tcp import TwoJobs
+
+job, port, token, task = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4]
+sizes = tuple(map(int, os.environ["TEST_SIZES"].split(",")))
+shape = (4, 3, 6, 5) if task != "other plan" or job else (4, 3, 5, 6)
+whole = np.arange(360.0).reshape(shape) / 7.0
+planes = Distribution.spread(shape, range(sizes[0]), axes=(0, 1), dtype=">f8")
+columns = Distribution.spread(shape, range(sizes[1]), axes=(2, 3), dtype="<f4", order=(2, 3, 0, 1)).numbered(sizes[0])
+try:
+    with TwoJobs(job, sizes, token, world(), port=port, timeout=float(os.environ["TEST_TIMEOUT"])) as link:
+        rank = link.rank
+        for plan in possible_plans(planes, columns):
+            there, back = Redistribution(link, plan), Redistribution(link, plan.inverse())
+            local = planes.take(whole, rank) if job == 0 else None
+            for turn in range(3):
+                if task == "dies" and job == 1 and turn == 1:
+                    os._exit(9)
+                if task == "raises" and job == 0 and turn == 1:
+                    raise SystemExit("an error of its own")
+                returned = back(there(local))
+            expected = planes.take(whole.astype("f4"), rank) if job == 0 else None
+            assert (returned is None) == (expected is None)
+            np.testing.assert_array_equal(returned, expected)
+        print("moved")
+except AirshedError as error:
+    print(error)
+"""
+
+
+def free_port() -> int:
+    """Return the first of eight ports that nobody uses."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1] // 8 * 8
+
+
+def start(job, port, token, task="moves", sizes=(1, 1), timeout=20.0):
+    ranks = sizes[job]
+    command = [sys.executable, "-c", PROGRAM, str(job), str(port), token, task]
+    if ranks > 1:
+        command = [os.path.join(os.path.dirname(sys.executable), "mpiexec"), "-n", str(ranks), *command]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PMI_", "MPI_"))}
+    environment |= {
+        "TEST_PATH": os.pathsep.join(sys.path), "TEST_SIZES": ",".join(map(str, sizes)), "TEST_TIMEOUT": str(timeout),
+    }  # fmt: skip
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def both(token="t" * 40, second_token=None, **options):
+    """Return what two jobs said."""
+    port = free_port()
+    jobs = [start(job, port, (token, second_token or token)[job], **options) for job in (0, 1)]
+    return [job.communicate(timeout=50)[0] for job in jobs]
+
+
+def test_two_jobs_move_an_array_there_and_back():
+    assert [said.count("moved") for said in both(sizes=(2, 3))] == [2, 3]
+
+
+def test_another_token_is_refused():
+    first, second = both(second_token="u" * 40, timeout=2.0)
+    assert "refused this one: give both the same token" in second
+    assert "somebody with another token was refused" in first
+
+
+def test_another_plan_is_noticed_by_both():
+    for said in both(task="other plan"):
+        assert "the other job has another plan" in said
+
+
+def test_a_job_that_dies_is_noticed():
+    assert "the other job has gone" in both(task="dies")[0]
+
+
+def test_a_job_that_stops_with_an_error_is_noticed():
+    first, second = both(task="raises")
+    assert "an error of its own" in first
+    assert "the other job has gone" in second
+
+
+@pytest.mark.parametrize(
+    ("job", "complaint"), [(0, r"ranks \[1\] of the other job did not come"), (1, "nobody listens")]
+)
+def test_a_missing_job_is_told(job, complaint):
+    link = TwoJobs(job, (1, 1), new_token(), port=free_port(), timeout=0.3)
+    with link, pytest.raises(LinkError, match=complaint):
+        Redistribution(link, PLAN)
+
+
+def test_a_port_in_use_and_settings_that_cannot_be_are_told():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        with pytest.raises(LinkError, match=r"cannot listen at .* name another port"):
+            Redistribution(TwoJobs(0, (1, 1), new_token(), port=taken.getsockname()[1]), PLAN)
+    with pytest.raises(LinkError, match="a token needs 32 characters"):
+        TwoJobs(0, (1, 1), "secret")
+    with pytest.raises(LinkError, match="job 1 was to have 3 ranks"):
+        TwoJobs(1, (1, 3), new_token())
+    with pytest.raises(LinkError, match="name one, or one for each"):
+        TwoJobs(1, (3, 1), new_token(), hosts=("a", "b"))
