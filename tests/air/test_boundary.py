@@ -72,6 +72,14 @@ def test_shapes() -> None:
     assert profiles.initial(pressure).shape == (3, *GRID.shape)
     assert profiles.top(6e4).shape == (3,)
     np.testing.assert_allclose(profiles.lateral(pressure), profiles.initial(pressure)[:, :, 0, 0], rtol=1e-14)
+    assert np.array_equal(profiles.lateral_of(pressure[:, 0, 0]), profiles.initial(pressure)[:, :, 0, 0])
+
+
+def test_the_initial_state_of_a_part_is_the_wholes_cut() -> None:
+    profiles = BoundaryProfiles(["O3", "CO", "OH"])
+    pressure = 3e4 + 8e4 * np.random.default_rng(4).random((4, 17, 23))
+    part = profiles.initial(np.ascontiguousarray(pressure[:, 5:6, 7:20]))
+    assert part.tobytes() == profiles.initial(pressure)[:, :, 5:6, 7:20].tobytes()
 
 
 def test_scale_and_values() -> None:

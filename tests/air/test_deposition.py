@@ -13,6 +13,7 @@ from airshed.air.meteorology import MetState
 from airshed.air.meteorology.state import state_shapes
 from airshed.core.errors import CaseError
 from airshed.grid import Grid
+from airshed.grid.window import Window
 
 GRID = Grid.regular((0.0, 2.0), (45.0, 48.0), 1.0, [20.0, 50.0])
 FLAT = GRID.shape[1:]
@@ -237,3 +238,17 @@ def test_names_are_unambiguous() -> None:
     table = tomllib.loads((files("airshed.air") / "data" / "deposition" / "species.toml").read_text())
     names = [name.casefold() for key, row in table.items() for name in (key, *row.get("alias", ()))]
     assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("scheme", ["resistance", "constant"])
+@pytest.mark.parametrize("window", [Window(0, 9, 3, 8), Window(8, 9, 0, 13), Window(4, 5, 6, 7)], ids=str)
+def test_the_velocities_of_a_part_are_the_wholes_cut(scheme: str, window: Window) -> None:
+    random = np.random.default_rng(9)
+    grid = Grid.regular((0.0, 13.0), (45.0, 54.0), 1.0, [20.0, 50.0])
+    fields = {name: random.random(shape) for name, shape in state_shapes(grid).items()}
+    fields["obukhov_length"] = 100.0 * (fields["obukhov_length"] - 0.5)
+    fields["surface_temperature"] = 270.0 + 30.0 * fields["surface_temperature"]
+    met, land, sun = MetState(**fields), random.random((9, 13)), random.random((9, 13)) - 0.3
+    scheme_of = DryDeposition(["O3", "NO2", "HNO3", "SO2"], scheme=scheme)
+    part = scheme_of.velocities(met.part(window), *(np.ascontiguousarray(window.of(each)) for each in (land, sun)))
+    assert part.tobytes() == window.of(scheme_of.velocities(met, land, sun)).tobytes()

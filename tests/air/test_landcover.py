@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from airshed.air.landcover import LAND_ROUGHNESS, land_fraction, roughness_length, sea_roughness
 from airshed.grid import Grid
+from airshed.grid.window import Window
 
 LAYERS = [20.0, 50.0]
 
@@ -31,6 +32,14 @@ def at(grid: Grid, field: np.ndarray, lon: float, lat: float) -> float:
 )
 def test_known_places(western_europe: Grid, place: str, lon: float, lat: float, low: float, high: float) -> None:
     assert low <= at(western_europe, land_fraction(western_europe), lon, lat) <= high, place
+
+
+@pytest.mark.parametrize("west", [0.0, 175.0, -184.0, 350.0])
+def test_the_land_of_a_window_is_the_wholes_cut(west: float) -> None:
+    grid = Grid.regular((west, west + 9.0), (-47.0, -17.0), (0.45, 0.3), LAYERS)
+    whole = land_fraction(grid)
+    for window in (Window(0, 100, 0, 9), Window(31, 32, 0, 20), Window(99, 100, 19, 20), Window(7, 50, 11, 20)):
+        assert np.ascontiguousarray(land_fraction(grid.part(window))).tobytes() == window.of(whole).tobytes()
 
 
 def test_land_area_does_not_depend_on_the_cells() -> None:

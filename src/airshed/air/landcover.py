@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from airshed.core.constants import GRAVITY
 from airshed.grid import Grid
+from airshed.grid.weights import Weights, apply
 from airshed.io.netcdf import load_netcdf
 
 Array = NDArray[np.float64]
@@ -32,13 +33,11 @@ def land_fraction(grid: Grid) -> Array:
     source   Natural Earth 1:50m (public domain)
     """
     percent = _land_map()
-    lat_faces, lon_faces = (
-        np.linspace(-edge, edge, n + 1) for edge, n in zip((90.0, 180.0), percent.shape, strict=True)
-    )
-    rows = _overlap(np.sin(np.radians(grid.lat_faces)), np.sin(np.radians(lat_faces)))
-    columns = np.sum([_overlap(grid.lon_faces, lon_faces + turn) for turn in (-360.0, 0.0, 360.0)], axis=0)
-    south_north, west_east = np.flatnonzero(rows.any(axis=0)), np.flatnonzero(columns.any(axis=0))
-    fraction = rows[:, south_north] @ percent[np.ix_(south_north, west_east)] @ columns[:, west_east].T / 100.0
+    rows = _shares(np.sin(np.radians(grid.lat_faces)), np.sin(np.radians(np.linspace(-90.0, 90.0, len(percent) + 1))))
+    columns = _shares(grid.lon_faces, np.linspace(-540.0, 900.0, 4 * percent.shape[1] + 1))
+    near = columns.nodes
+    around = percent[rows.nodes].take(np.arange(near.start, near.stop), axis=1, mode="wrap").astype(np.float64)
+    fraction = apply(rows.beginning_at(rows.nodes.start), around, columns.beginning_at(near.start)) / 100.0
     return np.asarray(np.clip(fraction, 0.0, 1.0))
 
 
@@ -66,11 +65,14 @@ def roughness_length(land: Array, friction_velocity: Array) -> Array:
     return mean
 
 
-def _overlap(cells: Array, map_cells: Array) -> Array:
-    """Return the share of each cell, given by its faces, that each map cell covers: (cells, map cells)."""
-    low = np.maximum(cells[:-1, None], map_cells[None, :-1])
-    high = np.minimum(cells[1:, None], map_cells[None, 1:])
-    return np.asarray(np.maximum(high - low, 0.0) / np.diff(cells)[:, None])
+def _shares(cells: Array, map_cells: Array) -> Weights:
+    """Return the share of each cell that each map cell covers; cells and map cells are given by their faces."""
+    first = max(int(np.searchsorted(map_cells, cells[0], side="right")) - 1, 0)
+    last = min(int(np.searchsorted(map_cells, cells[-1])), map_cells.size - 1)
+    near = map_cells[first : last + 1]
+    low = np.maximum(cells[:-1, None], near[None, :-1])
+    high = np.minimum(cells[1:, None], near[None, 1:])
+    return Weights.of(np.maximum(high - low, 0.0) / np.diff(cells)[:, None]).beginning_at(-first)
 
 
 def _land_map() -> NDArray[np.integer]:

@@ -5,8 +5,6 @@ from hypothesis import strategies as st
 
 from airshed.air.meteorology.remap import (
     ColumnIntegrals,
-    Weights,
-    apply,
     averaging_matrix,
     clamped_matrix,
     interpolation_matrix,
@@ -45,30 +43,6 @@ def test_a_clamped_matrix_holds_the_ends() -> None:
 def test_one_node_is_the_same_everywhere() -> None:
     assert interpolation_matrix(np.array([3.0]), np.array([0.0, 9.0])) @ [7.0] == pytest.approx([7.0, 7.0])
     assert averaging_matrix(np.array([3.0]), np.array([0.0, 9.0])) @ [7.0] == pytest.approx([7.0])
-
-
-def test_apply_works_on_the_last_two_axes() -> None:
-    field = np.arange(24.0).reshape(2, 3, 4)
-    assert np.array_equal(apply(Weights.same(3), field, Weights.same(4)), field)
-    sums = Weights.of(np.ones((1, 3))), Weights.of(np.ones((1, 4)))
-    assert apply(sums[0], field, sums[1])[:, 0, 0] == pytest.approx(field.sum(axis=(1, 2)))
-
-
-@given(rising, st.integers(1, 12), st.integers(0, 2**32 - 1))
-def test_weights_are_their_matrix_and_a_part_of_them_has_the_same_bits(nodes, cells, seed) -> None:
-    edges = np.linspace(nodes[0], nodes[-1], cells + 1)
-    matrix = averaging_matrix(nodes, edges)
-    values = np.random.default_rng(seed).normal(size=(3, nodes.size))
-    weights = Weights.of(matrix)
-    assert weights(values, -1) == pytest.approx(values @ matrix.T, abs=1e-12)
-    first = seed % cells
-    part = weights.part(slice(first, cells))
-    near = part.beginning_at(part.nodes.start)(values[:, part.nodes], -1)
-    assert near.tobytes() == weights(values, -1)[:, first:].tobytes()
-
-
-def test_a_row_without_weights_gives_nothing() -> None:
-    assert list(Weights.of(np.array([[0.0, 0.0], [0.0, 2.0]]))(np.array([3.0, 5.0]), -1)) == [0.0, 10.0]
 
 
 def columns(heights: np.ndarray) -> np.ndarray:

@@ -86,7 +86,14 @@ class BoundaryProfiles:
 
         reads  pressure (nz, nlat, nlon) [Pa]
         """
-        return self.at(np.mean(pressure, axis=(1, 2)))
+        return self.lateral_of(np.mean(pressure, axis=(1, 2)))
+
+    def lateral_of(self, mean_pressure: Array) -> Array:
+        """Return what flows in at the sides, (species, nz) [mol/mol], for the mean pressures (nz,) [Pa] of the layers.
+
+        For those who hold a part of the area: the mean is that of the whole.
+        """
+        return self.at(mean_pressure)
 
     def top(self, pressure: float) -> Array:
         """Return what flows in through the model's top, (species,) [mol/mol], at a pressure [Pa]."""

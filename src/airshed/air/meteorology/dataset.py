@@ -12,11 +12,12 @@ from airshed.air.meteorology.cloud import total_cover
 from airshed.air.meteorology.diagnose import Diagnosis, Instant
 from airshed.air.meteorology.onto import check_values, in_unit_of_the_model, onto, standard_dims
 from airshed.air.meteorology.provenance import CF_FIELDS, dataset_provenance
-from airshed.air.meteorology.remap import Weights, interpolation_matrix
+from airshed.air.meteorology.remap import interpolation_matrix
 from airshed.air.meteorology.series import CheckedSeries
 from airshed.air.meteorology.window import Area
 from airshed.core.errors import DataError
 from airshed.grid import Grid
+from airshed.grid.weights import Weights
 from airshed.grid.window import Window
 
 Array = NDArray[np.float64]

@@ -6,10 +6,11 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from airshed.air.meteorology.remap import Weights, apply, averaging_matrix, clamped_matrix, interpolation_matrix
+from airshed.air.meteorology.remap import averaging_matrix, clamped_matrix, interpolation_matrix
 from airshed.air.meteorology.window import Area
 from airshed.core.errors import DataError
 from airshed.grid import Grid
+from airshed.grid.weights import Weights, apply
 
 Array = NDArray[np.float64]
 
