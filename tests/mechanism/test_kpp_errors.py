@@ -3,12 +3,13 @@
 from contextlib import suppress
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from airshed.core.errors import MechanismError
-from airshed.mechanism import ReactionNetwork, load_mechanism
+from airshed.mechanism import ReactionNetwork, load_mechanism, rates, tendency
 
 MECHANISMS = Path(__file__).parents[2] / "mechanisms"
 HEAD = "#DEFVAR\nNO = IGNORE; NO2 = IGNORE; O3 = IGNORE;\n#EQUATIONS\n"
@@ -239,3 +240,62 @@ def test_long_repetitions_end(piece: str, fuzz_file: Path) -> None:
     loads_or_says_why(fuzz_file)
     fuzz_file.write_text(piece * 2000, encoding="utf-8")
     loads_or_says_why(fuzz_file)
+
+
+RO2 = """#DEFVAR
+A = IGNORE; B = IGNORE; X = IGNORE; Y = IGNORE;
+#INLINE F90_RCONST
+  {code}
+#ENDINLINE
+#EQUATIONS
+<P1> A = B : 2*1.2e-12*{name};
+<P2> X = Y : {name}*1e-12;
+"""
+CODE = "RO2 = &\n    C(ind_X) + &\n    C(ind_Y)"
+
+
+@pytest.mark.parametrize("code", [CODE, "RO2 = C(ind_X) + C(ind_Y)", "RO2=0.0\n RO2 = RO2 + c( IND_X )"])
+def test_a_sum_of_species_in_code_is_named_with_the_remedy(tmp_path: Path, code: str) -> None:
+    path = tmp_path / "mcm.eqn"
+    path.write_text(RO2.format(code=code, name="RO2"), encoding="utf-8")
+    with pytest.raises(MechanismError) as caught:
+        load_mechanism(path)
+    assert "<P1> depends on RO2, which inlined code computes from variable species" in str(caught.value)
+    assert "A + X = B + X : k" in str(caught.value)
+    assert str(caught.value).count("depends on") == 1
+    path.write_text(RO2.format(code=f"{code}\n K2 = 3.0", name="K2"), encoding="utf-8")
+    with pytest.raises(MechanismError, match="no formula gives 'K2' in <P1>"):
+        load_mechanism(path)
+
+
+def test_the_remedy_gives_the_same_rate(tmp_path: Path) -> None:
+    """A = B : k (X + Y) is A + X = B + X : k with A + Y = B + Y : k."""
+    path = tmp_path / "mcm.eqn"
+    path.write_text(
+        "#DEFVAR A=IGNORE; B=IGNORE; X=IGNORE; Y=IGNORE;\n#EQUATIONS\nA + X = B + X : 2;\nA + Y = B + Y : 2;"
+    )
+    network = load_mechanism(path)
+    change = tendency(network, rates(network, {}), np.array([3.0, 0.0, 5.0, 7.0]))
+    assert change.tolist() == [-72.0, 72.0, 0.0, 0.0]
+
+
+FUZZED = {
+    "no variable": ("#DEFVAR A = IGNORE;\n#SETFIX ALL_SPEC;\n", "#SETFIX leaves no variable species"),
+    "initial": ("#DEFVAR A = IGNORE;\n#INITVALUES CFACTOR = 1e200; A = 1e200;\n", ":1:9: the initial value of a times"),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), FUZZED.values(), ids=FUZZED)
+def test_what_fuzzing_found(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "m.eqn"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(MechanismError) as caught:
+        load_mechanism(path)
+    assert message in str(caught.value)
+
+
+def test_half_a_surrogate_pair(tmp_path: Path) -> None:
+    path = tmp_path / "m.json"
+    path.write_text('{"version": "1.0.0",\n "name": "\\ud800"}', encoding="utf-8")
+    with pytest.raises(MechanismError, match=r"m\.json:2:10: half of a surrogate pair"):
+        load_mechanism(path)

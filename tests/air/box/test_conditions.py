@@ -219,3 +219,17 @@ def test_several_faults_are_a_list_under_a_heading(tmp_path: Path) -> None:
     heading, *faults = str(error.value).splitlines()
     assert heading == f"{len(faults)} faults in the conditions {tmp_path / 'mine.toml'}:"
     assert any(fault.startswith("  mine.toml:3: time.stepp is not a setting; known here are start") for fault in faults)
+
+
+DEEP = {
+    "arrays": ("a = " + "[" * 5000, "it nests too deeply"),
+    "tables": ("[" + ".".join("a" * 3000) + "]", "more than 30 levels deep"),
+    "digits": ("a = " + "9" * 6000, "a number has too many digits"),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), DEEP.values(), ids=DEEP)
+def test_toml_that_no_one_wrote(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "c.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(CaseError, match=f"c\\.toml cannot be read: .*{message}"):
+        BoxConditions.load(tmp_path / "c.toml")

@@ -46,6 +46,7 @@ _SPELLINGS: Final = {
 MOST_HUMIDITY: Final = 1.5
 """Relative humidity [1] that no air exceeds: a larger number can only have been meant in per cent."""
 
+_MOST_PARTS: Final = 6  # that blanks part of a unit: "molecules / cm3 / s" has five
 _KEYS: Final = ("csv", "column", "time", "unit")
 
 
@@ -105,7 +106,8 @@ def _given(value: object, units: Sequence[str], where: str) -> Given:
 
 def _with_unit(text: str, units: Sequence[str], where: str) -> Given | None:
     """Return a formula that a unit follows, as in "50 + 10*sin(t) %", or None for what is none."""
-    for match in re.finditer(r"\s+(?=\S)|(?=%$)", text[: 2 * LONGEST]):
+    places = list(re.finditer(r"\s+(?=\S)|(?=%$)", text)) if len(text) <= LONGEST else []
+    for match in reversed(places[-_MOST_PARTS:]):
         unit = text[match.end() :]
         try:
             formula = parse(text[: match.start()], where=where)

@@ -16,6 +16,7 @@ KeyPath = tuple[int | str, ...]
 _TABLE = re.compile(r"\s*(\[\[?)\s*([^\]]+?)\s*\]\]?\s*(?:#.*)?")
 _KEY = re.compile(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
 _SHORT_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?!:)")
+_DEEPEST = 30
 _AT = re.compile(r"\(at line (\d+), column (\d+)\)")
 
 
@@ -29,9 +30,19 @@ def read_toml(path: Path) -> tuple[dict[str, Any], str]:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise CaseError(f"{path} cannot be read: {reason}") from error
     try:
-        return tomllib.loads(text), text
+        data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise CaseError(_syntax(path, text, str(error))) from error
+    except (RecursionError, ValueError) as error:  # brackets in brackets, numbers of thousands of digits
+        reason = "it nests too deeply" if isinstance(error, RecursionError) else "a number has too many digits"
+        raise CaseError(f"{path} cannot be read: {reason}") from None
+    level: list[Any] = [data]
+    for _ in range(_DEEPEST):
+        level = [each for node in level for each in (node.values() if isinstance(node, dict) else node)]
+        level = [each for each in level if isinstance(each, dict | list)]
+    if level:
+        raise CaseError(f"{path} cannot be read: tables stand in each other more than {_DEEPEST} levels deep")
+    return data, text
 
 
 def key_lines(text: str) -> dict[KeyPath, int]:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from math import isfinite
 from typing import Final
 
 from airshed.core.errors import MechanismError
@@ -95,6 +96,8 @@ def assemble(name: str, collection: Collection, rates: RatesFile) -> ReactionNet
     """Return the network of a mechanism; raise MechanismError with the place of what is wrong."""
     _compose(collection)
     checked = _apply_lists(collection)
+    if not collection.declared(fixed=False):
+        raise MechanismError(f"mechanism {name!r}: #SETFIX leaves no variable species, so nothing can change")
     factor, fixed = _factor(collection), _by_key(collection.declared(fixed=True))
     meaning = Meaning(
         definitions=rates.spelled(fixed.values()),
@@ -187,6 +190,9 @@ def _reactions(collection: Collection, meaning: Meaning, rates: RatesFile) -> tu
             break  # the search for nearest names takes time
         unknown += [(source.location(each.offset), label, each) for each in meaning.unknown]
         meaning.unknown.clear()
+    sums = frozenset().union(*(source.sums_in_code for source in collection.sources))
+    faults += [_of_species(each) for each in _first(unknown) if each[2].name.casefold() in sums]
+    unknown = [each for each in unknown if each[2].name.casefold() not in sums]
     if unknown:
         faults.append(_unexplained(unknown, rates))
     if faults:
@@ -222,13 +228,30 @@ def _meant(source: SourceFile, formula: Formula, offset: int, meaning: Meaning) 
         raise error_at(source.location(error.offset), error.message) from None
 
 
-def _unexplained(unknown: Sequence[tuple[Location, str, Unknown]], rates: RatesFile) -> MechanismError:
-    """Return the error that names all that the rates call and no formula gives, each with its first reaction."""
+def _first(unknown: Iterable[tuple[Location, str, Unknown]]) -> list[tuple[Location, str, Unknown]]:
+    """Return each name that nothing explains where it stands first."""
     first: dict[str, tuple[Location, str, Unknown]] = {}
     for each in unknown:
         first.setdefault(each[2].name.casefold(), each)
+    return list(first.values())
+
+
+def _of_species(unknown: tuple[Location, str, Unknown]) -> MechanismError:
+    """Return the error of a rate with a sum of species, as RO2 of the Master Chemical Mechanism is."""
+    place, label, each = unknown
+    return error_at(
+        place,
+        f"the rate of <{label}> depends on {each.name}, which inlined code computes from variable species, and no rate "
+        f"may: write the reaction once for each species X of {each.name}, with X on both sides, A + X = B + X : k, and "
+        f"without {each.name} in k",
+    )
+
+
+def _unexplained(unknown: Sequence[tuple[Location, str, Unknown]], rates: RatesFile) -> MechanismError:
+    """Return the error that names all that the rates call and no formula gives, each with its first reaction."""
+    first = _first(unknown)
     listed = ", ".join(
-        f"{each.text!r} in <{label}> at {location.line}:{location.column}" for location, label, each in first.values()
+        f"{each.text!r} in <{label}> at {location.line}:{location.column}" for location, label, each in first
     )
     place, _, one = unknown[0]
     hint = meant(one.name, rates.definitions) if len(first) == 1 and one.text != one.name else ""
@@ -283,4 +306,7 @@ def _initial(collection: Collection, factor: float) -> dict[str, float]:
         chosen = groups if key in GROUPS else values
         chosen |= dict.fromkeys(members, _constant(source, statement))
     found = groups | values
+    for key, value in found.items():
+        if not isfinite(factor * value):
+            raise error_at(collection.species[key][0], f"the initial value of {key} times CFACTOR is too large")
     return {collection.species[key][1].name: factor * value for key, value in found.items()}

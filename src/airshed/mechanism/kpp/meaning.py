@@ -150,7 +150,9 @@ class Meaning:
             return Parameter(self.fixed[key])
         if key in self.variable:
             raise MisplacedError(
-                name.offset, f"a rate cannot depend on {name.name}, a variable species: make it a reactant"
+                name.offset,
+                f"a rate cannot depend on {name.name}, a variable species: make it a reactant (on both sides where it"
+                " is not used up; in the place of a sum of species the reaction stands once for each)",
             )
         if key in self.assigned:
             self.unknown.append(Unknown(name.offset, name.name, name.name))

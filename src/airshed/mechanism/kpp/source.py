@@ -34,6 +34,8 @@ _DEFINED = re.compile(  # k_x = ..., j(1) = ..., function k_x(...), in Fortran, 
     re.MULTILINE | re.IGNORECASE,
 )
 
+_SUM = re.compile(r"(?:^|::)[ \t]*([A-Za-z]\w*)[ \t]*=(?=[^=\n]*(?:&[^\n]*\n[^=\n]*)*\bC\s*\(\s*ind_)", re.M | re.I)
+
 _LINES: Final = frozenset(
     {"AUTOREDUCE", "CHECKALL", "DECLARE", "DOUBLE", "DRIVER", "DUMMYINDEX", "EQNTAGS", "FUNCTION", "GRAPH", "HESSIAN",
      "INTEGRATOR", "INTFILE", "JACOBIAN", "LANGUAGE", "LOOKATALL", "MEX", "MINVERSION", "REORDER", "STOCHASTIC",
@@ -76,6 +78,12 @@ class SourceFile:
         """Names, their case folded, of values and functions that inlined code defines."""
         codes = [match["code"] for match in _ASIDE.finditer(self.raw) if match["inline"]]
         return frozenset((match[1] or match[2]).casefold() for code in codes for match in _DEFINED.finditer(code))
+
+    @cached_property
+    def sums_in_code(self) -> frozenset[str]:
+        """Those of the names that inlined code computes from concentrations, as in ``RO2 = C(ind_A) + C(ind_B)``."""
+        codes = [match["code"] for match in _ASIDE.finditer(self.raw) if match["inline"]]
+        return frozenset(match[1].casefold() for code in codes for match in _SUM.finditer(code))
 
     @cached_property
     def _starts(self) -> list[int]:

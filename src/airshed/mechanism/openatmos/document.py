@@ -25,6 +25,7 @@ _TOKEN = re.compile(
     |(?P<number>-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?)(?![\w.])|(?P<word>(?:true|false|null)\b)""",
     re.VERBOSE | re.ASCII,
 )
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _YAML_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml, where the wheel has it
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
 _WORDS: Final = {"true": True, "True": True, "false": False, "False": False, "null": None, "~": None, "": None}
@@ -70,6 +71,8 @@ def _build(events: Iterator[_Event], shown: str) -> Node:
     stack: list[tuple[Node, str | None]] = []
     for kind, value, line, column in events:
         location = Location(shown, line, column)
+        if isinstance(value, str) and _SURROGATE.search(value):
+            raise error_at(location, "half of a surrogate pair (\\ud800 to \\udfff) is no character")
         if kind == "end":
             stack.pop()
             continue
