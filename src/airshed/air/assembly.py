@@ -12,6 +12,7 @@ from airshed.air.attribution import data_attributes
 from airshed.air.boundary import ZERO, BoundaryProfiles, initial_from_dataset
 from airshed.air.case import Case, check_species, sections
 from airshed.air.deposition import DryDeposition, season
+from airshed.air.emissions.area import AreaEmissions, AreaSource
 from airshed.air.emissions.biogenic import BiogenicIsoprene
 from airshed.air.emissions.builder import build_inventory
 from airshed.air.emissions.gridded import GriddedEmissions
@@ -23,6 +24,7 @@ from airshed.air.emissions.split import Split, split_of
 from airshed.air.landcover import LAND_FRACTION_SOURCE, land_fraction
 from airshed.air.light import Light
 from airshed.air.meteorology import Meteorology, RepeatedDay
+from airshed.air.meteorology.daily_mixing import DailyMixing
 from airshed.air.meteorology.dataset import DatasetMeteorology
 from airshed.air.meteorology.function import CallableMeteorology
 from airshed.air.meteorology.series import OneAtATime
@@ -43,6 +45,7 @@ from airshed.air.species_map.rates import bind_rates
 from airshed.core.constants import SECONDS_PER_DAY
 from airshed.core.errors import CaseError, DataError
 from airshed.core.nearest import suggestion
+from airshed.core.units import Quantity
 from airshed.grid import Grid
 from airshed.io.netcdf import load_netcdf
 from airshed.mechanism import load_mechanism
@@ -161,7 +164,7 @@ def _meteorology(case: Case, grid: Grid, land: Array, given: Given) -> Meteorolo
         files = case.files(settings.files, "meteorology.files")
         base = Era5Meteorology(read_era5(files), grid, start, length=case.time.length.value, land_fraction=land)
     elif settings.kind == "uniform":
-        base = uniform_meteorology(settings, grid, start, land)
+        base = _with_daily_mixing(case, grid, uniform_meteorology(settings, grid, start, land))
     else:
         raise CaseError(
             "this case waits for its meteorology: give it to Simulation(case, meteorology=...), or set "
@@ -169,6 +172,17 @@ def _meteorology(case: Case, grid: Grid, land: Array, given: Given) -> Meteorolo
         )
     days = int(np.ceil(case.time.spinup.value / SECONDS_PER_DAY))
     return RepeatedDay(base, days) if days and len(base.times) > 1 else base
+
+
+def _with_daily_mixing(case: Case, grid: Grid, steady: Meteorology) -> Meteorology:
+    """Steady air with the mixing by the sun that a case asks for, as long as it lasts, a whole day with a spin-up."""
+    settings = case.meteorology
+    if settings.daily_mixing.value == 0.0:
+        return steady
+    light = Light(grid.lon, grid.lat[:, None], case.time.start, clouds=False)
+    last = max(case.time.length.value, SECONDS_PER_DAY if case.time.spinup.value > 0.0 else 0.0)
+    depth, largest = settings.mixed_layer.value, settings.daily_mixing.value
+    return DailyMixing(steady, grid, light, depth=depth, largest=largest, last=last)
 
 
 def _check_end(meteorology: Meteorology, length: float) -> None:
@@ -233,6 +247,8 @@ def _sources(
         sources.append(GriddedEmissions(path, grid, start, names))
     if settings.point:
         sources.append(PointEmissions([_point(point, network) for point in settings.point], grid))
+    if settings.area:
+        sources.append(AreaEmissions([_area(area, network) for area in settings.area], grid))
     return tuple(sources)
 
 
@@ -247,13 +263,25 @@ def _inventory_settings(case: Case) -> InventorySettings | None:
 
 
 def _point(point: sections.PointSource, network: ReactionNetwork) -> PointSource:
-    """A point source of a case in mol/s; one that is given as mass needs the composition of its species."""
-    rate, species = point.rate.value, network.species[network.index(point.species)]
-    if point.rate.unit == "kg/s":
-        if species.molar_mass is None:
-            raise CaseError(
-                f"emissions.point: {point.rate.text!r} of {species.name} is a mass, but the mechanism does not tell "
-                'the composition of the species; give an amount, such as "1 mol/s"'
-            )
-        rate /= species.molar_mass
-    return PointSource(species.name, point.lon, point.lat, point.height.value, rate)
+    """A point source of a case in mol/s."""
+    rate = _amount("emissions.point", point.rate, point.species, network)
+    return PointSource(point.species, point.lon, point.lat, point.height.value, rate)
+
+
+def _area(area: sections.AreaSource, network: ReactionNetwork) -> AreaSource:
+    """An area source of a case in mol/m2/s."""
+    rates = {name: _amount("emissions.area", rate, name, network) for name, rate in area.rates.items()}
+    return AreaSource(area.lon, area.lat, rates)
+
+
+def _amount(where: str, rate: Quantity, name: str, network: ReactionNetwork) -> float:
+    """An emission as an amount; one that is given as mass needs the composition of its species."""
+    if not rate.unit.startswith("kg"):
+        return rate.value
+    species = network.species[network.index(name)]
+    if species.molar_mass is None:
+        raise CaseError(
+            f"{where}: {rate.text!r} of {name} is a mass, but the mechanism does not tell the composition of the "
+            f'species; give an amount, such as "1 {rate.unit.replace("kg", "mol")}"'
+        )
+    return rate.value / species.molar_mass

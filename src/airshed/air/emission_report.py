@@ -6,6 +6,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from airshed.air.emissions.area import AreaEmissions
 from airshed.air.emissions.gridded import GriddedEmissions
 from airshed.air.emissions.inventory import Inventory, SectorAmount
 from airshed.air.emissions.point import PointEmissions
@@ -16,7 +17,10 @@ from airshed.core.report import Cell, Table
 from airshed.mechanism.network import ReactionNetwork
 
 _HOUR: Final = 3600.0
-_KINDS: Final = {BiogenicSource: "vegetation", GriddedEmissions: "gridded files", PointEmissions: "point sources"}
+_KINDS: Final = {
+    BiogenicSource: "vegetation", GriddedEmissions: "gridded files", PointEmissions: "point sources",
+    AreaEmissions: "area sources",
+}  # fmt: skip
 _GROUPS: Final = {
     "power": "A", "industry": "BDE", "homes": "C", "road": "F", "other traffic": "GHI", "waste, other": "JM",
     "farming": "KL",

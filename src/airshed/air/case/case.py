@@ -106,6 +106,9 @@ class Case(Section):
         for index, point in enumerate(self.emissions.point):
             if not (west <= point.lon <= east and south <= point.lat <= north):
                 raise refuse(f"emissions.point.{index} at {point.lon:g} E, {point.lat:g} N lies outside grid.area")
+        for index, box in enumerate(self.emissions.area):
+            if box.lon[1] <= west or box.lon[0] >= east or box.lat[1] <= south or box.lat[0] >= north:
+                raise refuse(f"emissions.area.{index} lies outside grid.area")
         return self
 
     @property
@@ -192,6 +195,7 @@ def check_species(case: Case, species: Iterable[str]) -> None:
         for index, output in enumerate(case.output)
     ]
     named += [(f"emissions.point.{i}.species", (point.species,)) for i, point in enumerate(case.emissions.point)]
+    named += [(f"emissions.area.{i}.rates", box.rates) for i, box in enumerate(case.emissions.area)]
     named += [
         ("deposition.velocities", case.deposition.velocities),
         ("boundary.scale", case.boundary.scale),

@@ -23,6 +23,7 @@ Speed = Annotated[Quantity, measured("m/s")]
 DepositionVelocity = Annotated[Quantity, measured("m/s", least=0.0)]
 MixingRatio = Annotated[Quantity, measured("mol/mol", least=0.0)]
 EmissionRate = Annotated[Quantity, measured("kg/s", "mol/s", least=0.0)]
+EmissionFlux = Annotated[Quantity, measured("kg/m2/s", "mol/m2/s", least=0.0)]
 
 PLANNED_STRATEGIES = ("files", "mpiio", "pnetcdf", "netcdf4", "zarr")
 
@@ -222,6 +223,14 @@ class MeteorologySection(Section):
     diffusivity: Annotated[Quantity, measured("m2/s", least=0.0)] = setting(
         "0 m2/s", "For `uniform`: vertical turbulent diffusivity."
     )
+    daily_mixing: Annotated[Quantity, measured("m2/s", least=0.0)] = setting(
+        "0 m2/s",
+        "For `uniform`: largest diffusivity that the sun adds in a layer over the ground, when it stands overhead; "
+        "both go with the cosine of its zenith angle.",
+    )
+    mixed_layer: Height = setting(
+        "1500 m", "For `uniform`: depth of that layer when the sun stands overhead.", validate_default=True
+    )
     cloud_cover: Number = setting(0.0, "For `uniform`: fraction of the sky under cloud.", unit="1", ge=0.0, le=1.0)
 
     @model_validator(mode="after")
@@ -241,6 +250,16 @@ class PointSource(Section):
     rate: EmissionRate = setting(..., "Emission, as mass or as amount per time.")
 
 
+class AreaSource(Section):
+    """A steady flux from the ground of a box: a town, a country, or all of the area."""
+
+    lon: Range = setting(..., "Western and eastern edge.", unit="deg")
+    lat: Range = setting(..., "Southern and northern edge.", unit="deg")
+    rates: Mapping[str, EmissionFlux] = setting(
+        ..., 'Emission by species, as mass or as amount per area and time, such as `{ NO = "1e11 molecules/cm2/s" }`.'
+    )
+
+
 class EmissionsSection(Section):
     """What enters the air at the ground and from chimneys."""
 
@@ -252,6 +271,7 @@ class EmissionsSection(Section):
     )
     gridded: tuple[str, ...] = setting((), "netCDF files of gridded emissions, relative to the case.")
     point: tuple[PointSource, ...] = setting((), "Point sources.")
+    area: tuple[AreaSource, ...] = setting((), "Area sources; where they overlap they add up.")
 
 
 class DepositionSection(Section):

@@ -1,5 +1,6 @@
 """Emission: the inventory of national totals, prescribed fields, single sources, and what they have in common."""
 
+from airshed.air.emissions.area import AreaEmissions, AreaSource
 from airshed.air.emissions.builder import build_inventory
 from airshed.air.emissions.gridded import GriddedEmissions
 from airshed.air.emissions.inventory import CountryTotal, Inventory, SectorAmount
@@ -8,6 +9,8 @@ from airshed.air.emissions.settings import InventorySettings
 from airshed.air.emissions.source import CombinedEmissions, EmissionSource
 
 __all__ = [
+    "AreaEmissions",
+    "AreaSource",
     "CombinedEmissions",
     "CountryTotal",
     "EmissionSource",

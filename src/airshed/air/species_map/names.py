@@ -28,9 +28,10 @@ def translated(case: Case, species_map: SpeciesMap, species: Sequence[str]) -> C
         point.model_copy(update={"species": names.get(point.species) or point.species})
         for point in case.emissions.point
     )
+    areas = tuple(_renamed(area, names, "rates", "emissions.area") for area in case.emissions.area)
     changed: dict[str, Any] = {
         "output": outputs,
-        "emissions": case.emissions.model_copy(update={"point": points}),
+        "emissions": case.emissions.model_copy(update={"point": points, "area": areas}),
         "deposition": _renamed(case.deposition, names, "velocities", "deposition"),
         "boundary": _renamed(_renamed(case.boundary, names, "scale", "boundary"), names, "values", "boundary"),
         "initial": _renamed(case.initial, names, "values", "initial"),

@@ -1,0 +1,81 @@
+"""Area sources: a steady flux from the ground of a box."""
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from airshed.air.emissions.regrid import Regridder
+from airshed.core.constants import EARTH_RADIUS
+from airshed.core.errors import CaseError
+from airshed.grid import Grid
+from airshed.grid.window import Window
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class AreaSource:
+    """A steady flux from the ground between two longitudes and two latitudes [degrees], by species [mol m-2 s-1].
+
+    Raises CaseError for a box without extent and for a rate that is negative or not finite.
+    """
+
+    lon: tuple[float, float]
+    lat: tuple[float, float]
+    rates: Mapping[str, float]
+
+    def __post_init__(self) -> None:
+        if not (self.lon[0] < self.lon[1] and -90.0 <= self.lat[0] < self.lat[1] <= 90.0):
+            raise CaseError(f"area source {self.lon} E, {self.lat} N: its box has no extent, or leaves the sphere")
+        for species, rate in self.rates.items():
+            if not (np.isfinite(rate) and rate >= 0.0):
+                raise CaseError(f"area source of {species}: its rate is {rate:g}; give a number of 0 or more")
+
+
+class AreaEmissions:
+    """The emission of area sources into the lowest layer, where boxes overlap their sum; an EmissionSource.
+
+    A cell takes its share of each box by area; what lies outside the grid is cut.
+    """
+
+    levels = 1
+
+    def __init__(self, sources: Sequence[AreaSource], grid: Grid) -> None:
+        """Raises CaseError when there is none, or when no part of one lies in the grid."""
+        if not sources:
+            raise CaseError("no area source given; give at least one")
+        self.species = tuple(dict.fromkeys(species for source in sources for species in source.rates))
+        self._rate = np.zeros((len(self.species), 1, *grid.shape[1:]))
+        for source in sources:
+            area = _covered(source, grid)
+            for species, rate in source.rates.items():
+                self._rate[self.species.index(species), 0] += rate * area
+        self._rate.setflags(write=False)
+
+    def part(self, window: Window) -> "AreaEmissions":
+        """Return the emission of a window's cells; the species stay those of all sources."""
+        part = copy(self)
+        part._rate = np.ascontiguousarray(window.of(self._rate))
+        part._rate.setflags(write=False)
+        return part
+
+    def rate(self, seconds: float) -> Array:
+        """Emission [mol/s per cell], shape (species, 1, lat, lon); the same at all times, read-only."""
+        return self._rate
+
+
+def _covered(source: AreaSource, grid: Grid) -> Array:
+    """Return the area of each cell that a box covers [m2], (lat, lon)."""
+    (west, east), (south, north) = np.radians(source.lon), np.radians(source.lat)
+    area = EARTH_RADIUS**2 * (east - west) * (np.sin(north) - np.sin(south))
+    covered = Regridder(np.array(source.lon), np.array(source.lat), grid)(np.full((1, 1), area))
+    if not covered.any():
+        raise CaseError(
+            f"area source {source.lon[0]:g} to {source.lon[1]:g} E, {source.lat[0]:g} to {source.lat[1]:g} N lies "
+            f"outside the grid: {grid.lon_faces[0]:g} to {grid.lon_faces[-1]:g} E, {grid.lat_faces[0]:g} to "
+            f"{grid.lat_faces[-1]:g} N"
+        )
+    return covered
