@@ -62,7 +62,7 @@ def simulate(options):
         first, state = 0, np.random.default_rng(0).random(grid.shape)
         if restart is not None:
             first = restart.metadata["step"]
-            state = state if options.forget else restart.arrays["state"]
+            state = state if options.forget else restart.whole["state"]
         writer = OutputWriter(
             run,
             grid,
@@ -78,7 +78,7 @@ def simulate(options):
             if writer.is_due(seconds):
                 writer.write(seconds, {"O3": state})
             if step % 7 == 0:
-                store.save(seconds, {"state": state}, {"step": step})
+                store.save(seconds, {}, {"state": state}, {"step": step})
             state = 3.99 * state * (1.0 - state)
             time.sleep(options.pause)
         writer.finish()

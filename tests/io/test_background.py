@@ -44,7 +44,7 @@ def test_the_first_error_stops_later_jobs_and_reaches_every_later_call():
         raise OutputError("the disk is full")
 
     writer.submit(fail)
-    writer._jobs.put(lambda: done.append("after the error"))
+    writer._jobs.append((lambda: done.append("after the error"), 0))
     for call in (writer.wait, lambda: writer.submit(done.clear), writer.wait):
         with pytest.raises(OutputError, match="the disk is full"):
             call()

@@ -46,7 +46,8 @@ def test_a_really_full_disk_stops_the_run_and_leaves_nothing_half_written(small_
             run.writer.finish()
         else:
             fill_the_disk(records=1, left=0)
-            RestartStore(run.folder).save(0.0, {"q": np.ones((50, 50, 50))}, {})
+            RestartStore(run.folder).save(0.0, {}, {"q": np.ones((50, 50, 50))}, {})
+            run.folder.writer.wait()
 
     with run.folder, pytest.raises(OutputError, match="the disk is full"):
         write()

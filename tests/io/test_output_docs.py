@@ -24,7 +24,7 @@ def test_the_examples_run(tmp_path, monkeypatch, capsys, start_run, values, exam
     run = start_run(tmp_path / "runs" / "example")
     with run.folder:
         run.writer.write(0, values(0))
-        RestartStore(run.folder).save(3600.0, values(3600), {"step": 30})
+        RestartStore(run.folder).save(3600.0, {}, values(3600), {"step": 30})
         run.writer.finish()
         run.folder.finish()
     monkeypatch.chdir(tmp_path)

@@ -50,9 +50,9 @@ def part_path(path: Path) -> Path:
 
 def publish(part: Path, path: Path) -> None:
     """Bring a written temporary file to the disk and give it its name; the folder entry reaches the disk too."""
-    _sync(part)
+    sync(part)
     os.replace(part, path)
-    _sync(path.parent)
+    sync(path.parent)
 
 
 @contextmanager
@@ -76,12 +76,16 @@ def is_part(path: Path) -> bool:
 
 
 def remove_parts(folder: Path) -> None:
-    """Remove the temporary files that killed processes left anywhere in a folder."""
-    for path in folder.rglob(f".*{_PART_SUFFIX}"):
-        path.unlink(missing_ok=True)
+    """Remove the temporary files and folders that killed processes left anywhere in a folder."""
+    for path in [*folder.rglob(f".*{_PART_SUFFIX}")]:
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
+    """Bring a written file, or the entries of a folder, to the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -7,7 +7,8 @@ library must not be used by two threads at once, and the thread that writes thes
 
 import json
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -32,13 +33,36 @@ def save_arrays(path: Path, arrays: Mapping[str, NDArray[Any]], metadata: Mappin
                     member.write(contiguous.reshape(-1).view(np.uint8).data)
 
 
-def load_arrays(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """Return the arrays and the metadata of a file; raises OutputError when it is damaged or not such a file."""
+def load_arrays(path: Path, without: Collection[str] = ()) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """Return the arrays, but for some, and the metadata of a file.
+
+    Raises OutputError when it is damaged or not such a file.
+    """
+    left_out = {_METADATA, *(f"{name}.npy" for name in without)}
+    with _opened(path) as archive:
+        names = [name for name in archive.namelist() if name not in left_out]
+        arrays = {name.removesuffix(".npy"): _read_member(archive, name) for name in names}
+        return arrays, json.loads(archive.read(_METADATA))
+
+
+def load_array(path: Path, name: str) -> NDArray[Any]:
+    """Return one array of a file; raises OutputError when it is damaged or not there."""
+    with _opened(path) as archive:
+        return _read_member(archive, f"{name}.npy")
+
+
+def load_metadata(path: Path) -> dict[str, Any]:
+    """Return the metadata of a file alone; raises OutputError when it is damaged or not such a file."""
+    with _opened(path) as archive:
+        metadata: dict[str, Any] = json.loads(archive.read(_METADATA))
+        return metadata
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
     try:
         with zipfile.ZipFile(path) as archive:
-            metadata = json.loads(archive.read(_METADATA))
-            names = [name for name in archive.namelist() if name != _METADATA]
-            return {name.removesuffix(".npy"): _read_member(archive, name) for name in names}, metadata
+            yield archive
     except FileNotFoundError as error:
         raise OutputError(f"there is no file {path}") from error
     except (OSError, ValueError, KeyError, EOFError, NotImplementedError, zipfile.BadZipFile) as error:

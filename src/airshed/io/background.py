@@ -1,49 +1,138 @@
 """One thread that writes behind the computation, in the order in which it is told."""
 
-import queue
 import threading
+import time
+from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+LIMIT: Final = 512 * 1024 * 1024
+"""Bytes of copies that may wait for the thread; one job alone may hold more."""
+
+_CAPACITY: Final = 64
+_PATIENCE: Final = 2.0
+"""Seconds that a run which ends by an error lets other ranks come to what waits here."""
+
+Job = Callable[[], None]
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """What went through a writer.
+
+    bytes    given to it
+    written  [s] its thread was at work, or the caller for jobs done at once
+    waited   [s] the caller waited: for a place, for jobs done at once, and for the end
+    """
+
+    bytes: int
+    written: float
+    waited: float
+
+    @property
+    def hidden(self) -> float:
+        """The share of the writing that the caller did not wait for."""
+        return max(1.0 - self.waited / self.written, 0.0) if self.written > 0.0 else 1.0
 
 
 class BackgroundWriter:
-    """Runs jobs one after the other on its own thread, at most ``capacity`` of them waiting.
+    """Runs jobs one after the other on its own thread; jobs that hold more than ``limit`` bytes make the caller wait.
 
     The order is part of the contract: a restart is published after the records that were submitted before it. The
     first error of a job stops all later ones and is raised in the caller by every following call.
     """
 
-    def __init__(self, capacity: int = 4) -> None:
-        self._jobs: queue.Queue[Callable[[], None] | None] = queue.Queue(capacity)
+    def __init__(self, capacity: int = _CAPACITY, limit: int = LIMIT) -> None:
+        self._capacity, self._limit = capacity, limit
+        self._jobs: deque[tuple[Job, int]] = deque()
+        self._held = 0
+        self._busy = False
+        self._ends = False
+        self._changed = threading.Condition()
         self._error: BaseException | None = None
+        self._bytes, self._written, self._waited = 0, 0.0, 0.0
         self._thread = threading.Thread(target=self._work, name="airshed-writer", daemon=True)
         self._thread.start()
 
-    def submit(self, job: Callable[[], None]) -> None:
-        """Queue a job, and wait while the queue is full; raises the error of an earlier job."""
+    @property
+    def traffic(self) -> Traffic:
+        """What went through so far."""
+        return Traffic(self._bytes, self._written, self._waited)
+
+    @property
+    def failed(self) -> bool:
+        """Whether a job has failed."""
+        return self._error is not None
+
+    def submit(self, job: Job, size: int = 0) -> None:
+        """Queue a job that holds ``size`` bytes, and wait for a place; raises the error of an earlier one."""
         self._raise_error()
-        self._jobs.put(job)
+        self._pause(lambda: len(self._jobs) < self._capacity and (not self._held or self._held + size <= self._limit))
+        with self._changed:
+            self._jobs.append((job, size))
+            self._held += size
+            self._bytes += size
+            self._changed.notify_all()
+
+    def do(self, job: Job, size: int = 0) -> None:
+        """Do a job at once, after those that wait; raises its error."""
+        self.wait()
+        began = time.perf_counter()
+        job()
+        spent = time.perf_counter() - began
+        self._bytes += size
+        self._written += spent
+        self._waited += spent
 
     def wait(self) -> None:
         """Return when all jobs are done; raises the error of one that failed."""
-        self._jobs.join()
+        self._pause(lambda: not self._jobs and not self._busy)
         self._raise_error()
 
-    def close(self) -> None:
-        """Finish the waiting jobs and end the thread; errors stay unraised, as a run that failed closes too."""
-        if self._thread.is_alive():
-            self._jobs.put(None)
-            self._thread.join()
+    def close(self, abandon: Job | None = None) -> None:
+        """Finish the waiting jobs and end the thread; errors stay unraised, as a run that failed closes too.
+
+        abandon  frees a job that waits for other ranks, which may never come; it is called after a moment
+        """
+        with self._changed:
+            self._ends = True
+            self._changed.notify_all()
+        self._thread.join(_PATIENCE if abandon is not None else None)
+        if abandon is not None and self._thread.is_alive():
+            abandon()
+            self._thread.join(_PATIENCE)
+
+    def _pause(self, ready: Callable[[], bool]) -> None:
+        began = time.perf_counter()
+        with self._changed:
+            self._changed.wait_for(ready)
+        self._waited += time.perf_counter() - began
 
     def _work(self) -> None:
-        while (job := self._jobs.get()) is not None:
-            try:
-                if self._error is None:
-                    job()
-            except BaseException as error:  # it belongs to the caller's thread, whatever it is
-                self._error = error
-            finally:
-                self._jobs.task_done()
-        self._jobs.task_done()
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._jobs or self._ends)
+                if not self._jobs:
+                    return
+                job, size = self._jobs.popleft()
+                self._busy = True
+            self._attempt(job)
+            del job  # with the copies that it holds
+            with self._changed:
+                self._held -= size
+                self._busy = False
+                self._changed.notify_all()
+
+    def _attempt(self, job: Job) -> None:
+        if self._error is not None:
+            return
+        began = time.perf_counter()
+        try:
+            job()
+        except BaseException as error:  # it belongs to the caller's thread, whatever it is
+            self._error = error
+        self._written += time.perf_counter() - began
 
     def _raise_error(self) -> None:
         if self._error is not None:

@@ -4,7 +4,7 @@ RUN/run.json      the case, the version and the state: running, interrupted or f
 RUN/records/      one whole file per output time, until the output file holds them all
 RUN/restart/      the last two restarts
 RUN/previous/     outputs of the run before, until this one is finished
-RUN/output.nc     the result; it exists only once it is whole
+RUN/output.nc     the result; it exists only once it is whole; some strategies leave output.files or output.zarr instead
 RUN/summary.*     what the run has to say at its end, for people (.txt) and programs (.json)
 """
 
@@ -13,7 +13,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -26,6 +26,8 @@ from airshed.core.errors import CaseError, OutputError
 from airshed.core.version import __version__
 from airshed.io.background import BackgroundWriter
 from airshed.io.cases import first_difference
+from airshed.io.channel import Channel
+from airshed.parallel.communicator import Alone, Communicator
 
 RUNS: Final = Path("runs")
 """Where runs go that are given no folder."""
@@ -36,6 +38,8 @@ RECORDS: Final = "records"
 RESTARTS: Final = "restart"
 _PREVIOUS: Final = "previous"
 SUMMARIES: Final = ("summary.txt", "summary.json")
+RESULTS: Final = (".nc", ".files", ".zarr")
+"""What a result may be: one netCDF file, a folder of one for each rank, or a Zarr store."""
 
 State = Literal["running", "interrupted", "finished"]
 
@@ -65,6 +69,11 @@ def read_state(folder: Path) -> RunState | None:
         ) from error
 
 
+def results(folder: Path, name: str) -> list[Path]:
+    """Return what there is of a result: nothing while it is not whole, else one path, or more after a merge."""
+    return [path for suffix in RESULTS if (path := folder / f"{name}{suffix}").exists()]
+
+
 class FinishedRunError(OutputError):
     """The run to resume is finished, and its results are there: nothing is left to do."""
 
@@ -87,29 +96,27 @@ class RunFolder:
     A new run in the folder of an earlier one sets its outputs aside until it is itself finished; ``resume`` goes on
     with an unfinished run, or begins when there is none yet. ``may_differ`` names settings, such as "run.threads",
     that a resumed run may have changed. Use it in a ``with`` block: left without :meth:`finish`, the run stays
-    unfinished and can be resumed.
+    unfinished and can be resumed. With several ``ranks`` each makes one, and the same calls in the same order; the
+    first of them locks the folder and writes what there is one of.
 
     Raises OutputError, before anything is computed, when the folder cannot be written to, holds other files or is in
-    use by another process, and CaseError when the case to resume is another one.
+    use by another process, and CaseError when the case to resume is another one; on all ranks alike.
     """
 
-    def __init__(self, path: Path, case_toml: str, *, resume: bool = False, may_differ: Collection[str] = ()) -> None:
-        self.path = path
-        with guarded(path):
-            path.mkdir(parents=True, exist_ok=True)
-            earlier = _earlier_run(path)
-            self._lock = _lock(path)
-        try:
-            self.resumed = resume and earlier is not None
-            if resume and earlier is not None:
-                _check_resumable(path, earlier, case_toml, may_differ)
-            with guarded(path):
-                self._prepare(earlier)
-            self._state = RunState(__version__, "running", _now(), case_hash(case_toml), case_toml)
-            self._store_state()
-        except BaseException:
-            os.close(self._lock)
-            raise
+    def __init__(
+        self,
+        path: Path,
+        case_toml: str,
+        *,
+        resume: bool = False,
+        may_differ: Collection[str] = (),
+        ranks: Communicator | None = None,
+    ) -> None:
+        self._ranks = ranks or Alone()
+        self.path, self.channel = path, Channel(self._ranks)
+        self._lock: int | None = None
+        self._state = RunState(__version__, "running", _now(), case_hash(case_toml), case_toml)
+        self.resumed = self.channel.on_root(lambda: self._take(resume, may_differ))
         self.writer = BackgroundWriter()
         self._open = True
 
@@ -119,35 +126,55 @@ class RunFolder:
         return self._state.case
 
     def add_output(self, name: str) -> Path:
-        """Take a name for an output file and return its path; raises OutputError when it is taken."""
+        """Take a name for an output and return its path without an ending; raises OutputError when it is taken."""
         if name in self._state.outputs:
             raise OutputError(f"two outputs have the name {name!r}; give each [[output]] a name of its own")
         self._state = replace(self._state, outputs=(*self._state.outputs, name))
-        self._store_state()
-        return self.path / f"{name}.nc"
+        self.channel.on_root(self._store_state)
+        return self.path / name
+
+    def submit(self, job: Callable[[], None], size: int, *, asynchronous: bool) -> None:
+        """Do a job that all ranks do together, behind the computation or at once; it holds copies of ``size`` bytes.
+
+        The job ends alike on all ranks, see :meth:`Channel.settle`; an error of an earlier one is raised on all of
+        them at the same call.
+        """
+        self._settle_failed()
+        if asynchronous and self.channel.has_threads:
+            self.writer.submit(job, size)
+        else:
+            self.writer.do(job, size)
 
     def write_summary(self, text: str, data: Mapping[str, Any]) -> None:
         """Write what the run has to say, for people and for programs, each file whole or not at all."""
-        for name, content in zip(SUMMARIES, (text, json.dumps(data, indent=1, allow_nan=False)), strict=True):
-            with write_whole(self.path / name) as part:
-                part.write_text(content, encoding="utf-8")
+        contents = (text, json.dumps(data, indent=1, allow_nan=False))
+        with self.channel.together():
+            for name, content in zip(SUMMARIES, contents, strict=True):
+                if self.channel.is_root:
+                    _write_text(self.path / name, content)
+
+    def wait(self) -> None:
+        """Return when all that was submitted is written; raises the error of what failed, on all ranks."""
+        with self.channel.together():
+            self.writer.wait()
 
     def finish(self, *, complete: bool = True) -> None:
         """End a run whose outputs are written; an incomplete one (Ctrl-C) may go on, here or resumed later."""
-        self.writer.wait()
+        self.wait()
         self._state = replace(self._state, state="finished" if complete else "interrupted")
-        self._store_state()
+        self.channel.on_root(self._store_state)
         if complete:
-            for name in (RECORDS, _PREVIOUS):
-                shutil.rmtree(self.path / name, ignore_errors=True)
+            if self.channel.is_root:
+                for name in (RECORDS, _PREVIOUS):
+                    shutil.rmtree(self.path / name, ignore_errors=True)
             self.close()
 
     def close(self) -> None:
         """End the thread and give the folder free; the state on disk stays as it is."""
         if self._open:
             self._open = False
-            self.writer.close()
-            os.close(self._lock)
+            self.writer.close(None if self.channel.handle is None else self.channel.abandoned.set)
+            self._unlock()
 
     def __enter__(self) -> Self:
         return self
@@ -157,21 +184,59 @@ class RunFolder:
     ) -> None:
         self.close()
 
-    def _prepare(self, earlier: RunState | None) -> None:
+    def _take(self, resume: bool, may_differ: Collection[str]) -> bool:
+        """Lock and prepare the folder; return whether an earlier run there goes on."""
+        with guarded(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
+            earlier = _earlier_run(self.path)
+            self._lock = _lock(self.path)
+        try:
+            resumed = resume and earlier is not None
+            if resume and earlier is not None:
+                _check_resumable(self.path, earlier, self.case, may_differ)
+            with guarded(self.path):
+                self._prepare(earlier, resumed=resumed)
+            self._store_state()
+        except BaseException:
+            self._unlock()
+            raise
+        return resumed
+
+    def _unlock(self) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def _settle_failed(self) -> None:
+        """Raise the error of an earlier job on all ranks, as soon as one of them knows of it."""
+        if any(self._ranks.gather_all(self.writer.failed)):
+            self.wait()
+
+    def _prepare(self, earlier: RunState | None, *, resumed: bool) -> None:
         remove_parts(self.path)
-        if not self.resumed:
+        if not resumed:
             for name in (RESTARTS, RECORDS):  # in this order: a restart without its records would mislead
                 with suppress(FileNotFoundError):
                     shutil.rmtree(self.path / name)
-        outputs = [f"{name}.nc" for name in earlier.outputs] if earlier is not None else []
-        for name in (*outputs, *SUMMARIES):
-            if (self.path / name).exists():
+        outputs = [path for name in earlier.outputs for path in results(self.path, name)] if earlier is not None else []
+        for path in (*outputs, *(self.path / name for name in SUMMARIES)):
+            if path.exists():
                 (self.path / _PREVIOUS).mkdir(exist_ok=True)
-                os.replace(self.path / name, self.path / _PREVIOUS / name)
+                _set_aside(path, self.path / _PREVIOUS / path.name)
 
     def _store_state(self) -> None:
-        with write_whole(self.path / _STATE_FILE) as part:
-            part.write_text(json.dumps(asdict(self._state), indent=1), encoding="utf-8")
+        _write_text(self.path / _STATE_FILE, json.dumps(asdict(self._state), indent=1))
+
+
+def _write_text(path: Path, text: str) -> None:
+    with write_whole(path) as part:
+        part.write_text(text, encoding="utf-8")
+
+
+def _set_aside(path: Path, aside: Path) -> None:
+    if aside.is_dir():
+        shutil.rmtree(aside)
+    os.replace(path, aside)
 
 
 def _earlier_run(path: Path) -> RunState | None:
@@ -191,7 +256,7 @@ def case_hash(case_toml: str) -> str:
 
 def _check_resumable(path: Path, earlier: RunState, case_toml: str, may_differ: Collection[str]) -> None:
     difference = first_difference(earlier.case, case_toml, may_differ)
-    finished = earlier.state == "finished" and all((path / f"{name}.nc").exists() for name in earlier.outputs)
+    finished = earlier.state == "finished" and all(results(path, name) for name in earlier.outputs)
     if finished and difference is None:
         raise FinishedRunError(f"the run in {path} is finished; there is nothing to resume")
     if earlier.airshed != __version__:

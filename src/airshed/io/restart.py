@@ -1,74 +1,141 @@
-"""Restarts: all that a run needs to go on, bit for bit."""
+"""Restarts: all that a run needs to go on, bit for bit, on the same number of ranks or another one.
+
+A restart holds two kinds of arrays: *tiled* ones [row][block][...], of which each rank has the rows and blocks of its
+tile (see :mod:`airshed.parallel.decomposition`), and *whole* ones that are the same on all ranks. It is written by one
+of the strategies in :mod:`airshed.io.strategies.states`, always in parts, each checked when it is read; any rank reads
+any rows and blocks out of the parts that hold them.
+"""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from airshed.core.atomic import guarded, part_path, publish
+from airshed.core.atomic import guarded
 from airshed.core.errors import OutputError
-from airshed.io.archive import load_arrays, save_arrays
+from airshed.grid.window import Window
+from airshed.io.channel import Channel
 from airshed.io.folder import RESTARTS, RunFolder
+from airshed.io.strategies.names import Strategy
+from airshed.io.strategies.regroup import common, covers
+from airshed.io.strategies.states import Parts, StateStore, found_states, open_state, remove_state, state_store
+from airshed.parallel.decomposition import Tile
 
 _KEPT: Final = 2
+Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
 class Restart:
-    """The state of a run at a time since its start [s]; ``skipped`` says which newer restarts were damaged, and how."""
+    """The state of a run at a time since its start [s].
+
+    whole    the arrays that are the same on all ranks
+    skipped  says which newer restarts were damaged, and how
+    """
 
     seconds: float
-    arrays: Mapping[str, NDArray[np.float64]]
+    whole: Mapping[str, Array]
     metadata: Mapping[str, Any]
-    skipped: tuple[str, ...] = ()
+    skipped: tuple[str, ...]
+    _parts: Parts = field(repr=False)
+
+    @property
+    def tiled(self) -> tuple[str, ...]:
+        """The names of the arrays that were held in tiles."""
+        return self._parts.tiled
+
+    def tile(self, name: str, rows: tuple[int, int], blocks: tuple[int, int]) -> Array:
+        """Return rows and blocks, first <= n < last, of a tiled array, however it was cut when it was written.
+
+        Raises OutputError where the restart does not hold all of them.
+        """
+        target = Window(*rows, *blocks)
+        result: Array | None = None
+        pieces = [(window, common(window, target)) for window in self._parts.windows]
+        if not covers([piece for _, piece in pieces if piece is not None], target):
+            raise OutputError(f"the restart at {self.seconds:g} s does not hold rows {rows} and blocks {blocks}")
+        for number, (window, piece) in enumerate(pieces):
+            if piece is None:
+                continue
+            part = self._parts.load(number, name)
+            if result is None:
+                result = np.empty((*target.shape, *part.shape[2:]), part.dtype)
+            into, taken = piece.within(target), piece.within(window)
+            result[into.rows, into.columns] = part[taken.rows, taken.columns]
+        assert result is not None
+        return result
 
 
 class RestartStore:
-    """The last two restarts of a run, in ``RUN/restart/SECONDS.npz``.
+    """The last two restarts of a run, in ``RUN/restart``, written by a strategy of the case's choice.
 
-    A restart is a NumPy archive (``numpy.load`` reads it) of doubles with a CRC-32 for each array and JSON metadata.
+    ``tile`` is what this rank holds; with several ranks each makes a store and the same calls. None stands for one rank
+    that holds everything.
     """
 
-    def __init__(self, run: RunFolder) -> None:
-        self._run = run
+    def __init__(self, run: RunFolder, tile: Tile | None = None, strategy: Strategy | str = "gather:async") -> None:
+        self._run, self._tile = run, tile
         self._folder = run.path / RESTARTS
-        with guarded(self._folder):
+        self.strategy = Strategy.parse(strategy) if isinstance(strategy, str) else strategy
+        with run.channel.together(), guarded(self._folder):
             self._folder.mkdir(exist_ok=True)
+        held = None if tile is None else Window(*tile.rows, *tile.blocks)
+        self._store: StateStore = state_store(self.strategy.name, self._folder, run.channel, held)
 
-    def save(self, seconds: float, arrays: Mapping[str, NDArray[np.float64]], metadata: Mapping[str, Any]) -> None:
+    def save(
+        self, seconds: float, tiled: Mapping[str, Array], whole: Mapping[str, Array], metadata: Mapping[str, Any]
+    ) -> None:
         """Store the state at a time since the start [s], whole or not at all.
 
-        The content is handed to the system before this returns, which costs no copy of the state, and the arrays may
-        change afterwards. That it has reached the disk, after all output written before, and takes its name, happens
-        behind the run. So write the output records that are due at this time first: a run that resumes here needs
-        them. Raises OutputError when it cannot be written.
+        tiled     arrays [row][block][...] of this rank's tile
+        whole     arrays that are the same on all ranks
+        metadata  what JSON can hold
+        The arrays may change as soon as this returns. With an asynchronous strategy they are copied and written behind
+        the run, after all output submitted before: so write the output records that are due at this time first, since a
+        run that resumes here needs them. Raises OutputError when it cannot be written, or an earlier one could not.
         """
-        path = self._folder / f"{float(seconds)!r}.npz"
-        part = part_path(path)
-        with guarded(path, part):
-            save_arrays(part, arrays, {**metadata, "seconds": float(seconds)})
-        self._run.writer.submit(partial(self._publish, part, path))
+        asynchronous = self.strategy.asynchronous
+        if asynchronous:
+            tiled, whole = _copied(tiled), _copied(whole)
+        size = sum(array.nbytes for array in (*tiled.values(), *whole.values()))
+        job = partial(self._write, float(seconds), tiled, whole, {**metadata, "seconds": float(seconds)})
+        self._run.submit(job, size, asynchronous=asynchronous)
 
     def latest(self) -> Restart | None:
-        """Return the newest restart that is whole, or None when there is none."""
+        """Return the newest restart that is whole, the same on all ranks, or None when there is none."""
         skipped: list[str] = []
-        for path in reversed(self._paths()):
+        channel = self._run.channel
+        for path in reversed(channel.broadcast(found_states(self._folder) if channel.is_root else None)):
             try:
-                arrays, metadata = load_arrays(path)
-                return Restart(metadata["seconds"], arrays, metadata, tuple(skipped))
+                with channel.together():
+                    parts = open_state(path)
+                    _check(parts, channel)
+                with channel.together():
+                    whole, metadata = parts.shared()
+                return Restart(metadata["seconds"], whole, metadata, tuple(skipped), parts)
             except OutputError as error:
                 skipped.append(str(error))
         return None
 
-    def _publish(self, part: Path, path: Path) -> None:
-        with guarded(path, part):
-            publish(part, path)
-            for old in self._paths()[:-_KEPT]:
-                old.unlink(missing_ok=True)
+    def _write(
+        self, seconds: float, tiled: Mapping[str, Array], whole: Mapping[str, Array], metadata: Mapping[str, Any]
+    ) -> None:
+        self._store.write(seconds, tiled, whole, metadata)
+        with self._run.channel.together(), guarded(self._folder):
+            if self._run.channel.is_root:
+                for old in found_states(self._folder)[:-_KEPT]:
+                    remove_state(old)
 
-    def _paths(self) -> list[Path]:
-        return sorted(self._folder.glob("[!.]*.npz"), key=lambda path: float(path.stem))
+
+def _copied(arrays: Mapping[str, Array]) -> dict[str, Array]:
+    return {name: np.array(array) for name, array in arrays.items()}
+
+
+def _check(parts: Parts, channel: Channel) -> None:
+    """Read every part once, each by one of the ranks, so that a damaged one is found before anything is taken over."""
+    for number in range(channel.rank, len(parts.windows), channel.size):
+        for name in parts.tiled:
+            parts.load(number, name)

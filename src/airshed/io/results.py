@@ -7,7 +7,9 @@ import xarray as xr
 
 from airshed.core.errors import OutputError
 from airshed.core.nearest import suggestion
-from airshed.io.folder import RECORDS, RUNS, read_state
+from airshed.io.dataset import open_parts
+from airshed.io.folder import RECORDS, RESULTS, RUNS, read_state, results
+from airshed.io.strategies.store import found_records
 
 
 def open_run(path: str | Path, name: str = "output") -> xr.Dataset:
@@ -19,26 +21,27 @@ def open_run(path: str | Path, name: str = "output") -> xr.Dataset:
     if not path.exists():
         named = RUNS / path
         raise OutputError(f"there is no run or file {path}" + (f"; did you mean {named}?" if named.is_dir() else ""))
-    return _open_file(_output_of(path, name) if path.is_dir() else path)
+    return _open_result(_output_of(path, name) if path.is_dir() and path.suffix not in RESULTS else path)
 
 
 def _output_of(folder: Path, name: str) -> Path:
     state = read_state(folder)
-    output = folder / f"{name}.nc"
-    if output.exists():
-        return output
+    if found := results(folder, name):
+        return found[0]
     if state is None:
         raise OutputError(f"{folder} holds no run of Airshed; give the folder of a run, or a netCDF file")
     if name not in state.outputs:
         raise OutputError(f"the run in {folder} has no output {name!r}; {suggestion(name, state.outputs)}")
-    count = len(list((folder / RECORDS / name).glob("*.npz")))
+    count = len(found_records(folder / RECORDS / name))
     raise OutputError(
         f"the run in {folder} is unfinished, with {count} output times so far; "
         "wait for it, or complete it with: airshed run CASE --resume"
     )
 
 
-def _open_file(path: Path) -> xr.Dataset:
+def _open_result(path: Path) -> xr.Dataset:
+    if path.suffix == ".files":
+        return open_parts(path)
     try:
         dataset = xr.open_dataset(path, engine="netcdf4")
     except (OSError, ValueError, RuntimeError) as error:

@@ -49,7 +49,7 @@ class RunRecords:
     def restore(self) -> None:
         """Set the model to the newest restart, if the run is taken up again."""
         if self._restart is not None:
-            self._model.restore(self._restart.arrays, self._restart.metadata)
+            self._model.restore(self._restart.whole, self._restart.metadata)
             self._restart = None
 
     def keep(self) -> None:
@@ -59,7 +59,7 @@ class RunRecords:
             if writer.is_due(seconds):
                 writer.write(seconds, {spec.name: self._model.value(spec.name) for spec in writer.fields})
         if self._restart_due.is_due(seconds) and self._model.steps > 0:
-            self._store.save(seconds, *self._model.save())
+            self._store.save(seconds, {}, *self._model.save())
 
     def gather(self, *, complete: bool) -> list[Path]:
         """Write the output files, of what has been simulated so far."""

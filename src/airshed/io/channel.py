@@ -1,0 +1,132 @@
+"""Messages between the ranks about files: from one thread of each, beside those of the computation.
+
+Ranks write files with a communicator of their own, so that their threads that write never take a message of the threads
+that compute. A rank that waits for others here sleeps between looks: an MPI library that spins would take the core
+from the computation. What goes wrong on one rank is raised on all of them alike.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from airshed.core.errors import AirshedError, OutputError
+from airshed.parallel.communicator import Communicator
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+T = TypeVar("T")
+Bytes = NDArray[np.uint8]
+
+_TURNS: Final = 20
+_SHORT, _LONG = 5e-5, 1e-3  # s between two looks: at first, and after a while
+
+
+class AbandonedError(Exception):
+    """The run ends by an error while files were being written; nobody waits for them any more."""
+
+
+class Channel:
+    """The ranks of a run as its files see them; every rank makes the same calls in the same order.
+
+    handle  the communicator of these messages alone; None where one rank is alone
+    """
+
+    def __init__(self, ranks: Communicator) -> None:
+        self.rank, self.size = ranks.rank, ranks.size
+        self.handle: MPI.Intracomm | None = None if ranks.handle is None else ranks.handle.Dup()
+        self.abandoned = threading.Event()
+
+    @property
+    def is_root(self) -> bool:
+        """Whether this rank is the one that writes what there is one of."""
+        return self.rank == 0
+
+    @property
+    def has_threads(self) -> bool:
+        """Whether a thread may send messages while another one does."""
+        if self.handle is None:
+            return True
+        from mpi4py import MPI
+
+        return MPI.Query_thread() >= MPI.THREAD_MULTIPLE
+
+    def barrier(self) -> None:
+        """Return when all ranks have come here."""
+        if self.handle is not None:
+            self._wait([self.handle.Ibarrier()])
+
+    def settle(self, error: BaseException | None) -> None:
+        """Raise on every rank the error of the lowest rank that has one; return when none has."""
+        if self.handle is None:
+            if error is not None:
+                raise error
+            return
+        from mpi4py import MPI
+
+        mine = np.array([self.size if error is None else self.rank])
+        lowest = np.empty_like(mine)
+        self._wait([self.handle.Iallreduce(mine, lowest, MPI.MIN)])
+        first = int(lowest[0])
+        if first == self.size:
+            return
+        told = self.handle.bcast(_told(error) if first == self.rank else None, first)
+        raise error if error is not None and first == self.rank else told
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Run the block on every rank; when it raises on one of them, raise that on all."""
+        error: Exception | None = None
+        try:
+            yield
+        except Exception as raised:
+            error = raised
+        self.settle(error)
+
+    def on_root(self, work: Callable[[], T]) -> T:
+        """Let the root do what is done once, and return its result, or raise its error, on every rank."""
+        result: T | None = None
+        with self.together():
+            if self.is_root:
+                result = work()
+        shared: T = self.broadcast(result)
+        return shared
+
+    def broadcast(self, value: Any) -> Any:
+        """Return what the root gave, to all."""
+        return value if self.handle is None else self.handle.bcast(value)
+
+    def gather_all(self, value: T) -> list[T]:
+        """Return what every rank gave, by rank, to all."""
+        return [value] if self.handle is None else self.handle.allgather(value)
+
+    def exchange(self, sends: Sequence[tuple[int, Bytes]], receives: Sequence[tuple[int, Bytes]]) -> None:
+        """Send buffers to ranks and fill others from ranks; between two of them in the order of the lists."""
+        if self.handle is not None:
+            incoming = [self.handle.Irecv(buffer, rank) for rank, buffer in receives]
+            self._wait([*incoming, *(self.handle.Isend(buffer, rank) for rank, buffer in sends)])
+
+    def _wait(self, requests: "list[MPI.Request]") -> None:
+        from mpi4py import MPI
+
+        turns = 0
+        while not MPI.Request.Testall(requests):
+            if self.abandoned.is_set():
+                raise AbandonedError
+            turns += 1
+            time.sleep(_SHORT if turns < _TURNS else _LONG)
+
+
+def _told(error: BaseException | None) -> AirshedError:
+    """Return an error as one that travels: its class, where that is Airshed's own, and its message."""
+    if isinstance(error, AirshedError):
+        try:
+            return type(error)(str(error))
+        except TypeError:
+            pass
+    return OutputError(f"files of another rank: {type(error).__name__}: {error}")

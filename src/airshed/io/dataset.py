@@ -1,0 +1,69 @@
+"""Reads the private files of the strategy "files" as one dataset, lazily."""
+
+import json
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+from xarray.backends import BackendArray
+from xarray.core import indexing
+
+from airshed.core.errors import OutputError
+from airshed.grid.window import Window
+from airshed.io.strategies.files import MANIFEST
+
+
+class _Tiled(BackendArray):
+    """A field (time, [level,] lat, lon) that lies in pieces in several files; reads what is asked for."""
+
+    def __init__(self, name: str, shape: tuple[int, ...], pieces: list[tuple[xr.Dataset, Window, list[int]]]) -> None:
+        self.shape, self.dtype = shape, np.dtype(np.float32)
+        self._name, self._pieces = name, pieces
+
+    def __getitem__(self, key: indexing.ExplicitIndexer) -> Any:
+        return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.BASIC, self._read)
+
+    def _read(self, key: tuple[int | slice, ...]) -> NDArray[np.float32]:
+        wanted = [np.atleast_1d(np.arange(size)[index]) for size, index in zip(self.shape, key, strict=True)]
+        result = np.empty([len(numbers) for numbers in wanted], self.dtype)
+        for file, window, records in self._pieces:
+            places = (np.array(records), np.arange(window.south, window.north), np.arange(window.west, window.east))
+            axes = (0, result.ndim - 2, result.ndim - 1)
+            into: list[NDArray[np.intp]] = [np.arange(len(numbers)) for numbers in wanted]
+            taken: list[NDArray[np.intp]] = list(wanted)
+            for axis, held in zip(axes, places, strict=True):
+                found = np.flatnonzero(np.isin(wanted[axis], held))
+                into[axis], taken[axis] = found, np.searchsorted(held, wanted[axis][found])
+            if all(len(numbers) for numbers in into):
+                picked = dict(zip(file[self._name].dims, taken, strict=True))
+                result[np.ix_(*into)] = file[self._name].isel(picked).to_numpy()
+        return result[tuple(0 if isinstance(index, int | np.integer) else slice(None) for index in key)]
+
+
+def open_parts(folder: Path) -> xr.Dataset:
+    """Return the dataset that a folder of private files stands for; raises OutputError when a part of it is missing."""
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        shared = xr.open_dataset(folder / manifest["shared"], engine="netcdf4")
+        pieces = []
+        for entry in manifest["files"]:
+            window = Window(*entry["rows"], *entry["columns"])
+            part = xr.open_dataset(folder / entry["file"], engine="netcdf4", decode_times=False)
+            pieces.append((part, window, entry["records"]))
+        fields = {}
+        for name, shape in manifest["fields"].items():
+            first = pieces[0][0][name]
+            whole = _Tiled(name, (manifest["records"], *shape), pieces)
+            fields[name] = xr.Variable(first.dims, indexing.LazilyIndexedArray(whole), first.attrs)
+    except (OSError, ValueError, RuntimeError, KeyError, IndexError, TypeError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise OutputError(f"{folder} is damaged ({reason}); make it again with airshed run") from error
+    result = shared.assign(fields)
+    opened = ExitStack()
+    for each in (shared, *(part for part, _, _ in pieces)):
+        opened.callback(each.close)
+    result.set_close(opened.close)
+    return result

@@ -1,0 +1,129 @@
+"""The strategy "files": each rank writes private files; a manifest makes one dataset of them.
+
+While the run goes, each rank writes its part of each record as a file of its own. At the end each rank makes one
+netCDF-4 file of its parts, and the root, last of all, the manifest that names them and the file of what they share: the
+coordinates, times and attributes of the whole. No rank sends another one anything.
+
+A run that was taken up again on another number of ranks has records that are cut in different ways; each cut has its
+own files, and the manifest says which records are in which file.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from airshed.core.atomic import guarded, write_whole
+from airshed.grid.window import Window
+from airshed.io import cf
+from airshed.io.archive import load_arrays, load_metadata
+from airshed.io.strategies.regroup import covers
+from airshed.io.strategies.store import (
+    Block,
+    Place,
+    check_sequence,
+    forget_after,
+    found_records,
+    lacks,
+    record_path,
+    save_record,
+)
+
+MANIFEST: Final = "manifest.json"
+SHARED: Final = "shared.nc"
+
+
+class PrivateRecords:
+    """Records of which each rank writes its own part."""
+
+    def __init__(self, place: Place) -> None:
+        self._place, self._channel = place, place.channel
+
+    def resume(self, last: int) -> None:
+        """Keep the records up to this one; see :class:`Store`."""
+        with self._channel.together():
+            if self._channel.is_root:
+                forget_after(self._place.records, last)
+                self._check(last)
+
+    def write(self, index: int, seconds: float, block: Block) -> None:
+        """Write this rank's part of a record; see :class:`Store`."""
+        with self._channel.together():
+            save_record(record_path(self._place.records, index, self._place.window), block, seconds)
+
+    def finish(self, *, complete: bool) -> Path:
+        """Make the private netCDF files and the manifest; see :class:`Store`."""
+        path = self._place.result.with_name(f"{self._place.result.name}.files")
+        made = path.with_name(f".{path.name}.part")
+        with self._channel.together(), guarded(path):
+            if self._channel.is_root:
+                self._check()
+                shutil.rmtree(made, ignore_errors=True)
+                made.mkdir()
+        groups = self._groups()
+        with self._channel.together():
+            for number, (window, records) in enumerate(groups.items()):
+                if number % self._channel.size == self._channel.rank:
+                    self._make(made / _file_name(number), window, records, complete=complete)
+        with self._channel.together(), guarded(path):
+            if self._channel.is_root:
+                self._share(made, groups, complete=complete)
+                shutil.rmtree(path, ignore_errors=True)
+                os.replace(made, path)
+        return path
+
+    def _check(self, last: int | None = None) -> None:
+        records = found_records(self._place.records)
+        check_sequence(self._place.records, records, last)
+        for index, parts in records.items():
+            if not covers([window for _, window in parts if window is not None], self._place.layout.whole):
+                raise lacks(self._place.records, index)
+
+    def _groups(self) -> dict[Window, list[int]]:
+        """Return the records of each window; the windows of this run's ranks come first, by rank."""
+        groups: dict[Window, list[int]] = {window: [] for window in self._place.windows}
+        for index, parts in found_records(self._place.records).items():
+            for _, window in parts:
+                if window is not None:
+                    groups.setdefault(window, []).append(index)
+        return {window: records for window, records in groups.items() if records}
+
+    def _make(self, path: Path, window: Window, records: list[int], *, complete: bool) -> None:
+        description = self._place.layout.describe(complete=complete, window=window)
+        with write_whole(path) as part, cf.create(part, description, self._place.compression) as file:
+            for number, index in enumerate(records):
+                arrays, metadata = load_arrays(record_path(self._place.records, index, window))
+                file["time"][number] = metadata["seconds"]
+                for spec in self._place.layout.fields:
+                    file[spec.name][number] = arrays[spec.name]
+
+    def _share(self, folder: Path, groups: Mapping[Window, list[int]], *, complete: bool) -> None:
+        layout = self._place.layout
+        found = found_records(self._place.records)
+        times = [load_metadata(record)["seconds"] for [(record, _), *_] in found.values()]
+        description = layout.describe(complete=complete)
+        shared = cf.Description(
+            description.dims,
+            tuple(each for each in description.variables if each.dims[0] != "time" or each.name == "time"),
+            description.attributes,
+        )
+        with write_whole(folder / SHARED) as part, cf.create(part, shared) as file:
+            file["time"][: len(times)] = times
+        files = [
+            {"file": _file_name(number), "rows": _ends(window, 0), "columns": _ends(window, 1), "records": records}
+            for number, (window, records) in enumerate(groups.items())
+        ]
+        fields = {spec.name: list(layout.shape(spec, layout.whole)) for spec in layout.fields}
+        manifest = {"format": 1, "shared": SHARED, "records": len(times), "fields": fields, "files": files}
+        with write_whole(folder / MANIFEST) as part:
+            part.write_text(json.dumps(manifest, indent=1), encoding="utf-8")
+
+
+def _file_name(number: int) -> str:
+    return f"part-{number:05d}.nc"
+
+
+def _ends(window: Window, axis: int) -> list[int]:
+    return [window.south, window.north] if axis == 0 else [window.west, window.east]

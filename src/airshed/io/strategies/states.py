@@ -1,0 +1,190 @@
+"""How restarts are written by each strategy, and how their parts are found and read.
+
+gather  RUN/restart/SECONDS.npz: one NumPy archive that the root writes, the same bytes for any number of ranks
+files   RUN/restart/SECONDS.parts/: an archive for each rank, and one with what they share, which is written last
+"""
+
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from numpy.typing import NDArray
+
+from airshed.core.atomic import guarded, sync, write_whole
+from airshed.grid.window import Window
+from airshed.io.archive import load_array, load_arrays, load_metadata, save_arrays
+from airshed.io.channel import Channel
+from airshed.io.strategies.regroup import Regrouping
+
+Arrays = Mapping[str, NDArray[Any]]
+
+_ARCHIVE: Final = ".npz"
+_PARTS: Final = ".parts"
+_TILES: Final = "tiles"
+_SHARED: Final = "shared.npz"
+
+
+class Parts(Protocol):
+    """A restart as it lies on the disk: tiled arrays in parts, and what all ranks share.
+
+    tiled    the names of the tiled arrays
+    windows  rows and blocks of each part
+    """
+
+    tiled: tuple[str, ...]
+    windows: tuple[Window, ...]
+
+    def load(self, number: int, name: str) -> NDArray[Any]:
+        """Return a part of an array; raises OutputError when it is damaged."""
+        ...
+
+    def shared(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Return the arrays that all ranks share, and the metadata; raises OutputError when they are damaged."""
+        ...
+
+
+class StateStore(Protocol):
+    """Writes restarts. Every rank makes the same calls in the same order; all end alike on all ranks."""
+
+    def write(self, seconds: float, tiled: Arrays, whole: Arrays, metadata: Mapping[str, Any]) -> None:
+        """Write a restart, whole or not at all; see :meth:`airshed.io.restart.RestartStore.save`."""
+        ...
+
+
+def state_store(name: str, folder: Path, channel: Channel, held: Window | None) -> StateStore:
+    """Return what writes restarts by a strategy; ``held`` are the rows and blocks of this rank, None for all."""
+    return _STORES[name](folder, channel, tuple(channel.gather_all(held)))
+
+
+def found_states(folder: Path) -> list[Path]:
+    """Return the restarts in a folder, the newest last."""
+    found = [path for suffix in (_ARCHIVE, _PARTS) for path in folder.glob(f"[!.]*{suffix}")]
+    return sorted(found, key=lambda path: (float(path.name.removesuffix(path.suffix)), path.name))
+
+
+def open_state(path: Path) -> Parts:
+    """Return a restart to read from; raises OutputError when it is damaged."""
+    return GatheredParts(path) if path.suffix == _ARCHIVE else PrivateParts(path)
+
+
+def remove_state(path: Path) -> None:
+    """Remove a restart."""
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+class GatheredStates:
+    """Restarts that the root of the ranks writes."""
+
+    def __init__(self, folder: Path, channel: Channel, held: tuple[Window | None, ...]) -> None:
+        self._folder, self._channel = folder, channel
+        self._gather: Regrouping | None = None
+        windows = [window for window in held if window is not None]
+        if windows:
+            whole = Window.whole(max(each.north for each in windows), max(each.east for each in windows))
+            self._gather = Regrouping(channel, windows, [(0, whole)], leading=True)
+
+    def write(self, seconds: float, tiled: Arrays, whole: Arrays, metadata: Mapping[str, Any]) -> None:
+        """Collect the state on the root and write it; see :class:`StateStore`."""
+        gathered = [tiled] if self._gather is None else self._gather.move(tiled)
+        with self._channel.together():
+            for arrays in gathered:
+                with write_whole(self._folder / f"{seconds!r}{_ARCHIVE}") as part:
+                    save_arrays(part, {**arrays, **whole}, {**metadata, **_tiles(arrays)})
+
+
+class PrivateStates:
+    """Restarts of which each rank writes its own part."""
+
+    def __init__(self, folder: Path, channel: Channel, held: tuple[Window | None, ...]) -> None:
+        self._folder, self._channel, self._held = folder, channel, held
+
+    def write(self, seconds: float, tiled: Arrays, whole: Arrays, metadata: Mapping[str, Any]) -> None:
+        """Write this rank's part of the state; see :class:`StateStore`."""
+        path = self._folder / f"{seconds!r}{_PARTS}"
+        made = path.with_name(f".{path.name}.part")
+        with self._channel.together(), guarded(path):
+            if self._channel.is_root:
+                shutil.rmtree(made, ignore_errors=True)
+                made.mkdir()
+        with self._channel.together(), write_whole(made / _part_name(self._channel.rank)) as part:
+            save_arrays(part, tiled, {})
+        with self._channel.together(), guarded(path):
+            if self._channel.is_root:
+                windows = [window or _extent(tiled) for window in self._held]
+                tiles = {"names": list(tiled), "windows": [_numbers(window) for window in windows]}
+                with write_whole(made / _SHARED) as part:
+                    save_arrays(part, whole, {**metadata, _TILES: tiles})
+                shutil.rmtree(path, ignore_errors=True)
+                os.replace(made, path)
+                sync(self._folder)
+
+
+_STORES: Final[dict[str, Callable[[Path, Channel, tuple[Window | None, ...]], StateStore]]] = {
+    "gather": GatheredStates,
+    "files": PrivateStates,
+}
+
+
+class GatheredParts:
+    """A restart of one part, in one archive with what is shared."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        tiles = load_metadata(path).get(_TILES, {"names": [], "windows": []})
+        self.tiled = tuple(tiles["names"])
+        self.windows = tuple(Window(*numbers) for numbers in tiles["windows"])
+
+    def load(self, number: int, name: str) -> NDArray[Any]:
+        """Return an array; see :class:`Parts`."""
+        return load_array(self._path, name)
+
+    def shared(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Return the rest; see :class:`Parts`."""
+        arrays, metadata = load_arrays(self._path, without=self.tiled)
+        metadata.pop(_TILES, None)
+        return arrays, metadata
+
+
+class PrivateParts:
+    """A restart of one archive for each rank that wrote it, in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        tiles = load_metadata(folder / _SHARED)[_TILES]
+        self.tiled = tuple(tiles["names"])
+        self.windows = tuple(Window(*numbers) for numbers in tiles["windows"])
+
+    def load(self, number: int, name: str) -> NDArray[Any]:
+        """Return a part of an array; see :class:`Parts`."""
+        return load_array(self._folder / _part_name(number), name)
+
+    def shared(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Return the rest; see :class:`Parts`."""
+        arrays, metadata = load_arrays(self._folder / _SHARED)
+        metadata.pop(_TILES)
+        return arrays, metadata
+
+
+def _tiles(arrays: Arrays) -> dict[str, Any]:
+    return {_TILES: {"names": list(arrays), "windows": [_numbers(_extent(arrays))]}} if arrays else {}
+
+
+def _extent(arrays: Arrays) -> Window:
+    """Return the rows and blocks of arrays that are whole."""
+    shapes = {array.shape[:2] for array in arrays.values()}
+    rows, blocks = shapes.pop() if shapes else (0, 0)
+    assert not shapes, "tiled arrays have rows and blocks in common"
+    return Window.whole(rows, blocks)
+
+
+def _numbers(window: Window) -> list[int]:
+    return [window.south, window.north, window.west, window.east]
+
+
+def _part_name(number: int) -> str:
+    return f"part-{number:05d}.npz"

@@ -1,0 +1,103 @@
+"""Where the records of one output go: what each strategy does in its own way."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from airshed.core.atomic import write_whole
+from airshed.core.errors import OutputError
+from airshed.grid.window import Window
+from airshed.io.archive import save_arrays
+from airshed.io.cf import Compression, Layout
+from airshed.io.channel import Channel
+
+Block = Mapping[str, NDArray[np.float32]]
+"""One record of the fields, (level, lat, lon) or (lat, lon) of a window."""
+
+RECORD: Final = ".npz"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an output goes, and who holds what of it.
+
+    result   path of the result without its ending
+    records  folder of what there is while the run is unfinished
+    windows  the columns that each rank holds, by rank
+    """
+
+    result: Path
+    records: Path
+    channel: Channel
+    layout: Layout
+    windows: tuple[Window, ...]
+    compression: Compression
+
+    @property
+    def window(self) -> Window:
+        """The columns of this rank."""
+        return self.windows[self.channel.rank]
+
+
+class Store(Protocol):
+    """The records of one output. Every rank makes the same calls in the same order; all end alike on all ranks."""
+
+    def resume(self, last: int) -> None:
+        """Keep the records up to this one and forget later ones; raises OutputError where one is missing."""
+        ...
+
+    def write(self, index: int, seconds: float, block: Block) -> None:
+        """Bring this rank's part of a record to the disk, by the thread that writes; it counts once all are there."""
+        ...
+
+    def finish(self, *, complete: bool) -> Path:
+        """Make the result of the records so far, whole or not at all, and return its path; the run may go on."""
+        ...
+
+
+def record_path(folder: Path, index: int, window: Window | None = None) -> Path:
+    """Return the path of a record, or of the part of it that lies in a window."""
+    part = "" if window is None else f".{window.south}-{window.north}-{window.west}-{window.east}"
+    return folder / f"{index:06d}{part}{RECORD}"
+
+
+def save_record(path: Path, block: Block, seconds: float) -> None:
+    """Write a record, or a part of one, whole or not at all."""
+    with write_whole(path) as part:
+        save_arrays(part, block, {"seconds": seconds})
+
+
+def found_records(folder: Path) -> dict[int, list[tuple[Path, Window | None]]]:
+    """Return the parts of each record, in the order of time; the window of a part that is all of it is None."""
+    found: dict[int, list[tuple[Path, Window | None]]] = {}
+    for path in sorted(folder.glob(f"[!.]*{RECORD}")):
+        number, _, place = path.name.removesuffix(RECORD).partition(".")
+        window = Window(*map(int, place.split("-"))) if place else None
+        found.setdefault(int(number), []).append((path, window))
+    return found
+
+
+def forget_after(folder: Path, last: int) -> None:
+    """Remove the records after one."""
+    for index, parts in found_records(folder).items():
+        if index > last:
+            for path, _ in parts:
+                path.unlink()
+
+
+def lacks(folder: Path, index: int) -> OutputError:
+    """Return the error of a record that is missing."""
+    return OutputError(f"{folder} lacks the record {index:06d} of this run; run anew without --resume")
+
+
+def check_sequence(folder: Path, indices: Any, last: int | None = None) -> None:
+    """Raise OutputError for a gap among records, which begin at 0, or before the record ``last``."""
+    numbers = list(indices)
+    count = len(numbers) if last is None else last + 1
+    for expected in range(count):
+        if expected >= len(numbers) or numbers[expected] != expected:
+            raise lacks(folder, expected)

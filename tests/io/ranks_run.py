@@ -1,0 +1,100 @@
+"""A run of a toy model on several ranks, as its own process, for tests that start mpiexec.
+
+The state is a chaotic map in each cell, so that a resumed run ends with other values unless every bit of its state
+came back to the rank that now holds the cell.
+"""
+
+import argparse
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from airshed.core.errors import AirshedError
+from airshed.fields.air import air_registry
+from airshed.grid import Grid
+from airshed.io.folder import RunFolder
+from airshed.io.output import OutputWriter
+from airshed.io.restart import RestartStore
+from airshed.parallel.communicator import world
+from airshed.parallel.decomposition import Decomposition
+
+WIDTH = 4
+HOURS = 8
+STEPS_PER_HOUR = 4
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--strategy", default="gather:async")
+    parser.add_argument("--restarts", default="gather:async")
+    parser.add_argument("--resume", action="store_true")
+    parser.add_argument("--forget", action="store_true", help="lose the state when resuming: the negative control")
+    parser.add_argument("--hours", type=int, default=HOURS, help="stop after so many, as by Ctrl-C")
+    parser.add_argument("--kill", type=int, default=None, metavar="STEP", help="a rank kills itself after this step")
+    parser.add_argument("--victim", type=int, default=0)
+    parser.add_argument("--pause", type=float, default=0.0)
+    options = parser.parse_args()
+    try:
+        simulate(options)
+    except AirshedError as error:
+        print(f"rank {world().rank}: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
+        sys.exit(2)
+
+
+def simulate(options):
+    ranks = world()
+    grid = Grid.regular(lon=(0, 9), lat=(45, 50), spacing=0.5, layers=[20.0, 60.0, 150.0])
+    levels, rows, columns = grid.shape
+    tile = Decomposition.of(rows, columns, WIDTH, ranks.size).tile(ranks.rank)
+    fields = air_registry([("O3", "ozone"), ("NO2", "nitrogen dioxide")]).select(["O3", "surface_pressure", "NO2"])
+    with RunFolder(options.folder, "[time]\nlength = '8 h'\n", resume=options.resume, ranks=ranks) as run:
+        store = RestartStore(run, tile, options.restarts)
+        restart = store.latest() if run.resumed else None
+        state = tile.window.of(np.random.default_rng(0).random((2, levels, rows, columns)))
+        first = 0
+        if restart is not None:
+            first = restart.metadata["step"]
+            assert restart.whole["step"] == first
+            if not options.forget:
+                state = unpacked(restart.tile("state", tile.rows, tile.blocks), state.shape)
+        writer = OutputWriter(
+            run, grid, fields, start=np.datetime64("2022-08-31"), title="Chaos", every=3600.0,
+            resume_from=None if restart is None else restart.seconds, window=tile.window, strategy=options.strategy,
+        )  # fmt: skip
+        print("started", flush=True)
+        for step in range(first, options.hours * STEPS_PER_HOUR + 1):
+            seconds = 3600.0 * step / STEPS_PER_HOUR
+            if writer.is_due(seconds):
+                writer.write(seconds, {"O3": state[0], "NO2": state[1], "surface_pressure": state[0, 0] + state[1, 1]})
+            if step % 5 == 0:
+                store.save(seconds, {"state": packed(state)}, {"step": np.array(step)}, {"step": step})
+            if step == options.kill and ranks.rank == options.victim:
+                os.kill(os.getpid(), signal.SIGKILL)
+            state = 3.99 * state * (1.0 - state)
+            time.sleep(options.pause)
+        complete = options.hours == HOURS
+        writer.finish(complete=complete)
+        run.finish(complete=complete)
+
+
+def packed(state):
+    """Return [lat][block][species][level][W] of (species, level, lat, lon), filled up with zeros."""
+    species, levels, rows, columns = state.shape
+    blocks = -(-columns // WIDTH)
+    full = np.zeros((species, levels, rows, blocks * WIDTH))
+    full[..., :columns] = state
+    return np.ascontiguousarray(full.reshape(species, levels, rows, blocks, WIDTH).transpose(2, 3, 0, 1, 4))
+
+
+def unpacked(array, shape):
+    rows, blocks, species, levels, width = array.shape
+    return array.transpose(2, 3, 0, 1, 4).reshape(species, levels, rows, blocks * width)[..., : shape[3]].copy()
+
+
+if __name__ == "__main__":
+    main()
