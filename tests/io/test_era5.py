@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 
 from airshed.core.errors import DataError
-from airshed.io.era5 import read_era5
+from airshed.io.era5 import open_era5, read_era5
 
 TIMES = np.datetime64("2022-08-31T00:00", "ns") + np.arange(3) * np.timedelta64(1, "h")
 LAT = np.array([52.0, 51.0, 50.0])
@@ -66,6 +66,34 @@ def test_an_hour_that_two_files_hold_is_taken_once(tmp_path: Path) -> None:
     first = write(tmp_path / "a.nc", model_levels().isel(time=slice(0, 2)))
     second = write(tmp_path / "b.nc", model_levels().isel(time=slice(1, 3)))
     assert read_era5([first, second]).sizes["time"] == 3
+
+
+def test_a_part_is_read_alone_and_is_the_whole_s(tmp_path: Path) -> None:
+    source = model_levels().transpose("longitude", "level", "time", "latitude")
+    source["u"].loc[{"longitude": 3.0}] = np.nan
+    files = [write(tmp_path / f"{hour}.nc", source.isel(time=[hour])) for hour in (2, 0, 1)]
+    with pytest.raises(DataError, match=r"variable u is missing \(NaN\)"):
+        read_era5(files)
+    with open_era5(files) as opened:
+        sound = opened.isel(longitude=slice(0, 3)).load()
+        expected = source["u"].transpose("time", "level", "latitude", "longitude").values[:, ::-1, ::-1, :3]
+        assert np.array_equal(sound["u"], expected)
+        for key in ({"time": 1, "level": 0, "latitude": slice(1, 3)}, {"time": [2, 0], "latitude": [2]}):
+            assert np.array_equal(opened["v"].isel(key), opened[["v"]].load()["v"].isel(key))
+        with pytest.raises(DataError, match=r"longitude 3 \(3 values\)"):
+            opened["u"].isel(time=1, level=2).load()
+
+
+def test_a_file_that_goes_bad_after_it_was_opened_is_named(tmp_path: Path) -> None:
+    path = write(tmp_path / "late.nc", model_levels())
+    with open_era5([path]) as opened:
+        with path.open("r+b") as file:
+            file.truncate(path.stat().st_size // 2)
+        with pytest.raises(DataError, match=r"late.nc had \d+ bytes when it was opened, and has \d+ now"):
+            opened.load()
+        path.unlink()
+        with pytest.raises(DataError, match=r"late.nc cannot be read any more \(No such file"):
+            opened["u"].isel(time=1).load()
 
 
 def test_the_new_data_store_s_conventions(tmp_path: Path) -> None:

@@ -1,14 +1,17 @@
 """Reads ERA5 files from the Climate Data Store or a GRIB converter into one Dataset with one set of names."""
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
+from xarray.core import indexing
 
 from airshed.core.errors import DataError
+from airshed.io.era5_fields import FieldOfFiles, StoredField, coordinate_text
 from airshed.io.era5_names import (
     DIMENSIONS,
     FIELDS,
@@ -17,106 +20,116 @@ from airshed.io.era5_names import (
     PASCALS_PER_UNIT,
     PRESSURE_LEVEL_NAMES,
 )
-from airshed.io.netcdf import load_netcdf
+from airshed.io.netcdf import open_netcdf, reading
 
 _ORDER = ("time", "level", "latitude", "longitude")
 
 
 def read_era5(files: Sequence[Path]) -> xr.Dataset:
-    """Return the fields of ERA5 files on their own levels and points.
+    """Return the fields of ERA5 files on their own levels and points, all of them in memory.
+
+    As :func:`open_era5`; raises DataError for values that are not finite or out of range, too.
+    """
+    with open_era5(files) as dataset:
+        return dataset.load()
+
+
+def open_era5(files: Sequence[Path]) -> xr.Dataset:
+    """Return the fields of ERA5 files on their own levels and points, to be read, and checked, when they are used.
 
     Any split over files is taken: one variable a file, one file for all, several periods. Model levels (numbers in
     ``level``, attribute ``level_kind`` = "model") or pressure levels ([Pa], "pressure"); dimensions in any order.
 
     returns  variables named as in ``era5_names.FIELDS`` on (time, level, latitude, longitude), as present; ``level``
              from the ground up, latitude and longitude rising, time UTC; each variable's attribute ``file`` says where
-             it was read; the attribute ``unused`` lists what the files hold besides
-    raises  DataError for a file that is missing, damaged or no netCDF; for values that are not finite or out of range;
-            without u and v; for variables on different points, levels or times
+             it is read; the attribute ``unused`` lists what the files hold besides. ``isel`` of it reads a part alone,
+             ``close`` closes the files
+    raises  DataError for a file that is missing, damaged or no netCDF; without u and v; for variables on different
+            points, levels or times
     """
     if not files:
         raise DataError("no meteorological files are given; list the ERA5 netCDF files of the case")
-    pieces: dict[str, list[xr.DataArray]] = {}
+    with ExitStack() as stack:
+        opened = [(path, stack.enter_context(open_netcdf(path))) for path in map(Path, files)]
+        dataset = _put_together(opened)
+        dataset.set_close(stack.pop_all().close)
+    return dataset
+
+
+def _put_together(opened: Sequence[tuple[Path, xr.Dataset]]) -> xr.Dataset:
+    """Return the fields of opened files."""
+    pieces: dict[str, list[StoredField]] = {}
     unused: set[str] = set()
-    for path in files:
-        with_names = _read_file(Path(path), unused)
-        for name, piece in with_names.items():
-            pieces.setdefault(name, []).append(piece)
+    for path, content in opened:
+        for piece in _known_fields(path, content, unused):
+            pieces.setdefault(piece.name, []).append(piece)
     fields = {name: _join_times(name, parts) for name, parts in pieces.items()}
     for name in ("u", "v"):
         if name not in fields:
             raise DataError(
-                f"no variable {name} (wind) in {_listed([Path(path).name for path in files])}; "
+                f"no variable {name} (wind) in {_listed([path.name for path, _ in opened])}; "
                 f"found {_listed(sorted(fields)) or 'nothing that the model uses'}"
             )
     _check_alike(fields)
     return xr.Dataset(fields, attrs={"level_kind": _level_kind(fields), "unused": sorted(unused)})
 
 
-def _read_file(path: Path, unused: set[str]) -> dict[str, xr.DataArray]:
-    """Return the known variables of one file in the reader's names, checked."""
-    dataset = load_netcdf(path)
-    fields: dict[str, xr.DataArray] = {}
+def _known_fields(path: Path, dataset: xr.Dataset, unused: set[str]) -> list[StoredField]:
+    """Return the known variables of one file in the reader's names."""
+    fields: dict[str, StoredField] = {}
     for original in dataset.data_vars:
         name = NAME_OF_ALIAS.get(str(original))
-        if name is None:
-            if dataset[original].ndim > 1:
-                unused.add(str(original))
-            continue
-        field = _standard(path, str(original), dataset[original])
-        if name == "z" and "level" not in field.dims:
-            name = "zs"
-        _check_values(path, str(original), "z" if name == "zs" else name, field)
-        field.attrs = {"file": path.name, "level_kind": field.attrs.get("level_kind", "")}
-        fields[name] = field.rename(name)
-    return fields
+        if name is not None:
+            field = _standard(path, str(original), name, dataset[original])
+            fields[field.name] = field
+        elif dataset[original].ndim > 1:
+            unused.add(str(original))
+    return list(fields.values())
 
 
-def _standard(path: Path, original: str, field: xr.DataArray) -> xr.DataArray:
+def _standard(path: Path, original: str, name: str, field: xr.DataArray) -> StoredField:
     """Return the field with standard dimensions and rising coordinates, the level nearest the ground first."""
-    if "expver" in field.dims:
-        # ERA5 and the preliminary ERA5T lie side by side, each with NaN where the other has values
-        first = field.isel(expver=0, drop=True)
-        for index in range(1, field.sizes["expver"]):
-            first = first.fillna(field.isel(expver=index, drop=True))
-        field = first
-    single = [dim for dim in field.dims if str(dim) not in DIMENSIONS and field.sizes[dim] == 1]
+    known = {**DIMENSIONS, "expver": ""}
+    single = [dim for dim in field.dims if str(dim) not in known and field.sizes[dim] == 1]
     field = field.isel(dict.fromkeys(single, 0), drop=True)
-    unknown = [str(dim) for dim in field.dims if str(dim) not in DIMENSIONS]
+    unknown = [str(dim) for dim in field.dims if str(dim) not in known]
     if unknown:
         raise DataError(f"{path}: variable {original} has the dimension {unknown[0]!r}, unknown in ERA5; take it out")
+    if field.size == 0:
+        raise DataError(f"{path}: variable {original} holds no values; the download is incomplete")
     kind, level = _level_coordinate(path, original, field)
     coordinates: dict[str, NDArray[Any]] = {}
-    names = {dim: DIMENSIONS[str(dim)] for dim in field.dims}
-    for dim, name in names.items():
+    names = {DIMENSIONS[str(dim)]: str(dim) for dim in field.dims if dim != "expver"}
+    for standard, dim in names.items():
         if dim not in field.coords:
             raise DataError(f"{path}: variable {original} has no values for its {dim}; export the file with them")
-        coordinates[name] = np.asarray(field[dim].values)
+        with reading(path):
+            coordinates[standard] = np.asarray(field[dim].values)
     if kind:
         coordinates["level"] = level
-    for name in ("latitude", "longitude"):
-        if name not in coordinates:
-            raise DataError(f"{path}: variable {original} has no {name}; export it on a longitude-latitude grid")
-        coordinates[name] = np.round(coordinates[name].astype(np.float64), 6)
-    plain = xr.DataArray(field.values, coordinates, dims=tuple(names.values()), attrs={"level_kind": kind})
-    plain = plain.transpose(*[name for name in _ORDER if name in plain.dims])
-    if "level" in plain.dims and original in FIELDS["lnsp"].aliases:
-        plain = plain.isel(level=0, drop=True)
-    for dim in plain.dims:
-        if not _in_order(plain[dim].values, rising=dim != "level"):  # xarray copies all values even where nothing moves
-            plain = plain.sortby(dim, ascending=dim != "level")
-    return plain
+    for standard in ("latitude", "longitude"):
+        if standard not in coordinates:
+            raise DataError(f"{path}: variable {original} has no {standard}; export it on a longitude-latitude grid")
+        coordinates[standard] = np.round(coordinates[standard].astype(np.float64), 6)
+    if "level" in names and original in FIELDS["lnsp"].aliases:
+        field = field.isel({names.pop("level"): 0}, drop=True)
+    if name == "z" and "level" not in names:
+        name = "zs"
+    axes = {standard: names[standard] for standard in _ORDER if standard in names}
+    places = {standard: _order(coordinates[standard], rising=standard != "level") for standard in axes}
+    in_order = {standard: coordinates[standard][places[standard]] for standard in axes}
+    return StoredField(path, original, name, field, axes, places, in_order, kind, path.stat().st_size)
 
 
-def _in_order(values: NDArray[Any], *, rising: bool) -> bool:
-    """Tell whether a coordinate rises, or falls, from each value to the next."""
-    first, second = (values[:-1], values[1:]) if rising else (values[1:], values[:-1])
-    return bool(np.all(first < second))
+def _order(values: NDArray[Any], *, rising: bool) -> NDArray[np.intp]:
+    """Return the places of a coordinate's values in rising, or falling, order."""
+    order = np.argsort(values, kind="stable")
+    return order if rising else order[::-1]
 
 
 def _level_coordinate(path: Path, original: str, field: xr.DataArray) -> tuple[str, NDArray[Any]]:
     """Return ("model", level numbers), ("pressure", pascals) or ("", nothing)."""
-    dims = [dim for dim in field.dims if DIMENSIONS[str(dim)] == "level"]
+    dims = [dim for dim in field.dims if DIMENSIONS.get(str(dim)) == "level"]
     if not dims or dims[0] not in field.coords:
         return "", np.empty(0)
     name, coordinate = str(dims[0]), field[dims[0]]
@@ -136,50 +149,37 @@ def _level_coordinate(path: Path, original: str, field: xr.DataArray) -> tuple[s
     return "pressure", pascals
 
 
-def _check_values(path: Path, original: str, name: str, field: xr.DataArray) -> None:
-    """Raise DataError at the first value that is not finite or out of range."""
-    values = field.values
-    low, high = FIELDS[name].low, FIELDS[name].high
-    if values.size == 0:
-        raise DataError(f"{path}: variable {original} holds no values; the download is incomplete")
-    if low <= values.min() and values.max() <= high:  # false where a value is NaN
-        return
-    wrong = ~((values >= low) & (values <= high))
-    place = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
-    where = ", ".join(f"{dim} {_text(field[dim].values[index])}" for dim, index in zip(field.dims, place, strict=True))
-    value = values[place]
-    fault = f"is {value:g}, outside {low:g} to {high:g}" if np.isfinite(value) else "is missing (NaN)"
-    raise DataError(f"{path}: variable {original} {fault} at {where} ({int(wrong.sum())} values); replace the file")
-
-
-def _text(value: Any) -> str:
-    """Return a coordinate's value as a person writes it."""
-    if isinstance(value, np.datetime64):
-        return str(value.astype("datetime64[m]"))
-    return f"{float(value):g}"
-
-
-def _join_times(name: str, parts: list[xr.DataArray]) -> xr.DataArray:
+def _join_times(name: str, parts: list[StoredField]) -> xr.DataArray:
     """Return the parts of a variable as one, in time order; of an instant that comes twice the first is kept."""
-    joined = parts[0]
-    if len(parts) > 1 and "time" in joined.dims:
+    first, attributes = parts[0], {"level_kind": parts[0].level_kind, "file": parts[0].path.name}
+    coordinates = dict(first.coordinates)
+    if "time" not in first.axes:
+        return _lazy(first, FieldOfFiles(parts[:1], None), coordinates, attributes)
+    if len(parts) > 1:
         _check_points(name, parts)
-        sources = sorted({part.attrs["file"] for part in parts})
-        joined = xr.concat(parts, dim="time", coords="minimal", compat="override", join="exact")
-        joined.attrs.update(parts[0].attrs, file=", ".join(sources))
-        joined = joined.sortby("time")
-    if "time" in joined.dims:
-        joined = joined.isel(time=np.unique(joined["time"].values, return_index=True)[1])
-    return joined
+        attributes["file"] = ", ".join(sorted({part.path.name for part in parts}))
+    places = [(number, index) for number, part in enumerate(parts) for index in range(part.coordinates["time"].size)]
+    times = np.concatenate([part.coordinates["time"] for part in parts])
+    coordinates["time"], chosen = np.unique(times, return_index=True)
+    return _lazy(first, FieldOfFiles(parts, [places[index] for index in chosen]), coordinates, attributes)
 
 
-def _check_points(name: str, parts: list[xr.DataArray]) -> None:
+def _lazy(
+    of: StoredField, array: FieldOfFiles, coordinates: dict[str, NDArray[Any]], attributes: dict[str, str]
+) -> xr.DataArray:
+    """Return a field that is read when it is used."""
+    variable = xr.Variable(tuple(of.axes), indexing.LazilyIndexedArray(array), attributes)
+    return xr.DataArray(variable, coordinates, name=of.name)
+
+
+def _check_points(name: str, parts: list[StoredField]) -> None:
     """Raise DataError unless all parts of a variable have the same points and levels."""
+    nothing = np.empty(0)
     for part in parts[1:]:
         for dim in ("level", "latitude", "longitude"):
-            if not np.array_equal(part.coords.get(dim, 0), parts[0].coords.get(dim, 0)):
-                other = parts[0].attrs["file"]
-                raise DataError(f"{part.attrs['file']}: {name} has another {dim} than {other}; give files of one area")
+            if not np.array_equal(part.coordinates.get(dim, nothing), parts[0].coordinates.get(dim, nothing)):
+                other = parts[0].path.name
+                raise DataError(f"{part.path.name}: {name} has another {dim} than {other}; give files of one area")
 
 
 def _check_alike(fields: dict[str, xr.DataArray]) -> None:
@@ -195,8 +195,8 @@ def _check_alike(fields: dict[str, xr.DataArray]) -> None:
             missing = np.setdiff1d(wind[dim].values, field[dim].values)
             if missing.size:
                 raise DataError(
-                    f"{field.attrs['file']}: {name} has no data for {dim} {_text(missing[0])}, where the wind u of "
-                    f"{wind.attrs['file']} has; give both on the same points and times"
+                    f"{field.attrs['file']}: {name} has no data for {dim} {coordinate_text(missing[0])}, where the "
+                    f"wind u of {wind.attrs['file']} has; give both on the same points and times"
                 )
             if field.sizes[dim] > wind.sizes[dim]:
                 field = field.sel({dim: wind[dim].values})

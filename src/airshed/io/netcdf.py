@@ -1,5 +1,7 @@
 """Opens netCDF files, and says in a line what is wrong with one that does not open."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import xarray as xr
@@ -15,18 +17,37 @@ def load_netcdf(path: Path) -> xr.Dataset:
 
     raises  DataError for a file that is missing, not a netCDF, truncated or damaged
     """
+    with open_netcdf(path) as dataset, reading(path):
+        return dataset.load()
+
+
+def open_netcdf(path: Path) -> xr.Dataset:
+    """Return a netCDF file whose values are read, inside :func:`reading`, when they are asked for.
+
+    raises  DataError for a file that is missing, not a netCDF, truncated or damaged
+    """
     start = _first_bytes(path)
     if not start.startswith((_HDF5, *_CLASSIC)):
         raise DataError(f"{path} is not a netCDF file{_guess(start)}")
+    with reading(path):
+        dataset = xr.open_dataset(path, engine="netcdf4", decode_timedelta=False, cache=False)
+    if start.startswith(_CLASSIC[:2]):
+        try:
+            _check_classic(path)
+        except DataError:
+            dataset.close()
+            raise
+    return dataset
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Turn what goes wrong while a netCDF file is read into a DataError in a line."""
     try:
-        with xr.open_dataset(path, engine="netcdf4", decode_timedelta=False) as dataset:
-            content = dataset.load()
+        yield
     except (OSError, RuntimeError, ValueError, IndexError, KeyError) as error:
         reason = str(error).splitlines()[0][:120] if str(error) else type(error).__name__
         raise DataError(f"{path} is truncated or damaged ({reason}); copy or download it again") from None
-    if start.startswith(_CLASSIC[:2]):
-        _check_classic(path)
-    return content
 
 
 def _first_bytes(path: Path) -> bytes:
