@@ -33,23 +33,22 @@ def parts(values: Array, greatest: Array) -> Integers:
 
     greatest  (column,) the greatest magnitude of all summands, also of those that others hold
     """
-    grid = _grid(greatest)
-    with np.errstate(invalid="ignore"):
-        first = np.trunc(np.where(np.isfinite(greatest), values, 0.0) / grid)
-        second = np.trunc((np.where(np.isfinite(greatest), values, 0.0) - first * grid) / (grid * 2.0**-BITS))
+    scaled = np.where(np.isfinite(greatest), values, 0.0) * scale(greatest)
+    first = np.trunc(scaled)
+    second = np.trunc((scaled - first) * 2.0**BITS)
     return np.stack([each.astype(np.int64).sum(axis=0) for each in (first, second)])
 
 
 def value(sums: Integers, greatest: Array) -> Array:
     """Return the sum (column,) that the integers (2, column) stand for; NaN where a summand was not finite."""
-    grid = _grid(greatest)
+    grid = 1.0 / scale(greatest)
     total = sums[0] * grid + sums[1] * (grid * 2.0**-BITS)
     return np.asarray(np.where(np.isfinite(greatest), total, np.nan))
 
 
-def _grid(greatest: Array) -> Array:
-    """Return 2^(e-40), a power of two; one for a column of zeros or of what is not finite."""
+def scale(greatest: Array) -> Array:
+    """Return 2^(40-e), which brings summands below 2^40; one for a column of zeros or of what is not finite."""
     usable = np.where(np.isfinite(greatest), greatest, 0.0)
     _, exponent = np.frexp(usable)
-    # below 2^-900 the second grid would fall under the least number there is; what is so small counts as zero
-    return np.asarray(np.where(usable > 0.0, np.ldexp(1.0, np.maximum(exponent, -850) - BITS), 1.0))
+    # further down the second grid would fall below the least number there is; what is so small counts as zero
+    return np.asarray(np.where(usable > 0.0, np.ldexp(1.0, BITS - np.maximum(exponent, -850)), 1.0))

@@ -28,8 +28,9 @@ _POINTER: Final = ctypes.c_void_p
 
 SIGNATURES: Final[Signatures] = {
     "airshed_worker_bytes": (ctypes.c_int64, [ctypes.c_int64]),
-    "airshed_step_rows": (None, [_POINTER, ctypes.c_int64, ctypes.c_int64, _POINTER]),
-    "airshed_share_rows": (None, [*[_POINTER] * 2, ctypes.c_int64, *[_POINTER] * 2]),
+    "airshed_share_pieces": (ctypes.c_int64, [*[_POINTER] * 2, ctypes.c_int64, _POINTER, ctypes.c_int64, _POINTER]),
+    "airshed_magnitudes": (None, [_POINTER, ctypes.c_int64, ctypes.c_int64, _POINTER]),
+    "airshed_exact_parts": (None, [_POINTER, ctypes.c_int64, ctypes.c_int64, *[_POINTER] * 2]),
     "airshed_rates": (None, [*[_POINTER] * 5, *[ctypes.c_double] * 2, *[_POINTER] * 3]),
 }
 

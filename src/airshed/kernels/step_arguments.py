@@ -19,9 +19,12 @@ class Ends(ctypes.Structure):
 
 
 class Ghost(ctypes.Structure):
-    """Mixing ratios outside one side of the area."""
+    """Mixing ratios outside one side of what is held here: of the air outside, or of a neighbour."""
 
-    _fields_ = (("data", ctypes.c_void_p), ("row_stride", ctypes.c_int64), ("block_stride", ctypes.c_int64))
+    _fields_ = (
+        ("data", ctypes.c_void_p), ("row_stride", ctypes.c_int64), ("block_stride", ctypes.c_int64),
+        ("second", ctypes.c_int64), ("edge", ctypes.c_int64),
+    )  # fmt: skip
 
 
 class Step(ctypes.Structure):
@@ -44,8 +47,7 @@ class Step(ctypes.Structure):
         ("oxygen", ctypes.c_double), ("nitrogen", ctypes.c_double),
         ("c0", ctypes.c_double), ("c1", ctypes.c_double), ("t0", ctypes.c_double), ("t1", ctypes.c_double),
         ("g", ctypes.c_double), ("s0", ctypes.c_double), ("s1", ctypes.c_double),
-        ("sweeps", ctypes.c_int64), ("sums", ctypes.c_void_p),
-        ("imbalance", ctypes.c_void_p), ("seconds", ctypes.c_void_p),
+        ("sweeps", ctypes.c_int64), ("sums", ctypes.c_void_p), ("seconds", ctypes.c_void_p),
     )  # fmt: skip
 
 

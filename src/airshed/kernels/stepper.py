@@ -1,20 +1,26 @@
 """One time step of every column on threads: owns the state's arrays and calls the compiled code over ranges of rows."""
 
 import ctypes
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import pairwise
+from typing import Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from airshed.kernels.exact_sum import CompiledSums
 from airshed.kernels.layout import AnyArray, Layout, aligned_zeros
+from airshed.kernels.pieces import Open, Pieces, cut
 from airshed.kernels.pipeline import MechanismKernel
 from airshed.kernels.step_arguments import PARTS, TERMS, Ends, Ghost, Step, address
 
-LEAST_ROWS = 2
-"""Rows of the smallest piece of a step; each piece computes one row of faces twice."""
+SIDES: Final = ("west", "east", "south", "north")
+
+_ALL: Final = 2**62
+"""More pieces than any step has."""
+
+Array = npt.NDArray[np.float64]
 
 Pair = tuple[AnyArray, AnyArray]
 """A packed field at the two ends of a forcing interval."""
@@ -95,17 +101,29 @@ class State:
         self.air, self.air_other = self.air_other, self.air
 
 
-def shares(rows: int, threads: int) -> list[tuple[int, int]]:
-    """Return the pieces of a step's rows that threads take as they are free: large ones first, small ones to even out.
+class Neighbours(Protocol):
+    """Brings what neighbours hold along the open sides of the state; see ``parallel.halo``.
 
-    Each piece is a share of what is left, rows left / (1.5 threads), so that few pieces (each costs a row of faces)
-    leave nobody waiting long at the end.
+    west, east    packs (row, species, level, W), None at an edge of the area
+    south, north  two rows (2, block, species, level, W), rising as in the grid
     """
-    cuts = [0]
-    while cuts[-1] < rows:
-        left = rows - cuts[-1]
-        cuts.append(cuts[-1] + min(left, max(LEAST_ROWS, round(left / (1.5 * threads)))))
-    return list(pairwise(cuts))
+
+    west: AnyArray | None
+    east: AnyArray | None
+    south: AnyArray | None
+    north: AnyArray | None
+
+    def start(self, q: AnyArray) -> None:
+        """Begin to exchange the edges of the mixing ratios, which stay as they are until :meth:`finish`."""
+        ...
+
+    def progress(self) -> None:
+        """See to messages under way."""
+        ...
+
+    def finish(self) -> None:
+        """Return when the neighbours' edges are here."""
+        ...
 
 
 class Stepper:
@@ -117,25 +135,33 @@ class Stepper:
     top             mixing ratios (species,) above it
     density_factor  (level, lat) relative air density per mole of air in a cell [1/mol]
     vertical_weights (level, 4) parabola weights of each upper face for upward and for downward flow
+    neighbours      what lies beyond the sides where the area goes on; None where it ends on all of them
+    total           sums over the first axis of the sums of blocks, of all ranks; the same bits in any order
     """
 
     def __init__(
         self, kernel: MechanismKernel, layout: Layout, *, ghosts: npt.NDArray[np.float64], top: npt.NDArray[np.float64],
         density_factor: npt.NDArray[np.float64], vertical_weights: npt.NDArray[np.float64],
         deposited: Sequence[int] = (), emitted: Sequence[int] = (), sweeps: int = 1, threads: int = 1,
-        oxygen: float = 0.2095, nitrogen: float = 0.7808,
+        oxygen: float = 0.2095, nitrogen: float = 0.7808, neighbours: Neighbours | None = None,
+        total: Callable[[Array], Array] | None = None,
     ) -> None:  # fmt: skip
-        self.kernel, self.layout, self.sweeps = kernel, layout, sweeps
+        self.kernel, self.layout, self.sweeps, self.neighbours = kernel, layout, sweeps, neighbours
+        self._total = total or CompiledSums(kernel).total
         species, levels = len(kernel.network.species), kernel.shape.levels
         self.state = State.zeros(layout, species, levels)
-        self.sums = np.zeros((layout.rows, len(TERMS), species))
-        self._imbalance = np.zeros((layout.rows, len(kernel.shape.families)))
-        self._seconds = np.zeros((layout.rows, len(PARTS)))
+        self._terms = len(TERMS), species
+        sums = len(TERMS) * species + len(kernel.shape.families)
+        self._sums = np.zeros((layout.rows * layout.blocks, sums))
+        self._totals = np.zeros(sums)
+        self._seconds = np.zeros((layout.rows * layout.blocks, len(PARTS)))
         self.threads = max(1, min(threads, layout.rows))
         self.pool = ThreadPoolExecutor(self.threads - 1) if self.threads > 1 else None
         size = kernel.functions.airshed_worker_bytes(layout.blocks)
         self._memory = [aligned_zeros((size,), np.uint8) for _ in range(self.threads)]
-        self._pieces = np.array(shares(layout.rows, self.threads), np.int64)
+        beyond = {side: _beyond(neighbours, side) for side in SIDES}
+        open_to = Open(**{side: buffer is not None for side, buffer in beyond.items()})
+        self._inner, self._outer = cut(layout.rows, layout.blocks, self.threads, open_to)
         self._constants = {
             "ghost": self._splat(ghosts),
             "top": top.astype(layout.dtype),
@@ -144,7 +170,7 @@ class Stepper:
             "deposited": np.asarray(deposited, np.int32),
             "emitted": np.asarray(emitted, np.int32),
         }
-        self._step = self._constant_arguments(oxygen, nitrogen)
+        self._step = self._constant_arguments(oxygen, nitrogen, beyond)
         self._placed: dict[str, Pair] = {}
 
     def step(
@@ -152,26 +178,39 @@ class Stepper:
     ) -> npt.NDArray[np.float64]:
         """Advance the state from n to n+1; return the sums of the budget terms (term, species), see TERMS."""
         self._fill(weights, transport, column)
-        pointer = ctypes.addressof(self._step)
-        functions = self.kernel.functions
-        if self.pool is None:
-            functions.airshed_step_rows(pointer, 0, self.layout.rows, address(self._memory[0]))
+        if self.neighbours is None:
+            self._work(self._inner)
         else:
-            taken = np.zeros(1, np.int64)
-            pieces = address(self._pieces), len(self._pieces), address(taken)
-            own, *others = [(pointer, *pieces, address(memory)) for memory in self._memory]
-            jobs = [self.pool.submit(functions.airshed_share_rows, *share) for share in others]
-            functions.airshed_share_rows(*own)
-            for job in jobs:
-                if not job.cancel():  # a thread that was busy with something else all the time has nothing left to do
-                    job.result()
+            self.neighbours.start(self.state.q)
+            self._work(self._inner, between=self.neighbours.progress)
+            self.neighbours.finish()
+            self._work(self._outer)
         self.state.rotate()
-        return np.asarray(self.sums.sum(axis=0))
+        self._totals = self._total(self._sums)
+        return self._totals[: self._terms[0] * self._terms[1]].reshape(self._terms)
+
+    def _work(self, pieces: Pieces, between: Callable[[], None] | None = None) -> None:
+        """Compute pieces on all threads; this one calls `between` after each of its own."""
+        taken, functions = np.zeros(1, np.int64), self.kernel.functions
+        share = ctypes.addressof(self._step), address(pieces), len(pieces), address(taken)
+        others = [] if self.pool is None or len(pieces) < 2 else self._memory[1:]
+        jobs = [self._submit(*share, _ALL, address(memory)) for memory in others]
+        most = _ALL if between is None else 1
+        while functions.airshed_share_pieces(*share, most, address(self._memory[0])):
+            assert between is not None
+            between()
+        for job in jobs:
+            if not job.cancel():  # a thread that was busy with something else all the time has nothing left to do
+                job.result()
+
+    def _submit(self, *share: int) -> "Future[int]":
+        assert self.pool is not None
+        return self.pool.submit(self.kernel.functions.airshed_share_pieces, *share)
 
     @property
-    def imbalance(self) -> npt.NDArray[np.float64]:
+    def imbalance(self) -> Array:
         """Atoms of each family that unbalanced reactions made in the last step [mol/s]."""
-        return np.asarray(self._imbalance.sum(axis=0))
+        return self._totals[self._terms[0] * self._terms[1] :]
 
     @property
     def seconds(self) -> dict[str, float]:
@@ -188,16 +227,16 @@ class Stepper:
         block[...] = values[..., None]
         return block
 
-    def _constant_arguments(self, oxygen: float, nitrogen: float) -> Step:
+    def _constant_arguments(self, oxygen: float, nitrogen: float, beyond: dict[str, AnyArray | None]) -> Step:
         constants, layout = self._constants, self.layout
         step = Step(rows=layout.rows, blocks=layout.blocks, last_lanes=layout.last_lanes)
-        for side in ("west", "east", "south", "north"):
-            setattr(step, side, Ghost(address(constants["ghost"]), 0, 0))
+        for side, buffer in beyond.items():
+            setattr(step, side, _outside(constants["ghost"]) if buffer is None else _beside(buffer, side))
         for name in ("top", "vertical_weights", "density_factor", "deposited", "emitted"):
             setattr(step, name, address(constants[name]))
         step.deposited_count, step.emitted_count = len(constants["deposited"]), len(constants["emitted"])
         step.oxygen, step.nitrogen = oxygen, nitrogen
-        step.sums, step.imbalance, step.seconds = map(address, (self.sums, self._imbalance, self._seconds))
+        step.sums, step.seconds = address(self._sums), address(self._seconds)
         return step
 
     def _fill(self, weights: TwoStepWeights, transport: TransportForcing, column: ColumnForcing) -> None:
@@ -225,3 +264,23 @@ class Stepper:
         if start is not pair[0] or end is not pair[1]:
             setattr(self._step, name, Ends(*map(address, pair)))
             self._placed[name] = pair
+
+
+def _beyond(neighbours: Neighbours | None, side: str) -> AnyArray | None:
+    """Where the mixing ratios beyond a side are kept; None at an edge of the area."""
+    buffer: AnyArray | None = None if neighbours is None else getattr(neighbours, side)
+    return buffer
+
+
+def _outside(ghost: AnyArray) -> Ghost:
+    """The same air along the whole edge."""
+    return Ghost(address(ghost), 0, 0, 0, 1)
+
+
+def _beside(buffer: AnyArray, side: str) -> Ghost:
+    """The neighbour's packs, which lie one after the other."""
+    pack = int(np.prod(buffer.shape[-3:]))
+    if side in ("west", "east"):
+        return Ghost(address(buffer), pack, 0, 0, 0)
+    row = pack * buffer.shape[1]
+    return Ghost(address(buffer[1]), 0, pack, -row, 0) if side == "south" else Ghost(address(buffer), 0, pack, row, 0)

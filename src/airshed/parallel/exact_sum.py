@@ -1,5 +1,7 @@
 """Sums over all ranks with the same bits for any number of them, see :mod:`airshed.core.exact_sum`."""
 
+from typing import Protocol
+
 import numpy as np
 import numpy.typing as npt
 
@@ -9,9 +11,21 @@ from airshed.parallel.communicator import Communicator
 Array = npt.NDArray[np.float64]
 
 
-def total(values: Array, ranks: Communicator) -> Array:
+class Cut(Protocol):
+    """What cuts summands into integers: :mod:`airshed.core.exact_sum`, or its compiled form."""
+
+    def magnitudes(self, values: Array) -> Array:
+        """Return the greatest magnitude in each column of (summand, column)."""
+        ...
+
+    def parts(self, values: Array, greatest: Array) -> npt.NDArray[np.int64]:
+        """Return the sums (2, column) of the integers that the summands are cut into."""
+        ...
+
+
+def total(values: Array, ranks: Communicator, cut: Cut = exact_sum) -> Array:
     """Return the sums over the first axis, and over all ranks: (summand, ...) -> (...)."""
-    flat = np.asarray(values, np.float64).reshape(len(values), -1)
-    greatest = ranks.largest(exact_sum.magnitudes(flat))
-    sums = ranks.total(exact_sum.parts(flat, greatest))
+    flat = np.ascontiguousarray(values, np.float64).reshape(len(values), -1)
+    greatest = ranks.largest(cut.magnitudes(flat))
+    sums = ranks.total(cut.parts(flat, greatest))
     return exact_sum.value(sums, greatest).reshape(values.shape[1:])

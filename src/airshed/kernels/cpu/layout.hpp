@@ -9,9 +9,13 @@ struct Ends {              // a field at the two ends of a forcing interval; its
     const real* end;
 };
 
-struct Ghost {             // mixing ratios outside one side: block (row, block) at data + row row_stride + block block_stride
+// Mixing ratios outside one side: block (row, block) at data + row row_stride + block block_stride. At the edge of the area
+// that is the air outside; else it is what a neighbouring rank holds, to the south and north two rows, the second of
+// them (counted away from here) `second` further.
+struct Ghost {
     const real* data;
-    int64_t row_stride, block_stride;
+    int64_t row_stride, block_stride, second;
+    int64_t edge;          // whether the area ends here
 };
 
 struct Step {
@@ -49,14 +53,15 @@ struct Step {
     double c0, c1, t0, t1, g;
     double s0, s1;                         // start of the iteration: s0 q(n) + s1 q(n-1), not below zero
     int64_t sweeps;
-    // sums for the budgets of each row, [lat][TERMS][species] [mol/s], see `Term`
+    // sums for the budgets of each block, [lat][block][SUMS] [mol/s]: those of `Term` for each species, [TERMS][species], and
+    // the atoms that unbalanced reactions make, [family]
     double* sums;
-    double* imbalance;                     // atoms that unbalanced reactions make, [lat][family] [mol/s]
-    double* seconds;                       // wall time of each row, [lat][PARTS], see `Part`; added to
+    double* seconds;                       // wall time of each block, [lat][block][PARTS], see `Part`; added to
 };
 
 enum Part { TRANSPORT, RATES_AND_SOURCES, SOLVE, PARTS };
 enum Term { INFLOW, OUTFLOW, DEPOSITED, CHEMISTRY, CLIPPED, TERMS };
+constexpr int64_t SUMS = TERMS * NS + FAMILIES;
 
 INLINE pack between(const real* start, const real* end, pack weight, int64_t at) {
     const pack a = *(const pack*)(start + at), b = *(const pack*)(end + at);

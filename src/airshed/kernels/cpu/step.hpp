@@ -1,18 +1,18 @@
-// step.hpp: one time step of a range of rows. Ranges are independent: a thread each, the same bits for any split.
+// step.hpp: one time step of a rectangle of blocks. Rectangles are independent: the same bits for any cut and any order.
 #include <chrono>
+#include <cmath>
 
-static void finish_row(const Step& s, int64_t row, Worker& t) {
+INLINE double sum(pack lanes) {
+    double result = 0;
+    for (int lane = 0; lane < W; lane++) result += double(lanes[lane]);
+    return result;
+}
+
+static void finish_block(const Step& s, int64_t row, int64_t block, const Worker& t) {
+    double* sums = s.sums + (row * s.blocks + block) * SUMS;
     for (int term = 0; term < TERMS; term++)
-        for (int i = 0; i < NS; i++) {
-            double sum = 0;
-            for (int lane = 0; lane < W; lane++) sum += double(t.sums[term][i][lane]);
-            s.sums[(row * TERMS + term) * NS + i] = sum;
-        }
-    for (int family = 0; family < FAMILIES; family++) {
-        double sum = 0;
-        for (int lane = 0; lane < W; lane++) sum += double(t.imbalance[family][lane]);
-        s.imbalance[row * FAMILIES + family] = sum;
-    }
+        for (int i = 0; i < NS; i++) sums[term * NS + i] = sum(t.result[term][i]);
+    for (int family = 0; family < FAMILIES; family++) sums[TERMS * NS + family] = sum(t.imbalance[family]);
 }
 
 INLINE double now() {
@@ -20,11 +20,12 @@ INLINE double now() {
 }
 
 static void step_block(const Step& s, int64_t row, int64_t block, Worker& t) {
-    double* seconds = s.seconds + row * PARTS;
+    double* seconds = s.seconds + (row * s.blocks + block) * PARTS;
     const double began = now();
     load_fluxes(s, row, block, t.flux);
     advance_air(s, row, block, t.flux);
-    const bool edge = row == 0 || row >= s.rows - 2 || block == 0 || block == s.blocks - 1 || before_one_column(s, block);
+    const bool edge = (row == 0 && s.south.edge) || (row >= s.rows - 2 && s.north.edge) || (block == 0 && s.west.edge)
+        || (block == s.blocks - 1 && s.east.edge) || before_one_column(s, block);
     if (edge) transport<true>(s, row, block, t);
     else transport<false>(s, row, block, t);
     const double moved = now();
@@ -32,34 +33,63 @@ static void step_block(const Step& s, int64_t row, int64_t block, Worker& t) {
     const double prepared = now();
     pack* y = (pack*)(s.q_other + (row * s.blocks + block) * BLOCK);
     for (int64_t sweep = 0; sweep < s.sweeps; sweep++) sweep_species(t, y);
+    std::memset((void*)t.imbalance, 0, sizeof t.imbalance);
     add_imbalance(t, y);
-    for (int term : {DEPOSITED, CHEMISTRY, CLIPPED})
-        for (int i = 0; i < NS; i++) t.sums[term][i] += t.result[term][i];
+    finish_block(s, row, block, t);
     seconds[TRANSPORT] += moved - began, seconds[RATES_AND_SOURCES] += prepared - moved, seconds[SOLVE] += now() - prepared;
 }
 
 extern "C" {
 int64_t airshed_worker_bytes(int64_t blocks) { return sizeof(Worker) + 64 + blocks * NS * NZ * (int64_t)sizeof(pack); }
 
-// `memory`: airshed_worker_bytes() bytes, aligned to 64, one piece for each thread.
-void airshed_step_rows(const Step* step, int64_t first, int64_t last, void* memory) {
+// A piece of a step: rows first <= row < last, and blocks, in any order and on any thread.
+struct Piece {
+    int64_t first_row, last_row, first_block, last_block;
+};
+
+// `memory`: airshed_worker_bytes() bytes, aligned to 64, one for each thread.
+static void step_piece(const Step& s, const Piece& piece, void* memory) {
     const FlushDenormals flush;
     Worker& t = *(Worker*)memory;
     t.carry_y = (pack*)(((uintptr_t)(&t + 1) + 63) & ~(uintptr_t)63);
-    for (int64_t block = 0; block < step->blocks; block++) start_row(*step, first, block, t.carry_y + block * NS * NZ);
-    for (int64_t row = first; row < last; row++) {
-        std::memset((void*)t.sums, 0, sizeof t.sums);
-        std::memset((void*)t.imbalance, 0, sizeof t.imbalance);
-        for (int64_t block = 0; block < step->blocks; block++) step_block(*step, row, block, t);
-        finish_row(*step, row, t);
+    const int64_t west = piece.first_block;
+    for (int64_t b = west; b < piece.last_block; b++) start_row(s, piece.first_row, b, t.carry_y + b * NS * NZ);
+    for (int64_t row = piece.first_row; row < piece.last_row; row++) {
+        if (west > 0 || !s.west.edge) start_block(s, row, west, t.carry_x);
+        for (int64_t b = west; b < piece.last_block; b++) step_block(s, row, b, t);
     }
 }
 
-// One thread's share of a step: whichever of the pieces [first row, last row) nobody has taken yet, until none is left. A thread
-// that is held up then delays the step by a piece at most, and nobody waits for Python's lock in between.
-void airshed_share_rows(const Step* step, const int64_t* pieces, int64_t count, int64_t* taken, void* memory) {
-    for (int64_t piece; (piece = __atomic_fetch_add(taken, 1, __ATOMIC_RELAXED)) < count;)
-        airshed_step_rows(step, pieces[2 * piece], pieces[2 * piece + 1], memory);
+// One thread's share of a step: whichever of the pieces nobody has taken yet, `most` of them at most; returns whether some may
+// be left. A thread that is held up then delays the step by a piece at most, and nobody waits for Python's lock in between.
+int64_t airshed_share_pieces(const Step* step, const Piece* pieces, int64_t count, int64_t* taken, int64_t most, void* memory) {
+    for (; most > 0; most--) {
+        const int64_t piece = __atomic_fetch_add(taken, 1, __ATOMIC_RELAXED);
+        if (piece >= count) return 0;
+        step_piece(*step, pieces[piece], memory);
+    }
+    return 1;
+}
+
+// ---- sums that no order changes, see core/exact_sum.py: (block, column) -> (column) -------------------------------------------
+void airshed_magnitudes(const double* values, int64_t count, int64_t columns, double* greatest) {
+    for (int64_t j = 0; j < columns; j++) greatest[j] = 0;
+    for (int64_t i = 0; i < count; i++)
+        for (int64_t j = 0; j < columns; j++) {
+            const double size = std::fabs(values[i * columns + j]);
+            greatest[j] = size <= greatest[j] ? greatest[j] : size == size ? size : HUGE_VAL;
+        }
+}
+
+// `scale` [column]: 2^(40-e); `parts` [2][column].
+void airshed_exact_parts(const double* values, int64_t count, int64_t columns, const double* scale, int64_t* parts) {
+    for (int64_t j = 0; j < 2 * columns; j++) parts[j] = 0;
+    for (int64_t i = 0; i < count; i++)
+        for (int64_t j = 0; j < columns; j++) {
+            const double x = values[i * columns + j] * scale[j], first = std::trunc(x);
+            parts[j] += (int64_t)first;
+            parts[columns + j] += (int64_t)((x - first) * 0x1p40);
+        }
 }
 
 // Rate constants of every reaction in one pack of cells, for tests: the same functions as in the step.

@@ -48,9 +48,8 @@ struct Worker {                        // what one thread carries from block to 
     pack above[NZ], below[NZ];         // turbulent exchange with the neighbours, times g / air content
     pack deposition[NS];               // loss at the ground [1/s]
     pack g;
-    pack sums[TERMS][NS];              // of the row so far
-    pack imbalance[FAMILIES + 1];      // of the row so far
-    pack result[TERMS][NS];            // of the newest sweep of this block
+    pack result[TERMS][NS];            // sums of this block: of its transport, and of its newest sweep
+    pack imbalance[FAMILIES + 1];      // the same
     BlockFlux flux;
 };
 
@@ -100,7 +99,7 @@ static void advance_air(const Step& s, int64_t row, int64_t block, BlockFlux& f)
     }
 }
 
-// Where the mixing ratios around a block lie; rows and blocks outside the area point to ghost values.
+// Where the mixing ratios around a block lie; rows and blocks that are not held here point to ghost values.
 struct Around {
     const real *here, *west, *east, *south, *north, *north2;
     bool west_edge, east_edge, south_edge, north_edge;
@@ -110,32 +109,35 @@ static Around around(const Step& s, int64_t row, int64_t block) {
     Around a;
     const real* q = s.q + (row * s.blocks + block) * BLOCK;
     const int64_t line = s.blocks * BLOCK;
-    a.west_edge = block == 0, a.east_edge = block == s.blocks - 1;
-    a.south_edge = row == 0, a.north_edge = row == s.rows - 1;
+    const bool west = block == 0, east = block == s.blocks - 1, south = row == 0, north = row == s.rows - 1;
+    const real* beyond = s.north.data + block * s.north.block_stride;
+    a.west_edge = west && s.west.edge, a.east_edge = east && s.east.edge;
+    a.south_edge = south && s.south.edge, a.north_edge = north && s.north.edge;
     a.here = q;
-    a.west = a.west_edge ? s.west.data + row * s.west.row_stride : q - BLOCK;
-    a.east = a.east_edge ? s.east.data + row * s.east.row_stride : q + BLOCK;
-    a.south = a.south_edge ? s.south.data + block * s.south.block_stride : q - line;
-    a.north = a.north_edge ? s.north.data + block * s.north.block_stride : q + line;
-    a.north2 = row + 2 < s.rows ? q + 2 * line : s.north.data + block * s.north.block_stride;
+    a.west = west ? s.west.data + row * s.west.row_stride : q - BLOCK;
+    a.east = east ? s.east.data + row * s.east.row_stride : q + BLOCK;
+    a.south = south ? s.south.data + block * s.south.block_stride : q - line;
+    a.north = north ? beyond : q + line;
+    a.north2 = row + 2 < s.rows ? q + 2 * line : row + 2 == s.rows ? beyond : beyond + s.north.second;
     return a;
 }
 
 INLINE pack at(const real* base, int64_t offset) { return *(const pack*)(base + offset); }
 
-// Flux of every species through the south faces of a row's block: where a thread starts, and at the southern edge.
+// Flux of every species through the south faces of a row's block: where a piece starts, and at the southern edge.
 static void start_row(const Step& s, int64_t row, int64_t block, pack* carry) {
     const pack w = splat(real(s.flux_weight));
     const Around a = around(s, row, block);
     const int64_t here = (row * s.blocks + block) * COLUMN, line = s.blocks * BLOCK;
-    const real* south2 = row >= 2 ? a.here - 2 * line : s.south.data + block * s.south.block_stride;
+    const real* beyond = s.south.data + block * s.south.block_stride;
+    const real* south2 = row >= 2 ? a.here - 2 * line : row == 1 ? beyond : beyond + s.south.second;
     for (int i = 0; i < NS; i++)
         for (int z = 0; z < NZ; z++) {
             const int64_t o = i * COLUMN + z * W;
             const pack flux = between(s.flux_y.start, s.flux_y.end, w, here + z * W);
             pack s1 = at(a.south, o), s2 = at(south2, o), c = at(a.here, o), n = at(a.north, o);
             if (a.south_edge) s1 = flux > 0 ? s1 : c, s2 = s1;
-            else if (row == 1) {
+            else if (row == 1 && s.south.edge) {
                 const pack edge = between(s.flux_y.start, s.flux_y.end, w, here - s.blocks * COLUMN + z * W);
                 s2 = edge > 0 ? s2 : s1;
             }
@@ -148,7 +150,27 @@ static void start_row(const Step& s, int64_t row, int64_t block, pack* carry) {
 }
 
 // Whether the block to the east is the last one and holds one column: then the edge is within reach of this block's faces.
-INLINE bool before_one_column(const Step& s, int64_t block) { return block == s.blocks - 2 && s.last_lanes == 1; }
+INLINE bool before_one_column(const Step& s, int64_t block) { return s.east.edge && block == s.blocks - 2 && s.last_lanes == 1; }
+
+// Flux of every species through the west faces of a row's block, as the block to the west would hand it on: where a piece
+// starts that does not begin at the edge of the area. Only the last lane counts.
+static void start_block(const Step& s, int64_t row, int64_t block, pack* carry) {
+    const Around a = around(s, row, block);
+    const pack w = splat(real(s.flux_weight));
+    const int64_t x = (row * (s.blocks + 1) + block) * COLUMN;
+    for (int i = 0; i < NS; i++)
+        for (int z = 0; z < NZ; z++) {
+            const int64_t o = i * COLUMN + z * W;
+            const pack b = at(a.west, o);
+            pack c = at(a.here, o);
+            if (before_one_column(s, block - 1)) {
+                const pack edge = between(s.flux_x.start, s.flux_x.end, w, x + z * W);
+                c[1] = edge[1] > 0 ? c[0] : s.east.data[row * s.east.row_stride + o];
+            }
+            const pack flux = splat(between(s.flux_x.start, s.flux_x.end, w, x + z * W)[0]);
+            carry[i * NZ + z] = face(flux, from_west_1(b, b), b, from_east_1(b, c), from_east_2(b, c));
+        }
+}
 
 // The explicit part of the step for one block: fluxes through all faces, the new tendency, the right-hand side of the
 // implicit part (in mixing ratio) and the start of its iteration (written over level n-1).
@@ -183,7 +205,7 @@ static void transport(const Step& s, int64_t row, int64_t block, Worker& t) {
                 }
                 if (a.south_edge) s_1 = f.south[z] > 0 ? s_1 : c;
                 if (a.north_edge) n1 = f.north[z] > 0 ? c : n1, n2 = n1;
-                if (row == s.rows - 2) n2 = between(s.flux_y.start, s.flux_y.end, splat(real(s.flux_weight)),
+                if (row == s.rows - 2 && s.north.edge) n2 = between(s.flux_y.start, s.flux_y.end, splat(real(s.flux_weight)),
                     ((row + 2) * s.blocks + block) * COLUMN + z * W) > 0 ? n1 : n2;
             }
             const pack x = face(f.east[z], from_west_1(west, c), c, from_east_1(c, east), from_east_2(c, east));
@@ -214,6 +236,6 @@ static void transport(const Step& s, int64_t row, int64_t block, Worker& t) {
             other = maximum(s0 * q[z] + s1 * other, pack{});
             kept = change;
         }
-        t.sums[INFLOW][i] += come, t.sums[OUTFLOW][i] += gone;
+        t.result[INFLOW][i] = come, t.result[OUTFLOW][i] = gone;
     }
 }

@@ -1,0 +1,36 @@
+"""The compiled form of :mod:`airshed.core.exact_sum`, for sums of every step."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.core.exact_sum import scale, value
+from airshed.kernels.pipeline import MechanismKernel
+from airshed.kernels.step_arguments import address
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class CompiledSums:
+    """Magnitudes and parts of summands (summand, column) in double, C order, by the code of a kernel."""
+
+    kernel: MechanismKernel
+
+    def magnitudes(self, values: Array) -> Array:
+        """Return the greatest magnitude in each column, infinite where one is not finite."""
+        result = np.empty(values.shape[1])
+        self.kernel.functions.airshed_magnitudes(address(values), *values.shape, address(result))
+        return result
+
+    def parts(self, values: Array, greatest: Array) -> npt.NDArray[np.int64]:
+        """Return the sums (2, column) of the integers that the summands are cut into."""
+        factors, result = scale(greatest), np.empty((2, values.shape[1]), np.int64)
+        self.kernel.functions.airshed_exact_parts(address(values), *values.shape, address(factors), address(result))
+        return result
+
+    def total(self, values: Array) -> Array:
+        """Return the sums (column,) of all summands."""
+        greatest = self.magnitudes(values)
+        return value(self.parts(values, greatest), greatest)

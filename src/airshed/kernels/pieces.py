@@ -1,0 +1,63 @@
+"""Cuts a step into rectangles of rows and blocks that threads take as they are free."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+LEAST_ROWS = 2
+"""Rows of the smallest piece of a step; each piece computes one row of faces twice."""
+
+REACH = 2
+"""Rows next to a neighbour that need its mixing ratios."""
+
+Pieces = npt.NDArray[np.int64]
+"""(piece, 4): first and last row, first and last block; as ``struct Piece`` of ``cpu/step.hpp``."""
+
+
+@dataclass(frozen=True)
+class Open:
+    """On which sides a neighbour goes on, rather than the edge of the area."""
+
+    west: bool = False
+    east: bool = False
+    south: bool = False
+    north: bool = False
+
+    def __bool__(self) -> bool:
+        return self.west or self.east or self.south or self.north
+
+
+def shares(rows: int, threads: int) -> list[tuple[int, int]]:
+    """Return the pieces of rows that threads take as they are free: large ones first, small ones to even out.
+
+    Each piece is a share of what is left, rows left / (1.5 threads), so that few pieces (each costs a row of faces)
+    leave nobody waiting long at the end.
+    """
+    cuts = [0]
+    while cuts[-1] < rows:
+        left = rows - cuts[-1]
+        cuts.append(cuts[-1] + min(left, max(LEAST_ROWS, round(left / (1.5 * threads)))))
+    return list(pairwise(cuts))
+
+
+def cut(rows: int, blocks: int, threads: int, open_to: Open) -> tuple[Pieces, Pieces]:
+    """Return pieces that need nothing of a neighbour, and those that do: two rows or one block at each open side."""
+    south, north = min(REACH * open_to.south, rows), max(rows - REACH * open_to.north, 0)
+    west, east = min(int(open_to.west), blocks), max(blocks - open_to.east, 0)
+    if south >= north or west >= east:
+        return _pieces([]), _pieces([(first, last, 0, blocks) for first, last in shares(rows, threads)])
+    several = shares(north - south, threads) if threads > 1 or not open_to else _halves(north - south)
+    inner = [(south + first, south + last, west, east) for first, last in several]
+    outer = [(0, south, 0, blocks), (north, rows, 0, blocks), (south, north, 0, west), (south, north, east, blocks)]
+    return _pieces(inner), _pieces([each for each in outer if each[0] < each[1] and each[2] < each[3]])
+
+
+def _halves(rows: int) -> list[tuple[int, int]]:
+    """Two pieces for one thread: between them it sees to the messages that are under way."""
+    return [(0, rows - rows // 2), (rows - rows // 2, rows)] if rows >= 2 * LEAST_ROWS else [(0, rows)]
+
+
+def _pieces(rectangles: list[tuple[int, int, int, int]]) -> Pieces:
+    return np.array(rectangles, np.int64).reshape(-1, 4)
