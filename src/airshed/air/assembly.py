@@ -19,7 +19,7 @@ from airshed.air.emissions.gridded import GriddedEmissions
 from airshed.air.emissions.kept import kept_notes
 from airshed.air.emissions.point import PointEmissions, PointSource
 from airshed.air.emissions.settings import InventorySettings
-from airshed.air.emissions.source import EmissionSource
+from airshed.air.emissions.source import EmissionSource, MappedSource
 from airshed.air.emissions.split import Split, split_of
 from airshed.air.landcover import LAND_FRACTION_SOURCE, land_fraction
 from airshed.air.light import Light
@@ -29,6 +29,7 @@ from airshed.air.meteorology.dataset import DatasetMeteorology
 from airshed.air.meteorology.function import CallableMeteorology
 from airshed.air.meteorology.series import OneAtATime
 from airshed.air.meteorology.uniform import uniform_meteorology
+from airshed.air.meteorology.window import WindowOf
 from airshed.air.sources import BiogenicSource
 from airshed.air.species_map import (
     EmissionMap,
@@ -47,9 +48,13 @@ from airshed.core.errors import CaseError, DataError
 from airshed.core.nearest import suggestion
 from airshed.core.units import Quantity
 from airshed.grid import Grid
+from airshed.grid.window import Window
 from airshed.io.netcdf import load_netcdf
+from airshed.kernels.pipeline import WIDTH
 from airshed.mechanism import load_mechanism
 from airshed.mechanism.network import ReactionNetwork
+from airshed.parallel.communicator import Communicator
+from airshed.parallel.share import Share
 
 Array = npt.NDArray[np.float64]
 Given = xr.Dataset | Callable[[float], xr.Dataset] | Meteorology | None
@@ -59,11 +64,15 @@ Given = xr.Dataset | Callable[[float], xr.Dataset] | Meteorology | None
 class Parts:
     """What a case is made of, before anything is compiled or computed.
 
+    whole       the grid of the case;  share  this rank's part of it;  grid  the columns that are held here
+    sources     what emits in the whole area;  own_sources  the same here
     attributes  what results must say of the input, see ``attribution``
     notes       part of the model, and what there is to say of it
     """
 
     case: Case
+    whole: Grid
+    share: Share
     grid: Grid
     network: ReactionNetwork
     land: Array
@@ -72,6 +81,7 @@ class Parts:
     deposition: DryDeposition
     boundary: BoundaryProfiles
     sources: tuple[EmissionSource, ...]
+    own_sources: tuple[EmissionSource, ...]
     attributes: Mapping[str, str]
     notes: list[tuple[str, str]] = field(default_factory=list)
 
@@ -91,9 +101,12 @@ def start_of(case: Case) -> np.datetime64:
     return np.datetime64(case.time.start.replace(tzinfo=None), "s")
 
 
-def assemble(case: Case, meteorology: Given = None) -> Parts:
+def assemble(case: Case, meteorology: Given = None, ranks: Communicator | None = None) -> Parts:
     """Return the parts of a case; raises CaseError, DataError or MechanismError for what does not fit."""
-    grid, network = case.make_grid(), load_mechanism(case.mechanism)
+    whole, network = case.make_grid(), load_mechanism(case.mechanism)
+    tiles = None if case.parallel.tiles == "auto" else case.parallel.tiles
+    share = Share.of(*whole.shape[1:], WIDTH, ranks, tiles)
+    grid = whole if share.alone else whole.part(share.window)
     species_map = find_species_map(case.chemistry.species_map, case.mechanism, network.name, case.base)
     network = without_air(network, species_map)
     names = network.names
@@ -105,18 +118,21 @@ def assemble(case: Case, meteorology: Given = None) -> Parts:
     species_map = fit(species_map, network, _needs(case, names, split), case.mechanism)
     check_species(case, names)
     network = bind_rates(network, species_map.rates, species_map.source)
-    land = land_fraction(grid)
-    air = OneAtATime(_meteorology(case, grid, land, meteorology))
+    all_land = land_fraction(whole)
+    land = np.ascontiguousarray(share.window.of(all_land))
+    air = OneAtATime(_meteorology(case, whole, share, all_land, meteorology))
     attributes = data_attributes(case, era5=meteorology is None and case.meteorology.kind == "era5")
     light = Light(grid.lon, grid.lat[:, None], case.time.start, clouds=case.photolysis.cloud)
     notes = [("surface", f"land and sea: {LAND_FRACTION_SOURCE}")]
     notes += [("mechanism", species_map.caution)] if species_map.caution else []
     notes += [("mechanism", f"no species for {', '.join(without)}, which the case names: left out")] if without else []
     notes += [("emission", note) for note in kept_notes(split, species_map.emissions, network)]
+    sources = _sources(case, whole, network, species_map.emissions, split)
+    own = sources if share.alone else tuple(source.part(share.window) for source in sources)
+    vegetation = _vegetation(case, grid, species_map.emissions, air, light, land, share)
     return Parts(
-        case, grid, network, land, air, light, _deposition(case, grid, names, species_map),
-        _boundary(case, names, species_map),
-        _sources(case, grid, network, species_map.emissions, split, land, air, light), attributes, notes,
+        case, whole, share, grid, network, land, air, light, _deposition(case, whole, names, species_map),
+        _boundary(case, names, species_map), (*vegetation, *sources), (*vegetation, *own), attributes, notes,
     )  # fmt: skip
 
 
@@ -132,46 +148,61 @@ def initial_state(parts: Parts, pressure: Array, given: xr.Dataset | None = None
         path = case.path(case.initial.file)
         if not path.is_file():
             raise CaseError(f"initial.file = {case.initial.file!r}: there is no such file in {case.base}")
-        state = initial_from_dataset(load_netcdf(path), names, parts.grid, state)
+        state = _from_dataset(parts, load_netcdf(path), state)
     if given is not None and not isinstance(given, xr.Dataset):
         raise CaseError(
             f"the initial state is a {type(given).__name__}; give an xarray.Dataset with a variable per species"
         )
-    return state if given is None else initial_from_dataset(given, names, parts.grid, state)
+    return state if given is None else _from_dataset(parts, given, state)
 
 
-def _meteorology(case: Case, grid: Grid, land: Array, given: Given) -> Meteorology:
+def _from_dataset(parts: Parts, dataset: xr.Dataset, state: Array) -> Array:
+    """The state of the columns held here, from a dataset of the whole area."""
+    names = parts.network.names
+    if parts.share.alone:
+        return initial_from_dataset(dataset, names, parts.grid, state)
+    there = np.full((len(names), *parts.whole.shape), np.nan)
+    whole = parts.share.window.of(initial_from_dataset(dataset, names, parts.whole, there))
+    return np.where(np.isnan(whole), state, whole)
+
+
+def _meteorology(case: Case, grid: Grid, share: Share, land: Array, given: Given) -> Meteorology:
+    """The air over the columns held here, of a case on the whole `grid`."""
+    base = _of_window(case, grid, land, given, None if share.alone else share.window)
+    days = int(np.ceil(case.time.spinup.value / SECONDS_PER_DAY))
+    return RepeatedDay(base, days) if days and len(base.times) > 1 else base
+
+
+def _of_window(case: Case, grid: Grid, land: Array, given: Given, window: Window | None) -> Meteorology:
     start, settings = start_of(case), case.meteorology
-    base: Meteorology
     if isinstance(given, xr.Dataset):
-        base = DatasetMeteorology(given, grid, start, land_fraction=land)
-        _check_end(base, case.time.length.value)
-    elif callable(given):
+        data = DatasetMeteorology(given, grid, start, land_fraction=land, window=window)
+        _check_end(data, case.time.length.value)
+        return data
+    if callable(given):
         first, last = 0.0 - case.time.spinup.value, case.time.length.value
         every = min(3600.0, last / 24.0) if settings.every == "auto" else settings.every.value
-        return CallableMeteorology(given, grid, start, every, first=first, last=last, land_fraction=land)
-    elif given is not None:
+        return CallableMeteorology(given, grid, start, every, first=first, last=last, land_fraction=land, window=window)
+    if given is not None:
         if not (hasattr(given, "at") and hasattr(given, "times")):
             raise CaseError(
                 f"the meteorology is a {type(given).__name__}; give an xarray.Dataset with CF names such as "
                 "eastward_wind, or a function that takes seconds and returns one"
             )
-        base = given
-    elif settings.kind == "era5":
+        return given if window is None else WindowOf(given, window, grid)
+    if settings.kind == "era5":
         from airshed.air.meteorology.era5 import Era5Meteorology
         from airshed.io.era5 import read_era5
 
-        files = case.files(settings.files, "meteorology.files")
-        base = Era5Meteorology(read_era5(files), grid, start, length=case.time.length.value, land_fraction=land)
-    elif settings.kind == "uniform":
-        base = _with_daily_mixing(case, grid, uniform_meteorology(settings, grid, start, land))
-    else:
-        raise CaseError(
-            "this case waits for its meteorology: give it to Simulation(case, meteorology=...), or set "
-            'meteorology.kind to "era5" or "uniform"'
-        )
-    days = int(np.ceil(case.time.spinup.value / SECONDS_PER_DAY))
-    return RepeatedDay(base, days) if days and len(base.times) > 1 else base
+        files, length = case.files(settings.files, "meteorology.files"), case.time.length.value
+        return Era5Meteorology(read_era5(files), grid, start, length=length, land_fraction=land, window=window)
+    if settings.kind == "uniform":
+        steady = uniform_meteorology(settings, grid, start, land, window)
+        return _with_daily_mixing(case, grid if window is None else grid.part(window), steady)
+    raise CaseError(
+        "this case waits for its meteorology: give it to Simulation(case, meteorology=...), or set "
+        'meteorology.kind to "era5" or "uniform"'
+    )
 
 
 def _with_daily_mixing(case: Case, grid: Grid, steady: Meteorology) -> Meteorology:
@@ -231,18 +262,25 @@ def _name_or_path(case: Case, name: str) -> str | Path:
     return case.path(name) if Path(name).suffix or len(Path(name).parts) > 1 else name
 
 
+def _vegetation(
+    case: Case, grid: Grid, emissions: EmissionMap, air: Meteorology, light: Light, land: Array, share: Share
+) -> tuple[BiogenicSource, ...]:
+    """What vegetation emits in the columns held here."""
+    if not (case.emissions.biogenic and emissions.of(ISOPRENE)):
+        return ()
+    isoprene = BiogenicIsoprene(grid, emissions.of(ISOPRENE))
+    return (BiogenicSource(isoprene, air, light.cos_zenith, land, start_of(case), share.total_over_columns),)
+
+
 def _sources(
-    case: Case, grid: Grid, network: ReactionNetwork, emissions: EmissionMap, split: Split, land: Array,
-    air: Meteorology, light: Light,
-) -> tuple[EmissionSource, ...]:  # fmt: skip
+    case: Case, grid: Grid, network: ReactionNetwork, emissions: EmissionMap, split: Split
+) -> tuple[MappedSource, ...]:
+    """What else emits, in the whole area."""
     settings, start, names = case.emissions, start_of(case), network.names
-    sources: list[EmissionSource] = []
+    sources: list[MappedSource] = []
     inventory = _inventory_settings(case)
     if inventory is not None and any(emissions.of(compound.name) for parts in split.values() for compound in parts):
         sources.append(build_inventory(inventory, grid, start, names, emissions))
-    if settings.biogenic and emissions.of(ISOPRENE):
-        isoprene = BiogenicIsoprene(grid, emissions.of(ISOPRENE))
-        sources.append(BiogenicSource(isoprene, air, light.cos_zenith, land, start))
     for path in case.files(settings.gridded, "emissions.gridded") if settings.gridded else ():
         sources.append(GriddedEmissions(path, grid, start, names))
     if settings.point:

@@ -80,12 +80,13 @@ class Forcing:
     sunlit_until  [s] up to which there is an instant at every hour, also where the meteorology has none: its fields are
                   linear in between, but deposition and open rates follow the sun; None where they do not
     advection, diffusion  whether the wind and the turbulence are to act
+    greatest  the greatest of what every rank has found; identity where there is one
     """
 
     def __init__(
         self, grid: Grid, layout: Layout, meteorology: Meteorology, velocities: Velocities,
         open_rates: OpenRates, *, begin: float, sunlit_until: float | None = None, advection: bool = True,
-        diffusion: bool = True,
+        diffusion: bool = True, greatest: Callable[[float], float] = float,
     ) -> None:  # fmt: skip
         self.grid, self.layout, self.meteorology = grid, layout, meteorology
         self._velocities, self._open_rates, self._begin = velocities, open_rates, begin
@@ -94,6 +95,8 @@ class Forcing:
         self._times = sorted({begin, *later, *_hours(begin, sunlit_until)})
         self.instant = lru_cache(maxsize=2)(self._build_instant)
         self._intervals: dict[int, Interval] = {}
+        self._greatest = greatest
+        self._outflow_rate = -1, 0.0
         self._ahead: tuple[int, Future[Interval]] | None = None
 
     def interval(self, index: int) -> Interval:
@@ -117,6 +120,16 @@ class Forcing:
             return
         if self._ahead is None or self._ahead[0] != following:
             self._ahead = following, pool.submit(self._build_interval, following)
+
+    def outflow_rate(self, seconds: float) -> float:
+        """The largest sum of outflow over air content of any cell of the whole area [1/s] in the interval of a time.
+
+        All ranks ask together.
+        """
+        index = self.index_at(seconds)
+        if self._outflow_rate[0] != index:
+            self._outflow_rate = index, self._greatest(self.interval(index).outflow_rate)
+        return self._outflow_rate[1]
 
     def _read(self, index: int) -> Interval:
         ahead, self._ahead = self._ahead, None

@@ -24,11 +24,14 @@ from airshed.core.report import Report
 from airshed.fields.air import WEATHER, air_registry
 from airshed.kernels.chemistry import ChemistrySolver, Tolerances, compile_chemistry, method
 from airshed.kernels.chemistry.followed import follow
+from airshed.kernels.exact_sum import CompiledSums
 from airshed.kernels.layout import Layout
 from airshed.kernels.pipeline import compile_mechanism
 from airshed.kernels.rates import REFERENCE_DENSITY
 from airshed.kernels.step_arguments import TERMS
 from airshed.kernels.stepper import ColumnForcing, Stepper
+from airshed.parallel.communicator import Communicator, MpiRanks
+from airshed.parallel.halo import Halo
 from airshed.process.twostep import two_step_weights
 from airshed.process.vertical import parabola_weights
 
@@ -45,14 +48,17 @@ _WEATHER_NAMES = {"air_temperature": "temperature", "air_pressure": "pressure"} 
 class AirModel:
     """One case in memory: its state and what moves it; satisfies :class:`airshed.core.protocols.Model`.
 
-    The state is q [mol/mol] (species, level, lat, lon) at two time levels, advanced by ``process.twostep``.
+    The state is q [mol/mol] (species, level, lat, lon) at two time levels, advanced by ``process.twostep``. With
+    several ranks it is that of this one's columns; steps, budgets and the summary are made by all ranks together.
     """
 
     def __init__(
-        self, case: Case, meteorology: Given = None, initial: xr.Dataset | None = None, *, threads: int = 1
-    ) -> None:
+        self, case: Case, meteorology: Given = None, initial: xr.Dataset | None = None, *, threads: int = 1,
+        ranks: Communicator | None = None,
+    ) -> None:  # fmt: skip
         self.case = case
-        self.parts: Parts = assemble(case, meteorology)
+        self.parts: Parts = assemble(case, meteorology, ranks)
+        self.share = self.parts.share
         self.network, self.grid = self.parts.network, self.parts.grid
         self.registry = air_registry(
             [(species.name, species.text) for species in self.network.species],
@@ -66,13 +72,15 @@ class AirModel:
         )  # fmt: skip
         _, rows, columns = self.grid.shape
         self.layout = Layout(rows, columns, self.kernel.shape.width, self.kernel.dtype)
-        self.sources = PackedSources(self.parts.sources, self.layout, (rows, columns), self.parts.start)
+        self.sources = PackedSources(
+            self.parts.own_sources, self.layout, (rows, columns), self.parts.start, self.share.total_over_columns
+        )
         self._emitted = [self.network.index(name) for name in self.sources.species]
         follows_the_sun = self.parts.deposition.follows_the_sun or bool(self.network.parameters)
         self.forcing = Forcing(
             self.grid, self.layout, self.parts.meteorology, self._velocities, self._open_rates,
             begin=self.parts.begin, sunlit_until=case.time.length.value if follows_the_sun else None,
-            advection=case.transport.advection, diffusion=case.transport.diffusion,
+            advection=case.transport.advection, diffusion=case.transport.diffusion, greatest=self.share.greatest,
         )  # fmt: skip
         lat, lon = (self.layout.pack(degrees) for degrees in np.meshgrid(self.grid.lat, self.grid.lon, indexing="ij"))
         self._light = Light(lon[:1], lat[:, :1, :1], case.time.start, clouds=case.photolysis.cloud)
@@ -87,8 +95,8 @@ class AirModel:
 
     @property
     def cells(self) -> int:
-        """The number of cells of the grid."""
-        return int(np.prod(self.grid.shape))
+        """The number of cells of the whole grid."""
+        return int(np.prod(self.parts.whole.shape))
 
     def next_change(self) -> float:
         """The next instant of the meteorology or hour of the emissions."""
@@ -99,7 +107,7 @@ class AirModel:
 
         Raises NumericalError when the case fixes a step at which the transport would not be stable.
         """
-        rate = self.forcing.interval(self.forcing.index_at(self.seconds)).outflow_rate
+        rate = self.forcing.outflow_rate(self.seconds)
         fixed = self.case.time.step
         if fixed == "auto":
             acts = bool(self.network.reactions or self.parts.deposition.species)
@@ -149,9 +157,10 @@ class AirModel:
         return self.layout.unpack(self.stepper.state.q)
 
     def amounts(self) -> Array:
-        """The amount of each species in the model [mol], (species,)."""
+        """The amount of each species in the whole area [mol], (species,)."""
         air = self.layout.unpack(self.stepper.state.air)
-        return np.array([np.sum(self._species(number) * air) for number in range(len(self.network.species))])
+        columns = [np.add.reduce(self._species(number) * air, axis=0) for number in range(len(self.network.species))]
+        return self.share.total_over_columns(np.array(columns))
 
     def value(self, name: str) -> Array:
         """A field by its registered name: a species [mol/mol] (level, lat, lon), or a field of the weather."""
@@ -241,7 +250,7 @@ class AirModel:
             self.stepper, self._make_chemistry(threads) if self.network.reactions else None,
             self.forcing, self.sources, self._light,
             emitted=self._emitted,
-            density_factor=self._number_per_mole(), courant=self.case.time.courant,
+            density_factor=self._number_per_mole(), courant=self.case.time.courant, total=self.share.total,
         )  # fmt: skip
 
     def _make_chemistry(self, threads: int) -> CellChemistry:
@@ -263,14 +272,22 @@ class AirModel:
     def _make_stepper(self, threads: int) -> Stepper:
         start = self.parts.meteorology.at(self.parts.begin)
         density_factor = self._number_per_mole() / REFERENCE_DENSITY
+        pressure, cut = self.share.mean_over_columns(start.pressure), CompiledSums(self.kernel)
         return Stepper(
-            self.kernel, self.layout, ghosts=self.parts.boundary.lateral(start.pressure),
-            top=self.parts.boundary.top(float(start.pressure[-1].mean())), density_factor=density_factor,
+            self.kernel, self.layout, ghosts=self.parts.boundary.lateral_of(pressure),
+            top=self.parts.boundary.top(float(pressure[-1])), density_factor=density_factor,
             vertical_weights=parabola_weights(self.grid.thickness),
             deposited=[self.network.index(name) for name in self.parts.deposition.species],
             emitted=self._emitted,
             sweeps=self.case.chemistry.sweeps, threads=threads, oxygen=OXYGEN_FRACTION, nitrogen=NITROGEN_FRACTION,
+            neighbours=self._make_halo(), total=lambda sums: self.share.total(sums, cut),
         )  # fmt: skip
+
+    def _make_halo(self) -> Halo | None:
+        ranks = self.share.ranks
+        if not isinstance(ranks, MpiRanks):
+            return None
+        return Halo(ranks, self.share.decomposition, self.layout, len(self.network.species), self.grid.shape[0])
 
     def _set_initial(self, given: xr.Dataset | None) -> None:
         pressure = self.parts.meteorology.at(self.parts.begin).pressure

@@ -32,52 +32,64 @@ def _late(start: np.datetime64) -> float:
 
 
 class BiogenicSource:
-    """Isoprene of the vegetation as an emission source: of each hour that of its middle."""
+    """Isoprene of the vegetation as an emission source: of each hour that of its middle.
+
+    total  the sums over (..., lat, lon) of the whole area, of which this may be a part
+    """
 
     levels = 1
 
     def __init__(
         self, isoprene: BiogenicIsoprene, meteorology: Meteorology, cos_zenith: Callable[[float], Array], land: Array,
-        start: np.datetime64,
+        start: np.datetime64, total: Callable[[Array], Array],
     ) -> None:  # fmt: skip
-        self.species, self._start = isoprene.species, start
+        self.species, self._start, self._total = isoprene.species, start, total
         self._isoprene, self._meteorology, self._cos_zenith, self._land = isoprene, meteorology, cos_zenith, land
-        self._totals: dict[float, Array] = {}
+        self._emitted: dict[float, Array] = {}
 
     def rate(self, seconds: float) -> Array:
         """Emission [mol/s per cell] of the hour that holds the time, (species, 1, lat, lon)."""
         middle = hour_of(seconds, self._start) + 0.5 * _HOUR
         rate = self._isoprene.rate(self._meteorology.at(middle), self._cos_zenith(middle), self._land)
-        self._totals[middle] = self._isoprene.factors * rate.sum()
+        self._emitted[middle] = rate
         return self._isoprene.factors[:, None, None, None] * rate
 
     def totals(self, seconds: float) -> Array:
-        """Emission of the area [mol/s] in the hour that holds a time, (species,); kept, since the weather is costly."""
+        """Emission of the area [mol/s] in the hour that holds a time, (species,); kept, since the weather is costly.
+
+        All ranks ask together.
+        """
         middle = hour_of(seconds, self._start) + 0.5 * _HOUR
-        if middle not in self._totals:
+        if middle not in self._emitted:
             self.rate(seconds)
-        return self._totals[middle]
+        if self._emitted[middle].ndim > 1:
+            self._emitted[middle] = self._isoprene.factors * self._total(self._emitted[middle])
+        return self._emitted[middle]
 
 
 @dataclass(frozen=True)
 class Hour:
-    """Emission of the hour that begins at a time [s]: packed [mol/s], and its sums by species [mol/s]."""
+    """Emission of the hour that begins at a time [s] [mol/s]: packed, and (species, level, lat, lon)."""
 
     begin: float
     packed: AnyArray
-    totals: Array
+    rate: Array
 
 
 class PackedSources:
-    """The sum of emission sources as the step reads it, renewed at each full hour UTC."""
+    """The sum of emission sources as the step reads it, renewed at each full hour UTC.
+
+    total  the sums over (..., lat, lon) of the whole area, of which this may be a part
+    """
 
     def __init__(
-        self, sources: Sequence[EmissionSource], layout: Layout, columns: tuple[int, int], start: np.datetime64
-    ) -> None:
+        self, sources: Sequence[EmissionSource], layout: Layout, columns: tuple[int, int], start: np.datetime64,
+        total: Callable[[Array], Array],
+    ) -> None:  # fmt: skip
         self._sum = CombinedEmissions(sources) if sources else None
         self.species = self._sum.species if self._sum else ()
-        self._layout, self._columns, self._start = layout, columns, start
-        self._now: Hour | None = None
+        self._layout, self._columns, self._start, self._total = layout, columns, start, total
+        self._now: tuple[float, AnyArray, Array] | None = None
         self._ahead: tuple[float, Future[Hour]] | None = None
 
     def next_change(self, seconds: float) -> float:
@@ -85,11 +97,15 @@ class PackedSources:
         return hour_of(seconds, self._start) + _HOUR if self._sum else np.inf
 
     def at(self, seconds: float) -> tuple[AnyArray, Array]:
-        """Return the packed emission [mol/s] and its sums by species [mol/s] for the hour that holds the time."""
+        """Return the packed emission [mol/s] and its sums by species [mol/s] for the hour that holds the time.
+
+        The sums are those of the whole area: all ranks ask together.
+        """
         hour = hour_of(seconds, self._start) if self._sum else 0.0
-        if self._now is None or hour != self._now.begin:
-            self._now = self._read(hour)
-        return self._now.packed, self._now.totals
+        if self._now is None or hour != self._now[0]:
+            made = self._read(hour)
+            self._now = hour, made.packed, self._total(made.rate.sum(axis=1))
+        return self._now[1:]
 
     def read_ahead(self, seconds: float, pool: Executor | None) -> None:
         """Let a thread of a pool prepare the hour after the one that holds a time; without a pool that can wait."""
@@ -108,6 +124,5 @@ class PackedSources:
 
     def _build(self, hour: float) -> Hour:
         rate = self._sum.rate(hour) if self._sum else np.zeros((0, 1, *self._columns))
-        made = Hour(hour, self._layout.pack(rate, padding="constant"), rate.sum(axis=(1, 2, 3)))
         give_back()
-        return made
+        return Hour(hour, self._layout.pack(rate, padding="constant"), rate)

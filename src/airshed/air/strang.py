@@ -6,6 +6,7 @@ order (Strang 1968, SIAM J. Numer. Anal. 5, 506-517). Chemistry comes last, sinc
 emitted is then in balance with it where a step ends (Sportisse 2000, J. Comput. Phys. 161, 140-168).
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from math import ceil
 
@@ -38,14 +39,17 @@ class Strang:
     emitted         numbers of the species of `sources`
     density_factor  (level, lat) number density of air per mole in a cell [molecules cm-3 mol-1]
     courant         largest sum of Courant numbers of a piece of transport
+    total           sums over the first axis, of all ranks
     """
 
     def __init__(
         self, stepper: Stepper, chemistry: CellChemistry | None, forcing: Forcing, sources: PackedSources,
         light: Light, *, emitted: list[int], density_factor: Array, courant: float,
+        total: Callable[[Array], Array],
     ) -> None:  # fmt: skip
         self.stepper, self.chemistry = stepper, chemistry
         self._forcing, self._sources, self._light, self._courant = forcing, sources, light, courant
+        self._total = total
         self._emitted, self._species = emitted, len(stepper.kernel.network.species)
         layout = stepper.layout
         self._density_factor = density_factor.T[:, None, :, None]
@@ -79,7 +83,7 @@ class Strang:
 
     def _move(self, begin: float, end: float, budget: Budget) -> None:
         """Transport, vertical mixing, emission and deposition."""
-        rate = self._forcing.interval(self._forcing.index_at(begin)).outflow_rate
+        rate = self._forcing.outflow_rate(begin)
         pieces = max(1, ceil((end - begin) * rate / self._courant - 1e-9))
         step = (end - begin) / pieces
         for number in range(pieces):
@@ -106,10 +110,11 @@ class Strang:
         state = self.stepper.state
         chemistry.advance(state.q, state.q_other, state.tendency, self._air(0.5 * (begin + end)), begin, end, half=half)
         amounts = state.air * self._in_use
-        change = _sum(state.q_other, amounts) - _sum(state.q, amounts)
-        clipped = _sum(state.tendency, amounts)
         followed = chemistry.extra.reshape(*amounts.shape[:3], chemistry.extra.shape[1], amounts.shape[3])
-        made = _sum(np.moveaxis(followed, 3, 2), amounts)
+        packed = state.q_other, state.q, state.tendency, np.moveaxis(followed, 3, 2)
+        sums = self._total(np.concatenate([_sums(each, amounts) for each in packed], axis=1))
+        after, before, clipped, made = np.split(sums, np.cumsum([self._species] * 3))
+        change = after - before
         state.q, state.q_other = state.q_other, state.q
         budget.add_chemistry(change - clipped, clipped, made[0::2] - made[1::2])
         return change
@@ -124,12 +129,12 @@ class Strang:
         return Air(temperature, water, self.stepper.state.air * self._density_factor, parameters, self._sun)
 
 
-def _sum(packed: AnyArray, amounts: Array) -> Array:
-    """Sum of mixing ratios [lat][block][species][level][W] times amounts of air [lat][block][level][W], (species,)."""
+def _sums(packed: AnyArray, amounts: Array) -> Array:
+    """Sums over the cells of a block: mixing ratios [lat][block][species][level][W] times air, (block, species)."""
     columns = amounts.reshape(amounts.shape[0] * amounts.shape[1], -1, 1)
     blocks = packed.reshape(len(columns), packed.shape[2], columns.shape[1])
     # block by block, the way they lie in memory, in double
-    return np.asarray(np.matmul(blocks.astype(np.float64, copy=False), columns).sum(axis=(0, 2)))
+    return np.asarray(np.matmul(blocks.astype(np.float64, copy=False), columns)[..., 0])
 
 
 def _between(pair: tuple[AnyArray, AnyArray], weight: float) -> Array:

@@ -125,6 +125,10 @@ class Neighbours(Protocol):
         """Return when the neighbours' edges are here."""
         ...
 
+    def close(self) -> None:
+        """Give free what the exchange holds."""
+        ...
+
 
 class Stepper:
     """Advances a :class:`State` by the compiled code of a mechanism.
@@ -218,7 +222,9 @@ class Stepper:
         return dict(zip(PARTS, self._seconds.sum(axis=0).tolist(), strict=True))
 
     def close(self) -> None:
-        """End the threads."""
+        """End the threads and the exchange with neighbours."""
+        if self.neighbours is not None:
+            self.neighbours.close()
         if self.pool is not None:
             self.pool.shutdown(cancel_futures=True)
 

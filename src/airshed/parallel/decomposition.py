@@ -44,17 +44,25 @@ class Decomposition:
     block_cuts: tuple[int, ...]
 
     @classmethod
-    def of(cls, rows: int, columns: int, width: int, ranks: int) -> Self:
+    def of(cls, rows: int, columns: int, width: int, ranks: int, tiles: tuple[int, int] | None = None) -> Self:
         """Return the cut into so many tiles with the least work and traffic of the busiest rank.
 
-        Raises CaseError where the grid is too small for so many ranks.
+        tiles  ranks from south to north and from west to east, where that is to be chosen
+        Raises CaseError where the grid is too small for so many ranks, or the tiles chosen are not as many.
         """
         blocks = _blocks(columns, width)
+        if tiles is not None and tiles[0] * tiles[1] != ranks:
+            raise CaseError(
+                f"parallel.tiles = {list(tiles)} makes {tiles[0] * tiles[1]} tiles, but there are {ranks} ranks; "
+                f'start {tiles[0] * tiles[1]} ranks, or take "auto"'
+            )
         possible = [(down, ranks // down) for down in range(1, ranks + 1) if ranks % down == 0]
+        possible = possible if tiles is None else [tiles]
         fitting = [(down, across) for down, across in possible if down <= rows // REACH and across <= blocks]
         if not fitting:
+            asked = f"{ranks} ranks" if tiles is None else f"{tiles[0]} x {tiles[1]} ranks (parallel.tiles)"
             raise CaseError(
-                f"{ranks} ranks cannot share {rows} rows of {blocks} packs of {width} columns; "
+                f"{asked} cannot share {rows} rows of {blocks} packs of {width} columns; "
                 f"take {_most_ranks(rows, blocks, ranks)} ranks"
             )
         down, across = min(fitting, key=lambda cut: (_cost(rows, blocks, width, cut), cut[1]))

@@ -106,6 +106,13 @@ class Halo:
                 target[..., -REACH:] = incoming
         self.wait += MPI.Wtime() - began
 
+    def close(self) -> None:
+        """Give the requests back to MPI."""
+        for _, requests in self._requests.values():
+            for request in requests:
+                request.Free()
+        self._requests.clear()
+
     def _make_buffers(self, side: Side) -> None:
         layout, middle = self._layout, self._middle
         if side in ALONG_LATITUDE:

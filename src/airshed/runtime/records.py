@@ -7,6 +7,7 @@ from typing import Self
 import numpy as np
 
 from airshed.air.case import Case
+from airshed.air.case.case import MACHINE
 from airshed.air.case.sections import OutputSection
 from airshed.air.model import AirModel
 from airshed.core.report import Report
@@ -16,7 +17,7 @@ from airshed.io.output import OutputWriter
 from airshed.io.restart import RestartStore
 from airshed.runtime.clock import Every
 
-_MAY_DIFFER = ("title", "description", "run")
+_MAY_DIFFER = ("title", "description", *MACHINE)
 _WITH_EVERY_OUTPUT = ("air_temperature", "air_pressure")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from os.path import relpath
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
@@ -20,6 +20,9 @@ from airshed.core.resources import resource
 from airshed.core.settings import Section, refuse, setting
 from airshed.fields.air import WEATHER
 from airshed.grid import Grid
+
+MACHINE: Final = ("restart", "parallel", "run")
+"""Sections that change no result, and may differ where a run is taken up again."""
 
 
 class Case(Section):
@@ -43,6 +46,7 @@ class Case(Section):
     photolysis: sections.PhotolysisSection = Field(default_factory=sections.PhotolysisSection)
     output: tuple[sections.OutputSection, ...] = Field(default_factory=lambda: (sections.OutputSection(),))
     restart: sections.RestartSection = Field(default_factory=sections.RestartSection)
+    parallel: sections.ParallelSection = Field(default_factory=sections.ParallelSection)
     run: sections.RunSection = Field(default_factory=sections.RunSection)
 
     _name: str = PrivateAttr(default="case")
@@ -133,8 +137,8 @@ class Case(Section):
 
     @cached_property
     def hash(self) -> str:
-        """A fingerprint of all settings that bear on results: not of title, description and [run]."""
-        settings = {key: value for key, value in self.to_dict().items() if key not in ("title", "description", "run")}
+        """A fingerprint of all settings that bear on results: not of title, description and how the machine does it."""
+        settings = {key: value for key, value in self._results().items() if key not in ("title", "description")}
         return hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
     @property
@@ -171,10 +175,15 @@ class Case(Section):
     def to_toml(self, *, machine: bool = True) -> str:
         """Return the resolved case, all defaults filled in, as the text of a case file.
 
-        ``machine=False`` leaves out [run], which changes no result: equal results then carry equal texts.
+        ``machine=False`` leaves out what changes no result: equal results then carry equal texts.
         """
-        settings = self.to_dict()
-        return write_toml(settings if machine else {key: settings[key] for key in settings if key != "run"})
+        return write_toml(self.to_dict() if machine else self._results())
+
+    def _results(self) -> dict[str, Any]:
+        """The settings that bear on results: not how ranks and threads share the work, nor how files are written."""
+        settings = {key: value for key, value in self.to_dict().items() if key not in MACHINE}
+        outputs = [{key: each[key] for key in each if key != "strategy"} for each in settings["output"]]
+        return settings | {"output": outputs}
 
     def __eq__(self, other: object) -> bool:
         return self.to_dict() == other.to_dict() if isinstance(other, Case) else NotImplemented

@@ -332,6 +332,14 @@ class RestartSection(Section):
     every: Time = setting("1 h", "Time between two restart files; the last two are kept.")
 
 
+class ParallelSection(Section):
+    """How ranks share the work; nothing here changes a result."""
+
+    tiles: Annotated[tuple[Whole, Whole] | Literal["auto"], OrWords(("auto",), tuple[Whole, Whole])] = setting(
+        "auto", "Ranks from south to north and from west to east, such as `[2, 3]`; `auto` takes what costs least."
+    )
+
+
 class RunSection(Section):
     """How this machine does it; nothing here changes a result."""
 

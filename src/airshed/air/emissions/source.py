@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from airshed.core.errors import CaseError
+from airshed.grid.window import Window
 
 
 class EmissionSource(Protocol):
@@ -27,6 +28,14 @@ class EmissionSource(Protocol):
 
         ``seconds`` counts from the start of the case; before it is negative. The caller must not write to the array.
         """
+        ...
+
+
+class MappedSource(EmissionSource, Protocol):
+    """A source that knows its emission in every cell of the whole grid."""
+
+    def part(self, window: Window) -> EmissionSource:
+        """The emission of a window's cells."""
         ...
 
 

@@ -1,0 +1,85 @@
+"""This rank's part of a run: who the others are, how the grid is cut, and what is held here."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.core import exact_sum
+from airshed.grid.window import Window
+from airshed.parallel.communicator import Alone, Communicator
+from airshed.parallel.decomposition import Decomposition, Tile
+from airshed.parallel.exact_sum import Cut, total
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Share:
+    """The ranks of a run and the tile of this one; what it computes of the whole is the same on every rank."""
+
+    ranks: Communicator
+    decomposition: Decomposition
+
+    @classmethod
+    def of(
+        cls, rows: int, columns: int, width: int, ranks: Communicator | None = None,
+        tiles: tuple[int, int] | None = None,
+    ) -> Self:  # fmt: skip
+        """Return this rank's share of a grid; raises CaseError where the grid cannot be cut so, see Decomposition."""
+        ranks = ranks or Alone()
+        return cls(ranks, Decomposition.of(rows, columns, width, ranks.size, tiles))
+
+    @cached_property
+    def tile(self) -> Tile:
+        """What is held here."""
+        return self.decomposition.tile(self.ranks.rank)
+
+    @property
+    def window(self) -> Window:
+        """The columns that are held here."""
+        return self.tile.window
+
+    @property
+    def alone(self) -> bool:
+        """Whether there is no other rank."""
+        return self.ranks.size == 1
+
+    @property
+    def is_root(self) -> bool:
+        """Whether this rank speaks for all."""
+        return self.ranks.rank == 0
+
+    def total(self, values: Array, cut: Cut = exact_sum) -> Array:
+        """Return the sums over the first axis and all ranks, the same bits for any number of them."""
+        return total(values, self.ranks, cut)
+
+    def total_over_columns(self, field: Array) -> Array:
+        """Return the sums over (..., lat, lon) of the whole grid: (...)."""
+        rows, columns = field.shape[-2:]
+        return self.total(np.moveaxis(field.reshape(*field.shape[:-2], rows * columns), -1, 0))
+
+    def mean_over_columns(self, field: Array) -> Array:
+        """Return the means over (..., lat, lon) of the whole grid: (...)."""
+        return self.total_over_columns(field) / (self.decomposition.rows * self.decomposition.columns)
+
+    def greatest(self, value: float) -> float:
+        """Return the greatest of all ranks' numbers."""
+        return float(self.ranks.largest(np.array([value]))[0])
+
+    def whole(self, field: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return the whole grid's field (..., lat, lon) of all tiles', to every rank."""
+        if self.alone:
+            return field
+        decomposition = self.decomposition
+        result = np.empty((*field.shape[:-2], decomposition.rows, decomposition.columns), field.dtype)
+        for tile, part in zip(decomposition.tiles(), self.ranks.gather_all(field), strict=True):
+            tile.window.of(result)[...] = part
+        return result
+
+    def packed(self, whole: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return this rank's part of a packed array [lat][block]... of the whole grid."""
+        rows, blocks = self.tile.rows, self.tile.blocks
+        return whole[rows[0] : rows[1], blocks[0] : blocks[1]]
