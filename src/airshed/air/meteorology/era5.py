@@ -5,7 +5,6 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from airshed.air.meteorology import atmosphere, temperature
-from airshed.air.meteorology.air_mass import humidity_plane
 from airshed.air.meteorology.cloud import total_cover
 from airshed.air.meteorology.columns import (
     Columns,
@@ -16,13 +15,11 @@ from airshed.air.meteorology.columns import (
     thickness_temperature,
 )
 from airshed.air.meteorology.diagnose import Diagnosis, Instant
-from airshed.air.meteorology.period import ForcingTimes
-from airshed.air.meteorology.points import Points, covering
-from airshed.air.meteorology.provenance import era5_provenance
+from airshed.air.meteorology.era5_data import Era5Data
+from airshed.air.meteorology.points import Points
 from airshed.air.meteorology.series import CheckedSeries
 from airshed.air.meteorology.window import Area
 from airshed.core.constants import GAS_CONSTANT, GRAVITY
-from airshed.core.errors import DataError
 from airshed.grid import Grid
 from airshed.grid.window import Window
 from airshed.io.level_coefficients import full_level_pressure
@@ -34,7 +31,10 @@ _WATER = 1000.0
 
 
 class Era5Meteorology(CheckedSeries):
-    """The atmosphere of ERA5 on the model grid, as ``read_era5`` read it; linear between its times.
+    """The atmosphere of ERA5 on the model grid; linear between its times.
+
+    ``dataset`` is that of ``read_era5``, or of ``open_era5``, of which it reads what it needs, or what ``read_part``
+    read for the same grid, start, length and window.
 
     ``length`` [s] is the time that the case needs; where the data ends less than one of its intervals before that, the
     last instant is held. ``land_fraction`` (nlat, nlon) of the whole grid tells land from sea; without it the file's
@@ -45,7 +45,7 @@ class Era5Meteorology(CheckedSeries):
 
     def __init__(
         self,
-        dataset: xr.Dataset,
+        dataset: xr.Dataset | Era5Data,
         grid: Grid,
         start: np.datetime64,
         *,
@@ -53,45 +53,24 @@ class Era5Meteorology(CheckedSeries):
         land_fraction: Array | None = None,
         window: Window | None = None,
     ) -> None:
-        period, area = ForcingTimes.of(dataset["time"].values, start, length), Area.of(grid, window)
-        data = Era5Columns(dataset, area, start, period, land_fraction)
-        diagnosis = Diagnosis(area.grid, data.land_fraction, start, period.times, data.instant)
-        super().__init__(period.times, area, diagnosis.state, era5_provenance(dataset, period.held))
+        data = dataset if isinstance(dataset, Era5Data) else Era5Data.of(dataset, grid, start, length, window)
+        area, land = Area.of(grid, window), data.land if land_fraction is None else land_fraction
+        columns = Era5Columns(data, area, start, land)
+        diagnosis = Diagnosis(area.grid, area.land(land), start, data.period.times, columns.instant)
+        super().__init__(data.period.times, area, diagnosis.state, data.provenance)
 
 
 class Era5Columns:
-    """Brings one instant after the other from the data's points and levels onto a part of the model grid.
+    """Brings one instant after the other from the data's points and levels onto a part of the model grid."""
 
-    It keeps the data around that part alone; what concerns the whole is found once, from the whole, on every rank.
-    """
-
-    def __init__(
-        self,
-        dataset: xr.Dataset,
-        area: Area,
-        start: np.datetime64,
-        period: ForcingTimes,
-        land_fraction: Array | None,
-    ) -> None:
-        around = covering(dataset, area.whole)
-        lat, lon = (np.asarray(around[name].values, dtype=np.float64) for name in ("latitude", "longitude"))
-        self._grid, self._points = area.grid, Points(lat, lon, area)
+    def __init__(self, data: Era5Data, area: Area, start: np.datetime64, land: Array | None) -> None:
+        """``land`` is the land fraction of the whole grid's cells; None: all is land."""
+        self._grid, self._points = area.grid, Points(data.lat, data.lon, area)
         self._start = start.astype("datetime64[ns]")
-        self._period = period
-        self._levels = np.asarray(dataset["level"].values)
-        self._on_model_levels = dataset.attrs["level_kind"] == "model"
-        _require_pressure(dataset)
-        here = around.isel(self._points.places)
-        # archives pack values into 16 bits; single precision holds them in half the memory of what xarray makes of them
-        self._fields = {
-            str(name): here[name].values.astype(np.float32 if here[name].ndim == 4 else np.float64)
-            for name in here.data_vars
-        }
-        self._static = {str(name) for name in here.data_vars if "time" not in here[name].dims}
-        land = _land_of_data(around, area) if land_fraction is None else land_fraction
-        self.land_fraction = area.land(land)
+        self._period, self._levels, self._on_model_levels = data.period, data.levels, data.on_model_levels
+        self._fields, self._static = data.fields, data.static
         self._land_at_points = self._points.from_cells(np.ones(area.whole.shape[1:]) if land is None else land)
-        self._air_mass = None if "t" in self._fields else self._points.of(humidity_plane(around, period.source))
+        self._air_mass = None if data.air_mass is None else self._points.of(data.air_mass)
 
     def instant(self, index: int) -> Instant:
         """Return the data of an instant on the model grid."""
@@ -233,22 +212,3 @@ class Era5Columns:
     def _when(self, index: int) -> np.datetime64:
         """Return the time of an instant, UTC."""
         return np.datetime64(self._start + np.timedelta64(round(self._period.times[index] * 1e9), "ns"))
-
-
-def _require_pressure(dataset: xr.Dataset) -> None:
-    """Raise DataError unless the heights of the levels can be found."""
-    if dataset.attrs["level_kind"] == "model" and not {"sp", "lnsp"} & set(dataset):
-        wind = dataset["u"].attrs["file"]
-        raise DataError(f"{wind} has model levels, which need the surface pressure: add a file with sp or lnsp")
-    if not {"sp", "lnsp", "z"} & set(dataset):
-        raise DataError("pressure levels need the height of the ground: add a file with sp (surface pressure) or z")
-
-
-def _land_of_data(dataset: xr.Dataset, area: Area) -> Array | None:
-    """Return the land fraction of the whole grid's cells that the data tells, None where it does not."""
-    if "lsm" not in dataset:
-        return None
-    mask = dataset["lsm"].isel(time=0) if "time" in dataset["lsm"].dims else dataset["lsm"]
-    lat, lon = (np.asarray(dataset[name].values, dtype=np.float64) for name in ("latitude", "longitude"))
-    cells = Points(lat, lon, Area.of(area.whole, None)).cells(np.asarray(mask.values, dtype=np.float64))
-    return np.clip(cells, 0.0, 1.0)

@@ -1,0 +1,95 @@
+"""What ranks read of ERA5 files, each by itself or from the first of them, gives each the bits of the whole."""
+
+import pickle
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from airshed.air.meteorology import Era5Meteorology
+from airshed.air.meteorology.era5_data import Era5Data, read_part
+from airshed.core.errors import DataError
+from airshed.grid import Grid
+from airshed.grid.window import Window
+from airshed.io.era5 import open_era5, read_era5
+from airshed.parallel.communicator import Alone
+
+START = np.datetime64("2022-08-31T01:00")
+GRID = Grid.regular((0, 6), (46, 50), 0.5, [20.0, 100.0, 500.0, 2000.0, 6000.0])
+WINDOWS = [Window(0, 8, 0, 5), Window(0, 8, 5, 12)]
+LENGTH = 7200.0
+
+
+class OneOfSeveral(Alone):
+    """A rank whose first one's parcels have already come."""
+
+    def __init__(self, rank: int, parcels: list[Any]) -> None:
+        self.rank, self.size, self._parcels = rank, len(WINDOWS), parcels
+
+    def scatter(self, values: Sequence[Any] | None, root: int = 0) -> Any:
+        if self.rank == root:
+            assert values is not None
+            self._parcels.extend(pickle.dumps(value) for value in values)
+        return pickle.loads(self._parcels[self.rank])
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Six hours of wind, humidity, pressure and rain, and a map of land, a file each."""
+    random = np.random.default_rng(11)
+    lat, lon, level = np.arange(52.0, 43.9, -1.0), np.arange(-2.0, 10.1, 1.0), np.arange(137, 40, -8)
+    times = np.datetime64("2022-08-31T00:00", "ns") + np.arange(6) * np.timedelta64(1, "h")
+    full, flat = ("time", "level", "latitude", "longitude"), ("time", "latitude", "longitude")
+    shape = (times.size, level.size, lat.size, lon.size)
+    fields = {
+        "u": (full, 9.0 * random.random(shape)),
+        "v": (full, 9.0 * random.random(shape)),
+        "q": (full, 6e-3 * random.random(shape)),
+        "sp": (flat, 98e3 + 1e3 * random.random((times.size, lat.size, lon.size))),
+        "tp": (flat, 1e-3 * random.random((times.size, lat.size, lon.size))),
+        "lsm": (flat[1:], random.random((lat.size, lon.size))),
+    }
+    coords = {"time": times, "level": ("level", level, {"long_name": "model_level_number"})}
+    dataset = xr.Dataset(fields, {**coords, "latitude": lat, "longitude": lon})
+    folder = tmp_path_factory.mktemp("era5")
+    for name in fields:
+        dataset[[name]].to_netcdf(folder / f"{name}.nc")
+    return sorted(folder.glob("*.nc"))
+
+
+@pytest.mark.parametrize("strategy", ["parallel", "root"])
+def test_each_rank_gets_the_bits_of_the_whole(files: list[Path], strategy: Any) -> None:
+    whole = Era5Meteorology(read_era5(files), GRID, START, length=LENGTH)
+    parcels: list[Any] = []
+    for rank, window in enumerate(WINDOWS):
+        data = read_part(files, GRID, START, LENGTH, WINDOWS, OneOfSeveral(rank, parcels), strategy)
+        part = Era5Meteorology(data, GRID, START, length=LENGTH, window=window)
+        assert (part.times, part.provenance) == (whole.times, whole.provenance)
+        for seconds in (0.0, 5000.0):
+            expected, found = whole.at(seconds).part(window), part.at(seconds)
+            for name, values in vars(expected).items():
+                assert getattr(found, name).tobytes() == values.tobytes(), name
+
+
+def test_a_rank_reads_the_hours_and_points_that_it_needs(files: list[Path]) -> None:
+    with open_era5(files) as dataset:
+        data = Era5Data.of(dataset, GRID, START, LENGTH, WINDOWS[0])
+    # 1 to 3 o'clock and the hour after; 46 to 50 N; 0 to 2.5 E, a column more for the faces, and the point beyond
+    assert data.fields["u"].shape == (4, 13, 5, 5)
+    assert data.period.source == (0, 1, 2)
+    assert data.fields["lsm"].shape == (5, 5)
+
+
+def test_damage_beyond_what_is_read_does_no_harm(files: list[Path], tmp_path: Path) -> None:
+    with xr.open_dataset(next(path for path in files if path.name == "u.nc")) as wind:
+        damaged = wind.load()
+    damaged["u"].loc[{"longitude": 6.0, "latitude": 48.0}] = np.nan
+    damaged.to_netcdf(tmp_path / "u.nc")
+    mended = [tmp_path / "u.nc" if path.name == "u.nc" else path for path in files]
+    west, east = (OneOfSeveral(rank, []) for rank in (0, 1))
+    read_part(mended, GRID, START, LENGTH, WINDOWS, west, "parallel")
+    with pytest.raises(DataError, match=r"variable u is missing \(NaN\) at .* longitude 6"):
+        read_part(mended, GRID, START, LENGTH, WINDOWS, east, "parallel")
