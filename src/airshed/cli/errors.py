@@ -3,14 +3,17 @@
 import errno
 import os
 import sys
-from collections.abc import Sequence
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
-from airshed.core.errors import AirshedError, OutputError
+from airshed.core.errors import AirshedError
+from airshed.parallel.environment import launched, launched_rank
 
 REFUSED = 2
 """Exit code for errors that are the user's to mend."""
@@ -48,21 +51,62 @@ class Guarded(TyperGroup):
         sys.exit(code if isinstance(code, int) else 0)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the chosen command."""
-        if os.environ.get("AIRSHED_DEBUG", "0") not in ("", "0"):
-            return super().invoke(ctx)
+        """Run the chosen command; where it runs on several ranks, they end together."""
         try:
+            if launched():
+                with _one_of_several():
+                    return super().invoke(ctx)
             return super().invoke(ctx)
-        except AirshedError as error:
-            complain(error)
-        except OSError as error:
-            if error.errno == errno.EPIPE or error.filename is None:
-                raise  # the reader of a pipe has gone, which Click handles; or no file is at fault
-            complain(OutputError(f"{error.filename}: {(error.strerror or str(error)).lower()}"))
-        except KeyboardInterrupt:
-            typer.echo("airshed: stopped", err=True)
-            raise typer.Exit(INTERRUPTED) from None
-        raise typer.Exit(REFUSED)
+        except (AirshedError, OSError, KeyboardInterrupt) as error:
+            last = _last_words(error)
+            if last is None:
+                raise
+        print(last[0], file=sys.stderr)
+        raise typer.Exit(last[1])
+
+
+@contextmanager
+def _one_of_several() -> Iterator[None]:
+    """Give this rank its cores, and let it end together with the others."""
+    from airshed.parallel.binding import bind
+    from airshed.parallel.communicator import world
+    from airshed.parallel.failure import failing_together
+
+    try:
+        ranks = world()
+    except AirshedError:
+        if launched_rank():
+            raise typer.Exit(REFUSED) from None  # the first one tells it
+        raise
+    with failing_together(ranks, _explained):
+        bind(ranks)
+        yield
+
+
+def _last_words(error: BaseException) -> tuple[str, int] | None:
+    """Return the message of an error and its exit code; None for what is to keep its traceback."""
+    if os.environ.get("AIRSHED_DEBUG", "0") not in ("", "0"):
+        return None
+    match error:
+        case AirshedError():
+            return f"airshed: error: {error}", REFUSED
+        case KeyboardInterrupt():
+            return "airshed: stopped", INTERRUPTED
+        case OSError() if error.errno != errno.EPIPE and error.filename is not None:
+            return f"airshed: error: {error.filename}: {(error.strerror or str(error)).lower()}", REFUSED
+    return None  # Click handles the reader of a pipe that has gone
+
+
+def _explained(error: BaseException) -> tuple[str, int]:
+    """Return the last words of a rank, whatever ends it, and its exit code: a defect has its traceback."""
+    match error:
+        case typer.Exit():
+            return "", error.exit_code
+        case SystemExit():
+            return "", error.code if isinstance(error.code, int) else int(error.code is not None)
+        case typer.TyperException():
+            return refusal(error)
+    return _last_words(error) or ("".join(traceback.format_exception(error)), 1)
 
 
 def complain(error: AirshedError) -> None:
@@ -72,8 +116,18 @@ def complain(error: AirshedError) -> None:
 
 def refuse_arguments(error: Any) -> int:
     """Write what is wrong with the arguments of the program, and where help is; return the exit code."""
+    message, code = refusal(error)
+    if message:
+        print(message, file=sys.stderr)
+    return code
+
+
+def refusal(error: Any) -> tuple[str, int]:
+    """Return what is wrong with the arguments of the program, and where help is, and the exit code.
+
+    The message is empty for a command given without arguments, which has shown its help.
+    """
     message = error.format_message().strip().rstrip(".").replace("Value error, ", "")
-    if message:  # empty for a command given without arguments, which has shown its help
-        command = error.ctx.command_path if error.ctx is not None else "airshed"
-        print(f"airshed: error: {message[0].lower()}{message[1:]} (help: {command} --help)", file=sys.stderr)
-    return int(error.exit_code)
+    command = error.ctx.command_path if error.ctx is not None else "airshed"
+    told = f"airshed: error: {message[0].lower()}{message[1:]} (help: {command} --help)" if message else ""
+    return told, int(error.exit_code)

@@ -15,6 +15,7 @@ from airshed.cli.commands.run import run
 from airshed.cli.commands.show import show
 from airshed.cli.commands.verify import verify
 from airshed.cli.errors import Guarded
+from airshed.parallel.launch import join
 
 app = typer.Typer(
     cls=Guarded,
@@ -58,4 +59,5 @@ def airshed(
 
 def main() -> None:
     """Run the program with the arguments of this process."""
+    join()
     app(prog_name="airshed")

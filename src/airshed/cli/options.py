@@ -1,5 +1,6 @@
 """Arguments and options that several commands share."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +14,9 @@ Overrides = Annotated[
     typer.Option("--set", metavar="KEY=VALUE", help='Change a setting, such as time.step="120 s"; may be repeated.'),
 ]
 Threads = Annotated[int | None, typer.Option(min=0, help="Threads to compute with; 0 takes all cores.")]
+Ranks = Annotated[
+    int | None, typer.Option("--ranks", "-n", min=1, help="Ranks to compute on; more than one are started by mpiexec.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of tables.")]
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run, such as runs/west-europe.")]
 
@@ -20,3 +24,12 @@ RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a fini
 def settings(overrides: list[str] | None, threads: int | None) -> list[str]:
     """Return all overrides of a case; ``--threads`` is short for ``--set run.threads``."""
     return [*(overrides or []), *([] if threads is None else [f"run.threads={threads}"])]
+
+
+def hand_to_ranks(ranks: int | None) -> None:
+    """Where several ranks are asked for, and this is none of them, let them run this very command; end with it."""
+    from airshed.parallel.launch import launch, must_launch
+
+    if must_launch(ranks):
+        assert ranks is not None
+        raise typer.Exit(launch(ranks, [sys.executable, "-P", "-m", "airshed", *sys.argv[1:]]))

@@ -4,26 +4,20 @@ Every rank makes the same calls in the same order, from one thread. Arrays keep 
 the order in which ranks answer: greatest values and sums of integers are the same in any order.
 """
 
-import os
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from airshed.core.errors import AirshedError
+from airshed.parallel.environment import choose_library, launched, ranks_asked_for
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
 AnyArray = npt.NDArray[Any]
-
-_LAUNCHED: Final = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "MPI_LOCALNRANKS")
-"""Variables that MPI launchers (Hydra, Slurm, OpenMPI, PRRTE) set in each process."""
-
-ASKED_FOR: Final = "AIRSHED_RANKS"
-"""The number of ranks that whoever launched them asked for; the world must have it."""
 
 
 class Communicator(Protocol):
@@ -152,17 +146,21 @@ def world() -> Communicator:
 
     Raises AirshedError where the launcher belongs to another MPI than the library, which gives many worlds of one.
     """
-    asked = int(os.environ.get(ASKED_FOR, "0"))
-    if not asked and not any(name in os.environ for name in _LAUNCHED):
+    if not launched():
         return Alone()
-    from mpi4py import MPI
-
+    choose_library()
+    try:
+        from mpi4py import MPI
+    except (ImportError, RuntimeError) as error:
+        raise AirshedError(
+            f"no MPI can be loaded ({str(error).splitlines()[0]}); `airshed doctor` tells more"
+        ) from error
     ranks = MpiRanks(MPI.COMM_WORLD)
-    launched = asked or int(os.environ.get("PMI_SIZE", os.environ.get("OMPI_COMM_WORLD_SIZE", "0")))
-    if launched and ranks.size != launched:
+    asked = ranks_asked_for()
+    if asked and ranks.size != asked:
         library = MPI.Get_library_version().splitlines()[0].strip("\0 ")
         raise AirshedError(
-            f"{launched} ranks were started, but each sees a world of {ranks.size}: mpiexec belongs to another MPI "
+            f"{asked} ranks were started, but each sees a world of {ranks.size}: mpiexec belongs to another MPI "
             f"than the library in use ({library}); `airshed doctor` tells which are there"
         )
     return ranks if ranks.size > 1 else Alone()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from airshed.cli.errors import INTERRUPTED
-from airshed.cli.options import CasePath, Overrides, Threads, settings
+from airshed.cli.options import CasePath, Overrides, Ranks, Threads, hand_to_ranks, settings
 
 if TYPE_CHECKING:
     from airshed.air.case import Case
@@ -19,6 +19,7 @@ def run(
     case: CasePath,
     overrides: Overrides = None,
     output: Annotated[Path | None, typer.Option(help="Folder for the results; by default runs/NAME.")] = None,
+    ranks: Ranks = None,
     threads: Threads = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on from the last restart in the folder; without one, begin.")
@@ -33,6 +34,7 @@ def run(
     Progress is shown on a terminal, and the summary at the end. Ctrl-C ends the run after the current step, with valid
     files; --resume goes on from there.
     """
+    hand_to_ranks(ranks)
     from airshed.air.case import Case
     from airshed.io.folder import RUNS, FinishedRunError
 

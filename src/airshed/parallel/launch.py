@@ -1,0 +1,186 @@
+"""Starts a command on several ranks under mpiexec, and stands between them and the user.
+
+Output passes live and whole, Ctrl-C reaches every rank once, and what the launcher has to say of an end is put into
+one plain line.
+"""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from io import TextIOWrapper
+from threading import Thread
+from types import FrameType
+from typing import IO, Final
+
+from airshed.core.errors import AirshedError
+from airshed.parallel.environment import ASKED_FOR, launched, launched_rank, ranks_asked_for
+from airshed.parallel.mpiexec import find_mpiexec
+from airshed.parallel.noise import ANNOUNCEMENT, Facts, Filter
+
+TERMINALS: Final = "AIRSHED_TERMINALS"
+"""Tells the ranks, which write into pipes, which of stdout and stderr end on the user's terminal."""
+
+_LAUNCHER: Final = "AIRSHED_LAUNCHER"
+"""Set in ranks that this module launched."""
+
+_STOPPED: Final = 130
+_ENDED: Final = 128  # plus the number of a signal: how shells put it
+_LAST_WAIT: Final = 5.0
+
+
+def must_launch(ranks: int | None) -> bool:
+    """Tell whether this process is to launch so many ranks, rather than to be one of them, or alone.
+
+    Raises AirshedError where a launcher has started another number already.
+    """
+    started = ranks_asked_for() if launched() else 0
+    if ranks is None or ranks == started:
+        return False
+    if started:
+        raise AirshedError(f"-n {ranks}, but mpiexec has started {started} ranks already; leave -n away")
+    return ranks > 1
+
+
+def launch(ranks: int, command: Sequence[str]) -> int:
+    """Run a command on so many ranks, and return their exit code; 128 + signal where one was lost by a signal.
+
+    The first Ctrl-C (or SIGTERM, SIGHUP) is passed to every rank, see `hear_interrupts`; the second kills all.
+    """
+    mpiexec = find_mpiexec()
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if ranks > cores:
+        _say(f"warning: {ranks} ranks on {cores} core{'s' if cores > 1 else ''} take turns; -n {cores} would be faster")
+    environment = {**os.environ, **mpiexec.environment(), **_told(ranks)}
+    facts = Facts()
+    with subprocess.Popen(
+        [*mpiexec.command(ranks), *command],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        process_group=0,  # the terminal's Ctrl-C comes here alone
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        with _passing_signals(process, facts) as asked:
+            pumps = [_pump(process.stdout, sys.stdout.buffer, facts), _pump(process.stderr, sys.stderr.buffer, facts)]
+            for pump in pumps:
+                pump.join()
+            code = process.wait()
+    return _ending(code, facts, interrupted=bool(asked))
+
+
+def join() -> None:
+    """Make this rank known to the launcher; does nothing in a process that `launch` did not start."""
+    rank = launched_rank()
+    if _LAUNCHER not in os.environ or rank is None:
+        return
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(line_buffering=True)  # lines go out as they are written, and whole
+    os.write(2, f"{ANNOUNCEMENT} {rank} {os.getpid()} {socket.gethostname()}\n".encode())
+
+
+def hear_interrupts() -> None:
+    """Let the signal that the launcher passes on count as Ctrl-C; before, it ends this rank and all others with it."""
+    if _LAUNCHER in os.environ:
+        signal.signal(signal.SIGUSR1, lambda number, frame: signal.raise_signal(signal.SIGINT))
+
+
+def _told(ranks: int) -> dict[str, str]:
+    """Return what the ranks are told of themselves and of the terminal."""
+    terminals = [name for name in ("stdout", "stderr") if getattr(sys, name).isatty()]
+    told = {ASKED_FOR: str(ranks), _LAUNCHER: "1", TERMINALS: ",".join(terminals)}
+    if terminals:
+        with suppress(OSError):
+            size = os.get_terminal_size(1 if "stdout" in terminals else 2)
+            told |= {"COLUMNS": str(size.columns), "LINES": str(size.lines)}
+    return told
+
+
+def _pump(source: IO[bytes], target: IO[bytes], facts: Facts) -> Thread:
+    """Copy a stream of the ranks to the user in a thread, less the launcher's lines."""
+    sieve = Filter(facts)
+
+    def copy() -> None:
+        while data := os.read(source.fileno(), 1 << 16):
+            _write(target, sieve.feed(data))
+        _write(target, sieve.end())
+
+    thread = Thread(target=copy, daemon=True)
+    thread.start()
+    return thread
+
+
+def _write(target: IO[bytes], data: bytes) -> None:
+    """Write to the user; where the reader of a pipe has gone, the ranks go on without."""
+    if data:
+        with suppress(BrokenPipeError):
+            target.write(data)
+            target.flush()
+
+
+@contextmanager
+def _passing_signals(process: "subprocess.Popen[bytes]", facts: Facts) -> Iterator[list[int]]:
+    """Pass the first signal on to the ranks, kill them at the second; gives the list of signals that came."""
+    came: list[int] = []
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        came.append(number)
+        if len(came) == 1:
+            process.send_signal(
+                signal.SIGUSR1
+            )  # launchers pass it on; SIGINT and SIGTERM make OpenMPI's kill the ranks
+        else:
+            Thread(target=_kill, args=(process, facts), daemon=True).start()
+
+    numbers = [number for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if _is_heard(number)]
+    before = {number: signal.signal(number, handle) for number in numbers}
+    try:
+        yield came
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _is_heard(number: signal.Signals) -> bool:
+    """Tell whether a signal has an effect: nohup, for one, turns SIGHUP off."""
+    return signal.getsignal(number) is not signal.SIG_IGN
+
+
+def _kill(process: "subprocess.Popen[bytes]", facts: Facts) -> None:
+    """Kill the ranks of this machine, upon which mpiexec ends those of others and itself; it too if it does not."""
+    for number, host in facts.processes.values():
+        if host == socket.gethostname():
+            with suppress(ProcessLookupError):
+                os.kill(number, signal.SIGKILL)
+    try:
+        process.wait(_LAST_WAIT if facts.processes else 0.1)
+    except subprocess.TimeoutExpired:
+        process.kill()
+
+
+def _ending(code: int, facts: Facts, *, interrupted: bool) -> int:
+    """Return the exit code of the whole, and say what the ranks could not say themselves."""
+    if facts.signal is None and code >= 0:
+        return code
+    number = int(facts.signal or -code)
+    if interrupted:
+        _say("stopped")
+        return _STOPPED
+    name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
+    rank = facts.lost()
+    who = "a rank" if rank is None else f"rank {rank}"
+    if facts.signal is None:
+        who = "mpiexec"
+    hint = ", perhaps for want of memory" if number == signal.SIGKILL else ""
+    _say(f"error: {who} was lost by {name}{hint}, and the others were stopped; --resume goes on from the last restart")
+    return _ENDED + number
+
+
+def _say(text: str) -> None:
+    print(f"airshed: {text}", file=sys.stderr, flush=True)

@@ -1,0 +1,97 @@
+"""Finds the mpiexec that belongs to the MPI in use, and what it needs in its environment."""
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Final, Literal
+
+from airshed.core.errors import AirshedError
+from airshed.parallel.environment import LIBRARY
+
+Family = Literal["mpich", "openmpi"]
+
+PROGRAM: Final = "AIRSHED_MPIEXEC"
+"""Names the mpiexec to take."""
+
+_OPENMPI_NAMES: Final = ("mpiexec.openmpi", "mpirun.openmpi", "mpiexec", "mpirun")
+
+
+@dataclass(frozen=True)
+class Mpiexec:
+    """A program that starts ranks, and whose it is."""
+
+    path: str
+    family: Family
+
+    def command(self, ranks: int) -> list[str]:
+        """Return the start of a command line; Airshed binds its ranks to cores itself, see ``binding``."""
+        binding = ["--bind-to", "none"] if self.family == "openmpi" else []
+        return [self.path, *binding, "-n", str(ranks)]
+
+    def environment(self) -> dict[str, str]:
+        """Return the variables that it needs: which MPI its ranks load, and OpenMPI's leave to run as root or crowded.
+
+        MPICH's ranks find their library themselves, and a name in the environment holds.
+        """
+        if self.family == "mpich":
+            return {}
+        library = {} if "MPI4PY_LIBMPI" in os.environ else {LIBRARY: os.environ.get(LIBRARY, "openmpi")}
+        return {
+            **library,
+            "OMPI_ALLOW_RUN_AS_ROOT": "1",
+            "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+            "OMPI_MCA_rmaps_base_oversubscribe": "1",
+            "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+        }
+
+
+def find_mpiexec() -> Mpiexec:
+    """Return the mpiexec of AIRSHED_MPIEXEC, else of the MPI that MPI4PY_MPIABI names, else the one beside Python.
+
+    Raises AirshedError where there is none, or the one that is named does not run.
+    """
+    named = os.environ.get(PROGRAM)
+    if named:
+        found = shutil.which(named)
+        if found is None:
+            raise AirshedError(f"{PROGRAM}={named} is no program; set it to the mpiexec to take, or unset it")
+        return Mpiexec(found, family(found))
+    wanted = "openmpi" if os.environ.get(LIBRARY, "").lower().startswith("openmpi") else "mpich"
+    for path in _openmpi_places() if wanted == "openmpi" else _mpich_places():
+        if family(path) == wanted:
+            return Mpiexec(path, family(path))
+    packages = "apt install openmpi-bin" if wanted == "openmpi" else "pip install mpich"
+    raise AirshedError(f"there is no mpiexec of {wanted}; {packages}, or set {PROGRAM}")
+
+
+def _mpich_places() -> list[str]:
+    """The scripts of this Python come first: what is on the PATH may be another MPI's."""
+    beside = [Path(sys.executable).parent / "mpiexec", Path(sysconfig.get_path("scripts")) / "mpiexec"]
+    places = [str(path) for path in beside if path.is_file()]
+    on_path = shutil.which("mpiexec")
+    return list(dict.fromkeys([*places, *([on_path] if on_path else [])]))
+
+
+def _openmpi_places() -> list[str]:
+    return [path for path in map(shutil.which, _OPENMPI_NAMES) if path]
+
+
+@lru_cache
+def family(path: str) -> Family:
+    """Return whose an mpiexec is, by what it says of its version; raises AirshedError where it does not run."""
+    return "openmpi" if any(word in version(path) for word in ("Open MPI", "OpenRTE", "PRRTE", "prte")) else "mpich"
+
+
+@lru_cache
+def version(path: str) -> str:
+    """Return what an mpiexec says of its version."""
+    try:
+        done = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=20, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise AirshedError(f"{path} does not run: {error}") from error
+    return done.stdout + done.stderr

@@ -1,0 +1,136 @@
+"""Takes what launchers say of themselves out of a stream of the ranks' output, and keeps the facts in it."""
+
+import re
+from dataclasses import dataclass, field
+from typing import Final
+
+ANNOUNCEMENT: Final = "airshed-rank"
+"""Begins the line by which a rank tells its launcher its number, process and host."""
+
+_RULES: Final = (b"=" * 83, b"-" * 74)
+"""Lines of this kind begin and end what Hydra and OpenMPI have to say at length."""
+
+_LONGEST: Final = 30
+"""Lines between two rules; more of them are somebody else's text."""
+
+_LINES: Final = tuple(
+    re.compile(text)
+    for text in (
+        rb"Abort\(\d+\) on node \d+ \(rank \d+ in comm \d+\): application called MPI_Abort",
+        rb"YOUR APPLICATION TERMINATED WITH THE EXIT STRING: ",
+        rb"This typically refers to a problem with your application\.",
+        rb"Please see the FAQ page for debugging suggestions",
+        rb"\[\S+\] \[\[\d+,\d+\],\d+\] ORTE_ERROR_LOG: .*show_help\.c",
+        rb"\[mpiexec@[^]]*\] (Sending |Press )Ctrl-C",
+        rb"(mpirun|mpiexec)\S*: (Forwarding signal|abort is already in progress)",
+        rb"airshed-rank \d+ \d+ ",
+    )
+)
+_STARTS: Final = (
+    *(b"Abort(", b"YOUR APPL", b"This typi", b"Please see", b"[", b"mpirun", b"mpiexec", b"airshed-rank "),
+    *(rule[:20] for rule in _RULES),
+)
+"""How lines begin that are looked at whole before they are passed on; all others go as they come."""
+
+_BLOCKS: Final = re.compile(
+    rb"BAD TERMINATION|MPI_ABORT was invoked|Primary job  terminated|Primary job terminated"
+    rb"|noticed that process rank|detected that one or more processes exited|has exited improperly"
+    rb"|prterun (noticed|detected)|PRTE has lost communication"
+)
+
+
+@dataclass
+class Facts:
+    """What the launcher and the ranks have told.
+
+    processes     rank -> (process, host)
+    lost_process  the process that was lost (Hydra), or lost_rank the rank (OpenMPI), by a signal
+    """
+
+    processes: dict[int, tuple[int, str]] = field(default_factory=dict)
+    lost_process: tuple[int, str] | None = None
+    lost_rank: int | None = None
+    signal: str | None = None
+
+    def learn(self, text: str) -> None:
+        """Take the facts from what was taken out."""
+        for rank, process, host in re.findall(rf"^{ANNOUNCEMENT} (\d+) (\d+) (\S+)$", text, re.MULTILINE):
+            self.processes[int(rank)] = (int(process), host)
+        if found := re.search(r"PID (\d+) RUNNING AT (\S+)", text):
+            self.lost_process = (int(found[1]), found[2])
+        if found := re.search(r"process rank (\d+) with PID \d+ on node \S+ exited on\s+signal (\d+)", text):
+            self.lost_rank, self.signal = int(found[1]), found[2]
+        if found := re.search(r"EXIT STRING: .*\(signal (\d+)\)", text):
+            self.signal = found[1]
+
+    def lost(self) -> int | None:
+        """Return the rank that was lost, as far as it can be told."""
+        if self.lost_rank is None and self.lost_process is not None:
+            return next((rank for rank, known in self.processes.items() if known == self.lost_process), None)
+        return self.lost_rank
+
+
+class Filter:
+    """Passes a stream on as it comes, without the launcher's own lines.
+
+    Only lines that begin like one of those, and what stands between two of the launchers' rules, wait for their end.
+    """
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+        self._line = b""  # the beginning of a line that may be the launcher's
+        self._passing = False  # the beginning of this line has been passed on
+        self._empty = b""  # an empty line, which may belong to the block after it
+        self._block: list[bytes] = []  # lines from a rule on
+
+    def feed(self, data: bytes) -> bytes:
+        """Return what of the data, and of earlier data, is to be passed on now."""
+        return b"".join(self._piece(piece) for piece in re.findall(rb"[^\n]*\n|[^\n]+", data))
+
+    def end(self) -> bytes:
+        """Return what still waits, at the end of the stream."""
+        return self._released([*self._block, self._line])
+
+    def _piece(self, piece: bytes) -> bytes:
+        """Take a line, or the next part of one."""
+        whole = piece.endswith(b"\n")
+        if self._passing:
+            self._passing = not whole
+            return piece
+        self._line += piece
+        if not whole and (self._block or _may_be_noise(self._line)):
+            return b""
+        line, self._line, self._passing = self._line, b"", not whole
+        return self._whole(line) if whole else self._waiting() + line
+
+    def _whole(self, line: bytes) -> bytes:
+        """Return what is to be passed on after a whole line."""
+        is_rule = line.rstrip() in _RULES
+        if self._block or is_rule:
+            self._block.append(line)
+            closed = len(self._block) > 1 and (is_rule or len(self._block) > _LONGEST)
+            return self._released(self._block) if closed else b""
+        if any(known.match(line) for known in _LINES):
+            self._facts.learn(line.decode(errors="replace"))
+            return b""
+        if line == b"\n":
+            before, self._empty = self._empty, line
+            return before
+        return self._waiting() + line
+
+    def _waiting(self) -> bytes:
+        empty, self._empty = self._empty, b""
+        return empty
+
+    def _released(self, lines: list[bytes]) -> bytes:
+        """Return a block of lines with the empty one before it; nothing if it is the launcher's."""
+        text, self._block, self._line = b"".join(lines), [], b""
+        before = self._waiting()
+        if not _BLOCKS.search(text):
+            return before + text
+        self._facts.learn(text.decode(errors="replace"))
+        return b""
+
+
+def _may_be_noise(beginning: bytes) -> bool:
+    return any(start.startswith(beginning) or beginning.startswith(start) for start in _STARTS)

@@ -1,0 +1,115 @@
+"""Small programs for several ranks: what a test of the launcher starts, as `python programs.py NAME`."""
+
+import os
+import signal
+import sys
+import time
+
+from airshed.core.errors import CaseError
+from airshed.parallel.binding import bind
+from airshed.parallel.communicator import Communicator, world
+from airshed.parallel.failure import failing_together
+from airshed.parallel.launch import join
+
+
+def explain(error: BaseException) -> tuple[str, int]:
+    if isinstance(error, SystemExit):
+        return "", int(error.code or 0)
+    if isinstance(error, KeyboardInterrupt):
+        return "stopped", 130
+    return (f"error: {error}", 2) if isinstance(error, CaseError) else (f"defect: {error}", 1)
+
+
+def hello(ranks: Communicator) -> None:
+    for rank in range(ranks.size):
+        ranks.barrier()
+        if rank == ranks.rank:
+            print(f"rank {rank} of {ranks.size}")
+
+
+def binding(ranks: Communicator) -> None:
+    bind(ranks)
+    cores = ranks.gather(sorted(os.sched_getaffinity(0)))
+    if cores:
+        print(cores)
+
+
+def bytes_as_they_are(ranks: Communicator) -> None:
+    if ranks.rank == 0:
+        for piece in (b"\r 50%", b"\r100%\n", b"=" * 83, b"\n\n", bytes(range(128, 256)), b"\n", b"mpiexec", b" none"):
+            os.write(1, piece)
+            time.sleep(0.01)
+
+
+def code_three(ranks: Communicator) -> None:
+    sys.exit(3)
+
+
+def all_raise(ranks: Communicator) -> None:
+    raise CaseError("no such case")
+
+
+def two_kinds(ranks: Communicator) -> None:
+    raise CaseError("even" if ranks.rank % 2 == 0 else "odd")
+
+
+def one_raises(ranks: Communicator) -> None:
+    if ranks.rank == 1:
+        raise CaseError("a field is missing")
+    ranks.barrier()
+
+
+def one_has_a_defect(ranks: Communicator) -> None:
+    if ranks.rank == 0:
+        raise ZeroDivisionError("nought")
+    ranks.barrier()
+
+
+def one_is_done(ranks: Communicator) -> None:
+    if ranks.rank == 0:
+        sys.exit(0)
+
+
+def one_is_killed(ranks: Communicator) -> None:
+    if ranks.rank == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    ranks.barrier()
+
+
+def steps(ranks: Communicator) -> None:
+    """Count until Ctrl-C, which stops all ranks at the same step."""
+    asked: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, frame: asked.append(number))
+    ranks.barrier()
+    if ranks.rank == 0:
+        print("stepping")
+    for step in range(500):
+        time.sleep(0.01)
+        if any(ranks.gather_all(len(asked))):
+            print(f"rank {ranks.rank} stopped at {step} after {len(asked)}")
+            sys.exit(130)
+
+
+def early(ranks: Communicator) -> None:
+    """One rank is interrupted where it has not prepared for it; the others wait for it."""
+    if ranks.rank == 1:
+        raise KeyboardInterrupt
+    ranks.barrier()
+
+
+def stubborn(ranks: Communicator) -> None:
+    """Wait for nobody, deaf to Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+    ranks.barrier()
+    if ranks.rank == 0:
+        print("waiting")
+    time.sleep(20)
+
+
+if __name__ == "__main__":
+    join()
+    ranks = world()
+    with failing_together(ranks, explain):
+        globals()[sys.argv[1]](ranks)

@@ -1,0 +1,153 @@
+"""Ranks as the launcher starts them, under MPICH's mpiexec and, where it is installed, OpenMPI's: ends of all kinds."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAMS = Path(__file__).with_name("programs.py")
+START = "import sys; from airshed.parallel.launch import launch; sys.exit(launch(int(sys.argv[1]), sys.argv[2:]))"
+HAS_OPENMPI = shutil.which("mpiexec.openmpi") is not None
+
+needs_openmpi = pytest.mark.skipif(not HAS_OPENMPI, reason="OpenMPI is not installed: apt install openmpi-bin")
+mpi = pytest.mark.parametrize(
+    "mpi",
+    [
+        "mpich",
+        pytest.param(
+            "openmpi", marks=pytest.mark.skipif(not HAS_OPENMPI, reason="no OpenMPI: apt install openmpi-bin")
+        ),
+    ],
+)
+
+
+def started(name: str, mpi: str, ranks: int = 2, **environment: str) -> "subprocess.Popen[str]":
+    given = {**os.environ, **({"MPI4PY_MPIABI": "openmpi"} if mpi == "openmpi" else {}), **environment}
+    return subprocess.Popen(
+        [sys.executable, "-c", START, str(ranks), sys.executable, str(PROGRAMS), name],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="surrogateescape",
+        env=given,
+    )
+
+
+def ended(name: str, mpi: str, ranks: int = 2, **environment: str) -> tuple[int, str, list[str]]:
+    """Return exit code, output and lines of errors, without the warning of many ranks on few cores."""
+    process = started(name, mpi, ranks, **environment)
+    output, errors = process.communicate(timeout=60)
+    return process.returncode, output, [line for line in errors.splitlines() if "take turns" not in line]
+
+
+@mpi
+def test_output_comes_through(mpi: str) -> None:
+    code, output, errors = ended("hello", mpi, 3)
+    assert (code, sorted(output.splitlines()), errors) == (0, [f"rank {rank} of 3" for rank in range(3)], [])
+
+
+@mpi
+def test_output_comes_byte_by_byte_as_it_is(mpi: str) -> None:
+    _, output, _ = ended("bytes_as_they_are", mpi)
+    whole = b"\r 50%\r100%\n" + b"=" * 83 + b"\n\n" + bytes(range(128, 256)) + b"\nmpiexec none"
+    assert output.encode(errors="surrogateescape").replace(b"\n", b"\r") == whole.replace(b"\n", b"\r")
+
+
+@mpi
+def test_the_exit_code_is_that_of_the_ranks(mpi: str) -> None:
+    assert ended("code_three", mpi) == (3, "", [])
+
+
+@mpi
+def test_an_error_of_all_ranks_is_told_once(mpi: str) -> None:
+    assert ended("all_raise", mpi, 3) == (2, "", ["error: no such case"])
+
+
+def test_each_of_several_errors_is_told_with_its_ranks() -> None:
+    code, _, errors = ended("two_kinds", "mpich", 3)
+    assert (code, sorted(errors)) == (2, ["error: even (ranks 0, 2 of 3)", "error: odd (rank 1 of 3)"])
+
+
+@mpi
+def test_a_rank_that_raises_stops_all_with_its_message(mpi: str) -> None:
+    assert ended("one_raises", mpi, 3) == (2, "", ["error: a field is missing (rank 1 of 3)"])
+
+
+def test_a_defect_of_the_first_rank_stops_all() -> None:
+    assert ended("one_has_a_defect", "mpich") == (1, "", ["defect: nought (rank 0 of 2)"])
+
+
+def test_a_rank_that_is_done_stops_nobody() -> None:
+    assert ended("one_is_done", "mpich") == (0, "", [])
+
+
+@mpi
+def test_a_lost_rank_is_named_in_one_line(mpi: str) -> None:
+    code, _, errors = ended("one_is_killed", mpi, 3)
+    assert code == 128 + signal.SIGKILL
+    assert len(errors) == 1
+    assert errors[0].startswith("airshed: error: rank 1 was lost by SIGKILL")
+    assert "--resume" in errors[0]
+
+
+@mpi
+def test_ctrl_c_reaches_every_rank_once(mpi: str) -> None:
+    process = started("steps", mpi, 3)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "stepping\n"
+    process.send_signal(signal.SIGINT)
+    output, errors = process.communicate(timeout=60)
+    steps = {line.split()[4] for line in output.splitlines()}
+    told = sorted(line.split()[1] for line in output.splitlines())
+    assert (process.returncode, told, len(steps)) == (130, ["0", "1", "2"], 1), output + errors
+    assert all(line.endswith("after 1") for line in output.splitlines())
+
+
+def test_an_interrupt_of_one_rank_is_left_to_nobody_to_wait_for() -> None:
+    assert ended("early", "mpich", 3) == (130, "", ["stopped (rank 1 of 3)"])
+
+
+@mpi
+def test_the_second_ctrl_c_kills(mpi: str) -> None:
+    process = started("stubborn", mpi)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "waiting\n"
+    process.send_signal(signal.SIGINT)
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(0.3)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=10)
+    assert (process.returncode, errors.splitlines()[-1]) == (130, "airshed: stopped")
+
+
+def test_a_world_of_another_size_is_refused() -> None:
+    mpiexec = str(Path(sys.executable).parent / "mpiexec")
+    command = [mpiexec, "-n", "2", sys.executable, str(PROGRAMS), "hello"]
+    for asked, refused in (("2", False), ("3", True)):
+        done = subprocess.run(
+            command, capture_output=True, text=True, env={**os.environ, "AIRSHED_RANKS": asked}, timeout=60, check=False
+        )
+        assert ("3 ranks were started, but each sees a world of 2" in done.stderr) is refused
+        assert (done.returncode != 0) is refused
+
+
+@needs_openmpi
+def test_an_mpiexec_of_another_mpi_is_refused() -> None:
+    mpiexec = str(Path(sys.executable).parent / "mpiexec")
+    _, _, errors = ended("hello", "openmpi", AIRSHED_MPIEXEC=mpiexec)
+    assert any("2 ranks were started, but each sees a world of 1: mpiexec belongs" in line for line in errors), errors
+
+
+@mpi
+def test_ranks_share_the_cores_of_a_machine(mpi: str) -> None:
+    cores = sorted(os.sched_getaffinity(0))
+    if len(cores) < 2:
+        pytest.skip("one core has nothing to share")
+    shares = eval(ended("binding", mpi, 2)[1])
+    assert sorted(core for share in shares for core in share) == cores
+    crowded = eval(ended("binding", mpi, len(cores) + 1)[1])
+    assert crowded == [cores] * (len(cores) + 1)
