@@ -18,10 +18,11 @@ from airshed.parallel.redistribution.messages import MessageHop
 class ThreadMessages:
     """Messages through queues: what leaves is copied, as a buffer may be overwritten."""
 
-    name = "threads"
+    name, one_sided = "threads", False
 
     def __init__(self, rank: int, boxes: dict[tuple[int, int], Queue]) -> None:
         self.rank, self.boxes = rank, boxes
+        self.size = 1 + max(one for one, _ in boxes)
 
     def hop(self, hop):
         return MessageHop(self, hop)

@@ -2,11 +2,26 @@
 
 from airshed.parallel.redistribution.distribution import Distribution
 from airshed.parallel.redistribution.errors import LinkError, RedistributionError
+from airshed.parallel.redistribution.measure import Choice, choose, measure
 from airshed.parallel.redistribution.mover import Redistribution, Transport
 from airshed.parallel.redistribution.plan import STRATEGIES, Hop, Message, Plan, Strategy, make_plan, possible_plans
 from airshed.parallel.redistribution.simulator import simulate
 
 __all__ = [
-    "STRATEGIES", "Distribution", "Hop", "LinkError", "Message", "Plan", "Redistribution", "RedistributionError",
-    "Strategy", "Transport", "make_plan", "possible_plans", "simulate",
+    "STRATEGIES",
+    "Choice",
+    "Distribution",
+    "Hop",
+    "LinkError",
+    "Message",
+    "Plan",
+    "Redistribution",
+    "RedistributionError",
+    "Strategy",
+    "Transport",
+    "choose",
+    "make_plan",
+    "measure",
+    "possible_plans",
+    "simulate",
 ]  # fmt: skip

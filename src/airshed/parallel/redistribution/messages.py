@@ -30,46 +30,67 @@ class Messenger(Protocol):
 class Packing:
     """The elements of a message in a rank's array, and in a buffer: boxes one behind the other, in the sender's order.
 
-    A message that lies in one piece in the array is sent from there.
+    A message that lies in one piece in the array is sent from there, or received there.
     """
 
     def __init__(self, message: Message, hop: Hop, held: Distribution, rank: int) -> None:
-        self.held, self.wire, self._boxes = held, hop.wire, held.boxes(rank, message.part)
-        self._order = hop.source.order
+        self._held, self._wire, self._order = held, hop.wire, hop.source.order
+        self._boxes = held.boxes(rank, message.part)
+        self._in_one_piece = lies_in_one_piece(message, hop, held, rank)
         self._size = message.elements
         self._buffer: AnyArray | None = None
 
-    @property
-    def buffer(self) -> AnyArray:
-        """The buffer, made at its first use."""
-        if self._buffer is None:
-            self._buffer = np.empty(self._size, self.wire)
-        return self._buffer
-
     def pack(self, local: AnyArray) -> Bytes:
         """Return the message's bytes."""
-        views = self.views(local)
-        if len(views) == 1 and views[0].flags.c_contiguous and views[0].dtype == self.wire:
-            return views[0].reshape(-1).view(np.uint8)
-        for piece, view in self._pairs(views):
+        in_place = self._in_place(local)
+        if in_place is not None:
+            return in_place
+        for piece, view in self._pairs(local):
             converted_copy(piece, view)
-        return self.buffer.view(np.uint8)
+        return self._bytes
+
+    def room(self, local: AnyArray | None) -> Bytes:
+        """Return where the message's bytes are to be received."""
+        in_place = None if local is None else self._in_place(local)
+        return self._bytes if in_place is None else in_place
 
     def unpack(self, local: AnyArray) -> None:
-        """Put what the buffer holds where it belongs."""
-        for piece, view in self._pairs(self.views(local)):
-            converted_copy(view, piece)
+        """Put what was received where it belongs."""
+        if self._in_place(local) is None:
+            for piece, view in self._pairs(local):
+                converted_copy(view, piece)
 
     def views(self, local: AnyArray) -> list[AnyArray]:
         """Return the boxes in a rank's array, axes in the sender's order."""
-        whole = self.held.seen_whole(local)
+        whole = self._held.seen_whole(local)
         return [whole[box].transpose(self._order) for box in self._boxes]
 
-    def _pairs(self, views: list[AnyArray]) -> Iterator[tuple[AnyArray, AnyArray]]:
-        start = 0
-        for view in views:
-            yield self.buffer[start : start + view.size].reshape(view.shape), view
+    def _in_place(self, local: AnyArray) -> Bytes | None:
+        if not self._in_one_piece or not local.flags.c_contiguous:
+            return None
+        return self.views(local)[0].reshape(-1).view(np.uint8)
+
+    @property
+    def _bytes(self) -> Bytes:
+        """The buffer, made at its first use."""
+        if self._buffer is None:
+            self._buffer = np.empty(self._size, self._wire)
+        return self._buffer.view(np.uint8)
+
+    def _pairs(self, local: AnyArray) -> Iterator[tuple[AnyArray, AnyArray]]:
+        buffer, start = self._bytes.view(self._wire), 0
+        for view in self.views(local):
+            yield buffer[start : start + view.size].reshape(view.shape), view
             start += view.size
+
+
+def lies_in_one_piece(message: Message, hop: Hop, held: Distribution, rank: int) -> bool:
+    """Return whether a rank's array has a message's elements one after the other, as they travel."""
+    boxes = held.boxes(rank, message.part)
+    if len(boxes) > 1 or held.numbers != hop.wire:
+        return False
+    box = held.seen_whole(held.empty(rank))[boxes[0]].transpose(hop.source.order)
+    return bool(box.flags.c_contiguous)
 
 
 class MessageHop:
@@ -83,13 +104,13 @@ class MessageHop:
         self._copies = [
             (Packing(each, hop, hop.source, rank), Packing(each, hop, hop.target, rank)) for each in hop.copies(rank)
         ]
-        self._incoming = [(sender, packing.buffer.view(np.uint8)) for sender, packing in self._receives]
         self.target = hop.target.empty(rank) if rank in hop.target.ranks else None
 
     def __call__(self, source: AnyArray | None, target: AnyArray | None = None) -> AnyArray | None:
         """Move the array; into `target` where one is given, or into the hop's own."""
         target = self.target if target is None else target
-        for number in self._messenger.exchange(self._incoming, self._outgoing(source, target)):
+        incoming = [(sender, packing.room(target)) for sender, packing in self._receives]
+        for number in self._messenger.exchange(incoming, self._outgoing(source, target)):
             assert target is not None
             self._receives[number][1].unpack(target)
         return target

@@ -1,11 +1,11 @@
 """Moves an array between two distributions by a plan, again and again, in memory that it keeps."""
 
+import time
 from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy.typing as npt
 
 from airshed.parallel.communicator import Communicator
-from airshed.parallel.redistribution.errors import RedistributionError
 from airshed.parallel.redistribution.mpi import MpiMessages, OwnMessages
 from airshed.parallel.redistribution.plan import Hop, Plan
 
@@ -30,6 +30,9 @@ class Transport(Protocol):
 
     name: str
     rank: int
+    size: int
+    one_sided: bool
+    """Whether a rank writes into another's memory without its help."""
 
     def hop(self, hop: Hop) -> HopExecutor:
         """Return this rank's part of a hop; all ranks make the same hops in the same order."""
@@ -43,6 +46,7 @@ class Redistribution:
 
     Every rank of the transport makes it and calls it, one that holds no part with None. The array that comes back is
     the same one each time, overwritten by the next call, unless `out` is given. Nothing is allocated in a call.
+    `seconds` is how long the last call took on this rank [s].
 
     Raises RedistributionError where the array does not fit the plan's source; NumericalError where a number is too
     large for the target's format.
@@ -52,6 +56,7 @@ class Redistribution:
         self.plan = plan
         self._made = not isinstance(ranks, Transport)
         self.transport: Transport = ranks if isinstance(ranks, Transport) else messages_of(ranks)
+        self.seconds = 0.0
         self._hops = [self.transport.hop(hop) for hop in plan.hops]
 
     @property
@@ -64,9 +69,12 @@ class Redistribution:
         self.plan.source.check(self.rank, source)
         if out is not None:
             self.plan.target.check(self.rank, out)
+        began = time.perf_counter()
         for hop in self._hops[:-1]:
             source = hop(source)
-        return self._hops[-1](source, out)
+        target = self._hops[-1](source, out)
+        self.seconds = time.perf_counter() - began
+        return target
 
     def close(self) -> None:
         """Give back what it holds of the machine; all ranks call this."""
@@ -85,6 +93,3 @@ class Redistribution:
 def messages_of(ranks: Communicator) -> Transport:
     """Return the messages of a communicator."""
     return OwnMessages() if ranks.handle is None else MpiMessages(ranks.handle)
-
-
-__all__ = ["HopExecutor", "Redistribution", "RedistributionError", "Transport", "messages_of"]

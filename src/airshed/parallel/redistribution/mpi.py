@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 class MpiMessages:
     """The ranks of an MPI communicator; both groups of a redistribution belong to it."""
 
-    name = "MPI"
+    name, one_sided = "MPI", False
 
     def __init__(self, handle: "MPI.Intracomm") -> None:
         self.handle = handle.Dup()  # nobody else's messages can be mistaken for ours
-        self.rank = handle.Get_rank()
+        self.rank, self.size = handle.Get_rank(), handle.Get_size()
 
     def hop(self, hop: Hop) -> MessageHop:
         """Return this rank's part of a hop."""
@@ -40,7 +40,7 @@ class MpiMessages:
 class OwnMessages:
     """One rank alone, which sends nothing."""
 
-    name, rank = "alone", 0
+    name, one_sided, rank, size = "alone", False, 0, 1
 
     def hop(self, hop: Hop) -> MessageHop:
         """Return the rank's part of a hop: copies."""

@@ -24,7 +24,7 @@ class SharedMemory:
     Raises RedistributionError where they are on several.
     """
 
-    name = "shared memory"
+    name, one_sided = "shared memory", True
 
     def __init__(self, handle: "MPI.Intracomm") -> None:
         from mpi4py import MPI
@@ -35,7 +35,7 @@ class SharedMemory:
         if not handle.allreduce(together, MPI.LAND):
             raise RedistributionError("the ranks are on several nodes, which share no memory; take the transport MPI")
         self.handle = handle.Dup()
-        self.rank = handle.Get_rank()
+        self.rank, self.size = handle.Get_rank(), handle.Get_size()
 
     def hop(self, hop: Hop) -> "WindowHop":
         """Return this rank's part of a hop, whose target lies in shared memory; all ranks call this."""

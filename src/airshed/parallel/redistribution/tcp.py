@@ -35,7 +35,7 @@ class TwoJobs:
     Raises LinkError where the other job does not come, has another token or another plan, or goes.
     """
 
-    name = "TCP"
+    name, one_sided = "TCP", False
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class TwoJobs:
             raise LinkError(f"{len(hosts)} hosts for {sizes[0]} ranks that listen; name one, or one for each")
         self._near = OwnMessages() if ranks.handle is None else MpiMessages(ranks.handle)
         self._first, self.sizes, self._listens = (0, sizes[0])[job], sizes, job == 0
-        self.rank = self._first + ranks.rank
+        self.rank, self.size = self._first + ranks.rank, sum(sizes)
         self._hosts, self._port, self._timeout, self._patience = hosts, port, timeout, patience
         self._sockets = Sockets(token, timeout)
         self._bound = False

@@ -1,0 +1,155 @@
+"""Alpha and beta of a transport, measured at start, and the strategy that they make the best.
+
+A message of L bytes goes from one rank to another and back; half the time, less what the timer itself takes, is
+alpha + beta L. Rezny (Parallel implementation of ADVISE on the Intel Paragon, section 2) shows why: there a call of the
+common timer took 497 us and a message 90 us; and why the first message does not count: it pays for the pages. The
+least of several times counts, since what other programs take of the machine is no part of the model.
+"""
+
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from airshed.kernels.host import usable_cores
+from airshed.parallel.redistribution.costs import FREE, Costs, Line, Prediction, predictions
+from airshed.parallel.redistribution.distribution import Distribution
+from airshed.parallel.redistribution.messages import converted_copy
+from airshed.parallel.redistribution.mover import Redistribution, Transport
+from airshed.parallel.redistribution.plan import Plan, make_plan
+
+LENGTHS: Final = (8, 1024, 16 * 1024, 128 * 1024, 1024 * 1024)
+"""Bytes of the messages that a line is fitted to."""
+REPEATS: Final = 15
+_LONGEST: Final = 0.05
+"""Seconds after which a copy has been repeated enough."""
+
+
+@dataclass(frozen=True)
+class PingPong:
+    """Times of messages between two ranks: lengths [B], seconds one way [s], what a call of the timer takes [s]."""
+
+    lengths: tuple[int, ...]
+    seconds: tuple[float, ...]
+    timer: float
+
+    @property
+    def line(self) -> Line:
+        """The alpha and beta with the least relative errors."""
+        return fitted(self.lengths, self.seconds)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The plan that is expected to be the fastest, and what all are expected to take, the fastest first."""
+
+    plan: Plan
+    predictions: tuple[Prediction, ...]
+    costs: Costs
+
+
+def choose(transport: Transport, source: Distribution, target: Distribution) -> Choice:
+    """Measure the transport and return the strategy that it makes the best; all its ranks call this."""
+    costs = measure(transport, source, target)
+    found = predictions(source, target, costs)
+    return Choice(found[0].plan, tuple(found), costs)
+
+
+def measure(transport: Transport, source: Distribution, target: Distribution) -> Costs:
+    """Return what messages and copies cost between two distributions, the same on all ranks, which all call this."""
+    first = getattr(transport, "sizes", (transport.size, 0))[0]
+    apart = first < transport.size
+    within = between = FREE
+    if first > 1:
+        within = ping_pong(transport, 0, 1).line
+    elif transport.size - first > 1:
+        within = ping_pong(transport, first, first + 1).line
+    if apart:
+        between = ping_pong(transport, 0, first).line
+    copy = Line(*shared(transport, 0, lambda: _copy_line(source, target), 2))
+    cores = int(shared(transport, 0, lambda: (usable_cores(),), 1)[0])
+    synchronisation = within.alpha if transport.one_sided else 0.0
+    return Costs(within, between, copy, synchronisation, cores, first)
+
+
+def ping_pong(transport: Transport, one: int, other: int, lengths: Sequence[int] = LENGTHS) -> PingPong:
+    """Return the times of messages from one rank to another, the same on all ranks, which all call this."""
+    times = [_round_trips(transport, one, other, length) for length in lengths]
+    timer = timer_overhead()
+
+    def mine() -> list[float]:
+        return [timer, *(max(min(each) - timer, 1e-9) / 2.0 for each in times)]
+
+    found = shared(transport, one, mine, len(lengths) + 1)
+    return PingPong(tuple(lengths), tuple(found[1:]), found[0])
+
+
+def timer_overhead(calls: int = 2000) -> float:
+    """Return what is measured when nothing lies between two calls of the timer [s]."""
+    clock, spans = time.perf_counter, []
+    for _ in range(calls):
+        began = clock()
+        spans.append(clock() - began)
+    return statistics.median(spans)
+
+
+def fitted(lengths: Sequence[int], seconds: Sequence[float]) -> Line:
+    """Return the alpha + beta L with the least squares of relative errors; neither is negative."""
+    times = np.asarray(seconds)
+    rows = np.stack([np.ones(len(times)), np.asarray(lengths, float)], axis=1) / times[:, None]
+    alpha, beta = np.linalg.lstsq(rows, np.ones(len(times)), rcond=None)[0]
+    return Line(max(float(alpha), 0.0), max(float(beta), 0.0))
+
+
+def _round_trips(transport: Transport, one: int, other: int, length: int) -> list[float]:
+    here, there = (Distribution((length,), {rank: [slice(length)]}, np.uint8) for rank in (one, other))
+    spans = []
+    with (
+        Redistribution(transport, make_plan(here, there)) as ping,
+        Redistribution(transport, make_plan(there, here)) as pong,
+    ):
+        ball = np.zeros(length, np.uint8) if transport.rank == one else None
+        for _ in range(REPEATS + 1):
+            began = time.perf_counter()
+            returned = pong(ping(ball))
+            spans.append(time.perf_counter() - began)
+            ball = ball if returned is None else returned
+    return spans[1:]
+
+
+def shared(transport: Transport, root: int, values: Callable[[], Sequence[float]], count: int) -> list[float]:
+    """Return what one rank found, to all: moved as one row for each of them."""
+    everybody = range(transport.size)
+    whole = Distribution((transport.size, count), {root: [slice(None), slice(None)]})
+    rows = Distribution.spread((transport.size, count), everybody, axes=(0,))
+    given: Any = np.tile(np.asarray(values(), float), (transport.size, 1)) if transport.rank == root else None
+    with Redistribution(transport, make_plan(whole, rows)) as mover:
+        row = mover(given)
+        assert row is not None
+        return [float(value) for value in row[0]]
+
+
+def _copy_line(source: Distribution, target: Distribution) -> tuple[float, float]:
+    """Return what a copy from the source's layout into the target's costs: small, and of the largest message."""
+    hop = make_plan(source, target).hops[0]
+    largest = max(hop.messages, key=lambda message: message.elements)
+    ends = [
+        side.seen_whole(np.zeros(side.local_shape(rank), side.numbers))[side.boxes(rank, largest.part)[0]]
+        for side, rank in ((source, largest.sender), (target, largest.receiver))
+    ]
+    one = tuple(slice(1) for _ in source.shape)
+    small = _copy_seconds(ends[1][one], ends[0][one])
+    length = ends[0].size * hop.wire.itemsize
+    return small, max(_copy_seconds(ends[1], ends[0]) - small, 0.0) / length
+
+
+def _copy_seconds(target: Any, source: Any) -> float:
+    spans: list[float] = []
+    while len(spans) < 3 or (len(spans) <= REPEATS and sum(spans) < _LONGEST):
+        began = time.perf_counter()
+        converted_copy(target, source)
+        spans.append(time.perf_counter() - began)
+    return max(min(spans[1:]) - timer_overhead(200), 0.0)

@@ -1,0 +1,89 @@
+"""What is moved: species x level planes to lat x lon columns and back, and how long it takes."""
+
+import statistics
+import time
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from airshed.core.errors import AirshedError
+from airshed.parallel.redistribution import Distribution, Redistribution, Transport, choose, possible_plans
+from airshed.parallel.redistribution.costs import Costs, predict
+from airshed.parallel.redistribution.measure import shared
+from airshed.parallel.redistribution.plan import Plan
+
+ARRAYS: Final = {"paper": (35, 5, 56, 60), "ten times": (66, 18, 70, 71)}
+"""Species, levels, latitudes, longitudes: 4.7 MB, the north-eastern United States of 1994, and 47 MB."""
+SPAN: Final = 0.5
+"""Seconds that each move is repeated for, five times at least."""
+_FEWEST: Final = 5
+
+
+@dataclass(frozen=True)
+class Move:
+    """A measured round trip: seconds predicted, least, median; chosen: what the prediction makes the best."""
+
+    array: str
+    bytes: int
+    transport: str
+    groups: str
+    strategy: str
+    predicted: float
+    least: float
+    median: float
+    rounds: int
+    chosen: bool
+
+
+def distributions(shape: tuple[int, ...], sources: range, targets: range) -> tuple[Distribution, Distribution]:
+    """Return whole planes on some ranks, and whole columns on others, where a column lies together in memory."""
+    planes = Distribution.spread(shape, sources, axes=(0, 1))
+    return planes, Distribution.spread(shape, targets, axes=(2, 3), order=(2, 3, 0, 1))
+
+
+def measured(transport: Transport, groups: str, sources: range, targets: range) -> tuple[list[Move], dict[str, Any]]:
+    """Return the round trips of all arrays and strategies, and the costs; all ranks call this, rank 0 has the times.
+
+    Raises AirshedError where an array does not come back as it left.
+    """
+    moves: list[Move] = []
+    for name, shape in ARRAYS.items():
+        planes, columns = distributions(shape, sources, targets)
+        choice = choose(transport, planes, columns)
+        for plan in possible_plans(planes, columns, most_lanes=2):
+            spans = _round_trips(transport, plan)
+            moves.append(
+                Move(
+                    name, planes.nbytes, transport.name, groups, plan.name, _predicted(plan, choice.costs),
+                    min(spans), statistics.median(spans), len(spans), plan.name == choice.plan.name,
+                )
+            )  # fmt: skip
+    return moves, asdict(choice.costs)
+
+
+def _predicted(plan: Plan, costs: Costs) -> float:
+    return predict(plan, costs).seconds + predict(plan.inverse(), costs).seconds
+
+
+def _round_trips(transport: Transport, plan: Plan) -> list[float]:
+    source, rank = plan.source, transport.rank
+    given = np.full(source.local_shape(rank), 1.0 + rank) if rank in source.ranks else None
+    spans: list[float] = []
+    with Redistribution(transport, plan) as there, Redistribution(transport, plan.inverse()) as back:
+        returned = back(there(given))  # the first one pays for the pages
+        if given is not None and not np.array_equal(given, returned):  # type: ignore[arg-type]
+            raise AirshedError(f"rank {rank} got another array back than it gave, by {transport.name}, {plan.name}")
+        for _ in range(_rounds(transport, there, back, given)):
+            began = time.perf_counter()
+            back(there(given))
+            spans.append(time.perf_counter() - began)
+    return spans
+
+
+def _rounds(transport: Transport, there: Redistribution, back: Redistribution, given: Any) -> int:
+    """Return how many round trips fill the span, the same on all ranks: what rank 0 found of the second one."""
+    began = time.perf_counter()
+    back(there(given))
+    span = time.perf_counter() - began
+    return int(shared(transport, 0, lambda: (max(_FEWEST, min(100, int(SPAN / span))),), 1)[0])
