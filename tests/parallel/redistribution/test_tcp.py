@@ -4,6 +4,8 @@ import os
 import socket
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
@@ -25,7 +27,7 @@ from airshed.parallel.redistribution.tcp import TwoJobs
 
 job, port, token, task = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4]
 sizes = tuple(map(int, os.environ["TEST_SIZES"].split(",")))
-shape = (4, 3, 6, 5) if task != "other plan" or job else (4, 3, 5, 6)
+shape = (4, 3, 6, 5)
 whole = np.arange(360.0).reshape(shape) / 7.0
 planes = Distribution.spread(shape, range(sizes[0]), axes=(0, 1), dtype=">f8")
 columns = Distribution.spread(shape, range(sizes[1]), axes=(2, 3), dtype="<f4", order=(2, 3, 0, 1)).numbered(sizes[0])
@@ -38,8 +40,6 @@ try:
             for turn in range(3):
                 if task == "dies" and job == 1 and turn == 1:
                     os._exit(9)
-                if task == "raises" and job == 0 and turn == 1:
-                    raise SystemExit("an error of its own")
                 returned = back(there(local))
             expected = planes.take(whole.astype("f4"), rank) if job == 0 else None
             assert (returned is None) == (expected is None)
@@ -69,10 +69,10 @@ def start(job, port, token, task="moves", sizes=(1, 1), timeout=20.0):
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
-def both(token="t" * 40, second_token=None, **options):
+def both(**options):
     """Return what two jobs said."""
     port = free_port()
-    jobs = [start(job, port, (token, second_token or token)[job], **options) for job in (0, 1)]
+    jobs = [start(job, port, "t" * 40, **options) for job in (0, 1)]
     return [job.communicate(timeout=50)[0] for job in jobs]
 
 
@@ -80,25 +80,50 @@ def test_two_jobs_move_an_array_there_and_back():
     assert [said.count("moved") for said in both(sizes=(2, 3))] == [2, 3]
 
 
-def test_another_token_is_refused():
-    first, second = both(second_token="u" * 40, timeout=2.0)
-    assert "refused this one: give both the same token" in second
-    assert "somebody with another token was refused" in first
-
-
-def test_another_plan_is_noticed_by_both():
-    for said in both(task="other plan"):
-        assert "the other job has another plan" in said
-
-
 def test_a_job_that_dies_is_noticed():
     assert "the other job has gone" in both(task="dies")[0]
 
 
-def test_a_job_that_stops_with_an_error_is_noticed():
-    first, second = both(task="raises")
-    assert "an error of its own" in first
-    assert "the other job has gone" in second
+def in_threads(*tasks):
+    """Return the errors that two jobs in threads end with, and close what they opened."""
+
+    def run(task):
+        with pytest.raises(LinkError) as caught, task[0] as link:
+            task[1](link)
+        return str(caught.value)
+
+    with ThreadPoolExecutor(2) as pool:
+        return list(pool.map(run, tasks))
+
+
+def test_another_token_is_refused():
+    port = free_port()
+    jobs = [TwoJobs(job, (1, 1), str(job) * 40, port=port, timeout=1.0) for job in (0, 1)]
+    first, second = in_threads(*((job, lambda link: Redistribution(link, PLAN)) for job in jobs))
+    assert "somebody with another token was refused" in first
+    assert "refused this one: give both the same token" in second
+
+
+def test_another_plan_is_noticed_by_both():
+    port, other = free_port(), replace(PLAN.target, dtype=">f4")
+    jobs = [TwoJobs(job, (1, 1), "t" * 40, port=port, timeout=10.0) for job in (0, 1)]
+    plans = [PLAN, make_plan(PLAN.source, other)]
+    said = in_threads(
+        (jobs[0], lambda link: Redistribution(link, plans[0])), (jobs[1], lambda link: Redistribution(link, plans[1]))
+    )
+    assert all("the other job has another plan" in each for each in said)
+
+
+def test_a_job_that_stops_is_noticed_by_the_one_that_waits():
+    port = free_port()
+    jobs = [TwoJobs(job, (1, 1), "t" * 40, port=port, timeout=10.0) for job in (0, 1)]
+
+    def stop(link):
+        Redistribution(link, PLAN)
+        raise LinkError("an error of its own")
+
+    _, second = in_threads((jobs[0], stop), (jobs[1], lambda link: Redistribution(link, PLAN)(None)))
+    assert "the other job has gone: its ranks [0] were to send" in second
 
 
 @pytest.mark.parametrize(

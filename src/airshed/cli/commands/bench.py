@@ -11,6 +11,7 @@ Mechanisms = Annotated[
     typer.Option("--mechanism", metavar="NAME", help="emep, carbon_bond or ts1; may be repeated. All without it."),
 ]
 Cells = Annotated[int | None, typer.Option(min=1, help="Cells with states of their own; 128 without it.")]
+Ranks = Annotated[int | None, typer.Option("-n", min=2, metavar="RANKS", help="Ranks in both groups; 4 without it.")]
 
 
 def bench(context: typer.Context, as_json: AsJson = False) -> None:
@@ -42,3 +43,15 @@ def bench_chemistry(mechanisms: Mechanisms = None, cells: Cells = None, as_json:
     show(report, as_json=as_json)
     if not report.ok:
         raise typer.Exit(1)
+
+
+def bench_redistribution(ranks: Ranks = None, as_json: AsJson = False) -> None:
+    """Measure how fast arrays move between two groups of ranks, by each strategy and transport; a minute."""
+    from rich.console import Console
+
+    from airshed.cli.render import show
+    from airshed.runtime import bench_redistribution
+
+    with Console(stderr=True).status("bench redistribution"):
+        report = bench_redistribution.run(ranks or bench_redistribution.RANKS_BY_DEFAULT)
+    show(report, as_json=as_json)

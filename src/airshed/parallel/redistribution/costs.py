@@ -7,9 +7,10 @@ bytes, at either end, and name contention as what it leaves out. Here a rank's w
 
 and a hop takes
 
-    t = synchronisation + max(max_r work_r, sum_r work_r / cores, sum over messages between two jobs beta L)
+    t = synchronisation + max(max_r work_r, sum_r work_r / cores, sum over messages between two jobs (alpha + beta L))
 
-that is: the busiest rank, or all cores at work all the time, or the one line between two jobs.
+that is: the busiest rank, or all cores at work all the time, or the one line between two jobs, which carries a
+message at a time.
 """
 
 from collections import defaultdict
@@ -82,7 +83,7 @@ def _hop_seconds(hop: Hop, costs: Costs) -> float:
         length = message.elements * hop.wire.itemsize
         apart = (message.sender < costs.first) != (message.receiver < costs.first)
         line = FREE if message.sender == message.receiver else costs.between if apart else costs.within
-        on_the_line += line.beta * length if apart else 0.0
+        on_the_line += line.seconds(length) if apart else 0.0
         if one_sided or message.sender == message.receiver:
             work[message.sender] += costs.copy.seconds(length, _boxes(hop, message))
             continue

@@ -2,6 +2,7 @@
 
 import statistics
 import time
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -22,7 +23,7 @@ _FEWEST: Final = 5
 
 @dataclass(frozen=True)
 class Move:
-    """A measured round trip: seconds predicted, least, median; chosen: what the prediction makes the best."""
+    """A measured round trip: seconds predicted, least, median; picked: what the prediction makes the best."""
 
     array: str
     bytes: int
@@ -33,7 +34,7 @@ class Move:
     least: float
     median: float
     rounds: int
-    chosen: bool
+    picked: bool
 
 
 def distributions(shape: tuple[int, ...], sources: range, targets: range) -> tuple[Distribution, Distribution]:
@@ -42,17 +43,21 @@ def distributions(shape: tuple[int, ...], sources: range, targets: range) -> tup
     return planes, Distribution.spread(shape, targets, axes=(2, 3), order=(2, 3, 0, 1))
 
 
-def measured(transport: Transport, groups: str, sources: range, targets: range) -> tuple[list[Move], dict[str, Any]]:
+def measured(
+    transport: Transport, groups: str, sources: range, targets: range, told: Mapping[str, Any]
+) -> tuple[list[Move], dict[str, Any]]:
     """Return the round trips of all arrays and strategies, and the costs; all ranks call this, rank 0 has the times.
+
+    Told are the arrays by name, and the span of time that each move is repeated for [s].
 
     Raises AirshedError where an array does not come back as it left.
     """
     moves: list[Move] = []
-    for name, shape in ARRAYS.items():
-        planes, columns = distributions(shape, sources, targets)
+    for name, shape in told["arrays"].items():
+        planes, columns = distributions(tuple(shape), sources, targets)
         choice = choose(transport, planes, columns)
         for plan in possible_plans(planes, columns, most_lanes=2):
-            spans = _round_trips(transport, plan)
+            spans = _round_trips(transport, plan, told["span"])
             moves.append(
                 Move(
                     name, planes.nbytes, transport.name, groups, plan.name, _predicted(plan, choice.costs),
@@ -66,7 +71,7 @@ def _predicted(plan: Plan, costs: Costs) -> float:
     return predict(plan, costs).seconds + predict(plan.inverse(), costs).seconds
 
 
-def _round_trips(transport: Transport, plan: Plan) -> list[float]:
+def _round_trips(transport: Transport, plan: Plan, span: float) -> list[float]:
     source, rank = plan.source, transport.rank
     given = np.full(source.local_shape(rank), 1.0 + rank) if rank in source.ranks else None
     spans: list[float] = []
@@ -74,16 +79,16 @@ def _round_trips(transport: Transport, plan: Plan) -> list[float]:
         returned = back(there(given))  # the first one pays for the pages
         if given is not None and not np.array_equal(given, returned):  # type: ignore[arg-type]
             raise AirshedError(f"rank {rank} got another array back than it gave, by {transport.name}, {plan.name}")
-        for _ in range(_rounds(transport, there, back, given)):
+        for _ in range(_rounds(transport, there, back, given, span)):
             began = time.perf_counter()
             back(there(given))
             spans.append(time.perf_counter() - began)
     return spans
 
 
-def _rounds(transport: Transport, there: Redistribution, back: Redistribution, given: Any) -> int:
+def _rounds(transport: Transport, there: Redistribution, back: Redistribution, given: Any, span: float) -> int:
     """Return how many round trips fill the span, the same on all ranks: what rank 0 found of the second one."""
     began = time.perf_counter()
     back(there(given))
-    span = time.perf_counter() - began
-    return int(shared(transport, 0, lambda: (max(_FEWEST, min(100, int(SPAN / span))),), 1)[0])
+    once = time.perf_counter() - began
+    return int(shared(transport, 0, lambda: (max(_FEWEST, min(100, int(span / once))),), 1)[0])
