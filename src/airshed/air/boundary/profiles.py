@@ -81,13 +81,6 @@ class BoundaryProfiles:
         """Return the initial state (species, nz, nlat, nlon) [mol/mol] for pressures (nz, nlat, nlon) [Pa]."""
         return self.at(pressure)
 
-    def lateral(self, pressure: Array) -> Array:
-        """Return what flows in at the sides, (species, nz) [mol/mol], at the mean pressure of each layer.
-
-        reads  pressure (nz, nlat, nlon) [Pa]
-        """
-        return self.lateral_of(np.mean(pressure, axis=(1, 2)))
-
     def lateral_of(self, mean_pressure: Array) -> Array:
         """Return what flows in at the sides, (species, nz) [mol/mol], for the mean pressures (nz,) [Pa] of the layers.
 
