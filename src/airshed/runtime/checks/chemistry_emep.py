@@ -131,4 +131,4 @@ def check(network: ReactionNetwork | None = None, relative: float = TIGHT) -> li
     """Return the error of the end state with a tight tolerance."""
     tight = error(network or load_mechanism("emep"), METHODS["rodas4"], relative)
     what = f"greatest relative error of 64 species, rodas4 at {relative:g}"
-    return [Figure("EMEP, 4 h to 116 h", what, tight, LIMIT, reference="Test Set for IVP Solvers")]
+    return [Figure("EMEP, 4 h to 116 h", what, tight, LIMIT, reference="Test Set for IVP Solvers 2.4")]

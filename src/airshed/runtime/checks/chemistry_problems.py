@@ -27,7 +27,7 @@ from airshed.runtime.checks.figure import Figure
 
 Array = npt.NDArray[np.float64]
 
-TEST_SET: Final = "Test Set for IVP Solvers"
+TEST_SET: Final = "Test Set for IVP Solvers 2.4"
 LIMIT: Final = 1e-8
 TIGHT: Final = 1e-10
 LIMIT_OF_OTHERS: Final = 1e-5
