@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import airshed
+from airshed.air import strang
 from airshed.core.errors import NumericalError
+from airshed.kernels.stepper import TwoStepWeights
 from airshed.runtime.checks import chemistry, real, sameness
 
 INTEGRATORS = ("imex", "strang")
@@ -30,13 +32,27 @@ def missed(figures):
     return [(figure.what, figure.value) for figure in figures if not figure.ok]
 
 
-@pytest.mark.parametrize(("integrator", "length"), [("imex", "3 h"), ("strang", "24 h")])
-def test_a_uniform_mixing_ratio_stays_so_on_real_winds_and_plumes_stay_positive(integrator, length):
-    """A whole day of IMEX is in `airshed verify`. In the one-step formula a weight is negative: a trace is clipped."""
-    wrong = dict(missed(real.check_uniform(tracers(integrator, length))))
-    clipped = wrong.pop("clipped at zero, share of emitted", 0.0)
-    assert wrong == {}
-    assert clipped < (1e-12 if integrator == "imex" else 1e-10)
+@pytest.mark.parametrize("integrator", INTEGRATORS)
+def test_a_uniform_mixing_ratio_stays_so_on_real_winds_and_plumes_stay_positive(integrator):
+    """A whole day on the whole grid is in `airshed verify`."""
+    assert missed(real.check_uniform(tracers(integrator, "3 h"))) == []
+
+
+def test_plumes_are_clipped_because_a_weight_is_negative(monkeypatch):
+    """Two Euler steps in the place of the one-step formula, all weights positive, clip nothing."""
+
+    def euler(step):
+        half = TwoStepWeights(c0=1.0, c1=0.0, t0=0.5 * step, t1=0.0, g=0.5 * step, s0=1.0, s1=0.0)
+        return half, half
+
+    def clipped():
+        figures = real.check_uniform(tracers("strang", "6 h", transport={"diffusion": False}))
+        return next(figure.value for figure in figures if figure.what.startswith("clipped"))
+
+    assert clipped() > 1e-13
+    monkeypatch.setattr(strang, "one_step_weights", euler)
+    monkeypatch.setattr(strang, "GAMMA", 0.5)
+    assert clipped() == 0.0
 
 
 @pytest.mark.parametrize("integrator", INTEGRATORS)
@@ -276,7 +292,44 @@ def test_a_cell_that_needs_more_steps_gets_them(tmp_path):
         assert abs(float(simulation.budget()["residual"].sum())) < 1e-12 * float(
             simulation.budget()["throughput"].max()
         )
+        counts = simulation.model.cell_counts
+        fact = str(simulation.summary().facts["chemistry of cells"])
     assert tried[0] == 30  # all 5 x 2 x 3 cells, none of the padding
+    assert counts.retried == sum(tried)
+    assert counts.integrated == 2 * 30
+    assert counts.rejected + counts.accepted > 10 * counts.retried
+    assert f"of 60 cells in half steps {counts.retried} tried again, {counts.clipped} clipped, none failed" in fact
+
+
+def test_cells_that_are_clipped_are_counted_and_lanes_that_are_not_in_use_are_not(tmp_path):
+    with airshed.Simulation(small(tmp_path, PAIR + "<1> A + B = 2 B : 1e-13;\n")) as simulation:
+        cells, state = simulation.model._strang.chemistry, simulation.model.stepper.state
+        clipped = np.zeros_like(state.tendency)
+        clipped[1, -1, :, 2, 0] = 1e-12  # both species of one cell
+        clipped[0, 0, 1, 0, 1] = 1e-12
+        clipped[:, -1, ..., simulation.model.layout.last_lanes :] = 1.0
+        cells._count(clipped)
+        assert cells.counts.clipped == 2
+        assert cells.counts.integrated == 30
+
+
+def test_counts_go_on_after_a_restart_and_imex_has_none(tmp_path):
+    with airshed.Simulation(full("strang")) as undisturbed, airshed.Simulation(full("strang")) as resumed:
+        undisturbed.run(until="10 min")
+        resumed.model.restore(*undisturbed.model.save())
+        undisturbed.run()
+        resumed.run()
+        assert undisturbed.model.cell_counts.integrated > 0
+        assert undisturbed.model.cell_counts == resumed.model.cell_counts
+    with airshed.Simulation(full("imex")) as simulation:
+        assert simulation.model.cell_counts is None
+        assert "chemistry of cells" not in simulation.summary().facts
+
+
+def test_all_cells_that_fail_at_once_are_counted(tmp_path):
+    case = small(tmp_path, EXPLODING, initial={"values": {"A": "1 ppb"}})
+    with pytest.raises(NumericalError, match=r"the cell at .* and of 29 more goes no further"):
+        ended(case, "A")
 
 
 # ---- rates that functions in Python compute --------------------------------------------------------------------------

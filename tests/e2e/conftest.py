@@ -45,7 +45,8 @@ def airshed(
     die: str = "",
 ) -> subprocess.CompletedProcess[str]:
     """Run the installed program to its end; `die` is the moment at which it is killed, see dying/sitecustomize.py."""
-    dying = {"AIRSHED_DIE": die, "PYTHONPATH": str(DYING)} if die else {}
+    path = os.pathsep.join([str(DYING), *filter(None, [os.environ.get("PYTHONPATH")])])
+    dying = {"AIRSHED_DIE": die, "PYTHONPATH": path} if die else {}
     return subprocess.run(
         command(*arguments, overrides=overrides), capture_output=True, text=True, cwd=cwd,
         env=environment(**dying), check=False,

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -51,6 +51,38 @@ class Air:
     sun: AnyArray
 
 
+@dataclass
+class CellCounts:
+    """What became of cells since the start of a run, each cell counted in each half step anew.
+
+    integrated  cells;  accepted, rejected  their steps
+    retried     cells that failed and were tried again: a run ends at one that fails again
+    clipped     cells in which some species came out negative and was set to zero
+    """
+
+    integrated: int = 0
+    accepted: int = 0
+    rejected: int = 0
+    retried: int = 0
+    clipped: int = 0
+
+    def add(self, steps: CellSteps) -> None:
+        """Count the steps of a call."""
+        self.accepted += int(steps.accepted.sum())
+        self.rejected += int(steps.rejected.sum())
+
+    def to_array(self) -> npt.NDArray[np.int64]:
+        """Return the counts in their order, for restarts."""
+        return np.array(astuple(self), np.int64)
+
+    def __str__(self) -> str:
+        cells = max(self.integrated, 1)
+        return (
+            f"{self.accepted / cells:.2f} steps of a cell in half a step, {self.rejected / cells:.2f} rejected; of "
+            f"{self.integrated} cells in half steps {self.retried} tried again, {self.clipped} clipped, none failed"
+        )
+
+
 class CellChemistry:
     """Advances all cells of the packed state by their chemistry.
 
@@ -59,6 +91,7 @@ class CellChemistry:
     place_of  (row, column, level) -> words for a cell, to be used in messages
     first     [s] step to be tried first in each cell, for each half of a step: (2, pack, width); 0 where none is known.
               The first half begins in balance, the second one after emission and transport have disturbed it.
+    counts    what became of cells so far
     wall      [s] that all this has taken
     """
 
@@ -76,7 +109,7 @@ class CellChemistry:
         )  # fmt: skip
         self.steps = CellSteps.zeros(self.packs, width)
         self.first = np.zeros((2, self.packs, width))
-        self.wall = 0.0
+        self.counts, self.wall = CellCounts(), 0.0
         self.extra = aligned_zeros((self.packs, followed, width), layout.dtype)
         self._inputs = aligned_zeros((layout.rows, layout.blocks, levels, solver.inputs, width), np.float64)
         lanes = np.arange(layout.blocks * width).reshape(layout.blocks, 1, width) < layout.columns
@@ -96,11 +129,19 @@ class CellChemistry:
         self.steps.step[...] = np.where(known > 0.0, known, _FIRST_STEP * seconds)
         inputs = self._inputs.reshape(self.packs, 1, *self._inputs.shape[-2:])
         self.solver.advance(q, result, self._place, inputs, self.steps, 0.0, seconds, clipped=clipped, extra=self.extra)
+        self.counts.add(self.steps)
         failed = self._in_use & (self.steps.reached < seconds)
         if failed.any():
             self._try_again(q, result, clipped, begin, end, failed)
+        self._count(clipped)
         self.first[half] = self.steps.step
         self.wall += time.perf_counter() - began
+
+    def _count(self, clipped: AnyArray) -> None:
+        """Count the cells; what stands in lanes that are not in use counts for nothing."""
+        negative = (clipped.reshape(-1, self._species, self.levels * self.layout.width) > 0.0).any(axis=1)
+        self.counts.clipped += int(np.count_nonzero(negative.reshape(self._in_use.shape) & self._in_use))
+        self.counts.integrated += int(np.count_nonzero(self._in_use))
 
     def _fill(self, air: Air) -> None:
         secant, light = air.sun[:, :, None, 0].astype(np.float64), air.sun[:, :, None, 1].astype(np.float64)
@@ -128,19 +169,22 @@ class CellChemistry:
         again = replace(self.solver, threads=1, most_steps=_MORE_STEPS * self.solver.most_steps)
         inputs = np.asarray(pack_cells(table[None], width))
         again.advance(y, y, place, inputs, steps, 0.0, end - begin, clipped=added, extra=extra)
+        self.counts.retried += count
+        self.counts.add(steps)
         after, reached = unpack_cells(y, count), unpack_cells(steps.reached, count)
-        if (reached < end - begin).any():
-            worst = int(np.argmax(reached < end - begin))
+        hopeless = reached < end - begin
+        if hopeless.any():
+            worst, others = int(np.argmax(hopeless)), int(np.count_nonzero(hopeless)) - 1
             row, block = divmod(int(columns[worst]), self.layout.blocks)
             cell = self._place_of(row, block * width + int(lanes[worst]), int(levels[worst]))
             times = begin, begin + float(reached[worst]), end
-            raise self._failure(cell, times, before[:, worst], after[:, worst], table[:, worst])
+            raise self._failure(cell, others, times, before[:, worst], after[:, worst], table[:, worst])
         result.reshape(shape)[cells], clipped.reshape(shape)[cells] = after.T, unpack_cells(added, count).T
         self.extra[packs, :, lanes] = unpack_cells(extra, count).T
         self.steps.step[failed] = unpack_cells(steps.step, count)
 
     def _failure(
-        self, cell: str, times: tuple[float, float, float], before: Array, after: Array, inputs: Array
+        self, cell: str, others: int, times: tuple[float, float, float], before: Array, after: Array, inputs: Array
     ) -> ChemistryFailure:
         begin, reached, end = times
         values: dict[str, Any] = dict(zip(self.solver.kernel.inputs, inputs.tolist(), strict=True))
@@ -155,6 +199,7 @@ class CellChemistry:
             },
             title=f"{cell[:1].upper()}{cell[1:]}, from {begin:.10g} s to {end:.10g} s of the case",
         )  # fmt: skip
+        whose = f"{cell} and of {others} more" if others else cell
         return ChemistryFailure(
-            self.network, cell, reached, (begin, end), density * after, conditions, remedy="shorten time.step"
+            self.network, whose, reached, (begin, end), density * after, conditions, remedy="shorten time.step"
         )

@@ -10,7 +10,7 @@ import xarray as xr
 from airshed.air.assembly import Given, Parts, assemble, initial_state
 from airshed.air.budget import FAMILIES, Baseline, Budget
 from airshed.air.case import Case
-from airshed.air.cell_chemistry import CellChemistry
+from airshed.air.cell_chemistry import CellChemistry, CellCounts
 from airshed.air.forcing import Forcing
 from airshed.air.light import Light
 from airshed.air.meteorology import MetState
@@ -181,6 +181,11 @@ class AirModel:
         if self._strang is None or self._strang.chemistry is None:
             return parts
         return parts | {"chemistry of cells": self._strang.chemistry.wall}
+
+    @property
+    def cell_counts(self) -> CellCounts | None:
+        """What became of cells whose chemistry has its own steps; None where none has."""
+        return None if self._strang is None or self._strang.chemistry is None else self._strang.chemistry.counts
 
     def save(self) -> tuple[dict[str, Array], dict[str, Any]]:
         """Return the whole state, see :class:`airshed.core.protocols.Model`."""

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from airshed.air.assembly import Parts
 from airshed.air.budget import FAMILIES, PROCESSES, SIGNS, Baseline, Budget
+from airshed.air.cell_chemistry import CellCounts
 from airshed.air.emission_report import country_table, emission_notes, emission_rows, sector_matrix, sector_table
 from airshed.air.emissions.inventory import SectorAmount
 from airshed.core.report import Cell, Report, Table
@@ -35,6 +36,11 @@ class Reported(Protocol):
     baseline: Baseline
     seconds: float
     steps: int
+
+    @property
+    def cell_counts(self) -> CellCounts | None:
+        """What became of cells whose chemistry has its own steps; None where none has."""
+        ...
 
     def amounts(self) -> NDArray[np.float64]:
         """The amount of each species [mol], (species,)."""
@@ -113,10 +119,12 @@ def _facts(model: Reported) -> dict[str, Cell]:
     network, begin, end = model.parts.network, model.parts.begin / 3600.0, model.seconds / 3600.0
     period = f"{max(end, 0.0):g} h from {model.parts.case.time.start:%Y-%m-%d %H:%M} UTC"
     spinup = f", after {min(end, 0.0) - begin:g} h of spin-up" if begin < 0.0 else ""
+    counts: dict[str, Cell] = {} if model.cell_counts is None else {"chemistry of cells": str(model.cell_counts)}
     return {
         "mechanism": f"{network.name}, {len(network.species)} species, {len(network.reactions)} reactions",
         "grid": " x ".join(str(size) for size in reversed(model.parts.grid.shape)) + " cells (lon x lat x level)",
         "simulated": f"{period}{spinup}, {model.steps} steps",
+        **counts,
     }
 
 

@@ -9,12 +9,13 @@ emitted is then in balance with it where a step ends (Sportisse 2000, J. Comput.
 from collections.abc import Callable
 from dataclasses import replace
 from math import ceil
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from airshed.air.budget import Budget
-from airshed.air.cell_chemistry import Air, CellChemistry
+from airshed.air.cell_chemistry import Air, CellChemistry, CellCounts
 from airshed.air.forcing import Forcing
 from airshed.air.light import Light
 from airshed.air.sources import PackedSources
@@ -67,14 +68,17 @@ class Strang:
         self._move(begin, end, budget)
         return first + self._react(self.chemistry, middle, end, budget, half=1)
 
-    def save(self) -> dict[str, Array]:
-        """Return what :meth:`restore` needs: the steps that chemistry is to try first in each cell."""
-        return {} if self.chemistry is None else {"first": self.chemistry.first}
+    def save(self) -> dict[str, Any]:
+        """Return what :meth:`restore` needs: the steps that chemistry is to try first in each cell, and its counts."""
+        if self.chemistry is None:
+            return {}
+        return {"first": self.chemistry.first, "counts": self.chemistry.counts.to_array()}
 
-    def restore(self, arrays: dict[str, Array]) -> None:
+    def restore(self, arrays: dict[str, AnyArray]) -> None:
         """Take over what was saved."""
         if self.chemistry is not None:
             self.chemistry.first[...] = arrays["first"]
+            self.chemistry.counts = CellCounts(*arrays["counts"].tolist())
 
     def close(self) -> None:
         """End the threads of the chemistry."""
