@@ -15,7 +15,7 @@ from typer.testing import CliRunner, Result
 from airshed import __version__
 from airshed.air.case import Case
 from airshed.cli import progress
-from airshed.cli.estimate import estimate, step_estimate
+from airshed.cli.estimate import estimate, step_estimate, strang_estimate
 from airshed.cli.main import app
 from airshed.cli.render import show
 from airshed.core.report import Report, Table, shown
@@ -105,6 +105,19 @@ def test_the_estimated_time_is_that_of_measured_runs(precision: str, threads: in
     assert measured / 1.5 < seconds_of(*settings) < 1.5 * measured
     # the control: a run of an eighth of the time is another one
     assert not measured / 1.5 < seconds_of(*settings, "time.length=1 h", "time.spinup=5 h") < 1.5 * measured
+
+
+def test_the_estimate_for_strang_splitting() -> None:
+    """Two hours on one thread took 9.5 s of a processor; steps are not bound to the Courant number, methods cost."""
+    settings = ("chemistry.integrator=strang", "run.threads=1", "time.length=2 h", "time.spinup=0 h")
+    case = Case.load("west-europe", settings)
+    assert "about 300 s, 24 steps" in str(estimate(case)["step"])
+    assert 9.5 / 1.5 < seconds_of(*settings) < 1.5 * 9.5
+    assert not 9.5 / 1.5 < seconds_of(*settings, "time.length=6 h") < 1.5 * 9.5
+    assert seconds_of(*settings, "chemistry.solver=rodas4", "time.length=6 h") > seconds_of(
+        *settings, "time.length=6 h"
+    )
+    assert strang_estimate(case, 900.0) > strang_estimate(case, 100.0)
 
 
 @pytest.mark.parametrize(
