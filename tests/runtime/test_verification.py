@@ -11,9 +11,10 @@ HOLDS, MISSES = Figure("test", "holds", 0.5, 1.0), Figure("test", "misses", 2.0,
 
 
 @pytest.mark.parametrize("name", verification.checks())
-def test_every_figure_keeps_its_threshold(name):
-    missed = [figure for figure in verification.checks()[name]() if not figure.ok]
-    assert not missed
+def test_every_figure_keeps_its_threshold_and_has_a_reference(name):
+    figures = verification.checks()[name]()
+    assert not [figure for figure in figures if not figure.ok]
+    assert not [figure for figure in figures if not figure.reference]
 
 
 def test_a_figure_keeps_its_limit_from_the_right_side():
