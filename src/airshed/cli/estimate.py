@@ -24,7 +24,7 @@ SECONDS_PER_TRY = 8e-9
 """The same for a step that a cell tries, besides its stages [s]: Jacobian, elimination, error."""
 
 SECONDS_PER_STAGE = 3.7e-9
-"""The same for a stage [s]. These three fit five runs of emep within a quarter, three methods, steps of 100 and 300 s."""
+"""The same for a stage [s]. Five runs of emep: within a quarter, three methods, steps of 100 and 300 s."""
 
 TRIES = 1.6
 """Steps that a cell tries in half a step: 1.1 to 1.8 of emep in these runs."""
