@@ -10,7 +10,7 @@ import airshed.air.forcing
 import airshed.air.model
 from airshed.air.budget import Budget
 from airshed.air.sources import PackedSources
-from airshed.kernels import emit
+from airshed.kernels import template
 from airshed.kernels.stepper import Stepper
 from airshed.process.twostep import two_step_weights
 from airshed.runtime.checks import carried, chemistry, column, flow, real, sameness
@@ -36,11 +36,11 @@ def kernel_text(monkeypatch, tmp_path):
 
     def change(file, old, new):
         folder = tmp_path / "cpu"
-        shutil.copytree(emit._FOLDER, folder)
+        shutil.copytree(template._FOLDER, folder)
         text = (folder / file).read_text()
         assert text.count(old) == 1
         (folder / file).write_text(text.replace(old, new))
-        monkeypatch.setattr(emit, "_FOLDER", folder)
+        monkeypatch.setattr(template, "_FOLDER", folder)
 
     return change
 

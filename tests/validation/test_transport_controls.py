@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from airshed.grid import Grid
-from airshed.kernels import emit
+from airshed.kernels import template
 from airshed.kernels.stepper import Stepper
 from airshed.process.twostep import two_step_weights
 from airshed.runtime.checks import courant, driven, flow, sphere, turned
@@ -28,11 +28,11 @@ def kernel_text(monkeypatch, tmp_path):
 
     def change(old, new):
         folder = tmp_path / "cpu"
-        shutil.copytree(emit._FOLDER, folder)
+        shutil.copytree(template._FOLDER, folder)
         text = (folder / "transport.hpp").read_text()
         assert text.count(old) == 1
         (folder / "transport.hpp").write_text(text.replace(old, new))
-        monkeypatch.setattr(emit, "_FOLDER", folder)
+        monkeypatch.setattr(template, "_FOLDER", folder)
 
     return change
 

@@ -61,8 +61,8 @@ def check_uniform(case: Case) -> list[Figure]:
     test, limit = f"real winds, {case.time.length.text}, {integrator}", LIMIT_OF_CLIPPING[integrator]
     why = "exact: 0" if integrator == "imex" else "exact: 0; a weight of ARS(2,2,2) is negative"
     return [
-        Figure(test, "uniform mixing ratio, greatest deviation", uniform, 1e-10, reference="exact: 0"),
-        Figure(test, "advanced air against the given, greatest deviation", drift, 1e-6, reference="exact: 0"),
+        Figure(test, "uniform mixing ratio, greatest deviation", uniform, 1e-12, reference="exact: 0"),
+        Figure(test, "advanced air against the given, greatest deviation", drift, 1e-7, reference="exact: 0"),
         Figure(test, "plumes of five chimneys, least value", least, 0.0, at_least=True, reference="exact: above 0"),
         Figure(test, "clipped at zero, share of emitted", clipped, limit, reference=why),
     ]
