@@ -58,7 +58,7 @@ class Decomposition:
             )
         possible = [(down, ranks // down) for down in range(1, ranks + 1) if ranks % down == 0]
         possible = possible if tiles is None else [tiles]
-        fitting = [(down, across) for down, across in possible if down <= rows // REACH and across <= blocks]
+        fitting = [(down, across) for down, across in possible if down <= max(rows // REACH, 1) and across <= blocks]
         if not fitting:
             asked = f"{ranks} ranks" if tiles is None else f"{tiles[0]} x {tiles[1]} ranks (parallel.tiles)"
             raise CaseError(
