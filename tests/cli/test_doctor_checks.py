@@ -11,6 +11,12 @@ from airshed.cli import doctor
 from airshed.cli.doctor import Check, as_dict, as_table, collect, healthy, required_packages
 
 
+@pytest.fixture(autouse=True)
+def _no_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """MPI has tests of its own, which start ranks."""
+    monkeypatch.setattr(doctor, "mpi_checks", list)
+
+
 def named(name: str) -> Check:
     return next(check for check in collect() if check.name == name)
 
@@ -29,7 +35,7 @@ def test_whatever_is_not_well_comes_with_advice(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(doctor, "_version", lambda package: None)
     monkeypatch.setattr(doctor, "_ENOUGH_DISK", 10**30)
     unwell = {check.name: check for check in collect() if check.status != "ok"}
-    assert set(unwell) == {"packages", "C++ compiler", "kernel cache", "memory", "disk"}
+    assert set(unwell) == {"packages", "C++ compiler", "kernel cache", "memory", "disk", "zarr"}
     assert all(check.advice for check in unwell.values())
     assert not healthy(unwell.values())
 

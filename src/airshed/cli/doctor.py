@@ -1,20 +1,23 @@
 """Looks at everything that Airshed needs from its machine, and says what to do about what is missing."""
 
 import importlib.metadata
+import os
 import platform
 import re
 import shutil
 import sys
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from rich.table import Table
 from rich.text import Text
 
+from airshed.cli.doctor_check import Check, Status
+from airshed.cli.doctor_mpi import mpi_checks
 from airshed.core.errors import AirshedError, KernelError
 from airshed.core.resources import resource
 from airshed.core.version import __version__
@@ -22,8 +25,6 @@ from airshed.kernels.cache import VARIABLE as CACHE_VARIABLE
 from airshed.kernels.cache import cache_folder, write_problem
 from airshed.kernels.host import processor, usable_cores
 from airshed.kernels.toolchain import ADVICE, build, find_toolchain, has_zig, load
-
-Status = Literal["ok", "warning", "missing"]
 
 _GIB: Final = 2**30
 _ENOUGH_MEMORY: Final = 1 * _GIB
@@ -38,18 +39,8 @@ extern "C" void airshed_probe(pack* x) {
 """
 
 
-@dataclass(frozen=True)
-class Check:
-    """One thing looked at: how it is, what was found, and, unless all is well, what to do."""
-
-    name: str
-    status: Status
-    detail: str
-    advice: str = ""
-
-
 def collect() -> list[Check]:
-    """Look at interpreter, packages, compiler, cache, processor, memory, disk, time zones and shipped files."""
+    """Look at interpreter, packages, compiler, cache, processor, memory, disk, time zones, shipped files and MPI."""
     return [
         _python(),
         _packages(),
@@ -62,6 +53,8 @@ def collect() -> list[Check]:
         _disk(),
         _time_zones(),
         _shipped_files(),
+        *mpi_checks(),
+        _zarr(),
     ]
 
 
@@ -150,7 +143,9 @@ def _processor() -> Check:
 
 
 def _cores() -> Check:
-    return Check("cores", "ok", f"{usable_cores()} usable")
+    cores, there = usable_cores(), os.cpu_count() or 1
+    of = f" of {there}" if there != cores else ""
+    return Check("cores", "ok", f"{cores}{of} usable: as many threads on one rank, a share of them on each of several")
 
 
 def _memory() -> Check:
@@ -187,6 +182,13 @@ def _time_zones() -> Check:
     except ZoneInfoNotFoundError:
         return Check("time zones", "missing", "no time zone data; emissions follow local time", "pip install tzdata")
     return Check("time zones", "ok", "present")
+
+
+def _zarr() -> Check:
+    version = _version("zarr")
+    if version is None:
+        return Check("zarr", "warning", "not installed; the output strategy zarr needs it", "pip install zarr")
+    return Check("zarr", "ok", version)
 
 
 def _shipped_files() -> Check:

@@ -8,6 +8,8 @@ from datetime import datetime, timedelta
 from types import TracebackType
 from typing import Protocol, Self
 
+from airshed.cli.render import on_terminal
+
 
 class StepInfo(Protocol):
     """What the simulation tells at each step boundary."""
@@ -50,7 +52,7 @@ def progress_for(start: datetime, *, quiet: bool, verbose: bool) -> Progress:
     """Return the progress display that fits standard error: elsewhere than on a terminal none, unless `verbose`."""
     if quiet:
         return Silent()
-    if sys.stderr.isatty():
+    if on_terminal("stderr"):
         return Live(start)
     return Lines(start) if verbose else Silent()
 
@@ -125,7 +127,7 @@ class Live:
             progress.TextColumn("{task.fields[pace]}"),
             progress.TimeRemainingColumn(),
             progress.TextColumn("left"),
-            console=Console(stderr=True, highlight=False),
+            console=Console(stderr=True, highlight=False, force_terminal=True),
         )
         self._task = self._bar.add_task("", total=1.0, now="preparing", pace="")
 

@@ -1,21 +1,30 @@
 """Shows reports on a terminal, or as JSON."""
 
 import json
+import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from airshed.core.report import Report, Table, shown
+from airshed.parallel.launch import TERMINALS
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table as RichTable
 
 
+def on_terminal(name: Literal["stdout", "stderr"]) -> bool:
+    """Tell whether a stream ends on the user's terminal, be it through the launcher of several ranks."""
+    stream = sys.stdout if name == "stdout" else sys.stderr
+    return stream.isatty() or name in os.environ.get(TERMINALS, "").split(",")
+
+
 def terminal() -> "Console":
     """Return the console of standard output; text that goes to a file or a pipe is not cut to a width."""
     from rich.console import Console
 
-    return Console(highlight=False, width=None if sys.stdout.isatty() else 160)
+    seen = on_terminal("stdout")
+    return Console(highlight=False, force_terminal=seen or None, width=None if seen else 160)
 
 
 def show(report: Report, *, as_json: bool = False) -> None:

@@ -8,7 +8,7 @@ import sysconfig
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, Self
 
 from airshed.core.errors import AirshedError
 from airshed.parallel.environment import LIBRARY
@@ -27,6 +27,11 @@ class Mpiexec:
 
     path: str
     family: Family
+
+    @classmethod
+    def at(cls, path: str) -> Self:
+        """Return the one at a path; raises AirshedError where it does not run."""
+        return cls(path, _family(path))
 
     def command(self, ranks: int) -> list[str]:
         """Return the start of a command line; Airshed binds its ranks to cores itself, see ``binding``."""
@@ -60,11 +65,11 @@ def find_mpiexec() -> Mpiexec:
         found = shutil.which(named)
         if found is None:
             raise AirshedError(f"{PROGRAM}={named} is no program; set it to the mpiexec to take, or unset it")
-        return Mpiexec(found, family(found))
-    wanted = "openmpi" if os.environ.get(LIBRARY, "").lower().startswith("openmpi") else "mpich"
+        return Mpiexec.at(found)
+    wanted: Family = "openmpi" if os.environ.get(LIBRARY, "").lower().startswith("openmpi") else "mpich"
     for path in _openmpi_places() if wanted == "openmpi" else _mpich_places():
-        if family(path) == wanted:
-            return Mpiexec(path, family(path))
+        if _family(path) == wanted:
+            return Mpiexec(path, wanted)
     packages = "apt install openmpi-bin" if wanted == "openmpi" else "pip install mpich"
     raise AirshedError(f"there is no mpiexec of {wanted}; {packages}, or set {PROGRAM}")
 
@@ -82,7 +87,7 @@ def _openmpi_places() -> list[str]:
 
 
 @lru_cache
-def family(path: str) -> Family:
+def _family(path: str) -> Family:
     """Return whose an mpiexec is, by what it says of its version; raises AirshedError where it does not run."""
     return "openmpi" if any(word in version(path) for word in ("Open MPI", "OpenRTE", "PRRTE", "prte")) else "mpich"
 

@@ -1,0 +1,100 @@
+"""What `airshed doctor` says of ranks: the MPI library, its mpiexec, a world of two, and the libraries of one file."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from typing import Final
+
+from airshed.cli.doctor_check import Check
+from airshed.core.errors import AirshedError
+from airshed.io.libraries import netcdf4_parallel, pnetcdf
+from airshed.parallel.environment import ASKED_FOR
+from airshed.parallel.mpiexec import PROGRAM, Mpiexec, find_mpiexec, version
+
+_SECONDS: Final = 60
+
+_LIBRARY: Final = "from mpi4py import MPI; print(MPI.Get_library_version())"
+
+_WORLD: Final = """
+from airshed.core.errors import AirshedError
+from airshed.parallel.communicator import world
+try:
+    ranks = world()
+except AirshedError as error:
+    print(error)
+    raise SystemExit(1)
+ranks.barrier()
+"""
+
+_FILES: Final = """
+import json
+from airshed.io.libraries import netcdf4_parallel, pnetcdf
+print(json.dumps([library.available() for library in (pnetcdf, netcdf4_parallel)]))
+"""
+
+
+def mpi_checks() -> list[Check]:
+    """Look at MPI, each part in a process of its own: a library at odds with another may end the process it is in."""
+    try:
+        mpiexec = find_mpiexec()
+    except AirshedError as error:
+        advice = "runs on one rank need none; pip install mpich"
+        return [_library({}), Check("mpiexec", "warning", str(error), advice), *_files({})]
+    environment = mpiexec.environment()
+    return [_library(environment), _mpiexec(mpiexec), world_of(2, mpiexec), *_files(environment)]
+
+
+def _library(environment: dict[str, str]) -> Check:
+    code, text = _answer([sys.executable, "-c", _LIBRARY], environment)
+    first = text.strip("\0 \n").splitlines()[-1 if code else 0].strip("\0 ") if text.strip("\0 \n") else "no answer"
+    if code:
+        advice = "runs on one rank need none; pip install mpi4py mpich, or unset MPI4PY_MPIABI and MPI4PY_LIBMPI"
+        return Check("MPI", "warning", first, advice)
+    return Check("MPI", "ok", " ".join(first.split()))
+
+
+def _mpiexec(mpiexec: Mpiexec) -> Check:
+    """Name the mpiexec that is taken, and another that a shell would take."""
+    release = next((word for word in version(mpiexec.path).split() if word[:1].isdigit()), "of unknown version")
+    name = "OpenMPI" if mpiexec.family == "openmpi" else "MPICH"
+    detail = f"{mpiexec.path} ({name} {release})"
+    on_path = shutil.which("mpiexec")
+    if on_path and Mpiexec.at(on_path).family != mpiexec.family:
+        detail += f"; mpiexec on the PATH is another MPI's: {on_path}"
+    return Check("mpiexec", "ok", detail)
+
+
+def world_of(ranks: int, mpiexec: Mpiexec) -> Check:
+    """Start ranks, and see that they find each other."""
+    code, text = _answer(
+        [*mpiexec.command(ranks), sys.executable, "-c", _WORLD], {**mpiexec.environment(), ASKED_FOR: str(ranks)}
+    )
+    if code == 0:
+        return Check("ranks", "ok", f"{ranks} started, and found each other")
+    said = next((line for line in text.splitlines() if line.strip(" -=")), f"they ended with code {code}")
+    return Check("ranks", "warning", said, f"unset {PROGRAM} and MPI4PY_MPIABI, or let both name one MPI")
+
+
+def _files(environment: dict[str, str]) -> list[Check]:
+    """Look at the libraries by which ranks write one file; other strategies need none of them."""
+    code, text = _answer([sys.executable, "-c", _FILES], environment)
+    found = json.loads(text.splitlines()[-1]) if code == 0 else ["cannot be looked at without MPI"] * 2
+    return [
+        Check(module.LIBRARY.title, "ok", reason or "found, and speaks the same MPI")
+        for module, reason in zip((pnetcdf, netcdf4_parallel), found, strict=True)
+    ]
+
+
+def _answer(command: list[str], environment: dict[str, str]) -> tuple[int, str]:
+    """Return exit code and output of a command; a world that a launcher of this process set up is no part of it."""
+    mine = {name: value for name, value in os.environ.items() if not name.startswith(("PMI", "OMPI_COMM", "MPI_LOCAL"))}
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", env={**mine, **environment}, timeout=_SECONDS,
+            stdin=subprocess.DEVNULL, check=False,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return 1, str(error)
+    return done.returncode, done.stdout or done.stderr
