@@ -1,5 +1,6 @@
 """`airshed bench`: how fast this machine computes."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,6 +13,10 @@ Mechanisms = Annotated[
 ]
 Cells = Annotated[int | None, typer.Option(min=1, help="Cells with states of their own; 128 without it.")]
 Ranks = Annotated[int | None, typer.Option("-n", min=2, metavar="RANKS", help="Ranks in both groups; 4 without it.")]
+RankCounts = Annotated[str, typer.Option(metavar="N,N,...", help="Numbers of ranks, rising from 1.")]
+Hours = Annotated[float, typer.Option(min=0.25, help="Hours of the case that each run simulates.")]
+Rounds = Annotated[int, typer.Option(min=1, help="Rounds in which every setup runs once.")]
+Picture = Annotated[Path | None, typer.Option(metavar="FILE.png", help="Also draw the result.")]
 
 
 def bench(context: typer.Context, as_json: AsJson = False) -> None:
@@ -55,3 +60,35 @@ def bench_redistribution(ranks: Ranks = None, as_json: AsJson = False) -> None:
     with Console(stderr=True).status("bench redistribution"):
         report = bench_redistribution.run(ranks or bench_redistribution.RANKS_BY_DEFAULT)
     show(report, as_json=as_json)
+
+
+def bench_scaling(
+    case: Annotated[str, typer.Option(metavar="CASE", help="Case to run, shipped or a path.")] = "aqm-benchmark",
+    ranks: RankCounts = "1,2,4", hours: Hours = 1.0, rounds: Rounds = 5, picture: Picture = None,
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Measure a case on several numbers of ranks, fit what each part costs, and predict larger runs; some minutes."""
+    from rich.console import Console
+
+    from airshed.cli.render import show
+    from airshed.runtime import bench_scaling
+
+    with Console(stderr=True).status("bench") as status:
+        scaling = bench_scaling.run(
+            case, _numbers(ranks), hours, rounds, tell=lambda what: status.update(f"bench: {what}")
+        )
+    show(bench_scaling.report(scaling), as_json=as_json)
+    if picture is not None:
+        from airshed.plot.scaling import save_scaling
+
+        typer.echo(save_scaling(scaling, picture), err=as_json)
+
+
+def _numbers(text: str) -> list[int]:
+    """The numbers of a list such as 1,2,4; raises CaseError."""
+    from airshed.core.errors import CaseError
+
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isdecimal() and int(part) > 0 for part in parts):
+        raise CaseError(f"--ranks {text!r} is no list of numbers; write it as 1,2,4")
+    return [int(part) for part in parts]

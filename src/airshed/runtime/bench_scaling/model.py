@@ -1,0 +1,183 @@
+"""What a step costs on any number of ranks: a few numbers that measured runs determine, and what follows from them.
+
+The busiest rank holds n cells in m columns, sends k messages of b bytes in all, and takes for a step
+
+    T = f(P) [ (a n + a' m) + (c + c' m) ] + (h k + h' b) + (s + s' log2 P)
+         compute             control         halo          sums
+
+with f(P) = 1 + spread sqrt(2 ln P), the greatest of P numbers that scatter by `spread`. All numbers but the spread are
+least-squares fits of relative errors to what was measured of each part, none below zero. On a network the cost of
+handing messages over stays what it was inside this machine; to it comes what latency and bandwidth take beyond the time
+that the interior hides, and log2 P latencies for each collective call.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import ceil, log, log2, sqrt
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from airshed.parallel.decomposition import REACH, SIDES, Decomposition
+
+Array = NDArray[np.float64]
+
+_CALLS = 2
+"""Collective calls in each step: the greatest magnitude, and the sums."""
+
+
+@dataclass(frozen=True)
+class Load:
+    """What the busiest rank of a decomposition holds and sends in a step.
+
+    interior  part of its cells that can be computed before the neighbours' edges are there
+    """
+
+    ranks: int
+    columns: int
+    levels: int
+    messages: int
+    bytes: int
+    interior: float
+
+    @property
+    def cells(self) -> int:
+        """The number of cells that it holds."""
+        return self.columns * self.levels
+
+    @classmethod
+    def of(cls, cut: Decomposition, levels: int, species: int, itemsize: int = 8) -> Self:
+        """Return the load of a decomposition: the most that any rank has of each."""
+        columns = messages = volume = 0
+        interior = 1.0
+        for tile in cut.tiles():
+            rows, across = tile.window.shape
+            open_to = [side for side in SIDES if cut.neighbour(tile.rank, side) is not None]
+            halo = sum(across if side in ("south", "north") else rows for side in open_to) * REACH
+            columns, messages = max(columns, rows * across), max(messages, len(open_to))
+            volume = max(volume, halo * levels * species * itemsize)
+            interior = min(interior, max(1.0 - halo / (rows * across), 0.0))
+        return cls(cut.ranks, columns, levels, messages, volume, interior)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Wall time of a step by what takes it [s]."""
+
+    compute: float
+    control: float
+    halo: float
+    sums: float
+    imbalance: float = 0.0
+
+    @property
+    def total(self) -> float:
+        """The whole step."""
+        return self.compute + self.control + self.halo + self.sums + self.imbalance
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A measured point: the load, and the cost of each part without waiting; imbalance is that of computing [1]."""
+
+    load: Load
+    compute: float
+    control: float
+    halo: float
+    sums: float
+    imbalance: float
+
+
+@dataclass(frozen=True)
+class Network:
+    """Assumed of the machine that a prediction is for; latency [s], bandwidth of a rank [byte/s]."""
+
+    latency: float
+    bandwidth: float
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The numbers of the model [s]: a, a'; c, c'; h, h'; s, s'; and the spread [1]."""
+
+    cell: float
+    column: float
+    control: float
+    control_column: float
+    message: float
+    byte: float
+    sums: float
+    sums_round: float
+    spread: float
+
+    @classmethod
+    def fitted(cls, points: Sequence[Measured]) -> Self:
+        """Return the machine that fits measured points best; what no point tells of stays 0."""
+        shared = [point for point in points if point.load.ranks > 1]
+        cell, column = _fit([(p.load.cells, p.load.columns) for p in points], [p.compute for p in points])
+        control, control_column = _fit([(1.0, p.load.columns) for p in points], [p.control for p in points])
+        message, byte = _fit([(p.load.messages, p.load.bytes) for p in shared], [p.halo for p in shared])
+        sums, rounds = _fit([(1.0, log2(p.load.ranks)) for p in shared], [p.sums for p in shared])
+        spreads = [p.imbalance / extreme(p.load.ranks) for p in shared]
+        return cls(
+            cell, column, control, control_column, message, byte, sums, rounds,
+            float(np.median(spreads)) if spreads else 0.0,
+        )  # fmt: skip
+
+    def step(self, load: Load, network: Network | None = None) -> Parts:
+        """Return what a step takes with one rank on each core, inside a machine like this one or over a network."""
+        compute = self.cell * load.cells + self.column * load.columns
+        control = self.control + self.control_column * load.columns
+        imbalance = self.spread * extreme(load.ranks) * (compute + control)
+        if load.ranks == 1:
+            return Parts(compute, control, 0.0, 0.0)
+        halo = self.message * load.messages + self.byte * load.bytes
+        if network is None:
+            return Parts(compute, control, halo, self.sums + self.sums_round * log2(load.ranks), imbalance)
+        travel = load.messages * network.latency + load.bytes / network.bandwidth
+        halo += max(travel - load.interior * compute, 0.0)
+        rounds = ceil(log2(load.ranks))
+        return Parts(compute, control, halo, self.sums + _CALLS * rounds * network.latency, imbalance)
+
+
+@dataclass(frozen=True)
+class Disk:
+    """How results get to disk: bytes of a record for each cell, and the rate [byte/s] at which they are written."""
+
+    bytes_per_cell: float
+    bandwidth: float
+
+    def wait(self, cells: int, computing: float, *, behind: bool) -> float:
+        """Return how long ranks wait for one record [s] that comes after so much computing [s].
+
+        behind  whether writing goes on while the next interval is computed
+        """
+        writing = self.bytes_per_cell * cells / self.bandwidth
+        return max(writing - computing, 0.0) if behind else writing
+
+
+def extreme(ranks: int) -> float:
+    """Return how far the greatest of so many normal numbers lies above their mean, in spreads: sqrt(2 ln P)."""
+    return sqrt(2.0 * log(ranks))
+
+
+def _fit(features: Sequence[Sequence[float]], times: Sequence[float]) -> tuple[float, ...]:
+    """Return the numbers >= 0 whose products with the features come closest to the times, by relative error.
+
+    Of two numbers a negative one is 0 in the best fit, so all subsets are tried.
+    """
+    count = len(features[0]) if features else 2
+    best, least = np.zeros(count), np.inf
+    if not features:
+        return tuple(best.tolist())
+    matrix, target = np.array(features, float) / np.array(times)[:, None], np.ones(len(times))
+    for size in range(1, count + 1):
+        for chosen in combinations(range(count), size):
+            solution, *_ = np.linalg.lstsq(matrix[:, chosen], target, rcond=None)
+            error = float(np.sum((matrix[:, chosen] @ solution - target) ** 2))
+            if solution.min() >= 0.0 and error < least - 1e-15:
+                best, least = np.zeros(count), error
+                best[list(chosen)] = solution
+    return tuple(best.tolist())

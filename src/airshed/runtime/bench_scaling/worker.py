@@ -1,0 +1,174 @@
+"""One of several ranks that advance a case and time themselves; ``measure`` starts it under mpiexec.
+
+    mpiexec -n 2 python -m airshed.runtime.bench_scaling.worker '{"case": "aqm-benchmark", "overrides": [], "hours": 1}'
+
+The first rank prints one line of JSON, a list with what each rank spent. Wall time says what a user waits for; the time
+of the thread on its core, less what it spent in calls of MPI (which spin while they wait), what a rank has to do.
+"""
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.air.case import Case
+from airshed.air.model import AirModel
+from airshed.kernels.layout import AnyArray
+from airshed.kernels.stepper import Neighbours
+from airshed.parallel.communicator import Communicator, MpiRanks, world
+from airshed.runtime.clock import Clock
+
+
+@dataclass
+class Spent:
+    """Wall time [s], time of the thread on a core [s], and how often."""
+
+    wall: float = 0.0
+    cpu: float = 0.0
+    calls: int = 0
+
+    @contextmanager
+    def counting(self) -> Iterator[None]:
+        """Count the time of what is done inside."""
+        wall, cpu = time.perf_counter(), time.thread_time()
+        try:
+            yield
+        finally:
+            self.wall += time.perf_counter() - wall
+            self.cpu += time.thread_time() - cpu
+            self.calls += 1
+
+
+class TimedRanks(MpiRanks):
+    """Ranks whose collective calls are timed."""
+
+    def __init__(self, handle: Any) -> None:
+        super().__init__(handle)
+        self.spent = Spent()
+
+    def largest(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """See :class:`MpiRanks`."""
+        with self.spent.counting():
+            return super().largest(values)
+
+    def total(self, counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """See :class:`MpiRanks`."""
+        with self.spent.counting():
+            return super().total(counts)
+
+
+class TimedNeighbours:
+    """An exchange of halos that is timed; satisfies ``kernels.stepper.Neighbours``."""
+
+    def __init__(self, base: Neighbours) -> None:
+        self.spent, self._base, self.close = Spent(), base, base.close
+        self.west, self.east, self.south, self.north = base.west, base.east, base.south, base.north
+
+    def start(self, q: AnyArray) -> None:
+        """See the base."""
+        with self.spent.counting():
+            self._base.start(q)
+
+    def progress(self) -> None:
+        """See the base."""
+        with self.spent.counting():
+            self._base.progress()
+
+    def finish(self) -> None:
+        """See the base."""
+        with self.spent.counting():
+            self._base.finish()
+
+
+@dataclass(frozen=True)
+class Account:
+    """What one rank has spent up to a moment: times [s], bytes of halos, steps."""
+
+    steps: int
+    wall: float
+    cpu: float
+    parts: dict[str, float]
+    halo: Spent
+    sums: Spent
+    bytes: int
+
+    def since(self, before: "Account") -> dict[str, Any]:
+        """Return the difference to an earlier account, as JSON."""
+        return {
+            "steps": self.steps - before.steps, "wall": self.wall - before.wall, "cpu": self.cpu - before.cpu,
+            "parts": {name: seconds - before.parts[name] for name, seconds in self.parts.items()},
+            "halo": _minus(self.halo, before.halo), "sums": _minus(self.sums, before.sums),
+            "bytes": self.bytes - before.bytes,
+        }  # fmt: skip
+
+
+class Rank:
+    """A model on this rank's tile, with everything timed."""
+
+    def __init__(self, case: Case, ranks: Communicator) -> None:
+        self.ranks: Communicator = TimedRanks(ranks.handle) if isinstance(ranks, MpiRanks) else ranks
+        self.model = AirModel(case, threads=1, ranks=self.ranks)
+        self._halo = self.model.stepper.neighbours
+        self.neighbours = None if self._halo is None else TimedNeighbours(self._halo)
+        self.model.stepper.neighbours = self.neighbours
+        self.calls: list[tuple[float, float]] = []
+
+    def account(self) -> Account:
+        """Return what was spent so far."""
+        return Account(
+            self.model.steps, time.perf_counter(), time.thread_time(), dict(self.model.stepper.seconds),
+            Spent(**asdict(self.neighbours.spent)) if self.neighbours else Spent(),
+            Spent(**asdict(self.ranks.spent)) if isinstance(self.ranks, TimedRanks) else Spent(),
+            int(getattr(self._halo, "bytes", 0)),
+        )  # fmt: skip
+
+    def advance(self, seconds: float, clock: Clock) -> None:
+        """Step to a time [s], and keep what each step spent in exchanging halos and in collective calls."""
+        while self.model.seconds < seconds:
+            before = self.account()
+            self.model.step_to(clock.next_step(seconds))
+            after = self.account()
+            self.calls.append((after.halo.wall - before.halo.wall, after.sums.wall - before.sums.wall))
+
+
+def run(case: Case, hours: float, ranks: Communicator) -> dict[str, Any]:
+    """Advance the case by so many hours after its first step, which fills caches; return what this rank spent."""
+    rank = Rank(case, ranks)
+    end = 3600.0 * hours
+    clock = Clock(rank.model, (), end)
+    rank.model.step_to(clock.next_step(end))
+    ranks.barrier()
+    before = rank.account()
+    rank.advance(end, clock)
+    spent = rank.account().since(before)
+    levels, rows, columns = rank.model.grid.shape
+    rank.model.close()
+    held = {"columns": rows * columns, "levels": levels, "species": len(rank.model.network.species)}
+    return {**held, **spent, "calls": rank.calls}
+
+
+def _minus(one: Spent, other: Spent) -> dict[str, float]:
+    return {"wall": one.wall - other.wall, "cpu": one.cpu - other.cpu, "calls": one.calls - other.calls}
+
+
+def main(argument: str) -> None:
+    """Do what the JSON asks for, and let the first rank print what all spent."""
+    asked, ranks = json.loads(argument), world()
+    case = (
+        Case.from_dict(asked["case"])
+        if isinstance(asked["case"], dict)
+        else Case.load(asked["case"], asked["overrides"])
+    )
+    spent = ranks.gather(run(case, asked["hours"], ranks))
+    if spent is not None:
+        print(json.dumps(spent), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
