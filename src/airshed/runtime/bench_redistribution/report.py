@@ -12,7 +12,7 @@ from typing import Any, Final
 from airshed.core.errors import AirshedError
 from airshed.core.report import Cell, Report, Table
 from airshed.kernels.host import processor, usable_cores
-from airshed.parallel.communicator import ASKED_FOR
+from airshed.parallel.environment import ASKED_FOR
 from airshed.parallel.redistribution.sockets import new_token
 from airshed.runtime.bench_redistribution.moves import ARRAYS, SPAN
 from airshed.runtime.bench_redistribution.worker import TOLD
