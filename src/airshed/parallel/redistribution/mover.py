@@ -86,8 +86,10 @@ class Redistribution:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Close; but not after an error, which this rank may be alone with, as closing waits for all."""
+        if kind is None:
+            self.close()
 
 
 def messages_of(ranks: Communicator) -> Transport:

@@ -116,14 +116,15 @@ class Sockets:
                 return done()
         return True
 
-    def close(self) -> None:
-        """Close all, when what was sent has been sent, unless nobody is there to take it."""
-        linger = 0 if self.gone or self.refused or not self.connected else int(1e3 * self._timeout)
+    def close(self, linger: float | None = None) -> None:
+        """Close all, when what was sent is gone or after some seconds; at once where nobody is there to take it."""
+        wait = self._timeout if linger is None else linger
+        milliseconds = 0 if self.gone or self.refused or not self.connected else int(1e3 * wait)
         if self._guard is not None:
             self._guard.stop()
         for socket in self._sockets.values():
             socket.disable_monitor()
-            socket.close(linger)
+            socket.close(milliseconds)
         for monitor in self._monitors:
             monitor.close(0)
         self._sockets, self._monitors = {}, {}

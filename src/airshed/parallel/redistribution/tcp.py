@@ -1,6 +1,7 @@
 """Two jobs that were started apart and share no MPI: TCP between them, each one's own messages within."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from hashlib import sha256
 from typing import Final, Self
 
@@ -15,6 +16,7 @@ from airshed.parallel.redistribution.plan import Hop
 from airshed.parallel.redistribution.sockets import Sockets
 
 PORT: Final = 47470
+_FAREWELL: Final = b"bye"
 LOOPBACK: Final = "127.0.0.1"
 
 
@@ -59,6 +61,7 @@ class TwoJobs:
         self._hosts, self._port, self._timeout, self._patience = hosts, port, timeout, patience
         self._sockets = Sockets(token, timeout)
         self._bound = False
+        self._met: set[int] = set()
 
     def hop(self, hop: Hop) -> MessageHop:
         """Return this rank's part of a hop, once the ranks that it exchanges with have agreed on it."""
@@ -95,15 +98,27 @@ class TwoJobs:
             raise self._lost(sorted(leaving), "take what it is sent")
 
     def close(self) -> None:
-        """Close the connections; all ranks of both jobs call this."""
+        """Close the connections when the other job does, or after `timeout`; all ranks of both jobs call this.
+
+        Who closes first would make its system forget what the other has not read yet.
+        """
+        for peer in self._met - self._sockets.gone:
+            with suppress(LinkError):  # it has gone without a word
+                self._sockets.send(peer, _FAREWELL)
+        met = sorted(self._met)
+        self._sockets.wait(lambda: {*self._sockets.arrived(met), *self._sockets.gone} >= self._met, (), self._timeout)
         self._sockets.close()
         self._near.close()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Close; after an error the connections alone and at once, so that the other job learns of it."""
+        if kind is None:
+            self.close()
+        else:
+            self._sockets.close(linger=0.0)
 
     def _far(self, rank: int) -> bool:
         return not self._first <= rank < self._first + self.sizes[not self._listens]
@@ -128,6 +143,7 @@ class TwoJobs:
         )
         if not answered or len(self._sockets.arrived(peers)) < len(peers):
             raise self._missing(peers)
+        self._met.update(peers)
         others = [bytes(self._sockets.take(peer)) for peer in peers]
         for peer in peers if self._listens else []:
             self._sockets.send(peer, digest).wait(self._timeout)
