@@ -6,6 +6,7 @@ came back to the rank that now holds the cell.
 
 import argparse
 import os
+import resource
 import signal
 import sys
 import time
@@ -31,29 +32,31 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
     parser.add_argument("--strategy", default="gather:async")
-    parser.add_argument("--restarts", default="gather:async")
+    parser.add_argument("--restarts", help="the strategy of restarts; that of the output without it")
     parser.add_argument("--resume", action="store_true")
     parser.add_argument("--forget", action="store_true", help="lose the state when resuming: the negative control")
     parser.add_argument("--hours", type=int, default=HOURS, help="stop after so many, as by Ctrl-C")
     parser.add_argument("--kill", type=int, default=None, metavar="STEP", help="a rank kills itself after this step")
+    parser.add_argument("--limit-at", type=int, help="a rank can write no large files after this step")
     parser.add_argument("--victim", type=int, default=0)
     parser.add_argument("--pause", type=float, default=0.0)
     options = parser.parse_args()
     try:
-        simulate(options)
+        for strategy in options.strategy.split(","):
+            simulate(options, strategy, options.folder / strategy if "," in options.strategy else options.folder)
     except AirshedError as error:
         print(f"rank {world().rank}: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
         sys.exit(2)
 
 
-def simulate(options):
+def simulate(options, strategy, folder):
     ranks = world()
     grid = Grid.regular(lon=(0, 9), lat=(45, 50), spacing=0.5, layers=[20.0, 60.0, 150.0])
     levels, rows, columns = grid.shape
     tile = Decomposition.of(rows, columns, WIDTH, ranks.size).tile(ranks.rank)
     fields = air_registry([("O3", "ozone"), ("NO2", "nitrogen dioxide")]).select(["O3", "surface_pressure", "NO2"])
-    with RunFolder(options.folder, "[time]\nlength = '8 h'\n", resume=options.resume, ranks=ranks) as run:
-        store = RestartStore(run, tile, options.restarts)
+    with RunFolder(folder, "[time]\nlength = '8 h'\n", resume=options.resume, ranks=ranks) as run:
+        store = RestartStore(run, tile, options.restarts or strategy)
         restart = store.latest() if run.resumed else None
         state = tile.window.of(np.random.default_rng(0).random((2, levels, rows, columns)))
         first = 0
@@ -64,7 +67,7 @@ def simulate(options):
                 state = unpacked(restart.tile("state", tile.rows, tile.blocks), state.shape)
         writer = OutputWriter(
             run, grid, fields, start=np.datetime64("2022-08-31"), title="Chaos", every=3600.0,
-            resume_from=None if restart is None else restart.seconds, window=tile.window, strategy=options.strategy,
+            resume_from=None if restart is None else restart.seconds, window=tile.window, strategy=strategy,
         )  # fmt: skip
         print("started", flush=True)
         for step in range(first, options.hours * STEPS_PER_HOUR + 1):
@@ -75,6 +78,9 @@ def simulate(options):
                 store.save(seconds, {"state": packed(state)}, {"step": np.array(step)}, {"step": step})
             if step == options.kill and ranks.rank == options.victim:
                 os.kill(os.getpid(), signal.SIGKILL)
+            if step == options.limit_at and ranks.rank == options.victim:
+                signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+                resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
             state = 3.99 * state * (1.0 - state)
             time.sleep(options.pause)
         complete = options.hours == HOURS

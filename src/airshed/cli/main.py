@@ -10,6 +10,7 @@ from airshed.cli.commands.box import box
 from airshed.cli.commands.doctor import doctor
 from airshed.cli.commands.kernel import show_kernel
 from airshed.cli.commands.mechanism import check_mechanism, convert_mechanism, map_mechanism, show_mechanism
+from airshed.cli.commands.merge import merge
 from airshed.cli.commands.plot import plot
 from airshed.cli.commands.run import run
 from airshed.cli.commands.show import show
@@ -28,7 +29,7 @@ kernel = typer.Typer(no_args_is_help=True, help="Look at generated code.")
 benchmarks = typer.Typer(invoke_without_command=True)
 mechanism = typer.Typer(no_args_is_help=True, help="Look at reaction files and convert them.")
 
-for command in (run, show, box, plot, verify, doctor):
+for command in (run, show, box, plot, merge, verify, doctor):
     app.command()(command)
 kernel.command("show")(show_kernel)
 app.add_typer(kernel, name="kernel")

@@ -96,13 +96,19 @@ def sync(path: Path) -> None:
 def _explanation(error: BaseException, path: Path) -> str | None:
     """Return what the system refused and what to do, or None for an error of another kind."""
     if isinstance(error, OSError):
-        number = error.errno
+        number: int | None = error.errno or 0
     elif type(error) is RuntimeError and str(error).startswith("NetCDF"):
-        number = errno.ENOSPC if _disk_is_full(path.parent) else None  # the library says no more than "HDF error"
+        number = None  # the library says no more than "HDF error"
     else:
         return None
-    advice = _ADVICE.get(number or 0, f"the system says {error}; mend that or choose another folder")
-    return f"cannot write {path}: {advice}"
+    return f"cannot write {path}: {advice(number, path, error)}"
+
+
+def advice(number: int | None, path: Path, reason: object) -> str:
+    """Return what to do about an error of the system, by its number or, where a library hides it, by its reason."""
+    if number is None and _disk_is_full(path.parent):
+        number = errno.ENOSPC
+    return _ADVICE.get(number or 0, f"the system says {reason}; mend that or choose another folder")
 
 
 def _disk_is_full(folder: Path) -> bool:

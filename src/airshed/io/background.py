@@ -68,6 +68,10 @@ class BackgroundWriter:
     def submit(self, job: Job, size: int = 0) -> None:
         """Queue a job that holds ``size`` bytes, and wait for a place; raises the error of an earlier one."""
         self._raise_error()
+        self.enqueue(job, size)
+
+    def enqueue(self, job: Job, size: int = 0) -> None:
+        """Queue a job and wait for a place, whatever became of earlier ones: after an error it is left undone."""
         self._pause(lambda: len(self._jobs) < self._capacity and (not self._held or self._held + size <= self._limit))
         with self._changed:
             self._jobs.append((job, size))

@@ -43,11 +43,11 @@ class _Tiled(BackendArray):
         return result[tuple(0 if isinstance(index, int | np.integer) else slice(None) for index in key)]
 
 
-def open_parts(folder: Path) -> xr.Dataset:
+def open_parts(folder: Path, *, decode: bool = True) -> xr.Dataset:
     """Return the dataset that a folder of private files stands for; raises OutputError when a part of it is missing."""
     try:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-        shared = xr.open_dataset(folder / manifest["shared"], engine="netcdf4")
+        shared = xr.open_dataset(folder / manifest["shared"], engine="netcdf4", decode_times=decode)
         pieces = []
         for entry in manifest["files"]:
             window = Window(*entry["rows"], *entry["columns"])

@@ -13,8 +13,8 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Collection, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -120,6 +120,17 @@ class RunFolder:
         self.writer = BackgroundWriter()
         self._open = True
 
+    @classmethod
+    @contextmanager
+    def locked(cls, path: Path) -> Iterator[None]:
+        """Keep other runs out of a folder for the length of a block; raises OutputError when one is writing there."""
+        with guarded(path):
+            descriptor = _lock(path)
+        try:
+            yield
+        finally:
+            os.close(descriptor)
+
     @property
     def case(self) -> str:
         """The resolved case as TOML."""
@@ -141,7 +152,7 @@ class RunFolder:
         """
         self._settle_failed()
         if asynchronous and self.channel.has_threads:
-            self.writer.submit(job, size)
+            self.writer.enqueue(job, size)  # an error since then is raised at the next call, on all ranks
         else:
             self.writer.do(job, size)
 

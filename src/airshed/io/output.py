@@ -69,7 +69,9 @@ class OutputWriter:
             records.mkdir(parents=True, exist_ok=True)
         windows = tuple(run.channel.gather_all(self._window))
         place = Place(result, records, run.channel, layout, windows, compression)
-        self.strategy, self._store = open_store(strategy, place)
+        chosen = Strategy.parse(strategy) if isinstance(strategy, str) else strategy
+        opened = open_store(chosen, place)
+        self.strategy, self._store, self.measured = opened.strategy, opened.store, opened.measured
         # none are due in a spin-up, before the start
         self._store.resume(-1 if resume_from is None or resume_from < 0.0 else int(resume_from // every))
 

@@ -7,8 +7,9 @@ any rows and blocks out of the parts that hold them.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -19,9 +20,11 @@ from airshed.core.errors import OutputError
 from airshed.grid.window import Window
 from airshed.io.channel import Channel
 from airshed.io.folder import RESTARTS, RunFolder
-from airshed.io.strategies.names import Strategy
+from airshed.io.strategies.choice import choose, probe_restart
+from airshed.io.strategies.names import AUTO, Strategy, check_there
 from airshed.io.strategies.regroup import common, covers
-from airshed.io.strategies.states import Parts, StateStore, found_states, open_state, remove_state, state_store
+from airshed.io.strategies.states import GATHER, Parts, found_states, open_state, remove_state, state_store
+from airshed.io.strategies.tiles import FORMATS
 from airshed.parallel.decomposition import Tile
 
 _KEPT: Final = 2
@@ -79,11 +82,17 @@ class RestartStore:
     def __init__(self, run: RunFolder, tile: Tile | None = None, strategy: Strategy | str = "gather:async") -> None:
         self._run, self._tile = run, tile
         self._folder = run.path / RESTARTS
-        self.strategy = Strategy.parse(strategy) if isinstance(strategy, str) else strategy
+        chosen = Strategy.parse(strategy) if isinstance(strategy, str) else strategy
         with run.channel.together(), guarded(self._folder):
             self._folder.mkdir(exist_ok=True)
         held = None if tile is None else Window(*tile.rows, *tile.blocks)
-        self._store: StateStore = state_store(self.strategy.name, self._folder, run.channel, held)
+        self.measured: Mapping[str, float] = {}
+        if chosen.name == AUTO:
+            choice = choose(run.channel, self._folder, (GATHER, *FORMATS), partial(self._probe, held))
+            chosen, self.measured = replace(chosen, name=choice.name), choice.measured
+        with run.channel.together():
+            check_there(chosen)
+        self.strategy, self._store = chosen, state_store(chosen.name, self._folder, run.channel, held)
 
     def save(
         self, seconds: float, tiled: Mapping[str, Array], whole: Mapping[str, Array], metadata: Mapping[str, Any]
@@ -119,6 +128,9 @@ class RestartStore:
             except OutputError as error:
                 skipped.append(str(error))
         return None
+
+    def _probe(self, held: Window | None, name: str, folder: Path) -> None:
+        probe_restart(state_store(name, folder, self._run.channel, held), held, self._run.channel.size)
 
     def _write(
         self, seconds: float, tiled: Mapping[str, Array], whole: Mapping[str, Array], metadata: Mapping[str, Any]

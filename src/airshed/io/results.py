@@ -10,6 +10,7 @@ from airshed.core.nearest import suggestion
 from airshed.io.dataset import open_parts
 from airshed.io.folder import RECORDS, RESULTS, RUNS, read_state, results
 from airshed.io.strategies.store import found_records
+from airshed.io.strategies.zarr_store import variables_of
 
 
 def open_run(path: str | Path, name: str = "output") -> xr.Dataset:
@@ -21,7 +22,7 @@ def open_run(path: str | Path, name: str = "output") -> xr.Dataset:
     if not path.exists():
         named = RUNS / path
         raise OutputError(f"there is no run or file {path}" + (f"; did you mean {named}?" if named.is_dir() else ""))
-    return _open_result(_output_of(path, name) if path.is_dir() and path.suffix not in RESULTS else path)
+    return open_result(_output_of(path, name) if path.is_dir() and path.suffix not in RESULTS else path)
 
 
 def _output_of(folder: Path, name: str) -> Path:
@@ -39,15 +40,22 @@ def _output_of(folder: Path, name: str) -> Path:
     )
 
 
-def _open_result(path: Path) -> xr.Dataset:
+def open_result(path: Path, *, decode: bool = True) -> xr.Dataset:
+    """Return a result, by its path, as a lazily read dataset; without ``decode`` times stay numbers.
+
+    Raises OutputError when it is damaged or no output of Airshed.
+    """
     if path.suffix == ".files":
-        return open_parts(path)
+        return open_parts(path, decode=decode)
     try:
-        dataset = xr.open_dataset(path, engine="netcdf4")
-    except (OSError, ValueError, RuntimeError) as error:
+        if path.suffix == ".zarr":
+            dataset: xr.Dataset = xr.open_zarr(path, chunks=None, decode_times=decode)[variables_of(path)]
+        else:
+            dataset = xr.open_dataset(path, engine="netcdf4", decode_times=decode)
+    except (OSError, ValueError, RuntimeError, KeyError) as error:
         raise OutputError(f"{path} is damaged or is no netCDF file; make it again with airshed run") from error
     missing = {"time", "lat", "lon"} - set(dataset.variables)
-    if missing or not np.issubdtype(dataset["time"].dtype, np.datetime64):
+    if missing or (decode and not np.issubdtype(dataset["time"].dtype, np.datetime64)):
         dataset.close()
         raise OutputError(f"{path} is no output of Airshed: it lacks {', '.join(sorted(missing)) or 'times'}")
     return dataset

@@ -8,23 +8,42 @@ netcdf4  the same by parallel netCDF-4 and HDF5            one netCDF-4 file
 zarr     each rank writes shards                           a Zarr store
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
-from airshed.core.errors import OutputError
+from airshed.io.strategies.choice import choose, probe_output
 from airshed.io.strategies.files import PrivateRecords
 from airshed.io.strategies.gather import GatheredRecords
-from airshed.io.strategies.names import Strategy, missing
+from airshed.io.strategies.mpiio import SharedFile
+from airshed.io.strategies.names import AUTO, Strategy, check_there
 from airshed.io.strategies.store import Place, Store
+from airshed.io.strategies.zarr_store import Shards
 
-_STORES: Final[dict[str, Callable[[Place], Store]]] = {"gather": GatheredRecords, "files": PrivateRecords}
+_STORES: Final[dict[str, Callable[[Place], Store]]] = {
+    "gather": GatheredRecords,
+    "files": PrivateRecords,
+    "mpiio": SharedFile,
+    "zarr": Shards,
+}
 
 
-def open_store(strategy: Strategy | str, place: Place) -> tuple[Strategy, Store]:
-    """Return the strategy and what writes by it; raises OutputError where this machine lacks a library for it."""
-    chosen = Strategy.parse(strategy) if isinstance(strategy, str) else strategy
+@dataclass(frozen=True)
+class Opened:
+    """A strategy, what writes by it, and for "auto" the time [s] that a probe took by each."""
+
+    strategy: Strategy
+    store: Store
+    measured: Mapping[str, float]
+
+
+def open_store(strategy: Strategy, place: Place) -> Opened:
+    """Return what writes by a strategy; raises OutputError where this machine lacks a library for it."""
+    measured: Mapping[str, float] = {}
+    if strategy.name == AUTO:
+        choice = choose(place.channel, place.records, _STORES, partial(probe_output, place, _STORES))
+        strategy, measured = replace(strategy, name=choice.name), choice.measured
     with place.channel.together():
-        reason = missing(chosen.name)
-        if reason is not None:
-            raise OutputError(f"the strategy {chosen.name!r} is not there: {reason}")
-    return chosen, _STORES[chosen.name](place)
+        check_there(strategy)
+    return Opened(strategy, _STORES[strategy.name](place), measured)

@@ -37,6 +37,13 @@ class Strategy:
         return f"{self.name}:{'async' if self.asynchronous else 'sync'}"
 
 
+def check_there(strategy: Strategy) -> None:
+    """Raise OutputError, which names what to install, where this machine lacks what a strategy needs."""
+    reason = missing(strategy.name)
+    if reason is not None:
+        raise OutputError(f'strategy "{strategy.name}" is not there: {reason}')
+
+
 def missing(name: str) -> str | None:
     """Return why a strategy cannot be used on this machine and what to install; None where it can."""
     if name not in _LIBRARIES:

@@ -1,25 +1,30 @@
 """How restarts are written by each strategy, and how their parts are found and read.
 
 gather  RUN/restart/SECONDS.npz: one NumPy archive that the root writes, the same bytes for any number of ranks
-files   RUN/restart/SECONDS.parts/: an archive for each rank, and one with what they share, which is written last
+others  RUN/restart/SECONDS.parts/: the parts of all ranks, and an archive with what they share and their checksums
 """
 
 import os
 import shutil
-from collections.abc import Callable, Mapping
+import zlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+import numpy as np
 from numpy.typing import NDArray
 
 from airshed.core.atomic import guarded, sync, write_whole
+from airshed.core.errors import OutputError
 from airshed.grid.window import Window
 from airshed.io.archive import load_array, load_arrays, load_metadata, save_arrays
 from airshed.io.channel import Channel
 from airshed.io.strategies.regroup import Regrouping
+from airshed.io.strategies.tiles import FORMATS, Shapes
 
 Arrays = Mapping[str, NDArray[Any]]
 
+GATHER: Final = "gather"
 _ARCHIVE: Final = ".npz"
 _PARTS: Final = ".parts"
 _TILES: Final = "tiles"
@@ -55,7 +60,8 @@ class StateStore(Protocol):
 
 def state_store(name: str, folder: Path, channel: Channel, held: Window | None) -> StateStore:
     """Return what writes restarts by a strategy; ``held`` are the rows and blocks of this rank, None for all."""
-    return _STORES[name](folder, channel, tuple(channel.gather_all(held)))
+    tiles = tuple(channel.gather_all(held))
+    return GatheredStates(folder, channel, tiles) if name == GATHER else PartStates(name, folder, channel, tiles)
 
 
 def found_states(folder: Path) -> list[Path]:
@@ -66,7 +72,7 @@ def found_states(folder: Path) -> list[Path]:
 
 def open_state(path: Path) -> Parts:
     """Return a restart to read from; raises OutputError when it is damaged."""
-    return GatheredParts(path) if path.suffix == _ARCHIVE else PrivateParts(path)
+    return GatheredParts(path) if path.suffix == _ARCHIVE else FolderParts(path)
 
 
 def remove_state(path: Path) -> None:
@@ -97,11 +103,11 @@ class GatheredStates:
                     save_arrays(part, {**arrays, **whole}, {**metadata, **_tiles(arrays)})
 
 
-class PrivateStates:
-    """Restarts of which each rank writes its own part."""
+class PartStates:
+    """Restarts of which each rank writes its own part, in a folder that gets its name once all of them are there."""
 
-    def __init__(self, folder: Path, channel: Channel, held: tuple[Window | None, ...]) -> None:
-        self._folder, self._channel, self._held = folder, channel, held
+    def __init__(self, name: str, folder: Path, channel: Channel, held: tuple[Window | None, ...]) -> None:
+        self._name, self._folder, self._channel, self._held = name, folder, channel, held
 
     def write(self, seconds: float, tiled: Arrays, whole: Arrays, metadata: Mapping[str, Any]) -> None:
         """Write this rank's part of the state; see :class:`StateStore`."""
@@ -111,23 +117,28 @@ class PrivateStates:
             if self._channel.is_root:
                 shutil.rmtree(made, ignore_errors=True)
                 made.mkdir()
-        with self._channel.together(), write_whole(made / _part_name(self._channel.rank)) as part:
-            save_arrays(part, tiled, {})
+        windows = tuple(window or _extent(tiled) for window in self._held)
+        shapes = Shapes(
+            windows,
+            {name: array.dtype.str for name, array in tiled.items()},
+            {name: array.shape[2:] for name, array in tiled.items()},
+        )
+        FORMATS[self._name].write(made, self._channel, shapes, tiled)
+        sums = self._channel.gather_all([_checksum(array) for array in tiled.values()])
         with self._channel.together(), guarded(path):
             if self._channel.is_root:
-                windows = [window or _extent(tiled) for window in self._held]
-                tiles = {"names": list(tiled), "windows": [_numbers(window) for window in windows]}
+                tiles = {
+                    "format": self._name,
+                    "types": dict(shapes.types),
+                    "tails": {name: list(tail) for name, tail in shapes.tails.items()},
+                    "windows": [_numbers(window) for window in windows],
+                    "checksums": sums,
+                }
                 with write_whole(made / _SHARED) as part:
                     save_arrays(part, whole, {**metadata, _TILES: tiles})
                 shutil.rmtree(path, ignore_errors=True)
                 os.replace(made, path)
                 sync(self._folder)
-
-
-_STORES: Final[dict[str, Callable[[Path, Channel, tuple[Window | None, ...]], StateStore]]] = {
-    "gather": GatheredStates,
-    "files": PrivateStates,
-}
 
 
 class GatheredParts:
@@ -150,24 +161,36 @@ class GatheredParts:
         return arrays, metadata
 
 
-class PrivateParts:
-    """A restart of one archive for each rank that wrote it, in a folder."""
+class FolderParts:
+    """A restart of a part for each rank that wrote it, in a folder; every part has a checksum."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         tiles = load_metadata(folder / _SHARED)[_TILES]
-        self.tiled = tuple(tiles["names"])
-        self.windows = tuple(Window(*numbers) for numbers in tiles["windows"])
+        self._format, self._checksums = FORMATS[tiles["format"]], tiles["checksums"]
+        tails = {name: tuple(tail) for name, tail in tiles["tails"].items()}
+        self._shapes = Shapes(tuple(Window(*numbers) for numbers in tiles["windows"]), tiles["types"], tails)
+        self.tiled, self.windows = tuple(tiles["types"]), self._shapes.windows
 
     def load(self, number: int, name: str) -> NDArray[Any]:
         """Return a part of an array; see :class:`Parts`."""
-        return load_array(self._folder / _part_name(number), name)
+        try:
+            array = self._format.read(self._folder, self._shapes, number, name)
+        except (OSError, ValueError, KeyError, RuntimeError) as error:
+            raise OutputError(f"{self._folder} is damaged: part {number} of {name} cannot be read ({error})") from error
+        if _checksum(array) != self._checksums[number][self.tiled.index(name)]:
+            raise OutputError(f"{self._folder} is damaged: part {number} of {name} has another checksum")
+        return array
 
     def shared(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Return the rest; see :class:`Parts`."""
         arrays, metadata = load_arrays(self._folder / _SHARED)
         metadata.pop(_TILES)
         return arrays, metadata
+
+
+def _checksum(array: NDArray[Any]) -> int:
+    return zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
 
 
 def _tiles(arrays: Arrays) -> dict[str, Any]:
@@ -184,7 +207,3 @@ def _extent(arrays: Arrays) -> Window:
 
 def _numbers(window: Window) -> list[int]:
     return [window.south, window.north, window.west, window.east]
-
-
-def _part_name(number: int) -> str:
-    return f"part-{number:05d}.npz"

@@ -1,0 +1,124 @@
+"""The classic netCDF format with 64-bit data (CDF-5): its header, and where each byte of a record belongs.
+
+Sizes and offsets follow from the description of a file alone, so that many processes can write one file without a
+library. The number of records stands in the header: what lies behind the last of them is no part of the file.
+
+source  NetCDF User's Guide, appendix "File Format Specifications"; PnetCDF, "CDF-5 format specification"
+"""
+
+import struct
+from collections.abc import Mapping
+from itertools import accumulate
+from math import prod
+from typing import Final
+
+import numpy as np
+
+from airshed.io.cf import Description, Variable
+
+_MAGIC: Final = b"CDF\x05"
+_DIMENSION, _VARIABLE, _ATTRIBUTE = 10, 11, 12
+_CHAR, _TYPES, _SIZES = 2, {"f4": 5, "f8": 6}, {"f4": 4, "f8": 8}
+_PAGE: Final = 4096
+_COUNT_AT: Final = len(_MAGIC)
+
+
+class Cdf5:
+    """Where things are in a file.
+
+    records  offset of the first record
+    record   bytes of a record
+    within   offset in a record of each variable that has records
+    """
+
+    def __init__(self, description: Description, room: int = 256) -> None:
+        self._description = description
+        variables = description.variables
+        fixed = [each for each in variables if each.data is not None]
+        growing = [each for each in variables if each.data is None]
+        begins = list(accumulate((self._bytes(each) for each in fixed), initial=0))
+        start = _up(len(self._header(0, {})) + room, _PAGE)
+        self._fixed = {each.name: start + at for each, at in zip(fixed, begins, strict=False)}
+        self.records = _up(start + begins[-1], _PAGE)
+        sizes = list(accumulate((self._bytes(each) for each in growing), initial=0))
+        self.within = {each.name: at for each, at in zip(growing, sizes, strict=False)}
+        self.record = sizes[-1]
+
+    def start(self, count: int, description: Description | None = None) -> bytes:
+        """Return all bytes before the first record, for so many records; another description may have other texts."""
+        header = self._header(count, self._begins(), description)
+        content = bytearray(self.records)
+        content[: len(header)] = header
+        for variable in self._description.variables:
+            if variable.data is not None:
+                at = self._fixed[variable.name]
+                content[at : at + self._bytes(variable)] = variable.data.astype(f">{variable.dtype}").tobytes()
+        return bytes(content)
+
+    def size(self, count: int) -> int:
+        """Return the bytes of a file with so many records."""
+        return self.records + count * self.record
+
+    def _begins(self) -> dict[str, int]:
+        return self._fixed | {name: self.records + at for name, at in self.within.items()}
+
+    def _bytes(self, variable: Variable) -> int:
+        return int(prod(self._description.shape(variable))) * _SIZES[variable.dtype]
+
+    def _header(self, count: int, begins: Mapping[str, int], texts: Description | None = None) -> bytes:
+        what = texts or self._description
+        numbers = {name: number for number, name in enumerate(what.dims)}
+        dims = [_name(name) + _long(size or 0) for name, size in what.dims.items()]
+        variables = [
+            _name(each.name) + _long(len(each.dims)) + b"".join(_long(numbers[dim]) for dim in each.dims)
+            + _attributes(each.attributes)
+            + struct.pack(">iqq", _TYPES[each.dtype], self._bytes(each), begins.get(each.name, 0))
+            for each in what.variables
+        ]  # fmt: skip
+        return (
+            _MAGIC + _long(count) + _list(_DIMENSION, dims) + _attributes(what.attributes) + _list(_VARIABLE, variables)
+        )
+
+
+def count_bytes(count: int) -> tuple[int, bytes]:
+    """Return where the number of records stands in a file, and its bytes."""
+    return _COUNT_AT, _long(count)
+
+
+def count_in(start: bytes) -> int | None:
+    """Return the number of records that the first bytes of a file tell; None for another format."""
+    if len(start) < _COUNT_AT + 8 or not start.startswith(_MAGIC):
+        return None
+    (count,) = struct.unpack(">q", start[_COUNT_AT : _COUNT_AT + 8])
+    return int(count)
+
+
+def _attributes(attributes: Mapping[str, str | float]) -> bytes:
+    made = []
+    for name, value in attributes.items():
+        if isinstance(value, str):
+            text = value.encode()
+            made.append(_name(name) + struct.pack(">iq", _CHAR, len(text)) + _padded(text))
+        else:
+            made.append(_name(name) + struct.pack(">iq", _TYPES["f8"], 1) + np.float64(value).astype(">f8").tobytes())
+    return _list(_ATTRIBUTE, made)
+
+
+def _list(tag: int, items: list[bytes]) -> bytes:
+    return struct.pack(">iq", tag if items else 0, len(items)) + b"".join(items)
+
+
+def _name(name: str) -> bytes:
+    return _long(len(name.encode())) + _padded(name.encode())
+
+
+def _padded(text: bytes) -> bytes:
+    return text + bytes(-len(text) % 4)
+
+
+def _long(number: int) -> bytes:
+    return struct.pack(">q", number)
+
+
+def _up(number: int, unit: int) -> int:
+    return -(-number // unit) * unit

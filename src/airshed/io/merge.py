@@ -1,0 +1,65 @@
+"""Makes one netCDF-4 file of a result that lies in many."""
+
+import shutil
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import xarray as xr
+
+from airshed.core.atomic import write_whole
+from airshed.core.errors import OutputError
+from airshed.io import cf
+from airshed.io.folder import RunFolder, read_state, results
+from airshed.io.results import open_result
+
+
+def merge(folder: Path, name: str | None = None, compression: cf.Compression = "zlib") -> list[Path]:
+    """Turn the results of a run, or one of them, into one netCDF-4 file each, and remove what they were made of.
+
+    The file has the bytes that the strategy "gather" would have written. Returns the paths of the new files, none where
+    each result is one already. Raises OutputError where there is no result, or the file cannot be written.
+    """
+    state = read_state(folder)
+    names = (state.outputs if state is not None else ()) if name is None else (name,)
+    found = {each: results(folder, each) for each in names}
+    if not all(found.values()) or not found:
+        lacking = next((each for each, paths in found.items() if not paths), name or "output")
+        raise OutputError(f"{folder} holds no finished result {lacking!r}; complete the run with: airshed run --resume")
+    made = []
+    with RunFolder.locked(folder):
+        for each, paths in found.items():
+            for path in paths:
+                if path.suffix != ".nc":
+                    target = folder / f"{each}.nc"
+                    if not target.exists():  # else an earlier merge made it and was killed before the end
+                        _merge(path, target, compression)
+                        made.append(target)
+                    shutil.rmtree(path)
+    return made
+
+
+def _merge(path: Path, target: Path, compression: cf.Compression) -> None:
+    with open_result(path, decode=False) as dataset, write_whole(target) as part:
+        fields = [str(name) for name, each in dataset.variables.items() if "time" in each.dims and name != "time"]
+        with cf.create(part, _description(dataset), compression) as file:
+            file["time"][: dataset.sizes["time"]] = dataset["time"].to_numpy()
+            for index in range(dataset.sizes["time"]):
+                for field in fields:
+                    file[field][index] = dataset[field][index].to_numpy()
+
+
+def _description(dataset: xr.Dataset) -> cf.Description:
+    """Return what a dataset holds but its records, in the order of the file that the root would write."""
+    axes = [name for axis in ("level", "lat", "lon") for name in (axis, f"{axis}_bnds")]
+    fields = [name for name in dataset.variables if name not in ("time", *axes)]
+    variables = [_variable(dataset[name], growing=False) for name in axes]
+    variables = [_variable(dataset["time"], growing=True), *variables]
+    variables += [_variable(dataset[name], growing=True) for name in fields]
+    dims: dict[str, int | None] = {name: dataset.sizes[name] for name in ("bnds", "level", "lat", "lon")}
+    return cf.Description({"time": None, **dims}, tuple(variables), dict(dataset.attrs))
+
+
+def _variable(array: Any, *, growing: bool) -> cf.Variable:
+    dtype: Literal["f4", "f8"] = "f4" if array.dtype == np.float32 else "f8"
+    return cf.Variable(array.name, dtype, array.dims, dict(array.attrs), None if growing else array.to_numpy())

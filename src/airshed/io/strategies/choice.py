@@ -1,0 +1,105 @@
+"""The strategy "auto": measures those that this machine has, with a small probe, and takes the fastest.
+
+The probe writes records of the output itself, as many fields as make a few megabytes, and the result of them, or small
+restarts, into a folder beside the real ones; the slowest rank counts. What was taken stands in a file there, so that a
+run that is taken up again goes on with it.
+"""
+
+import shutil
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from math import prod
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from airshed.core.atomic import guarded, write_whole
+from airshed.fields.spec import FieldSpec
+from airshed.grid.window import Window
+from airshed.io.channel import Channel
+from airshed.io.strategies.names import STRATEGIES, missing
+from airshed.io.strategies.states import StateStore
+from airshed.io.strategies.store import Place, Store
+
+_TAKEN: Final = "strategy"
+_PROBE: Final = 4 * 1024 * 1024
+_RECORDS: Final = 2
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The name of the fastest strategy, and the time [s] that a probe took by each."""
+
+    name: str
+    measured: Mapping[str, float]
+
+
+def choose(channel: Channel, folder: Path, names: Iterable[str], probe: Callable[[str, Path], None]) -> Choice:
+    """Return the fastest of the named strategies that are there, the same on all ranks.
+
+    folder  where what was taken is kept; a run that goes on keeps what it began with, and measures nothing
+    probe   writes something by a strategy into an empty folder, on all ranks
+    """
+    taken = folder / _TAKEN
+    known = channel.on_root(lambda: taken.read_text(encoding="utf-8") if taken.exists() else None)
+    if known is not None:
+        return Choice(known, {})
+    available = channel.broadcast([name for name in STRATEGIES if name in names and missing(name) is None])
+    measured = {name: _measured(channel, folder / ".probe.part", partial(probe, name)) for name in available}
+    fastest = min(available, key=lambda name: measured[name])
+    channel.on_root(partial(_keep, taken, fastest))
+    return Choice(fastest, measured)
+
+
+def probe_output(place: Place, stores: Mapping[str, Callable[[Place], Store]], name: str, folder: Path) -> None:
+    """Write some records by a strategy, of as many fields as make a small probe, and the result of them."""
+    layout, fields, size = place.layout, list[FieldSpec](), 0
+    for spec in layout.fields:
+        size += 4 * int(prod(layout.shape(spec, layout.whole)))
+        if fields and size > _PROBE:
+            break
+        fields.append(spec)
+    small = replace(layout, fields=tuple(fields))
+    store = stores[name](replace(place, result=folder / "probe", records=folder, layout=small))
+    store.resume(-1)
+    numbers = np.random.default_rng(1)
+    block = {spec.name: numbers.random(small.shape(spec, place.window), np.float32) for spec in fields}
+    for index in range(_RECORDS):
+        store.write(index, float(index), block)
+    store.finish(complete=True)
+
+
+def probe_restart(store: StateStore, held: Window | None, ranks: int) -> None:
+    """Write a small restart."""
+    rows, blocks = (1, 1) if held is None else held.shape
+    depth = max(_PROBE // (8 * ranks * rows * blocks), 1)
+    tiled = {"probe": np.random.default_rng(1).random((rows, blocks, depth))}
+    for number in range(_RECORDS):
+        store.write(float(number), tiled, {}, {})
+
+
+def _measured(channel: Channel, folder: Path, probe: Callable[[Path], None]) -> float:
+    """Return the time [s] that the slowest rank needs for a probe."""
+    _afresh(folder, channel, make=True)
+    channel.barrier()
+    began = time.perf_counter()
+    probe(folder)
+    spent = max(channel.gather_all(time.perf_counter() - began))
+    _afresh(folder, channel)
+    return spent
+
+
+def _keep(path: Path, name: str) -> None:
+    with write_whole(path) as part:
+        part.write_text(name, encoding="utf-8")
+
+
+def _afresh(folder: Path, channel: Channel, *, make: bool = False) -> None:
+    with channel.together(), guarded(folder):
+        if channel.is_root:
+            shutil.rmtree(folder, ignore_errors=True)
+            if make:
+                folder.mkdir(parents=True)

@@ -1,0 +1,198 @@
+"""The strategy "zarr": a sharded Zarr store; each rank writes shards, one for each field, record and block of columns.
+
+Zarr cuts an array evenly, and ranks do not always share a grid evenly: the shards then are as large as the largest
+tile, each belongs to the rank that holds most of it, and the rest of it is sent there. Shards are files of their own,
+so that no two ranks write to the same one; a small file for each record says, once all shards are on the disk, that
+the record is whole. A run that was killed leaves whole records, and a resumed one overwrites what lies behind them.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from airshed.core.atomic import guarded, sync
+from airshed.grid.window import Window
+from airshed.io.archive import load_metadata
+from airshed.io.cf import Compression, Description, Variable
+from airshed.io.strategies.regroup import Regrouping, common
+from airshed.io.strategies.store import (
+    Block,
+    Place,
+    check_sequence,
+    forget_after,
+    found_records,
+    record_path,
+    save_record,
+)
+
+_METADATA: Final = "zarr.json"
+_ENDLESS: Final = 2**31 - 1
+"""Length of the arrays in time while the run goes; the true one is set at the end."""
+
+
+class Shards:
+    """Records in a Zarr store."""
+
+    def __init__(self, place: Place) -> None:
+        self._place, self._channel = place, place.channel
+        self._path = place.records / "records.zarr"
+        self._arrays: dict[str, Any] = {}
+        self._set_cut(max(w.shape[0] for w in place.windows), max(w.shape[1] for w in place.windows))
+
+    def resume(self, last: int) -> None:
+        """Keep the records up to this one; see :class:`Store`."""
+        with self._channel.together(), guarded(self._path):
+            if self._channel.is_root:
+                forget_after(self._place.records, last)
+                check_sequence(self._place.records, found_records(self._place.records), last)
+                if last < 0:
+                    shutil.rmtree(self._path, ignore_errors=True)
+                    self._create()
+        self._set_cut(*self._channel.on_root(self._stored_cut))
+
+    def write(self, index: int, seconds: float, block: Block) -> None:
+        """Write this rank's shards of a record; see :class:`Store`."""
+        shards = self._regrouping.move(block)
+        with self._channel.together(), guarded(self._path):
+            for window, shard in zip(self._mine, shards, strict=True):
+                for name, values in shard.items():
+                    self._array(name)[(index, ..., window.rows, window.columns)] = values
+                    sync(self._shard(name, index, window))
+        with self._channel.together():
+            if self._channel.is_root:
+                save_record(record_path(self._place.records, index), {}, seconds)
+
+    def finish(self, *, complete: bool) -> Path:
+        """Tell the store its length and give it its name; see :class:`Store`."""
+        path = self._place.result.with_name(f"{self._place.result.name}.zarr")
+        with self._channel.together(), guarded(path):
+            if self._channel.is_root:
+                self._name(path, complete=complete)
+        return path
+
+    def _name(self, path: Path, *, complete: bool) -> None:
+        records = found_records(self._place.records)
+        check_sequence(self._place.records, records)
+        times = [load_metadata(found)["seconds"] for [(found, _)] in records.values()]
+        made = self._path
+        if not complete:  # the run may go on
+            made = path.with_name(f".{path.name}.part")
+            shutil.copytree(self._path, made, dirs_exist_ok=True)
+        _end(made, self._place.layout.describe(complete=complete), times)
+        shutil.rmtree(path, ignore_errors=True)
+        os.replace(made, path)
+        sync(path.parent)
+
+    def _create(self) -> None:
+        import zarr
+
+        description = self._place.layout.describe(complete=False)
+        group = zarr.create_group(self._path, zarr_format=3)
+        for variable in description.variables:
+            if variable.data is None and variable.name != "time":
+                _add(group, variable, description.shape(variable), self._cut, self._place.compression)
+
+    def _stored_cut(self) -> tuple[int, int]:
+        """Return the shape of a shard; a run on another number of ranks keeps that of the store."""
+        stored = _read(self._path / self._place.layout.fields[0].name / _METADATA)
+        rows, columns = stored["chunk_grid"]["configuration"]["chunk_shape"][-2:]
+        return rows, columns
+
+    def _set_cut(self, rows: int, columns: int) -> None:
+        """Cut the grid into shards of so many rows and columns, each for the rank that holds most of it."""
+        self._cut, whole = (rows, columns), self._place.layout.whole
+        targets = []
+        for south in range(0, whole.north, rows):
+            for west in range(0, whole.east, columns):
+                shard = Window(south, min(south + rows, whole.north), west, min(west + columns, whole.east))
+                targets.append((_owner(shard, self._place.windows), shard))
+        self._mine = [shard for rank, shard in targets if rank == self._channel.rank]
+        self._regrouping = Regrouping(self._channel, self._place.windows, targets)
+
+    def _array(self, name: str) -> Any:
+        if name not in self._arrays:
+            import zarr
+
+            self._arrays[name] = zarr.open_array(self._path / name, mode="r+", zarr_format=3)
+        return self._arrays[name]
+
+    def _shard(self, name: str, index: int, window: Window) -> Path:
+        levels = ["0"] * (self._array(name).ndim - 3)
+        place = [*levels, str(window.south // self._cut[0]), str(window.west // self._cut[1])]
+        return self._path.joinpath(name, "c", str(index), *place)
+
+
+def _owner(shard: Window, windows: Sequence[Window]) -> int:
+    shared = [common(shard, window) for window in windows]
+    cells = [0 if each is None else each.shape[0] * each.shape[1] for each in shared]
+    return cells.index(max(cells))
+
+
+def _add(group: Any, variable: Variable, shape: tuple[int, ...], cut: tuple[int, int], compression: Compression) -> Any:
+    """Add an array whose shards are a record, all levels, a block of columns, and whose chunks are single levels."""
+    return group.create_array(
+        variable.name,
+        shape=(_ENDLESS, *shape),
+        dtype=np.float32,
+        shards=(1, *shape[:-2], *cut),
+        chunks=(1, *(1 for _ in shape[:-2]), *cut),
+        compressors="auto" if compression == "zlib" else None,
+        dimension_names=variable.dims,
+        attributes=dict(variable.attributes),
+        config={"write_empty_chunks": True},  # a chunk of zeros may hold negative ones
+    )
+
+
+def _end(path: Path, description: Description, times: Sequence[float]) -> None:
+    """Write what is known at the end: coordinates, attributes, and the number of records in each array."""
+    import zarr
+
+    group = zarr.open_group(path, mode="r+")
+    group.attrs.put(dict(description.attributes))
+    arrays = {}
+    for variable in description.variables:
+        metadata = path / variable.name / _METADATA
+        if variable.name == "time" or variable.data is not None:
+            values: NDArray[np.float64] = np.array(times) if variable.data is None else variable.data
+            _set(group, variable, values)
+        else:
+            content = _read(metadata)
+            content["shape"][0] = len(times)
+            metadata.write_text(json.dumps(content, indent=1), encoding="utf-8")
+            _remove_behind(path / variable.name / "c", len(times))
+        arrays[variable.name] = _read(metadata)
+    consolidated = {"kind": "inline", "must_understand": False, "metadata": arrays}
+    content = {**_read(path / _METADATA), "consolidated_metadata": consolidated}
+    (path / _METADATA).write_text(json.dumps(content, indent=1), encoding="utf-8")
+
+
+def variables_of(path: Path) -> list[str]:
+    """Return the variables of a store but the coordinates, in order; raises OSError, ValueError or KeyError."""
+    arrays = _read(path / _METADATA)["consolidated_metadata"]["metadata"]
+    return [name for name, array in arrays.items() if array["dimension_names"] != [name]]
+
+
+def _read(path: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return content
+
+
+def _set(group: Any, variable: Variable, values: NDArray[np.float64]) -> None:
+    array = group.create_array(
+        variable.name, shape=values.shape, dtype=np.float64, chunks=tuple(max(size, 1) for size in values.shape),
+        compressors=None, dimension_names=variable.dims, attributes=dict(variable.attributes), overwrite=True,
+    )  # fmt: skip
+    array[...] = values
+
+
+def _remove_behind(shards: Path, count: int) -> None:
+    """Remove what a killed run wrote of records that did not become whole."""
+    for path in shards.iterdir() if shards.is_dir() else ():
+        if int(path.name) >= count:
+            shutil.rmtree(path)

@@ -1,0 +1,153 @@
+"""Every strategy, on any number of ranks, leaves the same content, and a run goes on from what another one left."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import netCDF4
+import numpy as np
+import pytest
+import xarray as xr
+
+from airshed.core.errors import OutputError
+from airshed.io.merge import merge
+from airshed.io.results import open_run
+from airshed.io.strategies.names import Strategy, missing
+
+SCRIPT = Path(__file__).with_name("ranks_run.py")
+THERE = [name for name in ("gather", "files", "mpiio", "zarr") if missing(name) is None]
+
+
+def run(ranks, folder, *options):
+    """Run the toy model on so many ranks."""
+    mpiexec = [str(Path(sys.executable).with_name("mpiexec")), "-n", str(ranks)] if ranks > 1 else []
+    line = [*mpiexec, sys.executable, str(SCRIPT), str(folder), *options]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    return subprocess.run(line, capture_output=True, text=True, timeout=120, env=environment)
+
+
+def run_to_the_end(ranks, folder, *options):
+    done = run(ranks, folder, *options)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """Return the folder of a run by "gather" on one rank."""
+    folder = tmp_path_factory.mktemp("undisturbed") / "run"
+    run_to_the_end(1, folder)
+    return folder
+
+
+def assert_equal(folder, undisturbed):
+    with open_run(folder) as found, open_run(undisturbed) as expected:
+        found.load(), expected.load()
+        assert found.identical(expected)
+        assert [found[name].dtype for name in found] == [expected[name].dtype for name in expected]
+        assert {name: found[name].dims for name in found} == {name: expected[name].dims for name in expected}
+
+
+@pytest.mark.parametrize(("ranks", "mode"), [(1, "sync"), (2, "async"), (4, "sync")])
+def test_all_strategies_leave_the_same_content(tmp_path, undisturbed, ranks, mode):
+    run_to_the_end(ranks, tmp_path, "--strategy", ",".join(f"{name}:{mode}" for name in THERE))
+    for name in THERE:
+        assert_equal(tmp_path / f"{name}:{mode}", undisturbed)
+
+
+def test_the_comparison_sees_a_single_bit(tmp_path, undisturbed):
+    run_to_the_end(1, tmp_path / "run", "--strategy", "mpiio")
+    with netCDF4.Dataset(tmp_path / "run" / "output.nc", "a") as file:
+        file["O3"][3, 2, 1, 1] = np.nextafter(np.float32(file["O3"][3, 2, 1, 1]), np.float32(1.0))
+    with pytest.raises(AssertionError):
+        assert_equal(tmp_path / "run", undisturbed)
+
+
+@pytest.mark.parametrize("name", THERE)
+def test_a_rank_is_killed_and_other_ranks_go_on(tmp_path, undisturbed, name):
+    """All ranks end with the one that is killed; what is there reads as unfinished; another number of ranks goes on."""
+    first, then = {"gather": (2, 3), "files": (3, 2), "mpiio": (4, 2)}.get(name, (2, 1))
+    killed = run(first, tmp_path / "run", "--strategy", f"{name}:async", "--kill", "18", "--victim", str(first - 1))
+    assert killed.returncode != 0
+    with pytest.raises(OutputError, match="unfinished"):
+        open_run(tmp_path / "run")
+    run_to_the_end(then, tmp_path / "run", "--strategy", f"{name}:async", "--resume")
+    assert_equal(tmp_path / "run", undisturbed)
+
+
+def test_a_state_that_was_lost_is_found(tmp_path, undisturbed):
+    run(2, tmp_path / "run", "--strategy", "files", "--kill", "18")
+    run_to_the_end(1, tmp_path / "run", "--strategy", "files", "--resume", "--forget")
+    with pytest.raises(AssertionError):
+        assert_equal(tmp_path / "run", undisturbed)
+
+
+@pytest.mark.parametrize("name", ["gather", "files", "mpiio", "zarr"])
+def test_an_error_of_one_rank_is_raised_on_all_and_leaves_what_was_written(tmp_path, undisturbed, name):
+    failed = run(2, tmp_path / "run", "--strategy", f"{name}:async", "--limit-at", "17", "--restarts", "gather:async")
+    assert failed.returncode != 0
+    told = sorted(line for line in failed.stderr.splitlines() if line.startswith("rank "))
+    assert [line.split(":")[:2] for line in told] == [["rank 0", " OutputError"], ["rank 1", " OutputError"]]
+    assert "cannot write" in told[0]
+    assert "Traceback" not in failed.stderr
+    run_to_the_end(2, tmp_path / "run", "--strategy", f"{name}:async", "--restarts", "gather:async", "--resume")
+    assert_equal(tmp_path / "run", undisturbed)
+
+
+def test_a_stopped_run_is_shorter_and_goes_on(tmp_path, undisturbed):
+    for name in THERE:
+        run_to_the_end(1, tmp_path / name, "--strategy", name, "--hours", "5")
+        with open_run(tmp_path / name) as found, open_run(undisturbed) as expected:
+            assert found.attrs.pop("airshed_run") == "interrupted"
+            assert found.attrs == {key: value for key, value in expected.attrs.items() if key != "airshed_run"}
+            assert found.load().drop_attrs().identical(expected.isel(time=slice(6)).load().drop_attrs())
+        run_to_the_end(1, tmp_path / name, "--strategy", name, "--resume")
+        assert_equal(tmp_path / name, undisturbed)
+
+
+@pytest.mark.parametrize("name", ["files", "zarr"])
+def test_merging_gives_the_file_that_the_root_would_have_written(tmp_path, undisturbed, name):
+    run_to_the_end(3, tmp_path / "run", "--strategy", name)
+    assert merge(tmp_path / "run") == [tmp_path / "run" / "output.nc"]
+    assert (tmp_path / "run" / "output.nc").read_bytes() == (undisturbed / "output.nc").read_bytes()
+    assert not (tmp_path / "run" / f"output.{name}").exists()
+    assert merge(tmp_path / "run") == []
+
+
+def test_private_files_and_stores_are_read_by_plain_xarray(tmp_path, undisturbed):
+    run_to_the_end(2, tmp_path, "--strategy", "files,zarr,mpiio")
+    with xr.open_dataset(undisturbed / "output.nc") as expected:
+        for path in ("mpiio/output.nc", "zarr/output.zarr"):
+            with xr.open_dataset(tmp_path / path, engine="zarr" if path.endswith("zarr") else None) as found:
+                assert found.load().identical(expected.load())
+        with xr.open_dataset(tmp_path / "files" / "output.files" / "part-00000.nc") as part:
+            assert part.load().equals(expected.sel(lat=part["lat"], lon=part["lon"]).load())
+
+
+@pytest.mark.parametrize("key", [np.s_[3], np.s_[2:5, :, ::2], np.s_[:, 1, 4, ::-1], np.s_[:, :, [7, 2], [0, 5]]])
+def test_private_files_are_read_by_any_index(tmp_path_factory, undisturbed, key):
+    folder = tmp_path_factory.getbasetemp() / "indexed"
+    if not folder.exists():
+        run_to_the_end(4, folder, "--strategy", "files")
+    with open_run(folder) as found, open_run(undisturbed) as expected:
+        assert found["O3"][key].identical(expected["O3"][key])
+
+
+def test_auto_measures_and_keeps_its_choice(tmp_path, undisturbed):
+    run_to_the_end(2, tmp_path / "run", "--strategy", "auto", "--hours", "4")
+    taken = (tmp_path / "run" / "records" / "output" / "strategy").read_text()
+    assert taken in THERE
+    run_to_the_end(2, tmp_path / "run", "--strategy", "auto", "--resume")
+    assert_equal(tmp_path / "run", undisturbed)
+
+
+@pytest.mark.parametrize(("text", "name", "later"), [("zarr", "zarr", False), ("files:async", "files", True)])
+def test_a_strategy_has_a_text(text, name, later):
+    assert Strategy.parse(text) == Strategy(name, later)
+    assert Strategy.parse(str(Strategy.parse(text))) == Strategy.parse(text)
+
+
+@pytest.mark.parametrize(("text", "part"), [("fils", "did you mean files"), ("files:soon", "not 'soon'"), ("", "no")])
+def test_a_strategy_that_is_none_is_refused(text, part):
+    with pytest.raises(OutputError, match=part):
+        Strategy.parse(text)
