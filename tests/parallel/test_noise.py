@@ -1,0 +1,64 @@
+"""The launchers' own lines are taken out of a stream, wherever it is cut, and nothing else is."""
+
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from airshed.parallel.noise import Facts, Filter
+
+RULE, DASHES = b"=" * 83, b"-" * 74
+HYDRA = (
+    b"\n" + RULE + b"\n=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n=   PID 77 RUNNING AT node1\n"
+    b"=   EXIT CODE: 9\n" + RULE + b"\nYOUR APPLICATION TERMINATED WITH THE EXIT STRING: Killed (signal 9)\n"
+    b"This typically refers to a problem with your application.\n"
+)
+OPENMPI = (
+    DASHES + b"\nPrimary job  terminated normally, but 1 process returned\na non-zero exit code.\n\nMore.\n" + DASHES
+    + b"\n" + DASHES + b"\nmpirun noticed that process rank 2 with PID 0 on node vm exited on signal 11 (x).\n" + DASHES
+    + b"\n"
+)  # fmt: skip
+OURS = b"airshed-rank 3 77 node1\n"
+THEIRS = [
+    b"plain\n", b"\n", RULE + b"\n", DASHES + b"\n", b"\r 10%", b"[a list]\n", b"mpiexec is a program\n",
+    b"Abort(1) mission\n", b"\x1b[1m\xff\n", b"=" * 20 + b"\n",
+]  # fmt: skip
+
+
+def passed(stream: bytes, cuts: list[int]) -> tuple[bytes, Facts]:
+    facts = Facts()
+    sieve = Filter(facts)
+    places = sorted({0, len(stream), *(cut % (len(stream) + 1) for cut in cuts)})
+    pieces = [stream[begin:end] for begin, end in pairwise(places)]
+    return b"".join([*(sieve.feed(piece) for piece in pieces), sieve.end()]), facts
+
+
+@given(st.lists(st.sampled_from(THEIRS), max_size=6), st.lists(st.integers(0, 10_000), max_size=8))
+def test_other_text_passes_whole(lines: list[bytes], cuts: list[int]) -> None:
+    stream = b"".join(lines)
+    assert passed(stream, cuts)[0] == stream
+
+
+@given(st.lists(st.integers(0, 10_000), max_size=12))
+def test_hydras_words_are_taken_out_and_name_the_rank(cuts: list[int]) -> None:
+    text, facts = passed(OURS + b"before\n" + HYDRA + b"after\n", cuts)
+    assert (text, facts.lost(), facts.signal) == (b"before\nafter\n", 3, "9")
+
+
+@given(st.lists(st.integers(0, 10_000), max_size=12))
+def test_openmpis_words_are_taken_out_and_name_the_rank(cuts: list[int]) -> None:
+    text, facts = passed(b"before\n" + OPENMPI + b"after", cuts)
+    assert (text, facts.lost(), facts.signal) == (b"before\nafter", 2, "11")
+
+
+def test_text_goes_on_before_its_line_ends() -> None:
+    sieve = Filter(Facts())
+    assert sieve.feed(b" 50%") == b" 50%"
+    assert sieve.feed(b"\r100%") == b"\r100%"
+    assert sieve.feed(b"\nmpi") == b"\n"
+    assert sieve.feed(b"rate") == b"mpirate"
+
+
+def test_another_launchers_complaint_is_kept() -> None:
+    slots = DASHES + b"\nThere are not enough slots available.\n" + DASHES + b"\n"
+    assert passed(slots, [])[0] == slots
