@@ -6,13 +6,13 @@ import socket
 import subprocess
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Final
 
 from airshed.core.errors import AirshedError
 from airshed.core.report import Cell, Report, Table
 from airshed.kernels.host import processor, usable_cores
 from airshed.parallel.environment import ASKED_FOR
+from airshed.parallel.mpiexec import find_mpiexec
 from airshed.parallel.redistribution.sockets import new_token
 from airshed.runtime.bench_redistribution.moves import ARRAYS, SPAN
 from airshed.runtime.bench_redistribution.worker import TOLD
@@ -95,14 +95,12 @@ def _costs(costs: dict[str, Any]) -> Table:
 
 
 def _start(ranks: int, job: int, told: dict[str, Any]) -> "subprocess.Popen[str]":
-    mpiexec = Path(sys.executable).with_name("mpiexec")
-    if not mpiexec.exists():
-        raise AirshedError(f"{mpiexec} is missing: install an MPI, as by pip install mpi4py mpich")
+    mpiexec = find_mpiexec()
     worker = [sys.executable, "-m", "airshed.runtime.bench_redistribution.worker", str(job)]
     # By the environment, as any user of the machine sees arguments, and a token is among what is told.
-    environment = {**os.environ, ASKED_FOR: str(ranks), TOLD: json.dumps(told)}
+    environment = {**os.environ, **mpiexec.environment(), ASKED_FOR: str(ranks), TOLD: json.dumps(told)}
     return subprocess.Popen(
-        [str(mpiexec), "-n", str(ranks), *worker],
+        [*mpiexec.command(ranks), *worker],
         env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
 
