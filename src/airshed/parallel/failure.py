@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Last = tuple[str, int]
 """What a rank has to say when it ends, empty for nothing, and its exit code."""
 
-GRACE: Final = 1.0
+GRACE: Final = 2.0
 """Seconds for the other ranks to come with an error of their own, before all are stopped."""
 
 _PAUSE: Final = 0.002
