@@ -43,7 +43,11 @@ def main():
     options = parser.parse_args()
     try:
         for strategy in options.strategy.split(","):
-            simulate(options, strategy, options.folder / strategy if "," in options.strategy else options.folder)
+            simulate(
+                options,
+                strategy,
+                options.folder / strategy.replace(":", "-") if "," in options.strategy else options.folder,
+            )
     except AirshedError as error:
         print(f"rank {world().rank}: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
         sys.exit(2)

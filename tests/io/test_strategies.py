@@ -1,6 +1,7 @@
 """Every strategy, on any number of ranks, leaves the same content, and a run goes on from what another one left."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,13 +18,20 @@ from airshed.io.strategies.names import Strategy, missing
 
 SCRIPT = Path(__file__).with_name("ranks_run.py")
 THERE = [name for name in ("gather", "files", "mpiio", "zarr") if missing(name) is None]
+OPENMPI = {
+    **os.environ,
+    "MPI4PY_MPIABI": "openmpi",
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+}
 
 
-def run(ranks, folder, *options):
+def run(ranks, folder, *options, **more):
     """Run the toy model on so many ranks."""
     mpiexec = [str(Path(sys.executable).with_name("mpiexec")), "-n", str(ranks)] if ranks > 1 else []
     line = [*mpiexec, sys.executable, str(SCRIPT), str(folder), *options]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    environment = {**os.environ, **more}
     return subprocess.run(line, capture_output=True, text=True, timeout=120, env=environment)
 
 
@@ -52,7 +60,7 @@ def assert_equal(folder, undisturbed):
 def test_all_strategies_leave_the_same_content(tmp_path, undisturbed, ranks, mode):
     run_to_the_end(ranks, tmp_path, "--strategy", ",".join(f"{name}:{mode}" for name in THERE))
     for name in THERE:
-        assert_equal(tmp_path / f"{name}:{mode}", undisturbed)
+        assert_equal(tmp_path / f"{name}-{mode}", undisturbed)
 
 
 def test_the_comparison_sees_a_single_bit(tmp_path, undisturbed):
@@ -139,6 +147,32 @@ def test_auto_measures_and_keeps_its_choice(tmp_path, undisturbed):
     assert taken in THERE
     run_to_the_end(2, tmp_path / "run", "--strategy", "auto", "--resume")
     assert_equal(tmp_path / "run", undisturbed)
+
+
+@pytest.mark.parametrize("name", ["pnetcdf", "netcdf4"])
+def test_the_parallel_libraries_leave_the_same_content_after_a_kill(tmp_path, undisturbed, name):
+    """By OpenMPI, whose packages bring them; written by three ranks, taken up by two."""
+    if shutil.which("mpiexec.openmpi") is None:
+        pytest.skip("OpenMPI is not installed: apt install openmpi-bin")
+    ask = f"from airshed.io.strategies.names import missing; print(missing({name!r}) or '')"
+    asked = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, env=OPENMPI)
+    if asked.returncode or asked.stdout.strip():
+        pytest.skip(asked.stdout.strip() or asked.stderr)
+    line = [sys.executable, str(SCRIPT), str(tmp_path / "run"), "--strategy", f"{name}:async"]
+    for ranks, options in ((3, ["--kill", "18"]), (2, ["--resume"])):
+        done = subprocess.run(
+            ["mpiexec.openmpi", "-n", str(ranks), *line, *options],
+            capture_output=True, text=True, timeout=120, env=OPENMPI,
+        )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert_equal(tmp_path / "run", undisturbed)
+
+
+def test_a_library_that_is_missing_is_named(tmp_path):
+    environment = {"AIRSHED_PNETCDF": str(tmp_path / "nowhere.so")}
+    failed = run(2, tmp_path / "run", "--strategy", "pnetcdf", **environment)
+    assert 'strategy "pnetcdf" is not there' in failed.stderr
+    assert "Traceback" not in failed.stderr
 
 
 @pytest.mark.parametrize(("text", "name", "later"), [("zarr", "zarr", False), ("files:async", "files", True)])

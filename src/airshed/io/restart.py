@@ -23,8 +23,7 @@ from airshed.io.folder import RESTARTS, RunFolder
 from airshed.io.strategies.choice import choose, probe_restart
 from airshed.io.strategies.names import AUTO, Strategy, check_there
 from airshed.io.strategies.regroup import common, covers
-from airshed.io.strategies.states import GATHER, Parts, found_states, open_state, remove_state, state_store
-from airshed.io.strategies.tiles import FORMATS
+from airshed.io.strategies.states import FORMATS, GATHER, Parts, found_states, open_state, remove_state, state_store
 from airshed.parallel.decomposition import Tile
 
 _KEPT: Final = 2

@@ -9,7 +9,7 @@ from airshed.core.errors import OutputError
 from airshed.core.nearest import suggestion
 from airshed.io.dataset import open_parts
 from airshed.io.folder import RECORDS, RESULTS, RUNS, read_state, results
-from airshed.io.strategies.store import found_records
+from airshed.io.strategies.store import count_records
 from airshed.io.strategies.zarr_store import variables_of
 
 
@@ -33,7 +33,7 @@ def _output_of(folder: Path, name: str) -> Path:
         raise OutputError(f"{folder} holds no run of Airshed; give the folder of a run, or a netCDF file")
     if name not in state.outputs:
         raise OutputError(f"the run in {folder} has no output {name!r}; {suggestion(name, state.outputs)}")
-    count = len(found_records(folder / RECORDS / name))
+    count = count_records(folder / RECORDS / name)
     raise OutputError(
         f"the run in {folder} is unfinished, with {count} output times so far; "
         "wait for it, or complete it with: airshed run CASE --resume"

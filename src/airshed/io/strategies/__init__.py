@@ -16,6 +16,7 @@ from typing import Final
 from airshed.io.strategies.choice import choose, probe_output
 from airshed.io.strategies.files import PrivateRecords
 from airshed.io.strategies.gather import GatheredRecords
+from airshed.io.strategies.library import ParallelRecords, PnetcdfFile
 from airshed.io.strategies.mpiio import SharedFile
 from airshed.io.strategies.names import AUTO, Strategy, check_there
 from airshed.io.strategies.store import Place, Store
@@ -25,6 +26,8 @@ _STORES: Final[dict[str, Callable[[Place], Store]]] = {
     "gather": GatheredRecords,
     "files": PrivateRecords,
     "mpiio": SharedFile,
+    "pnetcdf": PnetcdfFile,
+    "netcdf4": ParallelRecords,
     "zarr": Shards,
 }
 

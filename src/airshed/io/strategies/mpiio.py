@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from airshed.core.atomic import advice, guarded, publish, write_whole
 from airshed.core.errors import OutputError
 from airshed.io.cdf5 import Cdf5, count_bytes, count_in
-from airshed.io.strategies.store import Block, Place, lacks
+from airshed.io.strategies.store import SHARED_FILE, Block, Place, lacks
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -34,7 +34,7 @@ class SharedFile:
 
     def __init__(self, place: Place) -> None:
         self._place, self._channel = place, place.channel
-        self._path = place.records / "records.nc"
+        self._path = place.records / SHARED_FILE
         self._format = Cdf5(place.layout.describe(complete=False), _ROOM)
         self._filetype: MPI.Datatype | None = None
 
@@ -49,6 +49,13 @@ class SharedFile:
 
     def write(self, index: int, seconds: float, block: Block) -> None:
         """Write this rank's part of a record and count the record; see :class:`Store`."""
+        self._put(index, seconds, block)
+        with self._channel.together(), guarded(self._path):
+            if self._channel.is_root:
+                self._count(index + 1)
+
+    def _put(self, index: int, seconds: float, block: Block) -> None:
+        """Bring this rank's part of a record to its place in the file."""
         content = self._content(seconds, block)
         at = self._format.records + index * self._format.record
         if self._channel.handle is None:
@@ -61,9 +68,6 @@ class SharedFile:
             self._channel.barrier()  # all come at once: those that wait in the library's own calls would spin
             with self._channel.together(), told(self._path):
                 self._write_together(at, content)
-        with self._channel.together(), guarded(self._path):
-            if self._channel.is_root:
-                self._count(index + 1)
 
     def finish(self, *, complete: bool) -> Path:
         """Give the file its name, or a copy of it while the run is not complete; see :class:`Store`."""

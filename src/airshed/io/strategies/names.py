@@ -10,7 +10,7 @@ from airshed.core.nearest import suggestion
 STRATEGIES: Final = ("gather", "files", "mpiio", "pnetcdf", "netcdf4", "zarr")
 AUTO: Final = "auto"
 _MODES: Final = {"sync": False, "async": True}
-_LIBRARIES: Final = {
+LIBRARIES: Final = {
     "pnetcdf": "airshed.io.libraries.pnetcdf",
     "netcdf4": "airshed.io.libraries.netcdf4_parallel",
 }
@@ -46,7 +46,7 @@ def check_there(strategy: Strategy) -> None:
 
 def missing(name: str) -> str | None:
     """Return why a strategy cannot be used on this machine and what to install; None where it can."""
-    if name not in _LIBRARIES:
+    if name not in LIBRARIES:
         return None
-    reason: str | None = import_module(_LIBRARIES[name]).available()
+    reason: str | None = import_module(LIBRARIES[name]).available()
     return reason

@@ -19,14 +19,22 @@ from airshed.core.errors import OutputError
 from airshed.grid.window import Window
 from airshed.io.archive import load_array, load_arrays, load_metadata, save_arrays
 from airshed.io.channel import Channel
+from airshed.io.strategies.library import LibraryTiles
 from airshed.io.strategies.regroup import Regrouping
-from airshed.io.strategies.tiles import FORMATS, Shapes
+from airshed.io.strategies.tiles import ArchivedTiles, CollectiveTiles, Shapes, Tiles, ZarrTiles
 
 Arrays = Mapping[str, NDArray[Any]]
 
 GATHER: Final = "gather"
 _ARCHIVE: Final = ".npz"
 _PARTS: Final = ".parts"
+FORMATS: Final[Mapping[str, Tiles]] = {
+    "files": ArchivedTiles(),
+    "mpiio": CollectiveTiles(),
+    "pnetcdf": LibraryTiles("pnetcdf"),
+    "netcdf4": LibraryTiles("netcdf4"),
+    "zarr": ZarrTiles(),
+}
 _TILES: Final = "tiles"
 _SHARED: Final = "shared.npz"
 

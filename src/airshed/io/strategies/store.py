@@ -12,6 +12,7 @@ from airshed.core.atomic import write_whole
 from airshed.core.errors import OutputError
 from airshed.grid.window import Window
 from airshed.io.archive import save_arrays
+from airshed.io.cdf5 import count_in
 from airshed.io.cf import Compression, Layout
 from airshed.io.channel import Channel
 
@@ -19,6 +20,8 @@ Block = Mapping[str, NDArray[np.float32]]
 """One record of the fields, (level, lat, lon) or (lat, lon) of a window."""
 
 RECORD: Final = ".npz"
+SHARED_FILE: Final = "records.nc"
+"""All records in one file, where a strategy writes in place."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,15 @@ def found_records(folder: Path) -> dict[int, list[tuple[Path, Window | None]]]:
         window = Window(*map(int, place.split("-"))) if place else None
         found.setdefault(int(number), []).append((path, window))
     return found
+
+
+def count_records(folder: Path) -> int:
+    """Return how many records there are so far, whatever the strategy."""
+    shared = folder / SHARED_FILE
+    if shared.exists():
+        with shared.open("rb") as file:
+            return count_in(file.read(64)) or 0
+    return len(found_records(folder)) or len(list(folder.glob("[!.]*.nc")))
 
 
 def forget_after(folder: Path, last: int) -> None:

@@ -37,9 +37,13 @@ class Shapes:
         """Return the shape of a part of an array."""
         return (*self.windows[number].shape, *self.tails[name])
 
+    def values(self, number: int, name: str) -> int:
+        """Return how many values a part of an array has."""
+        return int(prod(self.shape(number, name)))
+
     def bytes(self, number: int, name: str) -> int:
         """Return the size of a part of an array."""
-        return int(prod(self.shape(number, name))) * np.dtype(self.types[name]).itemsize
+        return self.values(number, name) * np.dtype(self.types[name]).itemsize
 
 
 class Tiles(Protocol):
@@ -134,10 +138,3 @@ class ZarrTiles:
         import zarr
 
         return np.asarray(zarr.open_array(folder / f"part-{number:05d}.zarr" / name, mode="r", zarr_format=3)[...])
-
-
-FORMATS: Final[Mapping[str, Tiles]] = {
-    "files": ArchivedTiles(),
-    "mpiio": CollectiveTiles(),
-    "zarr": ZarrTiles(),
-}

@@ -1,0 +1,166 @@
+"""The strategies "pnetcdf" and "netcdf4": files that all ranks write through a parallel library.
+
+pnetcdf  one CDF-5 file in place, as of "mpiio", in which the library writes the blocks of all fields together
+netcdf4  a file for each record, and one of all of them at the end: a netCDF-4 file that grows is lost with its writer
+
+The libraries, and how they are found, are in :mod:`airshed.io.libraries`.
+"""
+
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final
+
+import netCDF4
+import numpy as np
+from numpy.typing import NDArray
+
+from airshed.core.atomic import guarded, part_path, publish
+from airshed.core.errors import OutputError
+from airshed.grid.window import Window
+from airshed.io.cf import Description
+from airshed.io.channel import Channel
+from airshed.io.strategies.mpiio import SharedFile
+from airshed.io.strategies.names import LIBRARIES
+from airshed.io.strategies.store import Block, Place, check_sequence
+from airshed.io.strategies.tiles import Arrays, Shapes
+
+_TILES: Final = "tiles.nc"
+
+
+class PnetcdfFile(SharedFile):
+    """Records in one CDF-5 file that PnetCDF writes."""
+
+    def _put(self, index: int, seconds: float, block: Block) -> None:
+        with self._channel.together(), guarded(self._path):
+            file = open_parallel("pnetcdf", self._path, self._channel, append=True)
+            write_record(file, index, seconds, block, self._place)
+            file.close()
+
+
+class ParallelRecords:
+    """Records that parallel netCDF-4 writes, each to a file of its own."""
+
+    def __init__(self, place: Place) -> None:
+        self._place, self._channel = place, place.channel
+
+    def resume(self, last: int) -> None:
+        """Keep the records up to this one; see :class:`Store`."""
+        with self._channel.together(), guarded(self._place.records):
+            if self._channel.is_root:
+                for index, path in self._found().items():
+                    if index > last:
+                        path.unlink()
+                check_sequence(self._place.records, self._found(), last)
+
+    def write(self, index: int, seconds: float, block: Block) -> None:
+        """Write a record together; see :class:`Store`."""
+        path = self._place.records / f"{index:06d}.nc"
+        part = self._new(path)
+        with self._channel.together(), guarded(path, part):
+            file = self._made(part, complete=False)
+            write_record(file, 0, seconds, block, self._place)
+            file.close()
+        self._publish(part, path)
+
+    def finish(self, *, complete: bool) -> Path:
+        """Make one file of the records, together; see :class:`Store`."""
+        path = self._place.result.with_name(f"{self._place.result.name}.nc")
+        part = self._new(path)
+        with self._channel.together(), guarded(path, part):
+            records = self._found()
+            check_sequence(self._place.records, records)
+            file = self._made(part, complete=complete)
+            for index, record in records.items():
+                write_record(file, index, *self._read(record), self._place)
+            file.close()
+        self._publish(part, path)
+        return path
+
+    def _new(self, path: Path) -> Path:
+        part: Path = self._channel.broadcast(part_path(path) if self._channel.is_root else None)
+        return part
+
+    def _publish(self, part: Path, path: Path) -> None:
+        with self._channel.together(), guarded(path, part):
+            if self._channel.is_root:
+                publish(part, path)
+
+    def _made(self, path: Path, *, complete: bool) -> Any:
+        """Return a new file with its coordinates, which the root writes."""
+        description = self._place.layout.describe(complete=complete)
+        file = open_parallel("netcdf4", path, self._channel)
+        file.define(description.dims, _variables(description), description.attributes)
+        for variable in description.variables:
+            if variable.data is not None:
+                sizes = variable.data.shape if self._channel.is_root else (0,) * variable.data.ndim
+                data = variable.data if self._channel.is_root else np.empty(sizes)
+                file.write(variable.name, (0,) * variable.data.ndim, sizes, data)
+        return file
+
+    def _read(self, path: Path) -> tuple[float, dict[str, NDArray[np.float32]]]:
+        """Return the time of a record and this rank's part of it."""
+        window = self._place.window
+        with netCDF4.Dataset(path) as file:
+            file.set_auto_maskandscale(False)
+            fields = [spec.name for spec in self._place.layout.fields]
+            parts = {name: np.asarray(file[name][(0, ..., window.rows, window.columns)]) for name in fields}
+            return float(file["time"][0]), parts
+
+    def _found(self) -> dict[int, Path]:
+        return {int(path.stem): path for path in sorted(self._place.records.glob("[!.]*.nc"))}
+
+
+class LibraryTiles:
+    """The tiled arrays of a restart in one file, part after part, that a parallel library writes."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def write(self, folder: Path, channel: Channel, shapes: Shapes, arrays: Arrays) -> None:
+        """Write this rank's part; see :class:`Tiles`."""
+        variable = import_module("airshed.io.libraries.file").Variable
+        with channel.together(), guarded(folder / _TILES):
+            file = open_parallel(self._name, folder / _TILES, channel)
+            ends = {name: [shapes.values(part, name) for part in range(len(shapes.windows))] for name in arrays}
+            dims = {f"values_{number}": sum(counts) for number, counts in enumerate(ends.values())}
+            wanted = {name: variable((dim,), shapes.types[name]) for name, dim in zip(arrays, dims, strict=True)}
+            file.define(dims, wanted, {})
+            for name, array in arrays.items():
+                start = sum(ends[name][: channel.rank])
+                file.write(name, (start,), (array.size,), np.ascontiguousarray(array).reshape(-1))
+            file.close()
+
+    def read(self, folder: Path, shapes: Shapes, number: int, name: str) -> NDArray[Any]:
+        """Return a part of an array; see :class:`Tiles`."""
+        start = sum(shapes.values(part, name) for part in range(number))
+        with netCDF4.Dataset(folder / _TILES) as file:
+            file.set_auto_maskandscale(False)
+            values = np.asarray(file[name][start : start + shapes.values(number, name)])
+        return values.astype(shapes.types[name], copy=False).reshape(shapes.shape(number, name))
+
+
+def open_parallel(name: str, path: Path, channel: Channel, *, append: bool = False) -> Any:
+    """Return a file of a library that all ranks write."""
+    if name == "pnetcdf" and ":" in str(path):
+        # it takes what stands before a colon for the name of a file system
+        raise OutputError(f"PnetCDF cannot write {path}, which has a colon; choose a folder without one")
+    return import_module(LIBRARIES[name]).ParallelFile(path, channel.handle, append=append)
+
+
+def write_record(file: Any, index: int, seconds: float, block: Block, place: Place) -> None:
+    """Write this rank's part of a record; the root writes the time."""
+    root = place.channel.is_root
+    file.write("time", (index,), (1 if root else 0,), np.array([seconds] if root else [], np.float64))
+    for name, values in block.items():
+        start, count = _block(index, values.shape, place.window)
+        file.write(name, start, count, values)
+
+
+def _block(index: int, shape: Sequence[int], window: Window) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    return (index, *(0 for _ in shape[:-2]), window.south, window.west), (1, *shape)
+
+
+def _variables(description: Description) -> dict[str, Any]:
+    variable = import_module("airshed.io.libraries.file").Variable
+    return {each.name: variable(each.dims, each.dtype, each.attributes) for each in description.variables}
