@@ -1,4 +1,4 @@
-"""Airshed: a three-dimensional air-quality model. ``Case``, ``Simulation`` and ``box`` are what users need of it."""
+"""Airshed: a three-dimensional air-quality model; ``Case``, ``Simulation``, ``box``, ``open_run`` for its users."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -7,10 +7,14 @@ from airshed.core.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from airshed.air.case import Case as Case
+    from airshed.io.results import open_run as open_run
     from airshed.runtime.box import box as box
     from airshed.runtime.simulation import Simulation as Simulation
 
-_LAZY = {"Case": "airshed.air.case", "Simulation": "airshed.runtime.simulation", "box": "airshed.runtime.box"}
+_LAZY = {
+    "Case": "airshed.air.case", "Simulation": "airshed.runtime.simulation", "box": "airshed.runtime.box",
+    "open_run": "airshed.io.results",
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

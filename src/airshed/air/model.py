@@ -1,8 +1,5 @@
 """The air-quality model: emission, transport, mixing, chemistry and deposition over a longitude-latitude box."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 import xarray as xr
@@ -20,6 +17,7 @@ from airshed.air.sources import PackedSources
 from airshed.air.strang import Strang, without_reactions
 from airshed.core.constants import AVOGADRO, NITROGEN_FRACTION, OXYGEN_FRACTION
 from airshed.core.errors import CaseError, NumericalError
+from airshed.core.protocols import Saved, Snapshot
 from airshed.core.report import Report
 from airshed.fields.air import WEATHER, air_registry
 from airshed.kernels.chemistry import ChemistrySolver, Tolerances, compile_chemistry, method
@@ -40,8 +38,12 @@ Array = npt.NDArray[np.float64]
 LARGEST_COURANT = 0.5
 """Sum of Courant numbers beyond which the limited two-step scheme may oscillate or go negative."""
 
+WAITING = ("waiting for neighbours", "sums over ranks")
+"""Parts of the wall time in which a rank does not compute."""
+
 _CUBIC_CENTIMETRES = 1e6
 _OF_COLUMN = ("temperature", "water", "exchange", "deposition", "parameters")
+_OF_BASELINE = ("amounts", "processes", "imbalance")
 _WEATHER_NAMES = {"air_temperature": "temperature", "air_pressure": "pressure"}  # fields that MetState names shorter
 
 
@@ -90,6 +92,7 @@ class AirModel:
         self._weather: tuple[float, MetState] | None = None
         self.stepper = self._make_stepper(threads)
         self._strang = self._make_strang(threads) if split else None
+        self._earlier_counts = CellCounts().to_array()
         self.budget = Budget(len(self.network.species), len(self.families))
         self._set_initial(initial)
 
@@ -178,38 +181,52 @@ class AirModel:
     def wall(self) -> dict[str, float]:
         """Wall time of the parts of all steps so far [s]; what threads share as their mean."""
         parts = {name: seconds / self.stepper.threads for name, seconds in self.stepper.seconds.items()}
-        if self._strang is None or self._strang.chemistry is None:
-            return parts
-        return parts | {"chemistry of cells": self._strang.chemistry.wall}
+        if self._strang is not None and self._strang.chemistry is not None:
+            parts["chemistry of cells"] = self._strang.chemistry.wall
+        ranks, halo = self.share.ranks, self.stepper.neighbours
+        if isinstance(ranks, MpiRanks) and isinstance(halo, Halo):
+            parts |= dict(zip(WAITING, (halo.wait, ranks.wait), strict=True))
+        return parts
 
     @property
     def cell_counts(self) -> CellCounts | None:
-        """What became of cells whose chemistry has its own steps; None where none has."""
-        return None if self._strang is None or self._strang.chemistry is None else self._strang.chemistry.counts
+        """What became of cells of all ranks whose chemistry has its own steps; None where none has."""
+        if self._strang is None or self._strang.chemistry is None:
+            return None
+        own = self._strang.chemistry.counts.to_array()
+        return CellCounts(*(self._earlier_counts + self.share.ranks.total(own)).tolist())
 
-    def save(self) -> tuple[dict[str, Array], dict[str, Any]]:
+    def save(self) -> Snapshot:
         """Return the whole state, see :class:`airshed.core.protocols.Model`."""
-        arrays: dict[str, Array] = {f"state.{name}": array for name, array in vars(self.stepper.state).items()}
-        arrays |= {f"budget.{name}": array for name, array in self.budget.save().items()}
-        arrays |= {f"baseline.{name}": getattr(self.baseline, name) for name in ("amounts", "processes", "imbalance")}
+        tiled: dict[str, npt.NDArray[Any]] = {
+            f"state.{name}": array for name, array in vars(self.stepper.state).items()
+        }
         if self._strang is not None:
-            arrays |= {f"chemistry.{name}": array for name, array in self._strang.save().items()}
+            tiled |= {f"chemistry.{name}": array for name, array in self._strang.save().items()}
+        whole: dict[str, npt.NDArray[Any]] = {f"budget.{name}": array for name, array in self.budget.save().items()}
+        whole |= {f"baseline.{name}": getattr(self.baseline, name) for name in _OF_BASELINE}
+        counts = self.cell_counts
+        if counts is not None:
+            whole["chemistry.counts"] = counts.to_array()
         metadata = {
             "steps": self.steps, "previous_step": self._previous_step, "baseline_seconds": self.baseline.seconds,
             "seconds": self.seconds,
         }  # fmt: skip
-        return arrays, metadata
+        return Snapshot(tiled, whole, metadata)
 
-    def restore(self, arrays: Mapping[str, Array], metadata: Mapping[str, Any]) -> None:
-        """Take over a saved state of the same case."""
+    def restore(self, saved: Saved) -> None:
+        """Take over a saved state of the same case, whatever the ranks that it was saved by."""
+        tile, whole, metadata = self.share.tile, saved.whole, saved.metadata
         for name, array in vars(self.stepper.state).items():
-            array[...] = arrays[f"state.{name}"]
+            array[...] = saved.tile(f"state.{name}", tile.rows, tile.blocks)
         if self._strang is not None:
-            self._strang.restore({name: arrays[f"chemistry.{name}"] for name in self._strang.save()})
-        self.budget.restore({name: arrays[f"budget.{name}"] for name in self.budget.save()})
+            chemistry = self._strang.save()
+            self._strang.restore({name: saved.tile(f"chemistry.{name}", tile.rows, tile.blocks) for name in chemistry})
+        if self._strang is not None and self._strang.chemistry is not None:
+            self._earlier_counts, self._strang.chemistry.counts = whole["chemistry.counts"], CellCounts()
+        self.budget.restore({name: whole[f"budget.{name}"] for name in self.budget.save()})
         self.baseline = Baseline(
-            metadata["baseline_seconds"],
-            *(arrays[f"baseline.{name}"].copy() for name in ("amounts", "processes", "imbalance")),
+            metadata["baseline_seconds"], *(whole[f"baseline.{name}"].copy() for name in _OF_BASELINE)
         )
         self.steps, self._previous_step = metadata["steps"], metadata["previous_step"]
         self.seconds = metadata["seconds"]

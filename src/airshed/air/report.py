@@ -122,7 +122,7 @@ def _facts(model: Reported) -> dict[str, Cell]:
     counts: dict[str, Cell] = {} if model.cell_counts is None else {"chemistry of cells": str(model.cell_counts)}
     return {
         "mechanism": f"{network.name}, {len(network.species)} species, {len(network.reactions)} reactions",
-        "grid": " x ".join(str(size) for size in reversed(model.parts.grid.shape)) + " cells (lon x lat x level)",
+        "grid": " x ".join(str(size) for size in reversed(model.parts.whole.shape)) + " cells (lon x lat x level)",
         "simulated": f"{period}{spinup}, {model.steps} steps",
         **counts,
     }
@@ -206,9 +206,11 @@ def _relative_residual(budget: xr.Dataset, labels: list[str]) -> NDArray[np.floa
 
 def _extremes(model: Reported, names: Sequence[str]) -> Table:
     rows = []
+    share = model.parts.share
     for name in names:
         value = _PPB * model.value(name)
-        rows.append((name, float(value.min()), float(value.max()), float(value[0].mean())))
+        least, greatest = -share.greatest(float((-value).max())), share.greatest(float(value.max()))
+        rows.append((name, least, greatest, float(share.mean_over_columns(value[:1])[0])))
     return Table("Extremes at the end [ppb]", ("species", "least", "greatest", "mean at the ground"), rows)
 
 

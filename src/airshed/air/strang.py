@@ -9,13 +9,12 @@ emitted is then in balance with it where a step ends (Sportisse 2000, J. Comput.
 from collections.abc import Callable
 from dataclasses import replace
 from math import ceil
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from airshed.air.budget import Budget
-from airshed.air.cell_chemistry import Air, CellChemistry, CellCounts
+from airshed.air.cell_chemistry import Air, CellChemistry
 from airshed.air.forcing import Forcing
 from airshed.air.light import Light
 from airshed.air.sources import PackedSources
@@ -68,17 +67,19 @@ class Strang:
         self._move(begin, end, budget)
         return first + self._react(self.chemistry, middle, end, budget, half=1)
 
-    def save(self) -> dict[str, Any]:
-        """Return what :meth:`restore` needs: the steps that chemistry is to try first in each cell, and its counts."""
-        if self.chemistry is None:
-            return {}
-        return {"first": self.chemistry.first, "counts": self.chemistry.counts.to_array()}
+    def save(self) -> dict[str, AnyArray]:
+        """Return what :meth:`restore` needs: the steps that chemistry is to try first, [lat][block][half][level][W]."""
+        return {} if self.chemistry is None else {"first": np.moveaxis(self._first(self.chemistry), 0, 2)}
 
     def restore(self, arrays: dict[str, AnyArray]) -> None:
         """Take over what was saved."""
         if self.chemistry is not None:
-            self.chemistry.first[...] = arrays["first"]
-            self.chemistry.counts = CellCounts(*arrays["counts"].tolist())
+            self._first(self.chemistry)[...] = np.moveaxis(arrays["first"], 2, 0)
+
+    def _first(self, chemistry: CellChemistry) -> Array:
+        """The steps to try first, as the state lies: a view."""
+        layout = self.stepper.layout
+        return chemistry.first.reshape(2, layout.rows, layout.blocks, chemistry.levels, layout.width)
 
     def close(self) -> None:
         """End the threads of the chemistry."""

@@ -1,6 +1,7 @@
 """Where layers meet: what the runtime asks of a model, whatever it simulates."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -9,6 +10,42 @@ import numpy.typing as npt
 from airshed.core.report import Report
 
 Array = npt.NDArray[np.float64]
+AnyArray = npt.NDArray[Any]
+
+
+class Saved(Protocol):
+    """What a model needs to go on with the same bits, as it was saved or as a restart holds it.
+
+    whole     arrays that are the same on all ranks
+    metadata  plain values
+    """
+
+    @property
+    def whole(self) -> Mapping[str, AnyArray]:
+        """AnyArrays that are the same on all ranks."""
+        ...
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """Plain values."""
+        ...
+
+    def tile(self, name: str, rows: tuple[int, int], blocks: tuple[int, int]) -> AnyArray:
+        """The rows and blocks, first <= n < last, of an array [row][block][...] that ranks share."""
+        ...
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The state of a model in memory: that of this rank's tile, and what all ranks have alike; satisfies Saved."""
+
+    tiled: Mapping[str, AnyArray]
+    whole: Mapping[str, AnyArray]
+    metadata: Mapping[str, Any]
+
+    def tile(self, name: str, rows: tuple[int, int], blocks: tuple[int, int]) -> AnyArray:
+        """The array of the tile, which must be this one."""
+        return self.tiled[name]
 
 
 class Model(Protocol):
@@ -43,11 +80,11 @@ class Model(Protocol):
         """A field of the model by its registered name, in its registered unit."""
         ...
 
-    def save(self) -> tuple[dict[str, Array], dict[str, Any]]:
-        """All that :meth:`restore` needs to go on with the same bits: arrays and plain metadata."""
+    def save(self) -> Snapshot:
+        """All that :meth:`restore` needs to go on with the same bits; its arrays are the model's own."""
         ...
 
-    def restore(self, arrays: Mapping[str, Array], metadata: Mapping[str, Any]) -> None:
+    def restore(self, saved: Saved) -> None:
         """Take over a saved state."""
         ...
 

@@ -4,6 +4,7 @@ Every rank makes the same calls in the same order, from one thread. Arrays keep 
 the order in which ranks answer: greatest values and sums of integers are the same in any order.
 """
 
+import time
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
@@ -97,27 +98,26 @@ class Alone:
 
 
 class MpiRanks:
-    """The ranks of an MPI communicator."""
+    """The ranks of an MPI communicator.
+
+    wait  [s] spent so far in greatest values and sums, with waiting for the last rank to ask for them
+    """
 
     def __init__(self, handle: "MPI.Intracomm") -> None:
-        self.handle = handle
+        self.handle, self.wait = handle, 0.0
         self.rank, self.size = handle.Get_rank(), handle.Get_size()
 
     def largest(self, values: AnyArray) -> AnyArray:
         """Return the greatest values of all ranks, element by element; NaN counts as infinite."""
         from mpi4py import MPI
 
-        given = np.ascontiguousarray(_comparable(values))
-        result = np.empty_like(given)
-        self.handle.Allreduce(given, result, MPI.MAX)
-        return result
+        return self._reduced(np.ascontiguousarray(_comparable(values)), MPI.MAX)
 
     def total(self, counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Return the sums of integers over all ranks, element by element."""
-        given = np.ascontiguousarray(counts, np.int64)
-        result = np.empty_like(given)
-        self.handle.Allreduce(given, result)
-        return result
+        from mpi4py import MPI
+
+        return self._reduced(np.ascontiguousarray(counts, np.int64), MPI.SUM)
 
     def gather(self, value: Any, root: int = 0) -> list[Any] | None:
         """Return what every rank gave, by rank, to the root; None to the others."""
@@ -138,6 +138,12 @@ class MpiRanks:
     def barrier(self) -> None:
         """Return when all ranks have come here."""
         self.handle.Barrier()
+
+    def _reduced(self, given: AnyArray, operation: "MPI.Op") -> AnyArray:
+        began, result = time.perf_counter(), np.empty_like(given)
+        self.handle.Allreduce(given, result, operation)
+        self.wait += time.perf_counter() - began
+        return result
 
 
 @lru_cache(maxsize=1)

@@ -12,18 +12,25 @@ from airshed.air.case.sections import OutputSection
 from airshed.air.model import AirModel
 from airshed.core.report import Report
 from airshed.fields.spec import FieldSpec
+from airshed.io.channel import Channel
 from airshed.io.folder import RunFolder, check_usable
 from airshed.io.output import OutputWriter
 from airshed.io.restart import RestartStore
+from airshed.parallel.communicator import Alone, Communicator
 from airshed.runtime.clock import Every
 
 _MAY_DIFFER = ("title", "description", *MACHINE)
 _WITH_EVERY_OUTPUT = ("air_temperature", "air_pressure")
 
 
-def check_folder(case: Case, folder: Path, *, resume: bool) -> None:
-    """Look whether the records of a run can go to a folder, before anything costly is done; see io.folder."""
-    check_usable(folder, case.to_toml(), resume=resume, may_differ=_MAY_DIFFER)
+def check_folder(case: Case, folder: Path, *, resume: bool, ranks: Communicator | None = None) -> None:
+    """Look whether the records of a run can go to a folder, before anything costly is done; see io.folder.
+
+    The root looks, and what it finds is raised on all ranks.
+    """
+    Channel(ranks or Alone()).on_root(
+        lambda: check_usable(folder, case.to_toml(), resume=resume, may_differ=_MAY_DIFFER)
+    )
 
 
 class RunRecords:
@@ -35,9 +42,10 @@ class RunRecords:
 
     def __init__(self, case: Case, model: AirModel, folder: Path, *, resume: bool) -> None:
         self._case, self._model = case, model
-        self._folder = RunFolder(folder, case.to_toml(), resume=resume, may_differ=_MAY_DIFFER)
+        share = model.share
+        self._folder = RunFolder(folder, case.to_toml(), resume=resume, may_differ=_MAY_DIFFER, ranks=share.ranks)
         try:
-            self._store = RestartStore(self._folder)
+            self._store = RestartStore(self._folder, share.tile, case.restart.strategy)
             self._restart = self._store.latest() if resume and self._folder.resumed else None
             self.notices = self._tell_beginning() if resume else []
             resume_from = None if self._restart is None or self._restart.seconds < 0.0 else self._restart.seconds
@@ -50,7 +58,7 @@ class RunRecords:
     def restore(self) -> None:
         """Set the model to the newest restart, if the run is taken up again."""
         if self._restart is not None:
-            self._model.restore(self._restart.whole, self._restart.metadata)
+            self._model.restore(self._restart)
             self._restart = None
 
     def keep(self) -> None:
@@ -60,7 +68,8 @@ class RunRecords:
             if writer.is_due(seconds):
                 writer.write(seconds, {spec.name: self._model.value(spec.name) for spec in writer.fields})
         if self._restart_due.is_due(seconds) and self._model.steps > 0:
-            self._store.save(seconds, {}, *self._model.save())
+            saved = self._model.save()
+            self._store.save(seconds, saved.tiled, saved.whole, saved.metadata)
 
     def gather(self, *, complete: bool) -> list[Path]:
         """Write the output files, of what has been simulated so far."""
@@ -88,11 +97,10 @@ class RunRecords:
         return [*damaged, f"resumed at {self._restart.seconds / 3600.0:g} h of the case"]
 
     def _writer(self, section: OutputSection, resume_from: float | None) -> OutputWriter:
-        grid = self._model.grid
         levels = {"all": None, "ground": [0]}.get(section.levels) if isinstance(section.levels, str) else section.levels
         return OutputWriter(
             self._folder,
-            grid,
+            self._model.parts.whole,
             self._fields(section.fields),
             start=np.datetime64(self._case.time.start.replace(tzinfo=None), "s"),
             title=self._case.title,
@@ -101,6 +109,8 @@ class RunRecords:
             attributes={**self._model.parts.attributes, "airshed_case": self._case.to_toml(machine=False)},
             name=section.name,
             resume_from=resume_from,
+            window=self._model.share.window,
+            strategy=section.strategy,
         )
 
     def _fields(self, names: tuple[str, ...] | str) -> tuple[FieldSpec, ...]:

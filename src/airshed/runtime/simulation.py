@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from math import inf, isfinite
@@ -12,17 +12,19 @@ from types import TracebackType
 from typing import Self
 
 import numpy as np
+import numpy.typing as npt
 import xarray as xr
 
 from airshed.air.assembly import Given, start_of
 from airshed.air.box import ChemistryFailure
 from airshed.air.case import Case
-from airshed.air.model import AirModel
+from airshed.air.model import WAITING, AirModel
 from airshed.core.errors import CaseError
 from airshed.core.report import Cell, Report, Table
 from airshed.core.units import to
 from airshed.fields.spec import FieldSpec
 from airshed.kernels.host import usable_cores
+from airshed.parallel.communicator import Communicator, world
 from airshed.runtime.clock import Clock, Every
 from airshed.runtime.records import RunRecords, check_folder
 
@@ -30,6 +32,8 @@ FAILED_CELL = "failed-cell.toml"
 """Conditions in the run folder by which `airshed box` replays a cell whose chemistry came to no end."""
 
 _TURN = 2e-4  # s
+
+Array = npt.NDArray[np.float64]
 
 
 @contextmanager
@@ -76,6 +80,8 @@ class Simulation:
     initial      in place of the case's: a Dataset of species on level, lat, lon
     output       folder for results and restarts; None keeps everything in memory
     resume       go on from the newest restart in that folder, or begin where there is none; `notices` then says which
+    ranks        those that share the work; None for all that were started together (`mpiexec -n 4`), which is one
+                 where none were. Each makes the same calls; fields are whole on all of them
     Raises AirshedError for everything that is wrong with the case and its data, before anything is computed.
     """
 
@@ -87,19 +93,21 @@ class Simulation:
         *,
         output: str | Path | None = None,
         resume: bool = False,
+        ranks: Communicator | None = None,
     ) -> None:
         began = time.perf_counter()
+        ranks = world() if ranks is None else ranks
         if not isinstance(case, Case | str | Path):
             raise CaseError(f"the case is a {type(case).__name__}; give a path, or Case.from_dict(...) of a dictionary")
         self.case = case if isinstance(case, Case) else Case.load(case)
         if output is not None:
-            check_folder(self.case, Path(output), resume=resume)
+            check_folder(self.case, Path(output), resume=resume, ranks=ranks)
         self._stack = ExitStack()
         self._records: RunRecords | None = None
         self.notices: list[str] = []
         self.wall = {"preparation": 0.0, "forcing and steps": 0.0, "output and restarts": 0.0}
         threads = self.case.run.threads or usable_cores()
-        self.model = AirModel(self.case, meteorology, initial, threads=threads)
+        self.model = AirModel(self.case, meteorology, initial, threads=threads, ranks=ranks)
         self.end = self.case.time.length.value
         self._begin = self.model.seconds
         if output is not None:
@@ -138,7 +146,7 @@ class Simulation:
         target = self._target(until)
         try:
             with _quick_turns():
-                while self.seconds < target and not self._stop:
+                while self.seconds < target and not self._stops():
                     info = self._step(target)
                     if observer is not None:
                         observer(info)
@@ -154,14 +162,23 @@ class Simulation:
         """Let :meth:`run` end at the next step boundary, with valid files; callable from a signal handler."""
         self._stop = True
 
+    def _stops(self) -> bool:
+        """Whether the run is to stop here: all ranks, as soon as one was asked to."""
+        if not self.model.share.alone:
+            self._stop = self.model.share.greatest(float(self._stop)) > 0.0
+        return self._stop
+
     def __repr__(self) -> str:
-        size = " x ".join(str(count) for count in reversed(self.model.grid.shape))
+        size = " x ".join(str(count) for count in reversed(self.model.parts.whole.shape))
         return f"<Simulation {self.case.title!r}: {size} cells (lon x lat x level), at {self.time}>"
 
     def __getitem__(self, name: str) -> xr.DataArray:
-        """A field, such as a species [mol/mol] on (level, lat, lon), with its unit and coordinates."""
+        """A field, such as a species [mol/mol] on (level, lat, lon), with its unit and coordinates; of the whole area.
+
+        With several ranks all of them ask.
+        """
         spec: FieldSpec = self.model.registry.select([name], where="field")[0]
-        grid = self.model.grid
+        grid = self.model.parts.whole
         coordinates = {
             "level": ("level", grid.level, {"units": "m", "long_name": "height above ground", "positive": "up"}),
             "lat": ("lat", grid.lat, {"units": "degrees_north"}),
@@ -169,7 +186,7 @@ class Simulation:
         }
         attributes = {"units": spec.unit, "long_name": spec.text}
         return xr.DataArray(
-            np.array(self.model.value(name)),
+            np.array(self.model.share.whole(self.model.value(name))),
             dims=spec.dims,
             name=name,
             attrs=attributes,
@@ -228,13 +245,25 @@ class Simulation:
             raise failure.write(self._folder / FAILED_CELL, self.case.mechanism) from None
 
     def _timing(self) -> Table:
-        """Where the time of this process went; the threads' parts as their mean over threads."""
+        """Where the time went: of threads their mean, of ranks their mean and the greatest."""
         parts = self.model.wall()
         rest = {"forcing and control": max(self.wall["forcing and steps"] - sum(parts.values()), 0.0)}
         rows = {name: self.wall[name] for name in ("preparation", "output and restarts")} | rest | parts
-        total = max(sum(rows.values()), 1e-9)
-        cells: list[tuple[Cell, ...]] = [(name, spent, round(100.0 * spent / total, 1)) for name, spent in rows.items()]
-        return Table("Wall time", ("process", "time [s]", "share [%]"), [*cells, ("total", total, 100.0)])
+        share = self.model.share
+        mean = share.total(np.array([list(rows.values())])) / share.ranks.size
+        total = max(float(mean.sum()), 1e-9)
+        cells: list[tuple[Cell, ...]] = [
+            (name, spent, round(100.0 * spent / total, 1)) for name, spent in zip(rows, mean.tolist(), strict=True)
+        ]
+        note = "" if share.alone else f"mean of {share.ranks.size} ranks; {self._imbalance(mean, rows)}"
+        columns = ("process", "time [s]", "share [%]")
+        return Table("Wall time", columns, [*cells, ("total", total, 100.0)], note)
+
+    def _imbalance(self, mean: Array, rows: Mapping[str, float]) -> str:
+        """By how much the busiest rank computed longer than all did in the mean."""
+        own = np.array([name not in WAITING for name in rows])
+        mine = float(np.array(list(rows.values()))[own].sum())
+        return f"imbalance {100.0 * (self.model.share.greatest(mine) / float(mean[own].sum()) - 1.0):.1f} %"
 
     def _finish_records(self) -> None:
         """Write the results; of a run that is not at its end they are shorter, and it can go on."""

@@ -10,10 +10,11 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, PlainValidator, model_validator
 
-from airshed.core.errors import CaseError
+from airshed.core.errors import CaseError, OutputError
 from airshed.core.settings import KEY, Number, OrWords, Section, Switch, Whole, measured, refuse, setting
 from airshed.core.units import Quantity
 from airshed.grid.layers import check_layer_tops, default_layers
+from airshed.io.strategies.names import Strategy
 
 Time = Annotated[Quantity, measured("s", above=0.0)]
 Duration = Annotated[Quantity, measured("s", least=0.0)]
@@ -24,8 +25,6 @@ DepositionVelocity = Annotated[Quantity, measured("m/s", least=0.0)]
 MixingRatio = Annotated[Quantity, measured("mol/mol", least=0.0)]
 EmissionRate = Annotated[Quantity, measured("kg/s", "mol/s", least=0.0)]
 EmissionFlux = Annotated[Quantity, measured("kg/m2/s", "mol/m2/s", least=0.0)]
-
-PLANNED_STRATEGIES = ("files", "mpiio", "pnetcdf", "netcdf4", "zarr")
 
 
 def _range(value: tuple[float, float]) -> tuple[float, float]:
@@ -60,10 +59,11 @@ def _instant(value: object) -> datetime:
     return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
-def _strategy(value: object) -> object:
-    if value in PLANNED_STRATEGIES:
-        raise refuse(f'{KEY} = "{value}" is not there yet; this version of Airshed writes with "gather"')
-    return value
+def _strategy(value: object) -> str:
+    try:
+        return str(Strategy.parse(str(value)))
+    except OutputError as error:
+        raise refuse(f'{KEY} = "{value}": {error}') from error
 
 
 def _file_name(value: str) -> str:
@@ -73,6 +73,7 @@ def _file_name(value: str) -> str:
 
 
 FileName = Annotated[str, AfterValidator(_file_name)]
+StrategyName = Annotated[str, BeforeValidator(_strategy)]
 Range = Annotated[tuple[Number, Number], AfterValidator(_range)]
 Factor = Annotated[Number, AfterValidator(_factor)]
 Instant = Annotated[datetime, PlainValidator(_instant)]
@@ -323,13 +324,17 @@ class OutputSection(Section):
     levels: Annotated[tuple[Whole, ...] | Literal["all", "ground"], OrWords(("all", "ground"), tuple[Whole, ...])] = (
         setting("all", "Layers to write; 0 is the one at the ground.")
     )
-    strategy: Annotated[Literal["gather"], BeforeValidator(_strategy)] = setting("gather", "How the file is written.")
+    strategy: StrategyName = setting(
+        "gather:async",
+        "How it is written: `gather`, `files`, `mpiio` ...; with `:async` behind the run. docs/io.md tells more.",
+    )
 
 
 class RestartSection(Section):
     """Insurance against interruption."""
 
     every: Time = setting("1 h", "Time between two restart files; the last two are kept.")
+    strategy: StrategyName = setting("gather:async", "How they are written, as that of an output.")
 
 
 class ParallelSection(Section):

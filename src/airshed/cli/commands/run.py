@@ -1,7 +1,7 @@
 """`airshed run`: simulate a case."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -51,10 +51,13 @@ def _simulate(case: "Case", folder: Path, *, resume: bool, quiet: bool, verbose:
     from airshed.cli.interrupt import stop_on_interrupt
     from airshed.cli.progress import instant, progress_for
     from airshed.cli.render import show
+    from airshed.parallel.communicator import world
     from airshed.runtime.simulation import Simulation
 
+    speaks = world().rank == 0
+    quiet = quiet or not speaks
     with (
-        _made_folder(folder),
+        _made_folder(folder) if speaks else nullcontext(),
         progress_for(case.time.start, quiet=quiet, verbose=verbose) as progress,
         Simulation(case, output=folder, resume=resume) as simulation,
     ):
@@ -64,6 +67,8 @@ def _simulate(case: "Case", folder: Path, *, resume: bool, quiet: bool, verbose:
         summary = simulation.summary(brief=not verbose)
     if simulation.seconds < simulation.end:
         at = instant(case.time.start, simulation.seconds)
+        if not speaks:
+            raise typer.Exit(INTERRUPTED)
         typer.echo(f"airshed: stopped at {at}; {folder} holds valid files, and --resume goes on", err=True)
         raise typer.Exit(INTERRUPTED)
     if not quiet:
@@ -73,6 +78,8 @@ def _simulate(case: "Case", folder: Path, *, resume: bool, quiet: bool, verbose:
 
 def _tell_beginning(simulation: "Simulation", *, quiet: bool) -> None:
     """Say from where a run goes on; that a restart is damaged is said in any case."""
+    if not simulation.model.share.is_root:
+        return
     for notice in simulation.notices if not quiet else [text for text in simulation.notices if "damaged" in text]:
         typer.echo(f"airshed: {notice}", err=True)
 
