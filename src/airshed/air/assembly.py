@@ -48,7 +48,6 @@ from airshed.core.errors import CaseError, DataError
 from airshed.core.nearest import suggestion
 from airshed.core.units import Quantity
 from airshed.grid import Grid
-from airshed.grid.window import Window
 from airshed.io.netcdf import load_netcdf
 from airshed.kernels.pipeline import WIDTH
 from airshed.mechanism import load_mechanism
@@ -168,13 +167,13 @@ def _from_dataset(parts: Parts, dataset: xr.Dataset, state: Array) -> Array:
 
 def _meteorology(case: Case, grid: Grid, share: Share, land: Array, given: Given) -> Meteorology:
     """The air over the columns held here, of a case on the whole `grid`."""
-    base = _of_window(case, grid, land, given, None if share.alone else share.window)
+    base = _of_window(case, grid, share, land, given)
     days = int(np.ceil(case.time.spinup.value / SECONDS_PER_DAY))
     return RepeatedDay(base, days) if days and len(base.times) > 1 else base
 
 
-def _of_window(case: Case, grid: Grid, land: Array, given: Given, window: Window | None) -> Meteorology:
-    start, settings = start_of(case), case.meteorology
+def _of_window(case: Case, grid: Grid, share: Share, land: Array, given: Given) -> Meteorology:
+    start, settings, window = start_of(case), case.meteorology, None if share.alone else share.window
     if isinstance(given, xr.Dataset):
         data = DatasetMeteorology(given, grid, start, land_fraction=land, window=window)
         _check_end(data, case.time.length.value)
@@ -192,10 +191,12 @@ def _of_window(case: Case, grid: Grid, land: Array, given: Given, window: Window
         return given if window is None else WindowOf(given, window, grid)
     if settings.kind == "era5":
         from airshed.air.meteorology.era5 import Era5Meteorology
-        from airshed.io.era5 import read_era5
+        from airshed.air.meteorology.era5_data import read_part
 
         files, length = case.files(settings.files, "meteorology.files"), case.time.length.value
-        return Era5Meteorology(read_era5(files), grid, start, length=length, land_fraction=land, window=window)
+        windows = [tile.window for tile in share.decomposition.tiles()]
+        data = read_part(files, grid, start, length, windows, share.ranks, case.parallel.input)
+        return Era5Meteorology(data, grid, start, length=length, land_fraction=land, window=window)
     if settings.kind == "uniform":
         steady = uniform_meteorology(settings, grid, start, land, window)
         return _with_daily_mixing(case, grid if window is None else grid.part(window), steady)

@@ -19,7 +19,7 @@ from airshed.io.restart import RestartStore
 from airshed.parallel.communicator import Alone, Communicator
 from airshed.runtime.clock import Every
 
-_MAY_DIFFER = ("title", "description", *MACHINE)
+_MAY_DIFFER = ("title", "description", "output.*.strategy", *MACHINE)
 _WITH_EVERY_OUTPUT = ("air_temperature", "air_pressure")
 
 

@@ -343,6 +343,9 @@ class ParallelSection(Section):
     tiles: Annotated[tuple[Whole, Whole] | Literal["auto"], OrWords(("auto",), tuple[Whole, Whole])] = setting(
         "auto", "Ranks from south to north and from west to east, such as `[2, 3]`; `auto` takes what costs least."
     )
+    input: Literal["parallel", "root"] = setting(
+        "parallel", "Who reads the meteorology: `parallel`, each rank its part; `root`, the first one for all."
+    )
 
 
 class RunSection(Section):
