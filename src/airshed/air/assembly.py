@@ -175,9 +175,9 @@ def _meteorology(case: Case, grid: Grid, share: Share, land: Array, given: Given
 def _of_window(case: Case, grid: Grid, share: Share, land: Array, given: Given) -> Meteorology:
     start, settings, window = start_of(case), case.meteorology, None if share.alone else share.window
     if isinstance(given, xr.Dataset):
-        data = DatasetMeteorology(given, grid, start, land_fraction=land, window=window)
-        _check_end(data, case.time.length.value)
-        return data
+        dataset = DatasetMeteorology(given, grid, start, land_fraction=land, window=window)
+        _check_end(dataset, case.time.length.value)
+        return dataset
     if callable(given):
         first, last = 0.0 - case.time.spinup.value, case.time.length.value
         every = min(3600.0, last / 24.0) if settings.every == "auto" else settings.every.value

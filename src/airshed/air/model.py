@@ -1,5 +1,7 @@
 """The air-quality model: emission, transport, mixing, chemistry and deposition over a longitude-latitude box."""
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import xarray as xr

@@ -9,8 +9,8 @@ from typing import Any
 def first_difference(saved: str, given: str, may_differ: Collection[str] = ()) -> str | None:
     """Return the first setting that differs between two cases in TOML, as ``time.step was 120 s, now is 60 s``.
 
-    ``may_differ`` names settings, or tables of them, that are left out; ``*`` stands for any part of a name. Returns None
-    when nothing else differs.
+    ``may_differ`` names settings, or tables of them, that are left out; ``*`` stands for any part of a name. Returns
+    None when nothing else differs.
     """
     before = dict(_settings(tomllib.loads(saved)))
     now = dict(_settings(tomllib.loads(given)))
