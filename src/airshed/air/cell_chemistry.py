@@ -28,6 +28,11 @@ Array = npt.NDArray[np.float64]
 _FIRST_STEP: Final = 0.01
 """Part of an interval that is tried as the first step of chemistry in a cell that nothing is known of."""
 
+_LONGEST_FIRST: Final = np.inf, 0.25
+"""Parts of an interval that the first step of chemistry is at most, in either half of a step. What has been disturbed by
+emission and transport is not to be stepped over in one go, as the cell's last steps suggest: see
+docs/chemistry-performance.md."""
+
 _FIRST_RETRY: Final = 1e-6
 """The same where a cell has failed."""
 
@@ -126,7 +131,8 @@ class CellChemistry:
         began, seconds = time.perf_counter(), end - begin
         self._fill(air)
         known = self.first[half]
-        self.steps.step[...] = np.where(known > 0.0, known, _FIRST_STEP * seconds)
+        first = np.where(known > 0.0, known, _FIRST_STEP * seconds)
+        self.steps.step[...] = np.minimum(first, _LONGEST_FIRST[half] * seconds)
         inputs = self._inputs.reshape(self.packs, 1, *self._inputs.shape[-2:])
         self.solver.advance(q, result, self._place, inputs, self.steps, 0.0, seconds, clipped=clipped, extra=self.extra)
         self.counts.add(self.steps)
