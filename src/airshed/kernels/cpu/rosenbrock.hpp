@@ -76,6 +76,15 @@ INLINE pack to_pack(const double* lanes) {
     return result;
 }
 typedef decltype(pack{} < pack{}) mask;
+INLINE pack permuted(pack x, mask from) {
+#if defined(__clang__)
+    pack result;
+    for (int lane = 0; lane < W; lane++) result[lane] = x[from[lane]];
+    return result;
+#else
+    return __builtin_shuffle(x, from);
+#endif
+}
 
 // Inputs of all lanes at their own times, by Clenshaw's recurrence.
 static void inputs_at(const Cells& s, Lanes& t, const double* time) {
@@ -137,38 +146,51 @@ static int take_pack(const Cells& s, Lanes& t) {
     return lanes;
 }
 
-// The next cell for a lane; false when there is none left.
-static bool take(const Cells& s, int64_t last, Lanes& t, int lane) {
-    while (t.source < last && t.source_lane >= lanes_in(s, t.source)) t.source++, t.source_lane = 0;
-    if (t.source >= last) return false;
-    const int64_t p = t.source, from = t.source_lane++;
+// For each lane the lane of another pack that goes there, and whether one does.
+struct Moves { mask from, moved; };
+INLINE pack moved_into(pack stays, const Moves& moves, pack comes) {
+    return moves.moved ? permuted(comes, moves.from) : stays;
+}
+
+// Cells of one pack for idle lanes, as many as there are of either; returns how many.
+static int take(const Cells& s, Lanes& t) {
+    const int64_t p = t.source, lanes = lanes_in(s, p);
     const double* series = s.inputs + p * (s.degree + 1) * s.input_count * W;
-    copy_lane(t.series, lane, series, from, (s.degree + 1) * s.input_count);
+    Moves moves = {};
+    int taken = 0;
+    for (int lane = 0; lane < W && t.source_lane < lanes; lane++) {
+        if (t.cell[lane] >= 0) continue;
+        const int64_t from = t.source_lane++;
+        moves.from[lane] = from, moves.moved[lane] = -1, taken++;
+        copy_lane(t.series, lane, series, from, (s.degree + 1) * s.input_count);
+        begin(s, t, lane, p * W + from);
+    }
     if (s.degree == 0) {
         if (t.buffered != p) rate_constants(series, t.fresh), t.buffered = p;
-        copy_lane((real*)t.k, lane, (const real*)t.fresh, from, NR);
-        copy_lane(t.input, lane, series, from, s.input_count);
+        for (int r = 0; r < NR; r++) t.k[r] = moved_into(t.k[r], moves, t.fresh[r]);
+        std::memcpy((void*)t.input, t.series, s.input_count * W * sizeof(double));
     }
-    const real scale = real(1 / UNIT) * (s.mixing_ratios ? real(series[AIR * W + from]) : real(1));
-    const real* y = s.y + place_of(s, p) + from;
+    const pack scale = real(1 / UNIT) * (s.mixing_ratios ? to_pack(t.series + AIR * W) : splat(1));
+    const real* y = s.y + place_of(s, p);
     for (int species = 0; species < NS; species++) {
         const int i = place_of_species[species];
-        t.y[i][lane] = species < s.stored ? y[species * s.species_stride] * scale : real(0);
-        t.clipped[i][lane] = 0;
+        const pack given = species < s.stored ? *(const pack*)(y + species * s.species_stride) : pack{};
+        t.y[i] = moves.moved ? permuted(given, moves.from) * scale : t.y[i];
+        t.clipped[i] = moves.moved ? pack{} : t.clipped[i];
     }
-    begin(s, t, lane, p * W + from);
-    return true;
+    return taken;
 }
 
 // Cells for all idle lanes; returns how many lanes are at work.
 static int refill(const Cells& s, int64_t last, Lanes& t) {
     int active = 0;
     for (int lane = 0; lane < W; lane++) active += t.cell[lane] >= 0;
-    if (active == W) return W;
-    if (active == 0 && t.source < last && t.source_lane >= lanes_in(s, t.source)) t.source++, t.source_lane = 0;
-    if (active == 0 && t.source < last && t.source_lane == 0) active = take_pack(s, t);
-    for (int lane = 0; lane < W && active < W; lane++)
-        if (t.cell[lane] < 0) active += take(s, last, t, lane);
+    while (active < W) {
+        while (t.source < last && t.source_lane >= lanes_in(s, t.source)) t.source++, t.source_lane = 0;
+        if (t.source >= last) break;
+        if (active == 0 && t.source_lane == 0) return take_pack(s, t);
+        active += take(s, t);
+    }
     return active;
 }
 
@@ -185,16 +207,28 @@ INLINE void end(const Cells& s, Lanes& t, int lane) {
     t.cell[lane] = -1;
 }
 
-static void put_back(const Cells& s, Lanes& t, int lane) {
-    const int64_t p = t.cell[lane] / W, own = t.cell[lane] % W;
-    const real scale = real(UNIT) * (s.mixing_ratios ? real(1) / real(t.series[AIR * W + lane]) : real(1));
+// The results of those lanes that `ready` names and that hold cells of one pack, the first one's.
+static void put_back(const Cells& s, Lanes& t, bool* ready) {
+    int first = 0;
+    while (!ready[first]) first++;
+    const int64_t p = t.cell[first] / W;
+    Moves moves = {};
+    for (int lane = first; lane < W; lane++)
+        if (ready[lane] && t.cell[lane] / W == p) {
+            const int64_t own = t.cell[lane] % W;
+            moves.from[own] = lane, moves.moved[own] = -1, ready[lane] = false;
+            end(s, t, lane);
+        }
+    const pack scale = real(UNIT) * (s.mixing_ratios ? real(1) / to_pack(t.series + AIR * W) : splat(1));
     for (int species = 0; species < NS; species++) {
         const int i = place_of_species[species];
-        result_of(s, species, p)[own] = t.y[i][lane] * scale;
-        if (s.clipped && species < s.stored)
-            s.clipped[place_of(s, p) + species * s.species_stride + own] = t.clipped[i][lane] * scale;
+        pack& result = *(pack*)result_of(s, species, p);
+        result = moved_into(result, moves, t.y[i] * scale);
+        if (s.clipped && species < s.stored) {
+            pack& clipped = *(pack*)(s.clipped + place_of(s, p) + species * s.species_stride);
+            clipped = moved_into(clipped, moves, t.clipped[i] * scale);
+        }
     }
-    end(s, t, lane);
 }
 
 // All lanes at once, where they hold a whole pack in its order.
@@ -354,11 +388,17 @@ INLINE bool done(const Cells& s, const Lanes& t, int lane) {
 }
 
 static void put_back_done(const Cells& s, Lanes& t) {
-    bool whole = t.cell[0] >= 0 && t.cell[0] % W == 0;
-    for (int lane = 0; lane < W; lane++) whole = whole && t.cell[lane] == t.cell[0] + lane && done(s, t, lane);
+    bool ready[W], whole = t.cell[0] >= 0 && t.cell[0] % W == 0;
+    int count = 0;
+    for (int lane = 0; lane < W; lane++) {
+        ready[lane] = t.cell[lane] >= 0 && done(s, t, lane), count += ready[lane];
+        whole = whole && ready[lane] && t.cell[lane] == t.cell[0] + lane;
+    }
     if (whole) return put_back_pack(s, t);
-    for (int lane = 0; lane < W; lane++)
-        if (t.cell[lane] >= 0 && done(s, t, lane)) put_back(s, t, lane);
+    while (count > 0) {
+        put_back(s, t, ready), count = 0;
+        for (int lane = 0; lane < W; lane++) count += ready[lane];
+    }
 }
 
 static void integrate(const Cells& s, const Method& method, int64_t first, int64_t last, Lanes& t) {
