@@ -4,6 +4,7 @@ Vectors are in the order of elimination, so that factoring and solving walk thro
 to be read: each statement stands before the reaction or the species that it is about.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,6 +20,9 @@ from airshed.mechanism.network import ReactionNetwork
 
 _STATEMENTS: Final = 96  # of a generated function: compilers take more than linear time over long ones
 _RATES: Final = 80  # reactions of a generated function of rate constants
+_NEAR: Final = 256  # packs that one signed byte counts, where instructions count in packs
+_POINTERS: Final = 12  # that registers hold
+_ELEMENT: Final = re.compile(r"\b([akdvxyf])\[(\d+)\]")
 _LARGEST_UNROLLED: Final = 12_000  # operations of a factorisation that becomes straight-line code
 
 
@@ -249,4 +253,18 @@ def _rates(network: ReactionNetwork, unit: float) -> list[Statements]:
 
 
 def _chunks(statements: Statements) -> list[Statements]:
-    return [statements[first : first + _STATEMENTS] for first in range(0, len(statements), _STATEMENTS)]
+    return [_near(statements[first : first + _STATEMENTS]) for first in range(0, len(statements), _STATEMENTS)]
+
+
+def _near(statements: Statements) -> Statements:
+    """Refer to packs from pointers so near that their distance takes one byte of an instruction rather than four."""
+    found = {(match[1], int(match[2]) // _NEAR) for text in statements for match in _ELEMENT.finditer(text)}
+    if len(found) > _POINTERS:
+        return statements
+
+    def near(match: re.Match[str]) -> str:
+        window, number = divmod(int(match[2]), _NEAR)
+        return f"{match[1]}{window}[{number - _NEAR // 2}]"
+
+    pointers = [f"NEAR({name}, {window}, {(window * _NEAR) + _NEAR // 2});" for name, window in sorted(found)]
+    return [*pointers, *(_ELEMENT.sub(near, text) for text in statements)]
