@@ -48,13 +48,16 @@ struct Cells {             // kernels/chemistry/arguments.py mirrors it
 
 struct Lanes {
     pack k[NR + 1], v[NR + 1], d[ND + 1], a[NA + 1];
-    pack y[NS + 1], next[NS + 1], f[NS + 1], dfdt[NS + 1], clipped[NS + 1], stage[MOST_STAGES][NS + 1];
-    pack absolute[NS + 1], shift[NS + 1];
+    pack state[2][NS + 1], f[NS + 1], stage[MOST_STAGES][NS + 1], shift[NS + 1], dfdt[NS + 1], clipped[NS + 1];
+    pack *y, *next;                        // the two states: what holds, and what a step arrives at
+    real absolute[NS + 1];
     pack fresh[NR + 1];                    // rate constants of the pack from which cells are taken
-    alignas(64) double time[W], step[W], h[W], error[W];
-    int64_t cell[W];                       // pack W + lane, -1 for none
-    int32_t accepted[W], rejected[W];
-    bool after_rejection[W];
+    alignas(64) double time[W], step[W], h[W];
+    alignas(64) double error[W];           // mean square of the error over the tolerance
+    alignas(64) int64_t cell[W];           // pack W + lane, -1 for none
+    alignas(64) int64_t tried[W], rejected[W];   // steps
+    alignas(64) int64_t after_rejection[W], done[W];   // 0 or -1
+    bool guesses;                          // whether lanes know no step
     int64_t source, source_lane, buffered; // the queue: next cell, and the pack whose rate constants are in `fresh`
     double* input;                         // [input_count][W] of the lanes now
     double* earlier;                       // the same a little earlier
@@ -75,7 +78,10 @@ INLINE pack to_pack(const double* lanes) {
     for (int lane = 0; lane < W; lane += D) *(narrow*)((real*)&result + lane) = __builtin_convertvector(wide(lanes + lane), narrow);
     return result;
 }
+INLINE ipack whole(const int64_t* lanes) { return *(const ipack*)lanes; }
 typedef decltype(pack{} < pack{}) mask;
+typedef decltype(narrow{} < narrow{}) narrow_mask;
+typedef std::remove_reference_t<decltype(mask{}[0])> number;
 INLINE pack permuted(pack x, mask from) {
 #if defined(__clang__)
     pack result;
@@ -122,7 +128,8 @@ static void change(const Cells& s, Lanes& t, const pack* y, pack* f) {
 INLINE void begin(const Cells& s, Lanes& t, int lane, int64_t cell) {
     t.cell[lane] = cell;
     t.time[lane] = s.start, t.h[lane] = s.step[cell];
-    t.accepted[lane] = t.rejected[lane] = 0, t.after_rejection[lane] = false;
+    t.tried[lane] = t.rejected[lane] = t.after_rejection[lane] = 0;
+    t.guesses = t.guesses || !(t.h[lane] > 0.0);
 }
 
 // A whole pack for lanes that are all idle: nothing to be moved from lane to lane.
@@ -203,20 +210,20 @@ INLINE real* result_of(const Cells& s, int64_t species, int64_t p) {
 INLINE void end(const Cells& s, Lanes& t, int lane) {
     const int64_t cell = t.cell[lane];
     s.step[cell] = t.h[lane], s.reached[cell] = t.time[lane];
-    s.accepted[cell] = t.accepted[lane], s.rejected[cell] = t.rejected[lane];
-    t.cell[lane] = -1;
+    s.accepted[cell] = int32_t(t.tried[lane] - t.rejected[lane]), s.rejected[cell] = int32_t(t.rejected[lane]);
+    t.cell[lane] = -1, t.done[lane] = 0;
 }
 
-// The results of those lanes that `ready` names and that hold cells of one pack, the first one's.
-static void put_back(const Cells& s, Lanes& t, bool* ready) {
-    int first = 0;
-    while (!ready[first]) first++;
+// The results of those done lanes that hold cells of one pack, that of the first one; returns how many they are.
+static int put_back(const Cells& s, Lanes& t) {
+    int first = 0, count = 0;
+    while (!t.done[first]) first++;
     const int64_t p = t.cell[first] / W;
     Moves moves = {};
     for (int lane = first; lane < W; lane++)
-        if (ready[lane] && t.cell[lane] / W == p) {
+        if (t.done[lane] && t.cell[lane] / W == p) {
             const int64_t own = t.cell[lane] % W;
-            moves.from[own] = lane, moves.moved[own] = -1, ready[lane] = false;
+            moves.from[own] = lane, moves.moved[own] = -1, count++;
             end(s, t, lane);
         }
     const pack scale = real(UNIT) * (s.mixing_ratios ? real(1) / to_pack(t.series + AIR * W) : splat(1));
@@ -229,6 +236,7 @@ static void put_back(const Cells& s, Lanes& t, bool* ready) {
             clipped = moved_into(clipped, moves, t.clipped[i] * scale);
         }
     }
+    return count;
 }
 
 // All lanes at once, where they hold a whole pack in its order.
@@ -246,9 +254,8 @@ static void put_back_pack(const Cells& s, Lanes& t) {
 
 // A first step for lanes that know none: one that changes the solution by a hundredth of its tolerance over Euler's step.
 static void guess_steps(const Cells& s, Lanes& t) {
-    bool all_known = true;
-    for (int lane = 0; lane < W; lane++) all_known = all_known && (t.cell[lane] < 0 || t.h[lane] > 0.0);
-    if (all_known) return;
+    if (!t.guesses) return;
+    t.guesses = false;
     for (int lane = 0; lane < W; lane++) {
         if (t.cell[lane] < 0 || t.h[lane] > 0.0) continue;
         double size = 0.0, speed = 0.0;   // in double: speeds in tolerances may be beyond the largest float
@@ -281,10 +288,11 @@ static void differentiate_in_time(const Cells& s, Lanes& t) {
 
 // What is left of the interval is done in one step, or in two equal ones, rather than in one and a tiny one.
 static void choose_steps(const Cells& s, Lanes& t) {
-    for (int lane = 0; lane < W; lane++) {
-        const double left = s.end - t.time[lane], h = smaller(t.h[lane], s.longest);
-        t.step[lane] = h >= left ? left : 2.0 * h > left ? 0.5 * left : h;
-        if (t.cell[lane] < 0 || !(t.step[lane] > 0.0)) t.step[lane] = 1.0;   // idle: anything finite
+    for (int lane = 0; lane < W; lane += D) {
+        const dpack left = s.end - wide(t.time + lane), h = vmin(wide(t.h + lane), dsplat(s.longest));
+        const dpack step = h >= left ? left : 2.0 * h > left ? 0.5 * left : h;
+        const ipack works = whole(t.cell + lane) >= 0 & step > 0.0;
+        *(dpack*)(t.step + lane) = works ? step : dsplat(1.0);   // idle: anything finite
     }
 }
 
@@ -330,11 +338,17 @@ static void stages(const Cells& s, const Method& method, Lanes& t) {
     stages_from<0>(s, method, t);
 }
 
-// The new solution in `next`, and the root mean square of its error over the tolerance.
-template <int STAGES> static void finish(const Cells& s, const Method& method, Lanes& t) {
+INLINE bool any(mask lanes) {
+    bool found = false;
+    for (int lane = 0; lane < W; lane++) found |= lanes[lane] != 0;
+    return found;
+}
+
+// The new solution in `next`, and the mean square of its error over the tolerance; returns whether any of it is below zero.
+template <int STAGES> static bool finish(const Cells& s, const Method& method, Lanes& t) {
     if constexpr (STAGES < MOST_STAGES)
         if (STAGES < method.stages) return finish<STAGES + 1>(s, method, t);
-    pack sum = {};
+    pack sum = {}, lowest = {}, pivot = {};
     for (int n = 0; n < NS; n++) {
         pack value = t.y[n], error = {};
         for (int i = 0; i < STAGES; i++) {
@@ -342,68 +356,66 @@ template <int STAGES> static void finish(const Cells& s, const Method& method, L
             error += real(method.e[i]) * t.stage[i][n];
         }
         // no absolute value: a solution that has run through infinity comes back negative, and would excuse its own error
-        const pack size = maximum(value, t.y[n]);
-        const pack ratio = error * reciprocal(t.absolute[n] + real(s.relative) * size);
+        const pack ratio = error * reciprocal(t.absolute[n] + real(s.relative) * maximum(value, t.y[n]));
         t.next[n] = value;
         sum += ratio * ratio;
+        lowest = minimum(value, lowest), pivot = minimum(t.a[diagonal[n]], pivot);
     }
     // A pivot below zero: something grows faster than e^(1/gamma) over the step, beyond the pole of the method's stability
     // function, where its error estimate may look fine on the other side of infinity.
-    pack least = {};
-    for (int n = 0; n < NS; n++) least = minimum(least, t.a[diagonal[n]]);
-    for (int lane = 0; lane < W; lane++)
-        t.error[lane] = least[lane] < 0 ? __builtin_inf() : __builtin_sqrt(double(sum[lane]) / NS);
+    sum = pivot < 0 ? splat(real(__builtin_inf())) : sum;
+    for (int lane = 0; lane < W; lane += D)
+        *(dpack*)(t.error + lane) = (1.0 / NS) * __builtin_convertvector(*(const narrow*)((const real*)&sum + lane), dpack);
+    return any(lowest < 0);
 }
 
-// Accept or reject lane by lane; returns which lanes go on from `next`.
+// Accept or reject lane by lane, and say which are done: at their end, or hopeless, with too many steps or rejected at steps
+// that their clock no longer shows. Returns which lanes go on from `next`.
 static mask control(const Cells& s, const Method& method, Lanes& t) {
-    mask accept = {};
-    alignas(64) double factor[W];
+    constexpr double most = 1e20;   // mean square, also of what is not a number
+    mask accepted = {};
     for (int lane = 0; lane < W; lane += D) {
-        const dpack error = wide(t.error + lane);
-        const dpack bounded = vmax(dsplat(1e-10), error < 1e10 ? error : dsplat(1e10));   // also of what is not a number
-        *(dpack*)(factor + lane) = 0.9 * vexp(vlog(bounded) * (-1.0 / double(method.order)));
+        const dpack error = wide(t.error + lane), step = wide(t.step + lane), h = wide(t.h + lane), time = wide(t.time + lane);
+        const ipack active = whole(t.cell + lane) >= 0, after = whole(t.after_rejection + lane);
+        const ipack accept = active & (error <= 1.0), reject = active & ~accept;
+        const dpack bounded = vmax(dsplat(1.0 / most), error < most ? error : dsplat(most));
+        const dpack factor = 0.9 * vexp(vlog(bounded) * (-0.5 / double(method.order)));
+        const dpack grown = step * vmin(vmax(factor, dsplat(0.2)), after ? dsplat(1.0) : dsplat(6.0));
+        // a step that the end cut short says nothing against the longer one that was planned
+        const dpack next = step < h ? vmax(grown, vmin(h, dsplat(s.longest))) : grown;
+        const dpack smaller = step * (error < most ? vmax(factor, dsplat(0.1)) : dsplat(0.1));
+        const dpack now = accept ? (step >= s.end - time ? dsplat(s.end) : time + step) : time;
+        const dpack following = accept ? next : reject ? smaller : h;
+        const ipack tried = whole(t.tried + lane) - active;
+        const ipack stuck = reject & (~(following > 1e-300) | (now + following == now));
+        *(dpack*)(t.h + lane) = following, *(dpack*)(t.time + lane) = now;
+        *(ipack*)(t.tried + lane) = tried, *(ipack*)(t.rejected + lane) -= reject, *(ipack*)(t.after_rejection + lane) = reject;
+        *(ipack*)(t.done + lane) = active & ((now >= s.end) | stuck | (tried >= s.most_steps));
+        *(narrow_mask*)((number*)&accepted + lane) = __builtin_convertvector(accept, narrow_mask);
     }
-    for (int lane = 0; lane < W; lane++) {
-        if (t.cell[lane] < 0) continue;
-        const double step = t.step[lane], left = s.end - t.time[lane];
-        if (t.error[lane] <= 1.0) {
-            const double grown = step * smaller(larger(factor[lane], 0.2), t.after_rejection[lane] ? 1.0 : 6.0);
-            // a step that the end cut short says nothing against the longer one that was planned
-            t.h[lane] = step < t.h[lane] ? larger(grown, smaller(t.h[lane], s.longest)) : grown;
-            t.time[lane] = step >= left ? s.end : t.time[lane] + step;
-            t.accepted[lane]++, t.after_rejection[lane] = false, accept[lane] = -1;
-        } else {
-            t.h[lane] = step * (t.error[lane] < 1e10 ? larger(factor[lane], 0.1) : 0.1);
-            t.rejected[lane]++, t.after_rejection[lane] = true;
-        }
-    }
-    return accept;
+    return accepted;
 }
 
-// Whether a cell is at its end, or hopeless: too many steps, or rejected at steps that its clock no longer shows.
-INLINE bool done(const Cells& s, const Lanes& t, int lane) {
-    const bool stuck = t.after_rejection[lane] && (!(t.h[lane] > 1e-300) || t.time[lane] + t.h[lane] == t.time[lane]);
-    return t.time[lane] >= s.end || stuck || t.accepted[lane] + t.rejected[lane] >= s.most_steps;
+// The lanes that `accepted` names go on from `next`.
+static void go_on(Lanes& t, mask accepted, bool below_zero) {
+    if (!below_zero && !any(~accepted)) return std::swap(t.y, t.next);
+    for (int n = 0; n < NS; n++) {
+        const pack kept = maximum(t.next[n], pack{});
+        t.clipped[n] += accepted ? kept - t.next[n] : pack{};
+        t.y[n] = accepted ? kept : t.y[n];
+    }
 }
 
 static void put_back_done(const Cells& s, Lanes& t) {
-    bool ready[W], whole = t.cell[0] >= 0 && t.cell[0] % W == 0;
-    int count = 0;
-    for (int lane = 0; lane < W; lane++) {
-        ready[lane] = t.cell[lane] >= 0 && done(s, t, lane), count += ready[lane];
-        whole = whole && ready[lane] && t.cell[lane] == t.cell[0] + lane;
-    }
-    if (whole) return put_back_pack(s, t);
-    while (count > 0) {
-        put_back(s, t, ready), count = 0;
-        for (int lane = 0; lane < W; lane++) count += ready[lane];
-    }
+    int left = 0, in_order = 0;
+    for (int lane = 0; lane < W; lane++) left -= t.done[lane], in_order += t.cell[lane] == t.cell[0] + lane;
+    if (left == W && in_order == W && t.cell[0] % W == 0) return put_back_pack(s, t);
+    while (left > 0) left -= put_back(s, t);
 }
 
 static void integrate(const Cells& s, const Method& method, int64_t first, int64_t last, Lanes& t) {
-    t.source = first, t.source_lane = 0, t.buffered = -1;
-    for (int i = 0; i < NS; i++) t.absolute[i] = splat(real(larger(s.absolute[i] / UNIT, 1e-37)));   // a float above zero
+    t.source = first, t.source_lane = 0, t.buffered = -1, t.y = t.state[0], t.next = t.state[1], t.guesses = false;
+    for (int i = 0; i < NS; i++) t.absolute[i] = real(larger(s.absolute[i] / UNIT, 1e-37));   // a float above zero
     for (int lane = 0; lane < W; lane++) t.cell[lane] = -1;
     while (refill(s, last, t) > 0) {
         if (s.degree > 0) rates_at(s, t, 0.0);
@@ -415,13 +427,8 @@ static void integrate(const Cells& s, const Method& method, int64_t first, int64
             rates_at(s, t, 0.0);
         }
         stages(s, method, t);
-        finish<1>(s, method, t);
-        const mask accept = control(s, method, t);
-        for (int n = 0; n < NS; n++) {
-            const pack kept = maximum(t.next[n], pack{});
-            t.clipped[n] += accept ? kept - t.next[n] : pack{};
-            t.y[n] = accept ? kept : t.y[n];
-        }
+        const bool below_zero = finish<1>(s, method, t);
+        go_on(t, control(s, method, t), below_zero);
         put_back_done(s, t);
     }
 }
@@ -446,6 +453,7 @@ void airshed_chemistry(const Cells* cells, const Method* method, const int64_t* 
 // Rate constants, dy/dt and the Jacobian of one pack, for tests: the same functions as in a step.
 void airshed_evaluate(const double* input, const real* y, double* k, real* f, real* a) {
     static thread_local Lanes t;
+    t.y = t.state[0];
     rate_constants(input, t.k);
     for (int species = 0; species < NS; species++)
         t.y[place_of_species[species]] = real(1 / UNIT) * *(const pack*)(y + species * W);

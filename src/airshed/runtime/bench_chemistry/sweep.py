@@ -17,7 +17,7 @@ RELATIVE: Final = (1.0, 0.1, 0.03, 0.01, 3e-3, 1e-3)
 ABSOLUTE: Final = 1e4
 """[molecules cm-3] absolute tolerance of both sides, a tenth of the floor of the error."""
 
-FIRST_STEPS: Final = ((0.0, True), (10.0, True), (10.0, False), (30.0, False), (100.0, False))
+FIRST_STEPS: Final = ((0.0, True), (10.0, True), (10.0, False), (30.0, False), (100.0, False), (300.0, False))
 """First steps of Airshed [s], and whether cells remember theirs from call to call."""
 
 MICM_FIRST_STEPS: Final = (0.0, 10.0, 30.0, 100.0, 300.0)
