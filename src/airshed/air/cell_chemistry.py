@@ -29,8 +29,9 @@ _FIRST_STEP: Final = 0.01
 """Part of an interval that is tried as the first step of chemistry in a cell that nothing is known of."""
 
 _LONGEST_FIRST: Final = np.inf, 0.25
-"""Parts of an interval that the first step of chemistry is at most, in either half of a step. What emission and transport
-have disturbed is not to be stepped over in one go, as the cell's last steps suggest (docs/chemistry-performance.md)."""
+"""Parts of an interval that the first step of chemistry is at most, in either half of a step. What emission and
+transport have disturbed is not to be stepped over in one go, as the cell's last steps suggest: see
+docs/chemistry-performance.md."""
 
 _FIRST_RETRY: Final = 1e-6
 """The same where a cell has failed."""
