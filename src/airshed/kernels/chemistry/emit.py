@@ -22,7 +22,7 @@ _STATEMENTS: Final = 96  # of a generated function: compilers take more than lin
 _RATES: Final = 80  # reactions of a generated function of rate constants
 _NEAR: Final = 256  # packs that one signed byte counts, where instructions count in packs
 _POINTERS: Final = 12  # that registers hold
-_ELEMENT: Final = re.compile(r"\b([akdvxyf])\[(\d+)\]")
+_ELEMENT: Final = re.compile(r"\b([akxyf])\[(\d+)\]")
 _LARGEST_UNROLLED: Final = 12_000  # operations of a factorisation that becomes straight-line code
 
 
@@ -42,7 +42,8 @@ class ChemistryShape(Shape):
 class ChemistrySource:
     """Generated text, the order of its vectors, and what it costs.
 
-    operations  of one evaluation in one cell, by its name: multiplications, additions, or both in one
+    operations  of one evaluation in one cell, by its name: multiplications, additions, or both in one; products that
+                several statements need are counted, and mostly computed, as often
     """
 
     text: str
@@ -59,9 +60,7 @@ def emit_chemistry(network: ReactionNetwork, shape: ChemistryShape) -> Chemistry
     writer = _Writer(network, elimination)
     unrolled = elimination.operations <= _LARGEST_UNROLLED
     parts = {
-        "speeds": writer.speeds(),
         "tendency": writer.tendency(),
-        "derivatives": writer.derivatives(),
         "jacobian": writer.jacobian() if shape.inspected or not unrolled else [],
         "factor": _factor(elimination, writer.entries) if unrolled else [],
         "forward": _forward(elimination) if unrolled else [],
@@ -69,7 +68,7 @@ def emit_chemistry(network: ReactionNetwork, shape: ChemistryShape) -> Chemistry
     }
     text = render(
         "chemistry.cpp.jinja", network=network, shape=shape, elimination=elimination, coefficients=writer.coefficients,
-        unrolled=unrolled, tables=None if unrolled else _tables(elimination), derivative_count=writer.derivative_count,
+        unrolled=unrolled, tables=None if unrolled else _tables(elimination),
         chunks={name: _chunks(statements) for name, statements in parts.items()}, rates=_rates(network, shape.unit),
         orders=[len(reactants) for reactants in network.reactant_indices],
         pack=header("pack.hpp"), body=header("rosenbrock.hpp"),
@@ -84,52 +83,36 @@ class _Writer:
     def __init__(self, network: ReactionNetwork, elimination: Elimination) -> None:
         self.network, self.elimination = network, elimination
         self.coefficients = Coefficients()
-        self.operations: dict[str, int] = {}
+        self.operations = {"tendency": 0, "jacobian": 0}
         self._place = elimination.place
-        self._derivatives: dict[tuple[int, int], str] = {}  # (reaction, species) -> text of dv/dy
-        self.derivative_count = 0
-
-    def speeds(self) -> Statements:
-        """v_r = k_r times the product of the reactants."""
-        statements = []
-        for number, reactants in enumerate(self.network.reactant_indices):
-            factors = [f"k[{number}]", *(f"y[{self._place[species]}]" for species in reactants)]
-            statements.append(f"v[{number}] = {' * '.join(factors)};   // {comment(self.network.reactions[number])}")
-        self.operations["speeds"] = sum(map(len, self.network.reactant_indices))
-        return statements
 
     def tendency(self) -> Statements:
-        """dy_i/dt = sum over r of net(r, i) v_r."""
+        """dy_i/dt = sum over r of net(r, i) v_r, with v_r = k_r times the product of the reactants."""
         sums: dict[int, list[tuple[float, str]]] = defaultdict(list)
         for number, net in enumerate(self.network.net_stoichiometry):
+            reactants = self.network.reactant_indices[number]
+            speed = self._product(number, reactants)
             for species, coefficient in net:
-                sums[species].append((coefficient, f"v[{number}]"))
-        self.operations["tendency"] = sum(map(len, sums.values()))
+                sums[species].append((coefficient, speed))
+                self.operations["tendency"] += 1 + len(reactants)
         return [
             f"f[{place}] = {self._sum(sums[species])};   // {self.network.names[species]}"
             for place, species in enumerate(self.elimination.order)
         ]
 
-    def derivatives(self) -> Statements:
-        """dv_r/dy_j = n_j k_r times the product of the reactants with one j left out; k_r itself needs no statement."""
-        statements, operations = [], 0
-        for number, reactants in enumerate(self.network.reactant_indices):
-            for species in dict.fromkeys(reactants):
-                others = list(reactants)
-                others.remove(species)
-                times = reactants.count(species)
-                factors = [f"k[{number}]", *(f"y[{self._place[other]}]" for other in others)]
-                if times > 1:
-                    factors.insert(0, self.coefficients(float(times)))
-                text = factors[0]
-                if len(factors) > 1:
-                    text = f"d[{self.derivative_count}]"
-                    statements.append(f"{text} = {' * '.join(factors)};   // {comment(self.network.reactions[number])}")
-                    self.derivative_count += 1
-                    operations += len(factors) - 1
-                self._derivatives[number, species] = text
-        self.operations["derivatives"] = operations
-        return statements
+    def _product(self, number: int, factors: Sequence[int], times: int = 1) -> str:
+        """Return times k_r y_1 y_2 .. as text: as cheap to compute as to load where it is needed."""
+        names = [f"k[{number}]", *(f"y[{self._place[species]}]" for species in factors)]
+        if times > 1:
+            names.insert(0, self.coefficients(float(times)))
+        return f"({' * '.join(names)})" if len(names) > 1 else names[0]
+
+    def _derivative(self, number: int, species: int) -> tuple[str, int]:
+        """Return dv_r/dy_j = n_j k_r times the product of the reactants with one j left out, and its operations."""
+        reactants = self.network.reactant_indices[number]
+        others, times = list(reactants), reactants.count(species)
+        others.remove(species)
+        return self._product(number, others, times), len(others) + (times > 1)
 
     @cached_property
     def entries(self) -> list[str]:
@@ -138,9 +121,9 @@ class _Writer:
         for number, net in enumerate(self.network.net_stoichiometry):
             for species, coefficient in net:
                 for reactant in dict.fromkeys(self.network.reactant_indices[number]):
-                    pair = self._place[species], self._place[reactant]
-                    sums[pair].append((coefficient, self._derivatives[number, reactant]))
-        self.operations["jacobian"] = sum(map(len, sums.values()))
+                    derivative, operations = self._derivative(number, reactant)
+                    sums[self._place[species], self._place[reactant]].append((coefficient, derivative))
+                    self.operations["jacobian"] += 1 + operations
         return [self._sum(sums.get(pair, [])) for pair in self.elimination.entry]
 
     def jacobian(self) -> Statements:

@@ -47,7 +47,7 @@ struct Cells {             // kernels/chemistry/arguments.py mirrors it
 };
 
 struct Lanes {
-    pack k[NR + 1], v[NR + 1], d[ND + 1], a[NA + 1];
+    pack k[NR + 1], a[NA + 1];
     pack state[2][NS + 1], f[NS + 1], stage[MOST_STAGES][NS + 1], shift[NS + 1], dfdt[NS + 1], clipped[NS + 1];
     pack *y, *next;                        // the two states: what holds, and what a step arrives at
     real absolute[NS + 1];
@@ -119,8 +119,7 @@ INLINE const double* loss(const Cells& s, const Lanes& t) { return emission(t) +
 
 // f = dy/dt at y with the present rate constants.
 static void change(const Cells& s, Lanes& t, const pack* y, pack* f) {
-    speeds(t.k, y, t.v);
-    tendency(t.v, f);
+    tendency(t.k, y, f);
     for (int64_t e = 0; e < s.emitted_count; e++) f[s.emitted[e]] += real(1 / UNIT) * to_pack(emission(t) + e * W);
     for (int64_t l = 0; l < s.lost_count; l++) f[s.lost[l]] -= to_pack(loss(s, t) + l * W) * y[s.lost[l]];
 }
@@ -333,8 +332,7 @@ static void stages(const Cells& s, const Method& method, Lanes& t) {
     const pack shift = real(1.0 / method.gamma) / to_pack(t.step);
     for (int i = 0; i < NS; i++) t.shift[i] = shift;
     for (int64_t l = 0; l < s.lost_count; l++) t.shift[s.lost[l]] += to_pack(loss(s, t) + l * W);
-    derivatives(t.k, t.y, t.d);
-    factor(t.k, t.d, t.shift, t.a);
+    factor(t.k, t.y, t.shift, t.a);
     stages_from<0>(s, method, t);
 }
 
@@ -457,10 +455,8 @@ void airshed_evaluate(const double* input, const real* y, double* k, real* f, re
     rate_constants(input, t.k);
     for (int species = 0; species < NS; species++)
         t.y[place_of_species[species]] = real(1 / UNIT) * *(const pack*)(y + species * W);
-    speeds(t.k, t.y, t.v);
-    tendency(t.v, t.f);
-    derivatives(t.k, t.y, t.d);
-    jacobian(t.k, t.d, t.a);
+    tendency(t.k, t.y, t.f);
+    jacobian(t.k, t.y, t.a);
     for (int reaction = 0; reaction < NR; reaction++)
         for (int lane = 0; lane < W; lane++) k[reaction * W + lane] = double(t.k[reaction][lane]) * unit_of_rate[reaction];
     for (int species = 0; species < NS; species++)

@@ -19,7 +19,7 @@ instructions."""
 VECTOR_OPERATIONS: Final = 2.0
 """Vector operations that a core starts in a cycle."""
 
-_PARTS: Final = ("speeds", "tendency", "derivatives", "factor", "forward", "backward", "solve", "jacobian")
+_PARTS: Final = ("tendency", "factor", "forward", "backward", "solve", "jacobian")
 _FINISH: Final = 12  # operations per species: size, tolerance, reciprocal, ratio, sum; clipping, choice of the state
 
 
@@ -51,13 +51,12 @@ def step_cost(kernel: ChemistryKernel, method: Tableau) -> StepCost:
     """Count a step from the generated code."""
     counts, species = kernel.source.operations, len(kernel.network.species)
     stages, evaluations = method.stages, 1 + sum(map(bool, method.evaluates[1:]))
-    calls = {"speeds": evaluations, "tendency": evaluations, "derivatives": 1, "jacobian": 1, "factor": 1}
+    calls = {"tendency": evaluations, "jacobian": 1, "factor": 1}
     calls |= {"solve": stages, "forward": stages, "backward": stages}
     sums = sum(stage * (1 + bool(method.evaluates[stage])) for stage in range(1, stages)) + 2 * stages
     operations = sum(count * calls[name] for name, count in counts.items() if name in calls)
-    reactions, derivatives = len(kernel.network.reactions), counts["derivatives"]
-    vectors = stages + 5  # y, next, f, absolute tolerances, what was clipped, and the stages
-    numbers = 2 * reactions + derivatives + kernel.source.elimination.size + vectors * species
+    vectors = stages + 4  # y, next, f, shift, and the stages
+    numbers = len(kernel.network.reactions) + kernel.source.elimination.size + vectors * species
     size = np.dtype(kernel.dtype).itemsize
     sizes = code_sizes(kernel)
     code = sum(calls[name] * size for name, size in sizes.items()) if sizes else None
