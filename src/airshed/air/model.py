@@ -185,10 +185,8 @@ class AirModel:
         parts = {name: seconds / self.stepper.threads for name, seconds in self.stepper.seconds.items()}
         if self._strang is not None and self._strang.chemistry is not None:
             parts["chemistry of cells"] = self._strang.chemistry.wall
-        ranks, halo = self.share.ranks, self.stepper.neighbours
-        if isinstance(ranks, MpiRanks) and isinstance(halo, Halo):
-            parts |= dict(zip(WAITING, (halo.wait, ranks.wait), strict=True))
-        return parts
+        halo = self.stepper.neighbours
+        return parts | ({WAITING[0]: halo.wait} if isinstance(halo, Halo) else {})
 
     @property
     def cell_counts(self) -> CellCounts | None:

@@ -31,6 +31,21 @@ def bind(ranks: Communicator) -> frozenset[int]:
     return share
 
 
+def cores_each(ranks: Communicator) -> int:
+    """Return how many cores each rank of this machine can count on, at least one, whether they are bound or not.
+
+    Every rank must call it.
+    """
+    mine = (
+        frozenset(os.sched_getaffinity(0))
+        if hasattr(os, "sched_getaffinity")
+        else frozenset(range(os.cpu_count() or 1))
+    )
+    told = ranks.gather_all((socket.gethostname(), mine))
+    here = [cores for host, cores in told if host == told[ranks.rank][0]]
+    return max(1, len(frozenset().union(*here)) // len(here))
+
+
 def shares(cores: list[int], ranks: int) -> list[frozenset[int]]:
     """Return what each of so many ranks has of the cores: neighbours in the list, as even as can be."""
     cuts = even_cuts(len(cores), ranks)

@@ -23,8 +23,8 @@ from airshed.core.errors import CaseError
 from airshed.core.report import Cell, Report, Table
 from airshed.core.units import to
 from airshed.fields.spec import FieldSpec
-from airshed.kernels.host import usable_cores
-from airshed.parallel.communicator import Communicator, world
+from airshed.parallel.binding import cores_each
+from airshed.parallel.communicator import Communicator, MpiRanks, world
 from airshed.runtime.clock import Clock, Every
 from airshed.runtime.records import RunRecords, check_folder
 
@@ -106,7 +106,7 @@ class Simulation:
         self._records: RunRecords | None = None
         self.notices: list[str] = []
         self.wall = {"preparation": 0.0, "forcing and steps": 0.0, "output and restarts": 0.0}
-        threads = self.case.run.threads or usable_cores()
+        threads = self.case.run.threads or cores_each(ranks)
         self.model = AirModel(self.case, meteorology, initial, threads=threads, ranks=ranks)
         self.end = self.case.time.length.value
         self._begin = self.model.seconds
@@ -116,7 +116,7 @@ class Simulation:
             self._records.restore()
             self.notices = self._records.notices
         self._folder = None if output is None else Path(output)
-        self._closed = False
+        self._closed, self._sums = False, 0.0
         self._clock = Clock(self.model, self._due(), self.end)
         self._stop = False
         self.wall["preparation"] = time.perf_counter() - began
@@ -226,10 +226,11 @@ class Simulation:
             raise CaseError("this simulation was closed, or ended by an error; make a new one")
         if self.seconds >= self.end:
             raise CaseError(f"the case ends at {self.end:g} s, and so far it is simulated; lengthen time.length")
-        before, began = self.seconds, time.perf_counter()
+        before, began, waited = self.seconds, time.perf_counter(), self._waited()
         self._advance(self._clock.next_step(until))
         elapsed = time.perf_counter() - began
         self.wall["forcing and steps"] += elapsed
+        self._sums += self._waited() - waited
         self._keep_records()
         fraction = (self.seconds - self._begin) / (self.end - self._begin)
         return StepInfo(
@@ -247,6 +248,8 @@ class Simulation:
     def _timing(self) -> Table:
         """Where the time went: of threads their mean, of ranks their mean and the greatest."""
         parts = self.model.wall()
+        if not self.model.share.alone:
+            parts["sums over ranks"] = self._sums
         rest = {"forcing and control": max(self.wall["forcing and steps"] - sum(parts.values()), 0.0)}
         rows = {name: self.wall[name] for name in ("preparation", "output and restarts")} | rest | parts
         share = self.model.share
@@ -258,6 +261,11 @@ class Simulation:
         note = "" if share.alone else f"mean of {share.ranks.size} ranks; {self._imbalance(mean, rows)}"
         columns = ("process", "time [s]", "share [%]")
         return Table("Wall time", columns, [*cells, ("total", total, 100.0)], note)
+
+    def _waited(self) -> float:
+        """Time [s] spent in sums over ranks so far, also outside of steps."""
+        ranks = self.model.share.ranks
+        return ranks.wait if isinstance(ranks, MpiRanks) else 0.0
 
     def _imbalance(self, mean: Array, rows: Mapping[str, float]) -> str:
         """By how much the busiest rank computed longer than all did in the mean."""

@@ -21,6 +21,10 @@ def run(
     output: Annotated[Path | None, typer.Option(help="Folder for the results; by default runs/NAME.")] = None,
     ranks: Ranks = None,
     threads: Threads = None,
+    strategy: Annotated[
+        str | None,
+        typer.Option(metavar="NAME[:async]", help="How all outputs are written: gather, files, mpiio, zarr, auto ..."),
+    ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on from the last restart in the folder; without one, begin.")
     ] = False,
@@ -39,6 +43,9 @@ def run(
     from airshed.io.folder import RUNS, FinishedRunError
 
     loaded = Case.load(case, settings(overrides, threads))
+    if strategy is not None:
+        chosen = [f"output.{number}.strategy={strategy}" for number in range(len(loaded.output))]
+        loaded = Case.load(case, [*settings(overrides, threads), *chosen])
     folder = output or RUNS / loaded.name
     try:
         _simulate(loaded, folder, resume=resume, quiet=quiet, verbose=verbose)
