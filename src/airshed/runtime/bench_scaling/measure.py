@@ -107,7 +107,7 @@ class Run:
 
     @property
     def halo(self) -> float:
-        """What exchanging halos costs [s]: median over steps, of the rank that waits least."""
+        """What exchanging halos costs [s]: in the quickest step, of the rank that waits least."""
         return self._cost(0)
 
     @property
@@ -121,8 +121,7 @@ class Run:
         return self.busiest + self.halo + self.sums
 
     def _cost(self, kind: int) -> float:
-        steps = zip(*(rank.calls for rank in self.ranks), strict=True)
-        return float(statistics.median(min(calls[kind] for calls in step) for step in steps))
+        return float(min(calls[kind] for rank in self.ranks for calls in rank.calls))
 
     @property
     def shares(self) -> dict[str, float]:

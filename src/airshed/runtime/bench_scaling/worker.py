@@ -21,7 +21,9 @@ from airshed.air.case import Case
 from airshed.air.model import AirModel
 from airshed.kernels.layout import AnyArray
 from airshed.kernels.stepper import Neighbours
+from airshed.parallel.binding import bind
 from airshed.parallel.communicator import Communicator, MpiRanks, world
+from airshed.parallel.failure import failing_together
 from airshed.runtime.clock import Clock
 
 
@@ -160,12 +162,9 @@ def _minus(one: Spent, other: Spent) -> dict[str, float]:
 def main(argument: str) -> None:
     """Do what the JSON asks for, and let the first rank print what all spent."""
     asked, ranks = json.loads(argument), world()
-    case = (
-        Case.from_dict(asked["case"])
-        if isinstance(asked["case"], dict)
-        else Case.load(asked["case"], asked["overrides"])
-    )
-    spent = ranks.gather(run(case, asked["hours"], ranks))
+    with failing_together(ranks, lambda error: (f"{type(error).__name__}: {error}", 1)):
+        bind(ranks)
+        spent = ranks.gather(run(Case.load(asked["case"], asked["overrides"]), asked["hours"], ranks))
     if spent is not None:
         print(json.dumps(spent), flush=True)
 
