@@ -48,9 +48,7 @@ def test_any_split_of_the_rows_gives_the_same_bits(compiled: Compiled, cuts: tup
     trial = random_trial(kernel, 9, 9, SECOND, seed=4, sweeps=2)
     whole, split = make_stepper(kernel, trial), make_stepper(kernel, trial)
     edges = [0, *cuts, 9]
-    split._pieces = np.array(list(pairwise(edges))[::-1])
-    split._memory = split._memory * len(split._pieces)
-    split.pool = InTurn()
+    split._inner = np.array([(first, last, 0, 2) for first, last in pairwise(edges)][::-1])
     packed = forcing(trial, whole.layout)
     sums = whole.step(trial.weights, *packed)
     assert np.array_equal(split.step(trial.weights, *packed), sums)
@@ -63,20 +61,6 @@ def test_units_compiled_at_once_give_the_same_bits_as_the_whole_text(compiled: C
     whole = replace(kernel, functions=declared(load(build(kernel.source.text, name="toy-whole")), SIGNATURES))
     trial = random_trial(kernel, 3, 9, SECOND, seed=5, sweeps=2)
     assert same_bits(compiled_step(whole, trial), compiled_step(kernel, trial))
-
-
-class InTurn:
-    """Stands for a pool of threads: does each job at once, in the order in which they come."""
-
-    def submit(self, job: Callable[..., Any], *arguments: Any) -> "InTurn":
-        job(*arguments)
-        return self
-
-    def cancel(self) -> bool:
-        return False
-
-    def result(self) -> None:
-        return None
 
 
 Change = Callable[[np.ndarray], np.ndarray]

@@ -1,6 +1,6 @@
 """Random inputs of a step, and the compiled step and its twin applied to them, so that the results can be compared."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final
 
@@ -13,7 +13,7 @@ from airshed.kernels.reference.column import Column
 from airshed.kernels.reference.step import Box, Fields, Stepped, step
 from airshed.kernels.reference.transport import AirFluxes, Outside
 from airshed.kernels.step_arguments import TERMS
-from airshed.kernels.stepper import ColumnForcing, State, Stepper, TransportForcing, TwoStepWeights
+from airshed.kernels.stepper import ColumnForcing, Neighbours, State, Stepper, TransportForcing, TwoStepWeights
 
 Array = npt.NDArray[np.float64]
 
@@ -119,15 +119,18 @@ def twin_step(trial: Trial) -> Stepped:
     return step(trial.box, trial.fields, trial.weights, air_fluxes, between(*trial.columns, trial.column_weight))
 
 
-def make_stepper(kernel: MechanismKernel, trial: Trial, threads: int = 1) -> Stepper:
-    """Return a stepper of the compiled kernel that holds the state of a trial."""
+def make_stepper(
+    kernel: MechanismKernel, trial: Trial, threads: int = 1, *,
+    neighbours: Neighbours | None = None, total: Callable[[Array], Array] | None = None,
+) -> Stepper:  # fmt: skip
+    """Return a stepper of the compiled kernel that holds the state of a trial; the rest as in :class:`Stepper`."""
     box = trial.box
     _, rows, columns = trial.fields.air.shape
     layout = Layout(rows, columns, kernel.shape.width, kernel.dtype)
     stepper = Stepper(
         kernel, layout, ghosts=box.outside.sides, top=box.outside.top, density_factor=box.density_factor,
         vertical_weights=box.vertical_weights, deposited=box.deposited, emitted=box.emitted, sweeps=box.sweeps,
-        threads=threads, oxygen=box.oxygen, nitrogen=box.nitrogen,
+        threads=threads, oxygen=box.oxygen, nitrogen=box.nitrogen, neighbours=neighbours, total=total,
     )  # fmt: skip
     for packed, field in zip(_arrays(stepper.state), fields(Fields), strict=True):
         packed[...] = layout.pack(getattr(trial.fields, field.name))
