@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from airshed import __version__
-from airshed.cli.commands.bench import bench, bench_chemistry, bench_redistribution, bench_scaling
+from airshed.cli.commands.bench import bench, bench_chemistry, bench_io, bench_redistribution, bench_scaling
 from airshed.cli.commands.box import box
 from airshed.cli.commands.doctor import doctor
 from airshed.cli.commands.kernel import show_kernel
@@ -35,6 +35,7 @@ kernel.command("show")(show_kernel)
 app.add_typer(kernel, name="kernel")
 benchmarks.callback()(bench)
 benchmarks.command("chemistry")(bench_chemistry)
+benchmarks.command("io")(bench_io)
 benchmarks.command("redistribution")(bench_redistribution)
 benchmarks.command("scaling")(bench_scaling)
 app.add_typer(benchmarks, name="bench")

@@ -43,8 +43,9 @@ class BackgroundWriter:
     first error of a job stops all later ones and is raised in the caller by every following call.
     """
 
-    def __init__(self, capacity: int = _CAPACITY, limit: int = LIMIT) -> None:
-        self._capacity, self._limit = capacity, limit
+    def __init__(self, capacity: int = _CAPACITY, limit: int = LIMIT, bandwidth: float | None = None) -> None:
+        """Start the thread; a ``bandwidth`` [byte/s] makes each job as slow as a disk of that speed, for trials."""
+        self._capacity, self._limit, self._bandwidth = capacity, limit, bandwidth
         self._jobs: deque[tuple[Job, int]] = deque()
         self._held = 0
         self._busy = False
@@ -84,6 +85,7 @@ class BackgroundWriter:
         self.wait()
         began = time.perf_counter()
         job()
+        self._slow_down(began, size)
         spent = time.perf_counter() - began
         self._bytes += size
         self._written += spent
@@ -121,22 +123,27 @@ class BackgroundWriter:
                     return
                 job, size = self._jobs.popleft()
                 self._busy = True
-            self._attempt(job)
+            self._attempt(job, size)
             del job  # with the copies that it holds
             with self._changed:
                 self._held -= size
                 self._busy = False
                 self._changed.notify_all()
 
-    def _attempt(self, job: Job) -> None:
+    def _attempt(self, job: Job, size: int) -> None:
         if self._error is not None:
             return
         began = time.perf_counter()
         try:
             job()
+            self._slow_down(began, size)
         except BaseException as error:  # it belongs to the caller's thread, whatever it is
             self._error = error
         self._written += time.perf_counter() - began
+
+    def _slow_down(self, began: float, size: int) -> None:
+        if self._bandwidth is not None:
+            time.sleep(max(began + size / self._bandwidth - time.perf_counter(), 0.0))
 
     def _raise_error(self) -> None:
         if self._error is not None:

@@ -97,7 +97,8 @@ class RunFolder:
     with an unfinished run, or begins when there is none yet. ``may_differ`` names settings, such as "run.threads",
     that a resumed run may have changed. Use it in a ``with`` block: left without :meth:`finish`, the run stays
     unfinished and can be resumed. With several ``ranks`` each makes one, and the same calls in the same order; the
-    first of them locks the folder and writes what there is one of.
+    first of them locks the folder and writes what there is one of. ``bandwidth`` [byte/s of this rank] makes writing
+    as slow as that, for trials.
 
     Raises OutputError, before anything is computed, when the folder cannot be written to, holds other files or is in
     use by another process, and CaseError when the case to resume is another one; on all ranks alike.
@@ -111,13 +112,14 @@ class RunFolder:
         resume: bool = False,
         may_differ: Collection[str] = (),
         ranks: Communicator | None = None,
+        bandwidth: float | None = None,
     ) -> None:
         self._ranks = ranks or Alone()
         self.path, self.channel = path, Channel(self._ranks)
         self._lock: int | None = None
         self._state = RunState(__version__, "running", _now(), case_hash(case_toml), case_toml)
         self.resumed = self.channel.on_root(lambda: self._take(resume, may_differ))
-        self.writer = BackgroundWriter()
+        self.writer = BackgroundWriter(bandwidth=bandwidth)
         self._open = True
 
     @classmethod

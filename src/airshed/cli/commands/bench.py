@@ -92,3 +92,33 @@ def _numbers(text: str) -> list[int]:
     if not all(part.isdecimal() and int(part) > 0 for part in parts):
         raise CaseError(f"--ranks {text!r} is no list of numbers; write it as 1,2,4")
     return [int(part) for part in parts]
+
+
+def bench_io(
+    strategies: Annotated[str, typer.Option(metavar="NAME,NAME,...", help="All that are there without it.")] = "",
+    grid: Annotated[str, typer.Option(metavar="LONxLATxLEVEL", help="Size of the grid.")] = "64x64x32",
+    ranks: Annotated[int, typer.Option("-n", min=1, metavar="RANKS", help="How many ranks write.")] = 1,
+    steps: Annotated[int, typer.Option(min=1, help="Steps of a run, each with its input and output.")] = 4,
+    compute: Annotated[float, typer.Option(min=0.0, help="Seconds that a step computes.")] = 0.5,
+    repeats: Annotated[int, typer.Option(min=1, help="Runs by each strategy.")] = 3,
+    bandwidth: Annotated[float | None, typer.Option(min=0.1, help="MB/s of all ranks: a slow disk.")] = None,
+    folder: Annotated[Path | None, typer.Option(help="Where to write; a temporary folder without it.")] = None,
+    picture: Picture = None, as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Measure the strategies of output: wall time of each, and how much of it the asynchronous ones hide."""
+    from rich.console import Console
+
+    from airshed.cli.render import show
+    from airshed.runtime import bench_io
+
+    asked = bench_io.Experiment(
+        strategies=tuple(filter(None, strategies.split(","))), grid=bench_io.grid_of(grid), steps=steps,
+        compute=compute, repeats=repeats, bandwidth=None if bandwidth is None else 1e6 * bandwidth,
+    )  # fmt: skip
+    with Console(stderr=True).status("bench io"):
+        measured = bench_io.run(asked, ranks, folder)
+    show(bench_io.report(measured), as_json=as_json)
+    if picture is not None:
+        from airshed.plot.strategies import save_strategies
+
+        typer.echo(save_strategies(measured, picture), err=as_json)

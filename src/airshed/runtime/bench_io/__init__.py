@@ -1,0 +1,12 @@
+"""Measures the strategies of output by the experiment of the AQM benchmark.
+
+Each step reads four three-dimensional and five two-dimensional fields and writes all 66 concentrations as 32-bit
+floats; between them it computes.
+
+source  Blom, Kessler & Verwer, an air quality benchmark and its I/O on a Cray T3E, section 5 and table 3
+"""
+
+from airshed.runtime.bench_io.experiment import Experiment, Measured, Spent, grid_of
+from airshed.runtime.bench_io.report import report, run
+
+__all__ = ["Experiment", "Measured", "Spent", "grid_of", "report", "run"]
