@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 LEAST_ROWS = 2
-"""Rows of the smallest piece of a step; each piece computes one row of faces twice."""
+"""Rows of the smallest piece of a step; a piece computes a row of faces twice, unless it goes on where one ended."""
 
 REACH = 2
 """Rows next to a neighbour that need its mixing ratios."""
@@ -50,7 +50,8 @@ def cut(rows: int, blocks: int, threads: int, open_to: Open) -> tuple[Pieces, Pi
         return _pieces([]), _pieces([(first, last, 0, blocks) for first, last in shares(rows, threads)])
     several = shares(north - south, threads) if threads > 1 or not open_to else _halves(north - south)
     inner = [(south + first, south + last, west, east) for first, last in several]
-    outer = [(0, south, 0, blocks), (north, rows, 0, blocks), (south, north, 0, west), (south, north, east, blocks)]
+    # the north first: where the inner pieces reach from west to east it goes on where they ended
+    outer = [(north, rows, 0, blocks), (0, south, 0, blocks), (south, north, 0, west), (south, north, east, blocks)]
     return _pieces(inner), _pieces([each for each in outer if each[0] < each[1] and each[2] < each[3]])
 
 

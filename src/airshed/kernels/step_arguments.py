@@ -47,7 +47,7 @@ class Step(ctypes.Structure):
         ("oxygen", ctypes.c_double), ("nitrogen", ctypes.c_double),
         ("c0", ctypes.c_double), ("c1", ctypes.c_double), ("t0", ctypes.c_double), ("t1", ctypes.c_double),
         ("g", ctypes.c_double), ("s0", ctypes.c_double), ("s1", ctypes.c_double),
-        ("sweeps", ctypes.c_int64), ("sums", ctypes.c_void_p), ("seconds", ctypes.c_void_p),
+        ("sweeps", ctypes.c_int64), ("number", ctypes.c_int64), ("sums", ctypes.c_void_p), ("seconds", ctypes.c_void_p),
     )  # fmt: skip
 
 

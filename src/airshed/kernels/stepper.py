@@ -262,7 +262,7 @@ class Stepper:
         step.photolysis_sun = address(column.sun)
         for name in ("c0", "c1", "t0", "t1", "g", "s0", "s1"):
             setattr(step, name, getattr(weights, name))
-        step.sweeps = self.sweeps
+        step.sweeps, step.number = self.sweeps, step.number + 1
 
     def _place(self, name: str, pair: Pair) -> None:
         """Tell where a field lies, where it does not lie at the place of the last step."""

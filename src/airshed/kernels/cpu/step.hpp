@@ -42,7 +42,8 @@ static void step_block(const Step& s, int64_t row, int64_t block, Worker& t) {
 extern "C" {
 int64_t airshed_worker_bytes(int64_t blocks) { return sizeof(Worker) + 64 + blocks * NS * NZ * (int64_t)sizeof(pack); }
 
-// A piece of a step: rows first <= row < last, and blocks, in any order and on any thread.
+// A piece of a step: rows first <= row < last, and blocks, in any order and on any thread. One that goes on where the thread's
+// last piece ended needs no faces computed twice.
 struct Piece {
     int64_t first_row, last_row, first_block, last_block;
 };
@@ -53,11 +54,14 @@ static void step_piece(const Step& s, const Piece& piece, void* memory) {
     Worker& t = *(Worker*)memory;
     t.carry_y = (pack*)(((uintptr_t)(&t + 1) + 63) & ~(uintptr_t)63);
     const int64_t west = piece.first_block;
-    for (int64_t b = west; b < piece.last_block; b++) start_row(s, piece.first_row, b, t.carry_y + b * NS * NZ);
+    const bool goes_on = t.step == s.number && t.row == piece.first_row && t.first_block == west && t.last_block == piece.last_block;
+    if (!goes_on)
+        for (int64_t b = west; b < piece.last_block; b++) start_row(s, piece.first_row, b, t.carry_y + b * NS * NZ);
     for (int64_t row = piece.first_row; row < piece.last_row; row++) {
         if (west > 0 || !s.west.edge) start_block(s, row, west, t.carry_x);
         for (int64_t b = west; b < piece.last_block; b++) step_block(s, row, b, t);
     }
+    t.step = s.number, t.row = piece.last_row, t.first_block = west, t.last_block = piece.last_block;
 }
 
 // One thread's share of a step: whichever of the pieces nobody has taken yet, `most` of them at most; returns whether some may

@@ -41,6 +41,7 @@ struct Worker {                        // what one thread carries from block to 
     pack rhs[NS * NZ];
     pack carry_x[NS * NZ];             // flux through the east faces of the block to the west
     pack* carry_y;                     // [block][species][level]: flux through the north faces of the row to the south
+    int64_t step, row, first_block, last_block;   // whose carry_y that is: blocks of a row to come, in a step
     pack air_carry_x[NZ];
     pack rate[RATES * NZ + 1];         // rate functions of the mechanism, [function][level]
     pack light[PHOTOLYSES + 1];        // photolysis functions
