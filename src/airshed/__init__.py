@@ -10,10 +10,12 @@ if TYPE_CHECKING:
     from airshed.io.results import open_run as open_run
     from airshed.runtime.box import box as box
     from airshed.runtime.simulation import Simulation as Simulation
+    from airshed.runtime.two_groups import only_moves as only_moves
+    from airshed.runtime.two_groups import serve as serve
 
 _LAZY = {
     "Case": "airshed.air.case", "Simulation": "airshed.runtime.simulation", "box": "airshed.runtime.box",
-    "open_run": "airshed.io.results",
+    "open_run": "airshed.io.results", "only_moves": "airshed.runtime.two_groups", "serve": "airshed.runtime.two_groups",
 }  # fmt: skip
 
 

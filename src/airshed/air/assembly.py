@@ -94,6 +94,12 @@ class Parts:
         """The first moment of the simulation [s since the start], negative by the spin-up."""
         return 0.0 - self.case.time.spinup.value
 
+    @property
+    def sunlit_until(self) -> float | None:
+        """Up to when deposition or rates follow the sun [s], so that they change each hour; None where they do not."""
+        follows = self.deposition.follows_the_sun or bool(self.network.parameters)
+        return self.case.time.length.value if follows else None
+
 
 def start_of(case: Case) -> np.datetime64:
     """Return the start of a case as UTC without time zone."""

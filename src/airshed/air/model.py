@@ -13,11 +13,13 @@ from airshed.air.cell_chemistry import CellChemistry, CellCounts
 from airshed.air.forcing import Forcing
 from airshed.air.light import Light
 from airshed.air.meteorology import MetState
+from airshed.air.moved_elsewhere import MovedElsewhere, MovedSpecies, make_exchange
+from airshed.air.moving import Mover, Moving, without_reactions
 from airshed.air.open_rates import open_rates
 from airshed.air.report import summary
 from airshed.air.sources import PackedSources
-from airshed.air.strang import Strang, without_reactions
-from airshed.core.constants import AVOGADRO, NITROGEN_FRACTION, OXYGEN_FRACTION
+from airshed.air.stepping import make_stepper, number_per_mole
+from airshed.air.strang import Strang
 from airshed.core.errors import CaseError, NumericalError
 from airshed.core.protocols import Saved, Snapshot
 from airshed.core.report import Report
@@ -27,23 +29,23 @@ from airshed.kernels.chemistry.followed import follow
 from airshed.kernels.exact_sum import CompiledSums
 from airshed.kernels.layout import Layout
 from airshed.kernels.pipeline import compile_mechanism
-from airshed.kernels.rates import REFERENCE_DENSITY
 from airshed.kernels.step_arguments import TERMS
 from airshed.kernels.stepper import ColumnForcing, Stepper
 from airshed.parallel.communicator import Communicator, MpiRanks
+from airshed.parallel.groups import Groups
 from airshed.parallel.halo import Halo
 from airshed.process.twostep import two_step_weights
-from airshed.process.vertical import parabola_weights
 
 Array = npt.NDArray[np.float64]
 
 LARGEST_COURANT = 0.5
 """Sum of Courant numbers beyond which the limited two-step scheme may oscillate or go negative."""
 
-WAITING = ("waiting for neighbours", "sums over ranks")
+ELSEWHERE = "transport on other ranks"
+
+WAITING = ("waiting for neighbours", "sums over ranks", ELSEWHERE)
 """Parts of the wall time in which a rank does not compute."""
 
-_CUBIC_CENTIMETRES = 1e6
 _OF_COLUMN = ("temperature", "water", "exchange", "deposition", "parameters")
 _OF_BASELINE = ("amounts", "processes", "imbalance")
 _WEATHER_NAMES = {"air_temperature": "temperature", "air_pressure": "pressure"}  # fields that MetState names shorter
@@ -58,10 +60,11 @@ class AirModel:
 
     def __init__(
         self, case: Case, meteorology: Given = None, initial: xr.Dataset | None = None, *, threads: int = 1,
-        ranks: Communicator | None = None,
+        ranks: Communicator | None = None, groups: Groups | None = None,
     ) -> None:  # fmt: skip
-        self.case = case
-        self.parts: Parts = assemble(case, meteorology, ranks)
+        self.case, self._given = case, meteorology
+        self._groups = groups
+        self.parts: Parts = assemble(case, meteorology, ranks if groups is None else groups.own)
         self.share = self.parts.share
         self.network, self.grid = self.parts.network, self.parts.grid
         self.registry = air_registry(
@@ -80,10 +83,9 @@ class AirModel:
             self.parts.own_sources, self.layout, (rows, columns), self.parts.start, self.share.total_over_columns
         )
         self._emitted = [self.network.index(name) for name in self.sources.species]
-        follows_the_sun = self.parts.deposition.follows_the_sun or bool(self.network.parameters)
         self.forcing = Forcing(
             self.grid, self.layout, self.parts.meteorology, self._velocities, self._open_rates,
-            begin=self.parts.begin, sunlit_until=case.time.length.value if follows_the_sun else None,
+            begin=self.parts.begin, sunlit_until=self.parts.sunlit_until,
             advection=case.transport.advection, diffusion=case.transport.diffusion, greatest=self.share.greatest,
         )  # fmt: skip
         lat, lon = (self.layout.pack(degrees) for degrees in np.meshgrid(self.grid.lat, self.grid.lon, indexing="ij"))
@@ -185,6 +187,8 @@ class AirModel:
         parts = {name: seconds / self.stepper.threads for name, seconds in self.stepper.seconds.items()}
         if self._strang is not None and self._strang.chemistry is not None:
             parts["chemistry of cells"] = self._strang.chemistry.wall
+        if self._strang is not None and isinstance(self._strang.moving, MovedElsewhere):
+            parts[ELSEWHERE] = self._strang.moving.exchange.wall
         halo = self.stepper.neighbours
         return parts | ({WAITING[0]: halo.wait} if isinstance(halo, Halo) else {})
 
@@ -239,7 +243,10 @@ class AirModel:
 
     def summary(self, *, brief: bool = False) -> Report:
         """Budgets, extremes, emission and input, see ``air.report``."""
-        return summary(self, brief=brief)
+        report = summary(self, brief=brief)
+        if self._strang is None or not isinstance(self._strang.moving, MovedElsewhere):
+            return report
+        return Report(report.title, [*report.tables, self._strang.moving.table()], report.facts, report.ok)
 
     def _species(self, number: int) -> Array:
         return self.layout.unpack(self.stepper.state.q[:, :, number])
@@ -262,18 +269,21 @@ class AirModel:
         pairs = {name: interval.pair(name) for name in _OF_COLUMN}
         return ColumnForcing(**pairs, weight=weight, emission=packed, sun=self._sun), emission
 
-    def _number_per_mole(self) -> Array:
-        """Number density of air for each mole of it in a cell [molecules cm-3 mol-1], (level, lat)."""
-        factor = AVOGADRO / _CUBIC_CENTIMETRES / self.grid.cell_volume[:, :, 0]
-        return np.broadcast_to(factor, self.grid.shape[:2])
-
     def _make_strang(self, threads: int) -> Strang:
         return Strang(
-            self.stepper, self._make_chemistry(threads) if self.network.reactions else None,
-            self.forcing, self.sources, self._light,
-            emitted=self._emitted,
-            density_factor=self._number_per_mole(), courant=self.case.time.courant, total=self.share.total,
+            self.stepper, self._make_chemistry(threads) if self.network.reactions else None, self._make_moving(threads),
+            self.forcing, self._light, density_factor=number_per_mole(self.grid), total=self.share.total,
+            concurrent=self.case.chemistry.concurrent,
         )  # fmt: skip
+
+    def _make_moving(self, threads: int) -> Moving:
+        courant, groups = self.case.time.courant, self._groups
+        mover = Mover(self.stepper, self.forcing, self.sources, emitted=self._emitted, courant=courant)
+        if groups is None:
+            return mover
+        exchange = make_exchange(self.parts, groups, self.layout)
+        here = MovedSpecies(self.case, self._given, groups, threads, exchange) if groups.moves else None
+        return MovedElsewhere(mover, exchange, here)
 
     def _make_chemistry(self, threads: int) -> CellChemistry:
         chosen = self.case.chemistry
@@ -292,22 +302,16 @@ class AirModel:
         )
 
     def _make_stepper(self, threads: int) -> Stepper:
-        start = self.parts.meteorology.at(self.parts.begin)
-        density_factor = self._number_per_mole() / REFERENCE_DENSITY
-        pressure, cut = self.share.mean_over_columns(start.pressure), CompiledSums(self.kernel)
-        return Stepper(
-            self.kernel, self.layout, ghosts=self.parts.boundary.lateral_of(pressure),
-            top=self.parts.boundary.top(float(pressure[-1])), density_factor=density_factor,
-            vertical_weights=parabola_weights(self.grid.thickness),
+        cut = CompiledSums(self.kernel)
+        return make_stepper(
+            self.parts, self.kernel, self.layout, emitted=self._emitted, threads=threads,
             deposited=[self.network.index(name) for name in self.parts.deposition.species],
-            emitted=self._emitted,
-            sweeps=self.case.chemistry.sweeps, threads=threads, oxygen=OXYGEN_FRACTION, nitrogen=NITROGEN_FRACTION,
             neighbours=self._make_halo(), total=lambda sums: self.share.total(sums, cut),
         )  # fmt: skip
 
     def _make_halo(self) -> Halo | None:
         ranks = self.share.ranks
-        if not isinstance(ranks, MpiRanks):
+        if not isinstance(ranks, MpiRanks) or self._groups is not None:
             return None
         return Halo(ranks, self.share.decomposition, self.layout, len(self.network.species), self.grid.shape[0])
 

@@ -1,14 +1,19 @@
 """Strang splitting: chemistry for half a step, transport and column terms for the whole, chemistry for the other half.
 
-Transport and column advance by ``process.one_step`` through the compiled step of a mechanism without reactions, in as
-many pieces as the Courant number asks for; chemistry by a Rosenbrock method with its own steps in every cell. Second
-order (Strang 1968, SIAM J. Numer. Anal. 5, 506-517). Chemistry comes last, since the fastest process should: what is
-emitted is then in balance with it where a step ends (Sportisse 2000, J. Comput. Phys. 161, 140-168).
+Transport and column advance by ``air.moving``, chemistry by a Rosenbrock method with its own steps in every cell.
+Second order (Strang 1968, SIAM J. Numer. Anal. 5, 506-517). Chemistry comes last, since the fastest process should:
+what is emitted is then in balance with it where a step ends (Sportisse 2000, J. Comput. Phys. 161, 140-168).
+
+Concurrent, transport M starts from the state before the first half of chemistry C, so that both can run at once on
+different ranks, and what each changes is added up, as amounts, before the second half:
+
+    A(n+1) w = A(n+1) M q(n) + A(n) (C q(n) - q(n)),      q(n+1) = C max(w, 0)
+
+Transport then acts on a state that is half a step of chemistry too early: first order. What is made to be zero is
+counted as clipped, so that budgets close; a uniform mixing ratio stays uniform.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
-from math import ceil
 
 import numpy as np
 import numpy.typing as npt
@@ -17,40 +22,31 @@ from airshed.air.budget import Budget
 from airshed.air.cell_chemistry import Air, CellChemistry
 from airshed.air.forcing import Forcing
 from airshed.air.light import Light
-from airshed.air.sources import PackedSources
+from airshed.air.moving import Moved, Moving
 from airshed.kernels.layout import AnyArray
 from airshed.kernels.step_arguments import TERMS
-from airshed.kernels.stepper import ColumnForcing, Stepper
-from airshed.mechanism.network import ReactionNetwork
-from airshed.process.one_step import GAMMA, one_step_weights
+from airshed.kernels.stepper import Stepper
 
 Array = npt.NDArray[np.float64]
-
-
-def without_reactions(network: ReactionNetwork) -> ReactionNetwork:
-    """Return the species of a network alone, for what moves them."""
-    return replace(network, name=f"{network.name}-moved", reactions=())
 
 
 class Strang:
     """Advances the packed state of a :class:`Stepper` without reactions, and its chemistry, by Strang splitting.
 
     chemistry       None where nothing reacts
-    emitted         numbers of the species of `sources`
-    density_factor  (level, lat) number density of air per mole in a cell [molecules cm-3 mol-1]
-    courant         largest sum of Courant numbers of a piece of transport
+    moving          what moves the species of the state
+    density_factor  (level, lat) number density of air per mole in a cell [molecules cm-3]
     total           sums over the first axis, of all ranks
+    concurrent      whether transport takes the state as it is before chemistry, so that both can be done at once
     """
 
     def __init__(
-        self, stepper: Stepper, chemistry: CellChemistry | None, forcing: Forcing, sources: PackedSources,
-        light: Light, *, emitted: list[int], density_factor: Array, courant: float,
-        total: Callable[[Array], Array],
+        self, stepper: Stepper, chemistry: CellChemistry | None, moving: Moving, forcing: Forcing, light: Light, *,
+        density_factor: Array, total: Callable[[Array], Array], concurrent: bool = False,
     ) -> None:  # fmt: skip
-        self.stepper, self.chemistry = stepper, chemistry
-        self._forcing, self._sources, self._light, self._courant = forcing, sources, light, courant
-        self._total = total
-        self._emitted, self._species = emitted, len(stepper.kernel.network.species)
+        self.stepper, self.chemistry, self.moving = stepper, chemistry, moving
+        self._forcing, self._light, self._total, self._concurrent = forcing, light, total, concurrent
+        self._species = len(stepper.kernel.network.species)
         layout = stepper.layout
         self._density_factor = density_factor.T[:, None, :, None]
         lanes = np.arange(layout.blocks * layout.width).reshape(layout.blocks, 1, layout.width) < layout.columns
@@ -60,11 +56,16 @@ class Strang:
     def step(self, begin: float, end: float, budget: Budget) -> Array:
         """Advance from `begin` to `end` [s], inside one interval of the forcing; return what chemistry made [mol]."""
         if self.chemistry is None:
-            self._move(begin, end, budget)
+            self.moving.start(begin, end)
+            self._follow(self.moving.finish(begin, end), budget)
             return np.zeros(self._species)
         middle = 0.5 * (begin + end)
-        first = self._react(self.chemistry, begin, middle, budget, half=0)
-        self._move(begin, end, budget)
+        if self._concurrent:
+            first = self._both(self.chemistry, begin, middle, end, budget)
+        else:
+            first = self._react(self.chemistry, begin, middle, budget, half=0)
+            self.moving.start(begin, end)
+            self._follow(self.moving.finish(begin, end), budget)
         return first + self._react(self.chemistry, middle, end, budget, half=1)
 
     def save(self) -> dict[str, AnyArray]:
@@ -75,6 +76,7 @@ class Strang:
         """Take over what was saved."""
         if self.chemistry is not None:
             self._first(self.chemistry)[...] = np.moveaxis(arrays["first"], 2, 0)
+        self.moving.reload()
 
     def _first(self, chemistry: CellChemistry) -> Array:
         """The steps to try first, as the state lies: a view."""
@@ -82,33 +84,30 @@ class Strang:
         return chemistry.first.reshape(2, layout.rows, layout.blocks, chemistry.levels, layout.width)
 
     def close(self) -> None:
-        """End the threads of the chemistry."""
+        """End the threads of the chemistry, and those who move species for others."""
+        self.moving.close()
         if self.chemistry is not None:
             self.chemistry.solver.close()
 
-    def _move(self, begin: float, end: float, budget: Budget) -> None:
-        """Transport, vertical mixing, emission and deposition."""
-        rate = self._forcing.outflow_rate(begin)
-        pieces = max(1, ceil((end - begin) * rate / self._courant - 1e-9))
-        step = (end - begin) / pieces
-        for number in range(pieces):
-            self._move_once(begin + number * step, step, budget)
+    def _both(self, chemistry: CellChemistry, begin: float, middle: float, end: float, budget: Budget) -> Array:
+        """Chemistry's first half and the move from the same state, added up; returns what chemistry made [mol]."""
+        state = self.stepper.state
+        self.moving.start(begin, end)
+        made = self._react(chemistry, begin, middle, budget, half=0)
+        change, air = state.q - state.q_other, state.air.copy()
+        state.q, state.q_other = state.q_other, state.q
+        self._follow(self.moving.finish(begin, end), budget)
+        state.q += change * (air / state.air)[:, :, None].astype(state.q.dtype)
+        below = np.maximum(-state.q, 0.0)
+        np.maximum(state.q, 0.0, out=state.q)
+        clipped = self._total(_sums(below, state.air * self._in_use))
+        budget.add_chemistry(np.zeros(self._species), clipped, np.zeros_like(budget.imbalance))
+        return made
 
-    def _move_once(self, begin: float, step: float, budget: Budget) -> None:
-        packed, totals = self._sources.at(begin + 0.5 * step)
-        emission = np.zeros(self._species)
-        emission[self._emitted] = totals
-        starts, ends = (begin, begin + GAMMA * step), (begin + GAMMA * step, begin + step)
-        for weights, start, end in zip(one_step_weights(step), starts, ends, strict=True):
-            transport = self._forcing.transport_within(start, begin + 0.5 * step)
-            column = self._column(end, begin + 0.5 * step, packed)
-            sums = self.stepper.step(weights, transport, column)
-            budget.add(weights, dict(zip(TERMS, sums, strict=True)), emission, np.zeros_like(budget.imbalance))
-
-    def _column(self, seconds: float, inside: float, emission: AnyArray) -> ColumnForcing:
-        interval = self._forcing.interval(self._forcing.index_at(inside))
-        pairs = {name: interval.pair(name) for name in ("temperature", "water", "exchange", "deposition")}
-        return ColumnForcing(**pairs, weight=interval.weight(seconds), emission=emission, sun=self._sun)
+    def _follow(self, stages: list[Moved], budget: Budget) -> None:
+        for each in stages:
+            sums = dict(zip(TERMS, each.sums, strict=True))
+            budget.add(each.weights, sums, each.emission, np.zeros_like(budget.imbalance))
 
     def _react(self, chemistry: CellChemistry, begin: float, end: float, budget: Budget, *, half: int) -> Array:
         """Chemistry; returns the change of the amount of each species [mol]."""

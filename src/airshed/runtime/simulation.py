@@ -27,6 +27,7 @@ from airshed.parallel.binding import cores_each
 from airshed.parallel.communicator import Communicator, MpiRanks, world
 from airshed.runtime.clock import Clock, Every
 from airshed.runtime.records import RunRecords, check_folder
+from airshed.runtime.two_groups import allowing_service, make_groups, only_moves
 
 FAILED_CELL = "failed-cell.toml"
 """Conditions in the run folder by which `airshed box` replays a cell whose chemistry came to no end."""
@@ -100,21 +101,26 @@ class Simulation:
         if not isinstance(case, Case | str | Path):
             raise CaseError(f"the case is a {type(case).__name__}; give a path, or Case.from_dict(...) of a dictionary")
         self.case = case if isinstance(case, Case) else Case.load(case)
-        if output is not None:
-            check_folder(self.case, Path(output), resume=resume, ranks=ranks)
+        if only_moves(self.case, ranks):
+            raise CaseError(
+                f"rank {ranks.rank} only moves species for others (parallel.groups): let it call airshed.serve(case), "
+                "see airshed.only_moves"
+            )
+        groups = make_groups(self.case, ranks)
+        ranks = ranks if groups is None else groups.own
+        with allowing_service(groups):
+            if output is not None:
+                check_folder(self.case, Path(output), resume=resume, ranks=ranks)
         self._stack = ExitStack()
         self._records: RunRecords | None = None
         self.notices: list[str] = []
         self.wall = {"preparation": 0.0, "forcing and steps": 0.0, "output and restarts": 0.0}
-        threads = self.case.run.threads or cores_each(ranks)
-        self.model = AirModel(self.case, meteorology, initial, threads=threads, ranks=ranks)
+        threads = self.case.run.threads or cores_each(ranks if groups is None else groups.world)
+        self.model = AirModel(self.case, meteorology, initial, threads=threads, ranks=ranks, groups=groups)
         self.end = self.case.time.length.value
         self._begin = self.model.seconds
         if output is not None:
-            self.model.longest_step(self.model.next_change())  # refuses its step before earlier results are set aside
-            self._records = self._stack.enter_context(RunRecords(self.case, self.model, Path(output), resume=resume))
-            self._records.restore()
-            self.notices = self._records.notices
+            self._open_records(Path(output), resume=resume)
         self._folder = None if output is None else Path(output)
         self._closed, self._sums = False, 0.0
         self._clock = Clock(self.model, self._due(), self.end)
@@ -122,6 +128,16 @@ class Simulation:
         self.wall["preparation"] = time.perf_counter() - began
         if self._records is not None and self.model.steps == 0:
             self._keep_records()
+
+    def _open_records(self, folder: Path, *, resume: bool) -> None:
+        try:
+            self.model.longest_step(self.model.next_change())  # refuses its step before earlier results are set aside
+            self._records = self._stack.enter_context(RunRecords(self.case, self.model, folder, resume=resume))
+            self._records.restore()
+            self.notices = self._records.notices
+        except BaseException:
+            self.model.close()
+            raise
 
     @property
     def seconds(self) -> float:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, PlainValidator, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, model_validator
 
 from airshed.core.errors import CaseError, OutputError
 from airshed.core.settings import KEY, Number, OrWords, Section, Switch, Whole, measured, refuse, setting
@@ -185,6 +185,11 @@ class ChemistrySection(Section):
     absolute_tolerance: Annotated[Quantity, measured("molecules/cm3", above=0.0)] = setting(
         "1e4 molecules/cm3", "For `strang`: error of a step of chemistry that never matters."
     )
+    concurrent: Switch = setting(
+        False,
+        "For `strang`: whether transport starts from the state before the first half of chemistry, so that two groups "
+        "of ranks can work at once; first order. docs/parallel.md tells what it costs.",
+    )
     precision: Literal["double", "single"] = setting("double", "Floating-point precision of the kernels.")
 
 
@@ -337,6 +342,18 @@ class RestartSection(Section):
     strategy: StrategyName = setting("gather:async", "How they are written, as that of an output.")
 
 
+class GroupsSection(Section):
+    """Transport and chemistry on groups of ranks of their own, for `strang`; see docs/parallel.md."""
+
+    transport: Annotated[Whole | Literal["same"], OrWords(("same",), Whole)] = setting(
+        0, "Ranks that move species; `same` for all, which then have chemistry too; 0 for no groups.", unit="1", ge=0
+    )
+    chemistry: Whole = setting(0, "Ranks that have chemistry, tiles and files.", unit="1", ge=0)
+    strategy: Literal["auto", "direct", "funnel", "parallel funnel"] = setting(
+        "auto", "How species travel between them; `auto` takes what is expected to be fastest."
+    )
+
+
 class ParallelSection(Section):
     """How ranks share the work; nothing here changes a result."""
 
@@ -346,6 +363,7 @@ class ParallelSection(Section):
     input: Literal["parallel", "root"] = setting(
         "parallel", "Who reads the meteorology: `parallel`, each rank its part; `root`, the first one for all."
     )
+    groups: GroupsSection = Field(default_factory=GroupsSection)
 
 
 class RunSection(Section):

@@ -60,7 +60,12 @@ def _simulate(case: "Case", folder: Path, *, resume: bool, quiet: bool, verbose:
     from airshed.cli.render import show
     from airshed.parallel.communicator import world
     from airshed.runtime.simulation import Simulation
+    from airshed.runtime.two_groups import only_moves, serve
 
+    if only_moves(case):
+        with stop_on_interrupt(lambda: None):  # the others stop after their step, and tell
+            serve(case)
+        return
     speaks = world().rank == 0
     quiet = quiet or not speaks
     with (

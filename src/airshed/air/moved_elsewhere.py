@@ -1,0 +1,193 @@
+"""Two phases on two groups of ranks: tiles whose species others move, and ranks that move species for others.
+
+The same numbers as on ranks that do both: species move independently, each by the same compiled code, and the sums of
+budgets are exact.
+"""
+
+import time
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.air.assembly import Given, Parts, assemble
+from airshed.air.case import Case
+from airshed.air.emissions.source import EmissionSource
+from airshed.air.forcing import Forcing
+from airshed.air.meteorology import MetState
+from airshed.air.moving import Moved, Mover, without_reactions
+from airshed.air.sources import PackedSources
+from airshed.air.stepping import make_stepper
+from airshed.core.report import Table
+from airshed.kernels.layout import AnyArray, Layout
+from airshed.kernels.pipeline import compile_mechanism
+from airshed.kernels.step_arguments import TERMS
+from airshed.parallel.decomposition import Decomposition
+from airshed.parallel.exchange import END, MOVE, RELOAD, Exchange
+from airshed.parallel.groups import Groups
+from airshed.process.one_step import one_step_weights
+
+Array = npt.NDArray[np.float64]
+
+
+def make_exchange(parts: Parts, groups: Groups, layout: Layout) -> Exchange:
+    """Return this rank's end of what the groups tell each other; all ranks of both make one together.
+
+    layout  of some part of the area
+    """
+    _, rows, columns = parts.whole.shape
+    settings = parts.case.parallel
+    tiles = None if settings.tiles == "auto" else settings.tiles
+    decomposition = Decomposition.of(rows, columns, layout.width, len(groups.chemistry), tiles)
+    whole = Layout(rows, columns, layout.width, layout.dtype)
+    species, levels = len(parts.network.species), parts.whole.shape[0]
+    return Exchange(groups, decomposition, whole, species, levels, settings.groups.strategy)
+
+
+class MovedElsewhere:
+    """Lets the ranks of TRANS move the species of this tile; satisfies :class:`airshed.air.moving.Moving`.
+
+    mover    of this tile, which knows the pieces of a step and what is emitted in it
+    species  what this rank moves for all tiles, where it is in both groups
+    """
+
+    def __init__(self, mover: Mover, exchange: Exchange, species: "MovedSpecies | None") -> None:
+        self._mover, self.exchange, self._here = mover, exchange, species
+
+    def start(self, begin: float, end: float) -> None:
+        """Send the mixing ratios."""
+        self.exchange.order(MOVE, begin, end)
+        self.exchange.to_transport(self._mover.stepper.state.q, None if self._here is None else self._here.q)
+
+    def finish(self, begin: float, end: float) -> list[Moved]:
+        """Receive the mixing ratios, the air, and what the stages did."""
+        state = self._mover.stepper.state
+        if self._here is None:
+            self.exchange.to_chemistry(None, state.q, None, state.air)
+        else:
+            self._here.move(begin, end)
+            self.exchange.to_chemistry(self._here.q, state.q, self._here.air, state.air)
+        pieces = self._mover.pieces(begin, end)
+        mine = (None, 0.0) if self._here is None else (self._here.sums, self._here.seconds)
+        sums = iter(self.exchange.share_sums(2 * len(pieces), len(TERMS), *mine))
+        moved = []
+        for start, step in pieces:
+            _, emission = self._mover.emission(start, step)
+            moved += [Moved(weights, next(sums), emission) for weights in one_step_weights(step)]
+        return moved
+
+    def reload(self) -> None:
+        """Send the air of a restart."""
+        self.exchange.order(RELOAD)
+        self.exchange.reload_air(self._mover.stepper.state.air, None if self._here is None else self._here.air)
+
+    def close(self) -> None:
+        """Let the others end."""
+        self.exchange.order(END)
+        if self._here is not None:
+            self._here.close()
+
+    def table(self) -> Table:
+        """What both phases and the redistributions between them took so far."""
+        exchange, times = self.exchange, self.exchange.times
+        steps = max(times.steps, 1)
+        rows = [
+            ("moving species", None, times.moving / steps),
+            ("redistribution to transport", exchange.predicted[0], times.out / steps),
+            ("redistribution to chemistry", exchange.predicted[1], times.back / steps),
+        ]
+        groups, line = exchange.groups, exchange.line
+        ranks = f"{len(groups.transport)} ranks move, {len(groups.chemistry)} react"
+        note = f"{ranks}; {exchange.plan.name}: messages {1e6 * line.alpha:.3g} us + {1e9 * line.beta:.3g} ns/B"
+        return Table("Two groups", ("phase", "predicted [s/step]", "measured [s/step]"), rows, note)
+
+
+class MovedSpecies:
+    """Some species of a case in the whole area, with all their levels; what one rank of TRANS moves.
+
+    exchange  made here, unless this rank is in both groups and has one
+    sums      (term, species) of each stage of the last move;  seconds  that it took
+    """
+
+    def __init__(
+        self, case: Case, meteorology: Given, groups: Groups, threads: int, exchange: Exchange | None = None
+    ) -> None:
+        parts = assemble(case, meteorology)
+        self.species = groups.species(len(parts.network.species))
+        network = without_reactions(parts.network, self.species)
+        kernel = compile_mechanism(network, parts.grid.shape[0], case.chemistry.precision)
+        _, rows, columns = parts.grid.shape
+        layout = Layout(rows, columns, kernel.shape.width, kernel.dtype)
+        numbers = {name: number for number, name in enumerate(network.names)}
+        own = [_Some(source, numbers) for source in parts.own_sources if set(source.species) & set(numbers)]
+        sources = PackedSources(own, layout, (rows, columns), parts.start, parts.share.total_over_columns)
+        self._deposition, self._land, self._light = parts.deposition, parts.land, parts.light
+        self._deposited = [name for name in parts.deposition.species if name in numbers]
+        emitted = [numbers[name] for name in sources.species]
+        forcing = Forcing(
+            parts.grid, layout, parts.meteorology, self._velocities, lambda met, _: np.zeros((0, *parts.grid.shape)),
+            begin=parts.begin, sunlit_until=parts.sunlit_until,
+            advection=case.transport.advection, diffusion=case.transport.diffusion,
+        )  # fmt: skip
+        deposited = [numbers[name] for name in self._deposited]
+        self._stepper = make_stepper(
+            parts, kernel, layout, self.species, deposited=deposited, emitted=emitted, threads=threads
+        )
+        self._stepper.state.air[...] = layout.pack(forcing.instant(0).air)
+        self._mover = Mover(self._stepper, forcing, sources, emitted=emitted, courant=case.time.courant)
+        self.exchange = make_exchange(parts, groups, layout) if exchange is None else exchange
+        self.sums: list[Array] = []
+        self.seconds = 0.0
+
+    @property
+    def q(self) -> AnyArray:
+        """The packed mixing ratios of the species."""
+        return self._stepper.state.q
+
+    @property
+    def air(self) -> AnyArray:
+        """The packed air of the whole area."""
+        return self._stepper.state.air
+
+    def move(self, begin: float, end: float) -> None:
+        """Move the species from one time to another [s]."""
+        began = time.perf_counter()
+        self.sums = [each.sums for each in self._mover.finish(begin, end)]
+        self._mover.forcing.read_ahead(begin, self._stepper.pool)
+        self._mover.sources.read_ahead(begin, self._stepper.pool)
+        self.seconds = time.perf_counter() - began
+
+    def serve(self) -> None:
+        """Move the species of the tiles of other ranks, whenever they want it, until they end."""
+        while True:
+            what, begin, end = self.exchange.next_order()
+            if what == END:
+                return
+            if what == RELOAD:
+                self.exchange.reload_air(None, self.air)
+                continue
+            self.exchange.to_transport(None, self.q)
+            self.move(begin, end)
+            self.exchange.to_chemistry(self.q, None, self.air, None)
+            self.exchange.share_sums(len(self.sums), len(TERMS), self.sums, self.seconds)
+
+    def close(self) -> None:
+        """End the threads."""
+        self._stepper.close()
+
+    def _velocities(self, met: MetState, seconds: float) -> Array:
+        all_of_them = self._deposition.velocities(met, self._land, self._light.cos_zenith(seconds))
+        rows = [self._deposition.species.index(name) for name in self._deposited]
+        return all_of_them[rows]
+
+
+class _Some:
+    """An emission source as far as it emits some species."""
+
+    def __init__(self, source: EmissionSource, wanted: dict[str, int]) -> None:
+        self._source, self.levels = source, source.levels
+        self._rows = [row for row, name in enumerate(source.species) if name in wanted]
+        self.species = tuple(source.species[row] for row in self._rows)
+
+    def rate(self, seconds: float) -> Array:
+        """Emission [mol/s per cell] of the hour that holds the time, (species, level, lat, lon)."""
+        return self._source.rate(seconds)[self._rows]

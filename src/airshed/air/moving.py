@@ -1,0 +1,114 @@
+"""What moves species between two steps of chemistry: transport, vertical mixing, emission and deposition.
+
+The whole of it advances by ``process.one_step`` through the compiled step of a mechanism without reactions, in as many
+pieces as the Courant number asks for. Every species moves by itself.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import ceil
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.air.forcing import Forcing
+from airshed.air.sources import PackedSources
+from airshed.kernels.layout import AnyArray
+from airshed.kernels.stepper import ColumnForcing, Stepper, TwoStepWeights
+from airshed.mechanism.network import ReactionNetwork
+from airshed.process.one_step import GAMMA, one_step_weights
+
+Array = npt.NDArray[np.float64]
+
+
+def without_reactions(network: ReactionNetwork, species: slice = slice(None)) -> ReactionNetwork:
+    """Return the species of a network alone, or some of them, for what moves them."""
+    return replace(network, name=f"{network.name}-moved", species=network.species[species], reactions=())
+
+
+@dataclass(frozen=True)
+class Moved:
+    """One stage of the formula: weights, sums (term, species) for budgets, and the emission [mol/s] (species,)."""
+
+    weights: TwoStepWeights
+    sums: Array
+    emission: Array
+
+
+class Moving(Protocol):
+    """Moves the species of the state from one time to another [s], both inside one interval of the forcing."""
+
+    def start(self, begin: float, end: float) -> None:
+        """Take the mixing ratios of the state as they are now, which stay so until they may be replaced."""
+        ...
+
+    def finish(self, begin: float, end: float) -> list[Moved]:
+        """Replace mixing ratios and air of the state by the moved ones; return what its stages did."""
+        ...
+
+    def reload(self) -> None:
+        """Take the air of the state, which comes from a restart."""
+        ...
+
+    def close(self) -> None:
+        """Give free what moving holds."""
+        ...
+
+
+class Mover:
+    """Moves the packed state of a :class:`Stepper` without reactions here and now.
+
+    emitted  numbers of the species of `sources`
+    courant  largest sum of Courant numbers of a piece of transport
+    """
+
+    def __init__(
+        self, stepper: Stepper, forcing: Forcing, sources: PackedSources, *, emitted: Sequence[int], courant: float
+    ) -> None:
+        self.stepper, self.forcing, self.sources = stepper, forcing, sources
+        self._emitted, self._courant = list(emitted), courant
+        self._species = len(stepper.kernel.network.species)
+        self._sun = stepper.layout.zeros(2)
+
+    def start(self, begin: float, end: float) -> None:
+        """Nothing is to be prepared."""
+
+    def finish(self, begin: float, end: float) -> list[Moved]:
+        """Move the state; return what the stages did."""
+        return [moved for start, step in self.pieces(begin, end) for moved in self._move_once(start, step)]
+
+    def reload(self) -> None:
+        """Nothing is kept beside the state."""
+
+    def close(self) -> None:
+        """Nothing is held but the stepper, which is its owner's."""
+
+    def pieces(self, begin: float, end: float) -> list[tuple[float, float]]:
+        """Return the beginnings and lengths [s] of the pieces of a move."""
+        rate = self.forcing.outflow_rate(begin)
+        count = max(1, ceil((end - begin) * rate / self._courant - 1e-9))
+        step = (end - begin) / count
+        return [(begin + number * step, step) for number in range(count)]
+
+    def emission(self, begin: float, step: float) -> tuple[AnyArray, Array]:
+        """Return the packed emission of a piece, and that of each species [mol/s] in the whole area."""
+        packed, totals = self.sources.at(begin + 0.5 * step)
+        emission = np.zeros(self._species)
+        emission[self._emitted] = totals
+        return packed, emission
+
+    def _move_once(self, begin: float, step: float) -> list[Moved]:
+        packed, emission = self.emission(begin, step)
+        starts, ends = (begin, begin + GAMMA * step), (begin + GAMMA * step, begin + step)
+        done = []
+        for weights, start, end in zip(one_step_weights(step), starts, ends, strict=True):
+            transport = self.forcing.transport_within(start, begin + 0.5 * step)
+            sums = self.stepper.step(weights, transport, self._column(end, begin + 0.5 * step, packed))
+            done.append(Moved(weights, sums, emission))
+        return done
+
+    def _column(self, seconds: float, inside: float, emission: AnyArray) -> ColumnForcing:
+        interval = self.forcing.interval(self.forcing.index_at(inside))
+        pairs = {name: interval.pair(name) for name in ("temperature", "water", "exchange", "deposition")}
+        return ColumnForcing(**pairs, weight=interval.weight(seconds), emission=emission, sun=self._sun)

@@ -1,0 +1,150 @@
+"""What passes between ranks that move species and those with chemistry: orders, mixing ratios, air, sums, times."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.core.errors import CaseError
+from airshed.kernels.layout import AnyArray, Layout
+from airshed.parallel.decomposition import Decomposition
+from airshed.parallel.groups import Groups
+from airshed.parallel.redistribution import Plan, Redistribution, make_plan, measure
+from airshed.parallel.redistribution.costs import Prediction, predict, predictions
+from airshed.parallel.redistribution.distribution import Distribution
+from airshed.parallel.redistribution.mover import messages_of
+from airshed.parallel.redistribution.waiting import all_of
+
+Array = npt.NDArray[np.float64]
+
+MOVE: Final = 0.0
+RELOAD: Final = 1.0
+END: Final = 2.0
+
+
+@dataclass
+class Times:
+    """Where the time of all steps so far went [s]; steps are counted.
+
+    out, back  redistributions, from the last rank's arrival to its end: what they took themselves, without waiting
+    moving     of the rank of TRANS that took longest
+    """
+
+    steps: int = 0
+    out: float = 0.0
+    back: float = 0.0
+    moving: float = 0.0
+
+
+class Exchange:
+    """This rank's end of all that the two groups tell each other; every rank makes one, at the same time.
+
+    layout    of the packed state of the whole area
+    strategy  of the redistribution: "auto" for the one that is expected to be fastest
+    line      cost of a message between two ranks
+    predicted [s] that redistributions to TRANS and back are expected to take
+    wall      [s] spent here so far, with waiting for the other group
+    Raises CaseError where there are not enough ranks for a strategy.
+    """
+
+    def __init__(
+        self, groups: Groups, decomposition: Decomposition, layout: Layout, species: int, levels: int,
+        strategy: str = "auto",
+    ) -> None:  # fmt: skip
+        self.groups, self.species, self.times, self.wall = groups, species, Times(), 0.0
+        self._messages = messages_of(groups.world)
+        rows, blocks, dtype = layout.rows, layout.blocks, layout.dtype
+        rest = species, levels, layout.width
+        columns = groups.columns(decomposition, blocks, rest, dtype)
+        planes = groups.planes(rows, blocks, rest, dtype)
+        costs = measure(self._messages, columns, planes)
+        there = _chosen(columns, planes, predictions(columns, planes, costs), strategy)
+        back = there.plan.inverse()
+        self.plan: Plan = there.plan
+        self.predicted = there.seconds, predict(back, costs).seconds
+        self.line = costs.within
+        self._there, self._back = (Redistribution(self._messages, plan) for plan in (there.plan, back))
+        whole_air = groups.first_of_transport(rows, blocks, rest[1:], dtype)
+        air = make_plan(whole_air, groups.columns(decomposition, blocks, rest[1:], dtype))
+        self._air_back, self._air_there = (Redistribution(self._messages, plan) for plan in (air, air.inverse()))
+        self._spent = [0.0, 0.0]
+
+    def order(self, what: float, begin: float = 0.0, end: float = 0.0) -> None:
+        """Tell the ranks that only move species what comes next; the first rank does, the others need not."""
+        handle = self.groups.world.handle
+        if handle is None or self.groups.same or self.groups.world.rank != 0:
+            return
+        for rank in self.groups.transport:
+            handle.Send(np.array([what, begin, end]), rank)
+
+    def next_order(self) -> tuple[float, float, float]:
+        """Return what is to be done next, and from when to when; waits for it asleep."""
+        handle, order = self.groups.world.handle, np.empty(3)
+        assert handle is not None
+        all_of([handle.Irecv(order, 0)])
+        what, begin, end = order.tolist()
+        return what, begin, end
+
+    def to_transport(self, columns: AnyArray | None, planes: AnyArray | None) -> None:
+        """Bring mixing ratios from tiles into whole planes; None for what this rank does not hold."""
+        began = time.perf_counter()
+        self._there(columns, planes)
+        self._spent[0] = self._there.seconds
+        self.wall += time.perf_counter() - began
+
+    def to_chemistry(
+        self, planes: AnyArray | None, columns: AnyArray | None, whole_air: AnyArray | None, air: AnyArray | None
+    ) -> None:
+        """Bring mixing ratios, and the air of the first rank of TRANS, into tiles."""
+        began = time.perf_counter()
+        self._back(planes, columns)
+        self._spent[1] = self._back.seconds
+        self._air_back(self._of_first(whole_air), air)
+        self.wall += time.perf_counter() - began
+
+    def reload_air(self, air: AnyArray | None, whole_air: AnyArray | None) -> None:
+        """Bring the air of tiles to all ranks of TRANS."""
+        self._air_there(air, self._of_first(whole_air))
+        if whole_air is not None:
+            whole_air[...] = self.groups.own.broadcast(whole_air)
+
+    def share_sums(self, stages: int, terms: int, mine: Sequence[Array] | None, moving: float = 0.0) -> Array:
+        """Return the sums (stage, term, species) of all ranks of TRANS, to all; each gives those of its species.
+
+        Where all but one have zeros, integers of the same bits add up exactly. Times go with them.
+        """
+        began = time.perf_counter()
+        sums = np.zeros((stages, terms, self.species))
+        if mine is not None:
+            sums[..., self.groups.species(self.species)] = np.stack(mine)
+        times = np.zeros((self.groups.world.size, 3))
+        times[self.groups.world.rank] = *self._spent, moving
+        bits = np.concatenate([sums.ravel(), times.ravel()]).view(np.int64)
+        told = self.groups.world.total(bits).view(np.float64)
+        self._add_times(told[sums.size :].reshape(times.shape))
+        self.wall += time.perf_counter() - began
+        return told[: sums.size].reshape(sums.shape)
+
+    def _add_times(self, times: Array) -> None:
+        """The rank that came last to a redistribution waited for nobody."""
+        out, back, _ = times.min(axis=0).tolist()
+        self.times.steps += 1
+        self.times.out, self.times.back = self.times.out + out, self.times.back + back
+        self.times.moving += float(times[:, 2].max())
+
+    def _of_first(self, whole_air: AnyArray | None) -> AnyArray | None:
+        return whole_air if self.groups.world.rank == self.groups.transport[0] else None
+
+
+def _chosen(source: Distribution, target: Distribution, found: list[Prediction], strategy: str) -> Prediction:
+    """The fastest of all, or of one strategy."""
+    fitting = [each for each in found if strategy in ("auto", each.plan.strategy)]
+    if not fitting:
+        raise CaseError(
+            f'parallel.groups.strategy = "{strategy}" needs two ranks in both groups; '
+            f"there are {len(source.ranks)} and {len(target.ranks)}"
+        )
+    return fitting[0]

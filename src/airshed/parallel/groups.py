@@ -1,0 +1,127 @@
+"""Two groups of ranks, one for each phase of a run: what moves air and species, and what chemistry does to cells.
+
+CHEM holds tiles of whole columns, TRANS some species in the whole area each, with all their levels: what Segall et al.
+(Environmental modeling on the C90-T3D heterogeneous system) run on two machines. The two distributions of the packed
+mixing ratios [lat][block][species][level][W] are data for ``parallel.redistribution``.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal, Self, cast
+
+import numpy.typing as npt
+
+from airshed.core.errors import CaseError
+from airshed.parallel.communicator import Alone, Communicator, MpiRanks
+from airshed.parallel.decomposition import Decomposition, even_cuts
+from airshed.parallel.redistribution import Distribution
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+Members = int | Literal["same"]
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Which ranks of a world have which phase; chemistry's come first, and rank 0 of the world is theirs.
+
+    world      all ranks
+    chemistry, transport  the numbers of the ranks of both groups, apart from each other or the same
+    own        the communicator of the group that this rank is in
+    """
+
+    world: Communicator
+    chemistry: tuple[int, ...]
+    transport: tuple[int, ...]
+    own: Communicator
+
+    @classmethod
+    def of(cls, world: Communicator, transport: Members, chemistry: int) -> Self | None:
+        """Return the groups of so many ranks; None where both numbers are 0. All ranks call this together.
+
+        transport  "same" lets every rank have both phases
+        Raises CaseError where the numbers do not add up to the ranks that there are.
+        """
+        if transport == 0 and chemistry == 0:
+            return None
+        everybody = tuple(range(world.size))
+        if transport == "same":
+            if chemistry not in (0, world.size):
+                raise CaseError(
+                    f'parallel.groups.chemistry = {chemistry}, but with transport = "same" all {world.size} ranks have '
+                    "chemistry; leave it out"
+                )
+            return cls(world, everybody, everybody, world)
+        _check(world.size, transport, chemistry)
+        assert world.handle is not None
+        moves = world.rank >= chemistry
+        own = MpiRanks(cast("MPI.Intracomm", world.handle.Split(int(moves), world.rank)))
+        return cls(world, everybody[:chemistry], everybody[chemistry:], own if own.size > 1 else Alone())
+
+    @property
+    def same(self) -> bool:
+        """Whether every rank has both phases."""
+        return self.chemistry == self.transport
+
+    @property
+    def reacts(self) -> bool:
+        """Whether this rank has chemistry, and with it a tile of the state."""
+        return self.world.rank in self.chemistry
+
+    @property
+    def moves(self) -> bool:
+        """Whether this rank moves species."""
+        return self.world.rank in self.transport
+
+    def species(self, count: int) -> slice:
+        """Return the numbers of the species that this rank moves, of so many."""
+        return self._cut(count)[self.transport.index(self.world.rank)]
+
+    def columns(
+        self, decomposition: Decomposition, blocks: int, rest: Sequence[int], dtype: npt.DTypeLike
+    ) -> Distribution:
+        """Return who of CHEM holds what of a packed array of so many blocks in a row, [lat][block] and the rest."""
+        parts = {
+            rank: (slice(*tile.rows), slice(*tile.blocks), *(slice(length) for length in rest))
+            for rank, tile in zip(self.chemistry, decomposition.tiles(), strict=True)
+        }
+        return Distribution((decomposition.rows, blocks, *rest), parts, dtype)
+
+    def planes(self, rows: int, blocks: int, rest: Sequence[int], dtype: npt.DTypeLike) -> Distribution:
+        """Return who of TRANS holds what of a packed array: all columns of some of `rest[0]` species."""
+        columns = (slice(rows), slice(blocks))
+        parts = {
+            rank: (*columns, numbers, *(slice(length) for length in rest[1:]))
+            for rank, numbers in zip(self.transport, self._cut(rest[0]), strict=True)
+        }
+        return Distribution((rows, blocks, *rest), parts, dtype)
+
+    def first_of_transport(self, rows: int, blocks: int, rest: Sequence[int], dtype: npt.DTypeLike) -> Distribution:
+        """Return the distribution that leaves a whole array with the first rank of TRANS: that of the air."""
+        shape = (rows, blocks, *rest)
+        return Distribution(shape, {self.transport[0]: tuple(slice(length) for length in shape)}, dtype)
+
+    def _cut(self, species: int) -> list[slice]:
+        if len(self.transport) > species:
+            raise CaseError(
+                f"parallel.groups: {len(self.transport)} ranks cannot share the transport of {species} species; "
+                f"take at most {species}"
+            )
+        cuts = even_cuts(species, len(self.transport))
+        return [slice(*pair) for pair in pairwise(cuts)]
+
+
+def _check(ranks: int, transport: int, chemistry: int) -> None:
+    if transport == 0 or chemistry == 0:
+        missing, other = ("transport", "chemistry") if transport == 0 else ("chemistry", "transport")
+        raise CaseError(
+            f"parallel.groups gives ranks to {other} alone; give {missing} some too, or leave out both for no groups"
+        )
+    if transport + chemistry != ranks:
+        there = "there is 1" if ranks == 1 else f"there are {ranks}"
+        raise CaseError(
+            f"parallel.groups wants {transport} ranks for transport and {chemistry} for chemistry, but {there}; "
+            f"start {transport + chemistry} (airshed run CASE -n {transport + chemistry})"
+        )

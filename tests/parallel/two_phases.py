@@ -1,0 +1,108 @@
+"""Runs a small cut of the real case on two groups of ranks of several sizes, and on one rank, in one MPI job of four.
+
+    mpiexec -n 4 python two_phases.py CASES FOLDER
+
+Prints what came out of each as JSON: hashes of the state and the budgets, and the table of both groups. Ranks that are
+not needed wait; so each start of Python serves all.
+"""
+
+import hashlib
+import json
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+from mpi4py import MPI
+
+import airshed
+from airshed.air.case import Case
+from airshed.parallel.communicator import Alone, MpiRanks
+
+CUT = (
+    "grid.area.lon=[4, 7.25]", "grid.area.lat=[50.5, 52]", "time.length=20 min", "time.spinup=0 h",
+    "restart.every=10 min", "output.0.every=10 min", "output.0.fields=[\"O3\", \"NO2\", \"OH\"]",
+    "chemistry.integrator=strang", "run.threads=1",
+)  # fmt: skip
+RUNS = {  # name: ranks with transport, ranks with chemistry, further settings
+    "1+1": (1, 1, ()),
+    "1+2": (1, 2, ("parallel.groups.strategy=funnel",)),
+    "2+2": (2, 2, ("parallel.groups.strategy=parallel funnel", "run.threads=2")),
+    "2+1": (2, 1, ("parallel.groups.strategy=direct",)),
+    "both on 2": ("same", 2, ()),
+}
+CONCURRENT = {"1+1 concurrent": (1, 1), "2+2 concurrent": (2, 2), "both on 1 concurrent": ("same", 1)}
+
+
+def group(size):
+    """The first ranks of all, to those that are among them."""
+    part = MPI.COMM_WORLD.Split(0 if MPI.COMM_WORLD.rank < size else MPI.UNDEFINED)
+    if part == MPI.COMM_NULL:
+        return None
+    return Alone() if size == 1 else MpiRanks(part)
+
+
+def wait_for_all():
+    """A barrier in which ranks sleep: those of MPI spin, and take the cores of the ranks that work."""
+    arrived = MPI.COMM_WORLD.Ibarrier()
+    while not arrived.Test():
+        time.sleep(0.01)
+
+
+def digest(*arrays):
+    return hashlib.sha256(b"".join(np.ascontiguousarray(each).tobytes() for each in arrays)).hexdigest()[:16]
+
+
+def run(case, folder, ranks, *, until=None, resume=False):
+    if airshed.only_moves(case, ranks):
+        airshed.serve(case, ranks=ranks)
+        return None
+    with airshed.Simulation(case, output=folder, resume=resume, ranks=ranks) as simulation:
+        if until is not None:
+            simulation.run(until=until)
+            return None
+        simulation.run()
+        model, budget = simulation.model, simulation.budget()
+        result = {
+            "state": digest(simulation.model.share.whole(model.mixing_ratios())),
+            "budget": digest(model.budget.amounts, model.budget.imbalance, model.amounts()),
+        }
+        tables = {table.title: [list(row) for row in table.rows] for table in simulation.summary().tables}
+    with airshed.open_run(folder) as results:
+        result["output"] = digest(*(results[name].values for name in sorted(results.variables)))
+    groups = tables.get("Two groups", [])
+    residual = float(np.abs(budget["residual"] / budget["throughput"]).max())
+    negative = bool((model.mixing_ratios() < 0.0).any())
+    return {"bits": result, "groups": groups, "residual": residual, "negative": negative}
+
+
+def case_of(cases, transport, chemistry, *settings):
+    groups = [f"parallel.groups.transport={transport}", f"parallel.groups.chemistry={chemistry}"]
+    return Case.load(cases / "west-europe", [*CUT, *groups, *settings])
+
+
+def main(cases, folder):
+    answers = {}
+
+    def add(name, transport, chemistry, *settings, **how):
+        size = chemistry if transport == "same" else max(transport + chemistry, 1)
+        ranks = group(size)
+        if ranks is not None:
+            case = case_of(cases, transport, chemistry, *settings)
+            answers[name] = run(case, folder / name.partition("!")[0], ranks, **how)
+        wait_for_all()
+
+    concurrent = "chemistry.concurrent=true"
+    add("alone", 0, 0)
+    add("alone concurrent", 0, 0, concurrent)
+    for name, (transport, chemistry, settings) in RUNS.items():
+        add(name, transport, chemistry, *settings)
+    for name, (transport, chemistry) in CONCURRENT.items():
+        add(name, transport, chemistry, concurrent)
+    add("cut!", 1, 2, until="10 min")  # begun by one grouping, ended by another
+    add("cut!resumed", 2, 1, resume=True)
+    if MPI.COMM_WORLD.rank == 0:
+        print(json.dumps(answers))
+
+
+main(Path(sys.argv[1]), Path(sys.argv[2]))
