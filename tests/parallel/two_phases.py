@@ -24,14 +24,15 @@ CUT = (
     "restart.every=10 min", "output.0.every=10 min", "output.0.fields=[\"O3\", \"NO2\", \"OH\"]",
     "chemistry.integrator=strang", "run.threads=1",
 )  # fmt: skip
+CONCURRENT = "chemistry.concurrent=true"
 RUNS = {  # name: ranks with transport, ranks with chemistry, further settings
-    "1+1": (1, 1, ()),
-    "1+2": (1, 2, ("parallel.groups.strategy=funnel",)),
+    "alone": (0, 0, ()),
+    "1+1": (1, 1, ("parallel.groups.strategy=funnel",)),
     "2+2": (2, 2, ("parallel.groups.strategy=parallel funnel", "run.threads=2")),
-    "2+1": (2, 1, ("parallel.groups.strategy=direct",)),
     "both on 2": ("same", 2, ()),
+    "alone concurrent": (0, 0, (CONCURRENT,)),
+    "2+2 concurrent": (2, 2, (CONCURRENT,)),
 }
-CONCURRENT = {"1+1 concurrent": (1, 1), "2+2 concurrent": (2, 2), "both on 1 concurrent": ("same", 1)}
 
 
 def group(size):
@@ -84,23 +85,17 @@ def case_of(cases, transport, chemistry, *settings):
 def main(cases, folder):
     answers = {}
 
-    def add(name, transport, chemistry, *settings, **how):
-        size = chemistry if transport == "same" else max(transport + chemistry, 1)
-        ranks = group(size)
+    def on_ranks(transport, chemistry, settings, name, **how):
+        ranks = group(chemistry if transport == "same" else max(transport + chemistry, 1))
         if ranks is not None:
-            case = case_of(cases, transport, chemistry, *settings)
-            answers[name] = run(case, folder / name.partition("!")[0], ranks, **how)
+            answers[name] = run(case_of(cases, transport, chemistry, *settings), folder / name, ranks, **how)
         wait_for_all()
 
-    concurrent = "chemistry.concurrent=true"
-    add("alone", 0, 0)
-    add("alone concurrent", 0, 0, concurrent)
     for name, (transport, chemistry, settings) in RUNS.items():
-        add(name, transport, chemistry, *settings)
-    for name, (transport, chemistry) in CONCURRENT.items():
-        add(name, transport, chemistry, concurrent)
-    add("cut!", 1, 2, until="10 min")  # begun by one grouping, ended by another
-    add("cut!resumed", 2, 1, resume=True)
+        on_ranks(transport, chemistry, settings, name)
+    resumed = "1+2, then 2+1"
+    on_ranks(1, 2, ("parallel.groups.strategy=direct",), resumed, until="10 min")
+    on_ranks(2, 1, (), resumed, resume=True)
     if MPI.COMM_WORLD.rank == 0:
         print(json.dumps(answers))
 

@@ -1,0 +1,175 @@
+"""Transport and chemistry on groups of ranks of their own: the bits of one rank, orders, refusals, and no hang."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import airshed
+from airshed.core.errors import CaseError
+from airshed.kernels.layout import Layout
+from airshed.parallel.communicator import Alone
+from airshed.parallel.decomposition import Decomposition
+from airshed.parallel.exchange import Exchange
+from airshed.parallel.groups import Groups
+from airshed.parallel.redistribution import make_plan, simulate
+from airshed.runtime.two_groups import make_groups, only_moves
+
+MPIEXEC = Path(sys.executable).with_name("mpiexec")
+PROGRAM = Path(__file__).with_name("two_phases.py")
+CASES = Path(__file__).parents[2] / "cases"
+
+with_mpi = pytest.mark.skipif(not MPIEXEC.exists(), reason="mpiexec of the wheel mpich is not installed")
+
+
+class Pretended:
+    """A rank of a world of which there is nothing else."""
+
+    handle = None
+
+    def __init__(self, rank, size):
+        self.rank, self.size = rank, size
+
+
+def groups(transport, chemistry, rank=0):
+    world = Pretended(rank, transport + chemistry)
+    everybody = tuple(range(world.size))
+    return Groups(world, everybody[:chemistry], everybody[chemistry:], Alone())
+
+
+def case(*settings):
+    chosen = ("chemistry.integrator=strang", "parallel.groups.transport=1", "parallel.groups.chemistry=2")
+    return airshed.Case.load(CASES / "west-europe", [*chosen, *settings])
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory):
+    return json.loads(launched(4, PROGRAM, CASES, tmp_path_factory.mktemp("runs")))
+
+
+def launched(ranks, *command):
+    environment = {**os.environ, "PYTHONWARNINGS": "default"}
+    whole = [MPIEXEC, "-n", str(ranks), sys.executable, "-m", "mpi4py", *command]
+    answer = subprocess.run(whole, capture_output=True, text=True, timeout=600, check=False, env=environment)
+    assert answer.returncode == 0, answer.stderr[-4000:]
+    return answer.stdout
+
+
+@with_mpi
+def test_groups_of_any_size_have_the_bits_of_one_rank(answers):
+    alone = answers["alone"]["bits"]
+    together = {name: each for name, each in answers.items() if each and "concurrent" not in name}
+    assert sorted(together) == ["1+1", "1+2, then 2+1", "2+2", "alone", "both on 2"]
+    assert {name: each["bits"] for name, each in together.items() if each["bits"] != alone} == {}
+
+
+@with_mpi
+def test_concurrent_phases_have_the_bits_of_one_rank_and_differ_from_strang(answers):
+    alone = answers["alone concurrent"]["bits"]
+    concurrent = [each["bits"] for name, each in answers.items() if "concurrent" in name]
+    assert concurrent == [alone] * 2
+    assert all(alone[key] != answers["alone"]["bits"][key] for key in alone)  # the negative control
+
+
+@with_mpi
+def test_budgets_close_and_nothing_is_negative(answers):
+    found = [each for each in answers.values() if each]
+    assert max(each["residual"] for each in found) < 1e-13
+    assert not any(each["negative"] for each in found)
+
+
+@with_mpi
+def test_what_phases_took_is_told(answers):
+    for name, each in answers.items():
+        if each and not name.startswith("alone"):
+            moving, there, back = each["groups"]
+            assert moving[2] > 0.0
+            assert all(row[1] > 0.0 and row[2] > 0.0 for row in (there, back))
+
+
+DYING = """
+import os, sys
+import airshed
+from airshed.air.moved_elsewhere import MovedSpecies
+from airshed.parallel.communicator import world
+case = airshed.Case.load(sys.argv[1], ["chemistry.integrator=strang", "parallel.groups.transport=1",
+    "parallel.groups.chemistry=1", "grid.area.lon=[4, 7.25]", "grid.area.lat=[50.5, 52]", "time.length=10 min",
+    "time.spinup=0 h", "run.threads=1"])
+if airshed.only_moves(case):
+    MovedSpecies.move = lambda self, begin, end: os._exit(3)
+    airshed.serve(case)
+with airshed.Simulation(case) as simulation:
+    simulation.run()
+"""
+
+
+@with_mpi
+def test_a_lost_rank_of_transport_ends_the_run(tmp_path):
+    program = tmp_path / "dying.py"
+    program.write_text(DYING, encoding="utf-8")
+    command = [MPIEXEC, "-n", "2", sys.executable, "-m", "mpi4py", program, CASES / "west-europe"]
+    environment = {**os.environ, "PYTHONWARNINGS": "default"}
+    answer = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=environment)
+    assert answer.returncode == 3
+
+
+@pytest.mark.parametrize(("transport", "chemistry"), [(1, 1), (1, 2), (3, 2), (2, 6)])
+def test_tiles_become_planes_and_come_back(transport, chemistry):
+    both, layout = groups(transport, chemistry), Layout(9, 21, 8, np.float64)
+    decomposition = Decomposition.of(9, 21, 8, chemistry)
+    rest = 7, 2, 8
+    columns = both.columns(decomposition, layout.blocks, rest, np.float64)
+    planes = both.planes(layout.rows, layout.blocks, rest, np.float64)
+    whole = np.arange(float(9 * 3 * 7 * 2 * 8)).reshape(9, 3, *rest)
+    plan = make_plan(columns, planes)
+    moved = simulate(plan, {rank: columns.take(whole, rank) for rank in columns.ranks})
+    for rank in both.transport:
+        there = groups(transport, chemistry, rank)
+        np.testing.assert_array_equal(moved[rank], whole[:, :, there.species(7)])
+    back = simulate(plan.inverse(), moved)
+    assert all(np.array_equal(back[rank], columns.take(whole, rank)) for rank in both.chemistry)
+
+
+def test_sums_of_a_rank_alone_are_its_own():
+    both = Groups.of(Alone(), "same", 0)
+    exchange = Exchange(both, Decomposition.of(4, 8, 8, 1), Layout(4, 8, 8, np.float64), 3, 2)
+    sums = [np.array([[0.1, -2.0, np.inf], [1e-300, 0.0, 3.0]]), np.ones((2, 3))]
+    np.testing.assert_array_equal(exchange.share_sums(2, 2, sums, 0.5), np.stack(sums))
+    assert exchange.times.moving == 0.5
+
+
+def test_numbers_that_do_not_fit_are_refused():
+    with pytest.raises(CaseError, match=r"wants 1 ranks for transport and 2 for chemistry, but there is 1"):
+        make_groups(case(), Alone())
+    with pytest.raises(CaseError, match="give transport some too"):
+        make_groups(case("parallel.groups.transport=0"), Pretended(0, 2))
+    with pytest.raises(CaseError, match="give chemistry some too"):
+        make_groups(case("parallel.groups.chemistry=0"), Pretended(0, 1))
+    with pytest.raises(CaseError, match='all 1 ranks have chemistry; leave it out'):
+        make_groups(case("parallel.groups.transport=same"), Alone())
+    with pytest.raises(CaseError, match="needs chemistry.integrator"):
+        make_groups(case("chemistry.integrator=imex"), Pretended(0, 3))
+    with pytest.raises(CaseError, match="cannot share the transport of 3 species; take at most 3"):
+        groups(4, 1).planes(2, 1, (3, 1, 8), np.float64)
+    with pytest.raises(CaseError, match="needs two ranks in both groups; there are 1 and 1"):
+        Exchange(
+            Groups.of(Alone(), "same", 0), Decomposition.of(4, 8, 8, 1), Layout(4, 8, 8, np.float64), 3, 2,
+            "parallel funnel",
+        )  # fmt: skip
+
+
+def test_a_rank_that_only_moves_species_makes_no_simulation():
+    assert [only_moves(case(), Pretended(rank, 3)) for rank in range(3)] == [False, False, True]
+    assert not only_moves(case("parallel.groups.transport=same"), Pretended(2, 3))
+    with pytest.raises(CaseError, match=r"rank 2 only moves species for others .* airshed.serve"):
+        airshed.Simulation(case(), ranks=Pretended(2, 3))
+
+
+def test_no_groups_are_none():
+    plain = ["parallel.groups.transport=0", "parallel.groups.chemistry=0"]
+    assert make_groups(case(*plain), Alone()) is None
+    assert not only_moves(case(*plain), Alone())
