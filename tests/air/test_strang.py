@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import airshed
-from airshed.air import strang
+from airshed.air import moving
 from airshed.core.errors import NumericalError
 from airshed.kernels.stepper import TwoStepWeights
 from airshed.runtime.checks import chemistry, real, sameness
@@ -52,8 +52,8 @@ def test_plumes_are_clipped_because_a_weight_is_negative(monkeypatch):
         return next(figure.value for figure in figures if figure.what.startswith("clipped"))
 
     assert clipped() > 1e-13
-    monkeypatch.setattr(strang, "one_step_weights", euler)
-    monkeypatch.setattr(strang, "GAMMA", 0.5)
+    monkeypatch.setattr(moving, "one_step_weights", euler)
+    monkeypatch.setattr(moving, "GAMMA", 0.5)
     assert clipped() == 0.0
 
 

@@ -149,9 +149,9 @@ def test_numbers_that_do_not_fit_are_refused():
         make_groups(case("parallel.groups.transport=0"), Pretended(0, 2))
     with pytest.raises(CaseError, match="give chemistry some too"):
         make_groups(case("parallel.groups.chemistry=0"), Pretended(0, 1))
-    with pytest.raises(CaseError, match='all 1 ranks have chemistry; leave it out'):
+    with pytest.raises(CaseError, match="all 1 ranks have chemistry; leave it out"):
         make_groups(case("parallel.groups.transport=same"), Alone())
-    with pytest.raises(CaseError, match="needs chemistry.integrator"):
+    with pytest.raises(CaseError, match=r"needs chemistry\.integrator"):
         make_groups(case("chemistry.integrator=imex"), Pretended(0, 3))
     with pytest.raises(CaseError, match="cannot share the transport of 3 species; take at most 3"):
         groups(4, 1).planes(2, 1, (3, 1, 8), np.float64)
