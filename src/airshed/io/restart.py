@@ -6,7 +6,7 @@ of the strategies in :mod:`airshed.io.strategies.states`, always in parts, each 
 any rows and blocks out of the parts that hold them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -23,7 +23,16 @@ from airshed.io.folder import RESTARTS, RunFolder
 from airshed.io.strategies.choice import choose, probe_restart
 from airshed.io.strategies.names import AUTO, Strategy, check_there
 from airshed.io.strategies.regroup import common, covers
-from airshed.io.strategies.states import FORMATS, GATHER, Parts, found_states, open_state, remove_state, state_store
+from airshed.io.strategies.states import (
+    FORMATS,
+    GATHER,
+    GatheredStates,
+    Parts,
+    found_states,
+    open_state,
+    remove_state,
+    state_store,
+)
 from airshed.parallel.decomposition import Tile
 
 _KEPT: Final = 2
@@ -101,16 +110,21 @@ class RestartStore:
         tiled     arrays [row][block][...] of this rank's tile
         whole     arrays that are the same on all ranks
         metadata  what JSON can hold
-        The arrays may change as soon as this returns. With an asynchronous strategy they are copied and written behind
-        the run, after all output submitted before: so write the output records that are due at this time first, since a
-        run that resumes here needs them. Raises OutputError when it cannot be written, or an earlier one could not.
+        The arrays may change as soon as this returns. With an asynchronous strategy they are copied, to the system
+        where one rank gathers its own and else in memory, and written behind the run, after all output submitted
+        before: so write the output records that are due at this time first, since a run that resumes here needs them.
+        Raises OutputError when it cannot be written, or an earlier one could not.
         """
-        asynchronous = self.strategy.asynchronous
+        state = float(seconds), tiled, whole, {**metadata, "seconds": float(seconds)}
+        asynchronous, store = self.strategy.asynchronous, self._store
+        publish = store.hand_over(*state) if asynchronous and isinstance(store, GatheredStates) else None
+        if publish is not None:
+            self._run.submit(partial(self._write, publish), 0, asynchronous=True)
+            return
         if asynchronous:
-            tiled, whole = _copied(tiled), _copied(whole)
+            state = state[0], _copied(tiled), _copied(whole), state[3]
         size = sum(array.nbytes for array in (*tiled.values(), *whole.values()))
-        job = partial(self._write, float(seconds), tiled, whole, {**metadata, "seconds": float(seconds)})
-        self._run.submit(job, size, asynchronous=asynchronous)
+        self._run.submit(partial(self._write, partial(store.write, *state)), size, asynchronous=asynchronous)
 
     def latest(self) -> Restart | None:
         """Return the newest restart that is whole, the same on all ranks, or None when there is none."""
@@ -131,10 +145,8 @@ class RestartStore:
     def _probe(self, held: Window | None, name: str, folder: Path) -> None:
         probe_restart(state_store(name, folder, self._run.channel, held), held, self._run.channel.size)
 
-    def _write(
-        self, seconds: float, tiled: Mapping[str, Array], whole: Mapping[str, Array], metadata: Mapping[str, Any]
-    ) -> None:
-        self._store.write(seconds, tiled, whole, metadata)
+    def _write(self, write: Callable[[], None]) -> None:
+        write()
         with self._run.channel.together(), guarded(self._folder):
             if self._run.channel.is_root:
                 for old in found_states(self._folder)[:-_KEPT]:

@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 
 from airshed.air.case import Case
-from airshed.air.case.case import MACHINE
+from airshed.air.case.case import MACHINE, WRITING
 from airshed.air.case.sections import OutputSection
 from airshed.air.model import AirModel
 from airshed.core.report import Report
@@ -19,7 +19,7 @@ from airshed.io.restart import RestartStore
 from airshed.parallel.communicator import Alone, Communicator
 from airshed.runtime.clock import Every
 
-_MAY_DIFFER = ("title", "description", "output.*.strategy", *MACHINE)
+_MAY_DIFFER = ("title", "description", *(f"output.*.{name}" for name in WRITING), *MACHINE)
 _WITH_EVERY_OUTPUT = ("air_temperature", "air_pressure")
 
 
@@ -75,6 +75,17 @@ class RunRecords:
         """Write the output files, of what has been simulated so far."""
         return [writer.finish(complete=complete) for writer in self._writers]
 
+    def written(self) -> str:
+        """Say what has been written so far, by all ranks, and how much of the time nobody waited for it."""
+        traffic, share = self._folder.writer.traffic, self._model.share
+        amount, busy, waited = share.total(np.array([[float(traffic.bytes), traffic.written, traffic.waited]]))
+        names = dict.fromkeys(
+            str(strategy) for strategy in (*(each.strategy for each in self._writers), self._store.strategy)
+        )
+        hidden = 100.0 * max(1.0 - waited / busy, 0.0) if busy > 0.0 else 100.0
+        what = f"{amount / 1e6:.3g} MB written by {', '.join(names)}"
+        return f"{what} in {share.greatest(traffic.written):.2g} s, {hidden:.0f} % of it behind the run"
+
     def finish(self, summary: Report, *, complete: bool) -> None:
         """Write the summary and end the run, whose output files are there; an incomplete one can be resumed."""
         self._folder.write_summary(summary.to_text(), summary.to_dict())
@@ -111,6 +122,7 @@ class RunRecords:
             resume_from=resume_from,
             window=self._model.share.window,
             strategy=section.strategy,
+            compression=section.compression,
         )
 
     def _fields(self, names: tuple[str, ...] | str) -> tuple[FieldSpec, ...]:

@@ -122,7 +122,7 @@ class Simulation:
         if output is not None:
             self._open_records(Path(output), resume=resume)
         self._folder = None if output is None else Path(output)
-        self._closed, self._sums = False, 0.0
+        self._closed, self._sums, self._written = False, 0.0, ""
         self._clock = Clock(self.model, self._due(), self.end)
         self._stop = False
         self.wall["preparation"] = time.perf_counter() - began
@@ -274,7 +274,10 @@ class Simulation:
         cells: list[tuple[Cell, ...]] = [
             (name, spent, round(100.0 * spent / total, 1)) for name, spent in zip(rows, mean.tolist(), strict=True)
         ]
-        note = "" if share.alone else f"mean of {share.ranks.size} ranks; {self._imbalance(mean, rows)}"
+        notes = [] if share.alone else [f"mean of {share.ranks.size} ranks; {self._imbalance(mean, rows)}"]
+        if self._records is not None:
+            self._written = self._records.written()
+        note = "; ".join([*notes, self._written] if self._written else notes)
         columns = ("process", "time [s]", "share [%]")
         return Table("Wall time", columns, [*cells, ("total", total, 100.0)], note)
 

@@ -25,6 +25,10 @@ MACHINE: Final = ("restart", "parallel", "run")
 """Sections that change no result, and may differ where a run is taken up again."""
 
 
+WRITING: Final = ("strategy", "compression")
+"""Settings of an output that change nothing in what it holds."""
+
+
 class Case(Section):
     """Everything that a run of the air-quality model needs to know.
 
@@ -182,7 +186,7 @@ class Case(Section):
     def _results(self) -> dict[str, Any]:
         """The settings that bear on results: not how ranks and threads share the work, nor how files are written."""
         settings = {key: value for key, value in self.to_dict().items() if key not in MACHINE}
-        outputs = [{key: each[key] for key in each if key != "strategy"} for each in settings["output"]]
+        outputs = [{key: each[key] for key in each if key not in WRITING} for each in settings["output"]]
         return settings | {"output": outputs}
 
     def __eq__(self, other: object) -> bool:

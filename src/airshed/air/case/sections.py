@@ -333,6 +333,9 @@ class OutputSection(Section):
         "gather:async",
         "How it is written: `gather`, `files`, `mpiio` ...; with `:async` behind the run. docs/io.md tells more.",
     )
+    compression: Literal["zlib", "none"] = setting(
+        "zlib", "Of netCDF-4 and Zarr: `none` is quicker to write, and several times as large."
+    )
 
 
 class RestartSection(Section):

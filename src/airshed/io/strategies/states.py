@@ -7,14 +7,15 @@ others  RUN/restart/SECONDS.parts/: the parts of all ranks, and an archive with 
 import os
 import shutil
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from airshed.core.atomic import guarded, sync, write_whole
+from airshed.core.atomic import guarded, part_path, publish, sync, write_whole
 from airshed.core.errors import OutputError
 from airshed.grid.window import Window
 from airshed.io.archive import load_array, load_arrays, load_metadata, save_arrays
@@ -102,6 +103,21 @@ class GatheredStates:
             whole = Window.whole(max(each.north for each in windows), max(each.east for each in windows))
             self._gather = Regrouping(channel, windows, [(0, whole)], leading=True)
 
+    def hand_over(
+        self, seconds: float, tiled: Arrays, whole: Arrays, metadata: Mapping[str, Any]
+    ) -> Callable[[], None] | None:
+        """Give the state of a rank that is alone to the system, and return what brings it to the disk and names it.
+
+        That costs no copy of the state, which may change as soon as this returns. None where there are other ranks.
+        """
+        if self._channel.size > 1:
+            return None
+        path = self._folder / f"{seconds!r}{_ARCHIVE}"
+        part = part_path(path)
+        with guarded(path, part):
+            save_arrays(part, {**tiled, **whole}, {**metadata, **_tiles(tiled)})
+        return partial(_publish, part, path)
+
     def write(self, seconds: float, tiled: Arrays, whole: Arrays, metadata: Mapping[str, Any]) -> None:
         """Collect the state on the root and write it; see :class:`StateStore`."""
         gathered = [tiled] if self._gather is None else self._gather.move(tiled)
@@ -109,6 +125,11 @@ class GatheredStates:
             for arrays in gathered:
                 with write_whole(self._folder / f"{seconds!r}{_ARCHIVE}") as part:
                     save_arrays(part, {**arrays, **whole}, {**metadata, **_tiles(arrays)})
+
+
+def _publish(part: Path, path: Path) -> None:
+    with guarded(path, part):
+        publish(part, path)
 
 
 class PartStates:
