@@ -30,3 +30,8 @@ def test_weights_are_their_matrix_and_a_part_of_them_has_the_same_bits(targets: 
 
 def test_a_row_without_weights_gives_nothing() -> None:
     assert list(Weights.of(np.array([[0.0, 0.0], [0.0, 2.0]]))(np.array([3.0, 5.0]), -1)) == [0.0, 10.0]
+
+
+def test_no_targets_have_no_values():
+    """A grid of one layer has no faces inside."""
+    assert Weights.of(np.zeros((0, 3)))(np.ones((3, 4, 5)), -3).shape == (0, 4, 5)

@@ -26,7 +26,7 @@ class Weights:
         used = matrix != 0.0
         first, from_end = used.argmax(axis=1), used[:, ::-1].argmax(axis=1)
         ends = np.where(used.any(axis=1), matrix.shape[1] - from_end, first + 1)
-        width = int((ends - first).max())
+        width = int((ends - first).max(initial=1))  # of no targets too: a grid of one layer has no faces inside
         first = np.minimum(first, matrix.shape[1] - width)
         return cls(first, np.take_along_axis(matrix, first[:, None] + np.arange(width), axis=1))
 
