@@ -22,6 +22,7 @@ from airshed.kernels.chemistry import (
 from airshed.kernels.layout import AnyArray, Layout, aligned_zeros
 from airshed.mechanism.expressions import evaluate
 from airshed.mechanism.network import ReactionNetwork
+from airshed.parallel.balance import Balance, Columns
 
 Array = npt.NDArray[np.float64]
 
@@ -98,12 +99,14 @@ class CellChemistry:
               The first half begins in balance, the second one after emission and transport have disturbed it.
     counts    what became of cells so far
     wall      [s] that all this has taken
+    balance   lets other ranks integrate some cells; None where no rank is to do that
     """
 
     def __init__(
         self, solver: ChemistrySolver, network: ReactionNetwork, layout: Layout, levels: int,
-        place_of: Callable[[int, int, int], str],
+        place_of: Callable[[int, int, int], str], balance: Balance | None = None,
     ) -> None:  # fmt: skip
+        self.balance = balance
         self.solver, self.network, self.layout, self.levels, self._place_of = solver, network, layout, levels, place_of
         width, self._species = layout.width, len(network.species)
         followed = len(solver.kernel.network.species) - self._species
@@ -116,6 +119,7 @@ class CellChemistry:
         self.first = np.zeros((2, self.packs, width))
         self.counts, self.wall = CellCounts(), 0.0
         self.extra = aligned_zeros((self.packs, followed, width), layout.dtype)
+        self._work = np.zeros(layout.rows * layout.blocks)
         self._inputs = aligned_zeros((layout.rows, layout.blocks, levels, solver.inputs, width), np.float64)
         lanes = np.arange(layout.blocks * width).reshape(layout.blocks, 1, width) < layout.columns
         self._in_use = np.broadcast_to(lanes, (layout.rows, layout.blocks, levels, width)).reshape(self.packs, width)
@@ -129,19 +133,48 @@ class CellChemistry:
         again.
         """
         began, seconds = time.perf_counter(), end - begin
+        waited = self._waited()
         self._fill(air)
         known = self.first[half]
         first = np.where(known > 0.0, known, _FIRST_STEP * seconds)
         self.steps.step[...] = np.minimum(first, _LONGEST_FIRST[half] * seconds)
-        inputs = self._inputs.reshape(self.packs, 1, *self._inputs.shape[-2:])
-        self.solver.advance(q, result, self._place, inputs, self.steps, 0.0, seconds, clipped=clipped, extra=self.extra)
+        columns = self._columns(q, result, clipped)
+        if self.balance is None:
+            self._integrate(columns, seconds)
+        else:
+            self.balance.advance(columns, half, lambda some: self._integrate(some, seconds))
         self.counts.add(self.steps)
         failed = self._in_use & (self.steps.reached < seconds)
         if failed.any():
             self._try_again(q, result, clipped, begin, end, failed)
         self._count(clipped)
         self.first[half] = self.steps.step
-        self.wall += time.perf_counter() - began
+        self.wall += time.perf_counter() - began - (self._waited() - waited)
+
+    def _waited(self) -> float:
+        return 0.0 if self.balance is None else self.balance.wait
+
+    def _columns(self, q: AnyArray, result: AnyArray, clipped: AnyArray) -> Columns:
+        """All that the solver reads and writes, by columns of packs; their work are the steps of cells."""
+        count, width = self.layout.rows * self.layout.blocks, self.layout.width
+        steps = {name: each.reshape(count, self.levels, width) for name, each in vars(self.steps).items()}
+        packed = {"q": q, "inputs": self._inputs, "result": result, "clipped": clipped, "extra": self.extra}
+        arrays = {name: each.reshape(count, each.size // (count * width), width) for name, each in packed.items()}
+        arrays |= steps
+        given = {name: arrays[name] for name in ("q", "inputs", "step")}
+        made = {name: array for name, array in arrays.items() if name not in ("q", "inputs")} | {"work": self._work}
+        return Columns(given, made, self.layout.blocks, width, self.layout.last_lanes)
+
+    def _integrate(self, columns: Columns, seconds: float) -> None:
+        given, made = columns.given, columns.made
+        packs, width = len(columns) * self.levels, columns.width
+        steps = CellSteps(**{name: made[name].reshape(packs, width) for name in vars(self.steps)})
+        place = replace(self._place, blocks=columns.blocks, last_lanes=columns.last_lanes)
+        self.solver.advance(
+            given["q"], made["result"], place, given["inputs"].reshape(packs, 1, -1, width), steps, 0.0, seconds,
+            clipped=made["clipped"], extra=made["extra"].reshape(packs, *self.extra.shape[1:]),
+        )  # fmt: skip
+        made["work"][...] = (made["accepted"] + made["rejected"]).sum(axis=(1, 2))
 
     def _count(self, clipped: AnyArray) -> None:
         """Count the cells; what stands in lanes that are not in use counts for nothing."""

@@ -31,6 +31,7 @@ from airshed.kernels.layout import Layout
 from airshed.kernels.pipeline import compile_mechanism
 from airshed.kernels.step_arguments import TERMS
 from airshed.kernels.stepper import ColumnForcing, Stepper
+from airshed.parallel.balance import Balance, message_costs
 from airshed.parallel.communicator import Communicator, MpiRanks
 from airshed.parallel.groups import Groups
 from airshed.parallel.halo import Halo
@@ -41,9 +42,9 @@ Array = npt.NDArray[np.float64]
 LARGEST_COURANT = 0.5
 """Sum of Courant numbers beyond which the limited two-step scheme may oscillate or go negative."""
 
-ELSEWHERE = "transport on other ranks"
+ELSEWHERE, BALANCE = "transport on other ranks", "balance of chemistry"
 
-WAITING = ("waiting for neighbours", "sums over ranks", ELSEWHERE)
+WAITING = ("waiting for neighbours", "sums over ranks", ELSEWHERE, BALANCE)
 """Parts of the wall time in which a rank does not compute."""
 
 _OF_COLUMN = ("temperature", "water", "exchange", "deposition", "parameters")
@@ -187,10 +188,17 @@ class AirModel:
         parts = {name: seconds / self.stepper.threads for name, seconds in self.stepper.seconds.items()}
         if self._strang is not None and self._strang.chemistry is not None:
             parts["chemistry of cells"] = self._strang.chemistry.wall
+        if self.balance is not None:
+            parts[BALANCE] = self.balance.wait
         if self._strang is not None and isinstance(self._strang.moving, MovedElsewhere):
             parts[ELSEWHERE] = self._strang.moving.exchange.wall
         halo = self.stepper.neighbours
         return parts | ({WAITING[0]: halo.wait} if isinstance(halo, Halo) else {})
+
+    @property
+    def balance(self) -> Balance | None:
+        """What lets other ranks do chemistry of this one; None where nothing does."""
+        return None if self._strang is None or self._strang.chemistry is None else self._strang.chemistry.balance
 
     @property
     def cell_counts(self) -> CellCounts | None:
@@ -292,7 +300,13 @@ class AirModel:
             kernel, method(chosen.solver), Tolerances(chosen.relative_tolerance, chosen.absolute_tolerance.value),
             threads=threads,
         )  # fmt: skip
-        return CellChemistry(solver, self.network, self.layout, self.grid.shape[0], self._place)
+        return CellChemistry(solver, self.network, self.layout, self.grid.shape[0], self._place, self._make_balance())
+
+    def _make_balance(self) -> Balance | None:
+        ranks, wanted = self.share.ranks, self.case.parallel.balance
+        if wanted is False or not isinstance(ranks, MpiRanks) or ranks.size == 1:
+            return None
+        return Balance(ranks, message_costs(ranks) if wanted == "auto" else None)
 
     def _place(self, row: int, column: int, level: int) -> str:
         grid = self.grid

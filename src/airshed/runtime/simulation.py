@@ -275,6 +275,8 @@ class Simulation:
             (name, spent, round(100.0 * spent / total, 1)) for name, spent in zip(rows, mean.tolist(), strict=True)
         ]
         notes = [] if share.alone else [f"mean of {share.ranks.size} ranks; {self._imbalance(mean, rows)}"]
+        if self.model.balance is not None:
+            notes.append(self.model.balance.summary())
         if self._records is not None:
             self._written = self._records.written()
         note = "; ".join([*notes, self._written] if self._written else notes)

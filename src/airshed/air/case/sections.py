@@ -366,6 +366,11 @@ class ParallelSection(Section):
     input: Literal["parallel", "root"] = setting(
         "parallel", "Who reads the meteorology: `parallel`, each rank its part; `root`, the first one for all."
     )
+    balance: Annotated[Switch | Literal["auto"], OrWords(("auto",), Switch)] = setting(
+        "auto",
+        "Whether ranks with costly cells let others integrate some (`strang`): `auto`, where it pays; `true`, "
+        "whatever messages cost.",
+    )
     groups: GroupsSection = Field(default_factory=GroupsSection)
 
 

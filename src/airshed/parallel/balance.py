@@ -1,0 +1,219 @@
+"""Balances work on columns among ranks: those with more than their share let others do some, for one call.
+
+Columns of packs are independent. Others take those at the end of a rank's arrays as they lie, so that nothing is copied
+at home, and no result depends on where it was made. What a column costs is known from the last call. The plan is made
+by every rank from the same gathered numbers, and only where it pays, see `parallel.levelling`.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.kernels.layout import aligned_zeros
+from airshed.parallel.communicator import MpiRanks
+from airshed.parallel.levelling import Move, cuts, level, worthwhile
+from airshed.parallel.redistribution.costs import FREE, Line
+from airshed.parallel.redistribution.measure import ping_pong
+from airshed.parallel.redistribution.mpi import MpiMessages
+from airshed.parallel.redistribution.waiting import all_of
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+Array = npt.NDArray[np.float64]
+AnyArray = npt.NDArray[Any]
+
+_WORK: Final = "work"
+_RUNS: Final = 2
+"""Pieces that a move goes in at most: up to the end of a row, and what begins with a row."""
+_TAG: Final = 100
+"""Of all messages here: halos have others."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Columns of packs, row by row: what is given and what is made of them, (column, ...) each, both where it changes.
+
+    blocks      columns in a row
+    width       lanes of a pack;  last_lanes  those in use in the last column of a row
+    One array that is made is `work` (column,): how much each column was, in a unit that all ranks share.
+    """
+
+    given: Mapping[str, AnyArray]
+    made: Mapping[str, AnyArray]
+    blocks: int
+    width: int
+    last_lanes: int
+
+    def __len__(self) -> int:
+        return len(self.made[_WORK])
+
+    @property
+    def column_bytes(self) -> int:
+        """What it takes to send a column there, and to get it back [B]."""
+        return sum(array[:1].nbytes for array in (*self.given.values(), *self.made.values()))
+
+    def part(self, first: int, last: int) -> "Columns":
+        """Return columns first <= n < last, as they lie; they begin with a row, or are of one."""
+        begin = first % self.blocks
+        blocks = last - first if begin else self.blocks
+        given, made = ({n: a[first:last] for n, a in arrays.items()} for arrays in (self.given, self.made))
+        return Columns(
+            given, made, blocks, self.width, self.last_lanes if begin + blocks == self.blocks else self.width
+        )
+
+    def runs(self, first: int, last: int) -> "list[Columns]":
+        """Return columns first <= n < last in pieces that each begin with a row, or are of one."""
+        row = min(last, -(-first // self.blocks) * self.blocks)
+        return [self.part(begin, end) for begin, end in ((first, row), (row, last)) if begin < end]
+
+    def like(self, count: int, blocks: int, last_lanes: int) -> "Columns":
+        """Return so many other columns of the same kind, zero."""
+        arrays: dict[str, AnyArray] = {
+            name: aligned_zeros((count, *array.shape[1:]), array.dtype)
+            for name, array in {**self.given, **self.made}.items()
+        }
+        given, made = ({name: arrays[name] for name in names} for names in (self.given, self.made))
+        return Columns(given, made, blocks, self.width, last_lanes)
+
+
+@dataclass
+class BalanceRecord:
+    """What balancing did so far.
+
+    work    of all calls whose work is known, the mean of the ranks
+    before  of them, the work of the rank that has most in each call;  after  of that which did most
+    own     work that this rank did, for whomever
+    moved   columns of this rank that others worked on;  bytes  sent and received for them
+    """
+
+    work: float = 0.0
+    before: float = 0.0
+    after: float = 0.0
+    own: float = 0.0
+    moved: int = 0
+    bytes: int = 0
+
+    def imbalance(self) -> tuple[float, float]:
+        """By how much the busiest rank had more than the mean, and by how much it did more."""
+        return (self.before / self.work - 1.0, self.after / self.work - 1.0) if self.work > 0.0 else (0.0, 0.0)
+
+
+class Balance:
+    """Balances calls of some kinds, such as the halves of a step, among ranks, which all make the same calls.
+
+    line    [s] of a message of so many bytes; None where work is to move whatever that costs
+    wait    [s] in messages, with waiting for other ranks
+    record  what was done so far
+    """
+
+    def __init__(self, ranks: MpiRanks, line: Line | None) -> None:
+        self._ranks, self._line = ranks, line
+        self._work: dict[int, tuple[Array, float]] = {}  # of each kind's last call: of the columns, and done here
+        self._seconds = 0.0  # of a unit of work here
+        self.record, self.wait = BalanceRecord(), 0.0
+
+    def advance(self, columns: Columns, kind: int, do: Callable[[Columns], object]) -> None:
+        """Let `do` make what is to be made of all columns, here or elsewhere; costs are those of the last of a kind."""
+        began = time.perf_counter()
+        moves = self._plan(columns, kind)
+        gives = [move for move in moves if move.giver == self._ranks.rank]
+        takes = [move.giver for move in moves if move.taker == self._ranks.rank]
+        edges = cuts(self._work[kind][0], [move.work for move in gives]) if gives else [len(columns)]
+        given = {m.taker: columns.runs(*edges[n : n + 2]) for n, m in enumerate(gives)}
+        taken = self._send_out(columns, given, takes)
+        away = time.perf_counter() - began
+        returning = []
+        for giver, runs in taken.items():
+            for run in runs:
+                do(run)
+                returning += self._send(run.made, giver)
+        home = columns.part(0, edges[0])
+        if len(home):
+            do(home)
+        done = sum(float(part.made[_WORK].sum()) for part in (home, *(run for runs in taken.values() for run in runs)))
+        middle = time.perf_counter()
+        self._seconds = (middle - began - away) / max(done, 1.0)
+        arriving = [each for taker, runs in given.items() for run in runs for each in self._receive(run.made, taker)]
+        all_of([*returning, *arriving])
+        self.wait += away + time.perf_counter() - middle
+        self._work[kind] = np.array(columns.made[_WORK], np.float64), done
+        self._count(columns, len(columns) - edges[0], done)
+
+    def _count(self, columns: Columns, moved: int, done: float) -> None:
+        self.record.own += done
+        self.record.moved += moved
+        self.record.bytes += moved * columns.column_bytes
+
+    def _plan(self, columns: Columns, kind: int) -> list[Move]:
+        """Return all moves of a call, and record how the last one of its kind went; the same on all ranks."""
+        work, done = self._work.get(kind, (np.zeros(1), 0.0))
+        mine = np.array([work.sum(), done, len(columns), self._seconds])
+        table = np.empty((self._ranks.size, len(mine)))
+        self._ranks.handle.Allgather(mine, table)
+        total, done_by, count, seconds = table.T
+        if not total.any():
+            return []
+        self.record.work += float(total.mean())
+        self.record.before += float(total.max())
+        self.record.after += float(done_by.max())
+        columns_of_work = count.sum() / total.sum()
+        moves = [move for move in level(total.tolist()) if move.work * columns_of_work > 0.5]
+        price = FREE if self._line is None else self._price(columns, float(columns_of_work))
+        return worthwhile(moves, total.tolist(), float(seconds.mean()), price)
+
+    def _price(self, columns: Columns, columns_of_work: float) -> Line:
+        """The cost of moving so much work there and back [s]."""
+        assert self._line is not None
+        messages = 1 + _RUNS * (len(columns.given) + len(columns.made))
+        return Line(messages * self._line.alpha, self._line.beta * columns.column_bytes * columns_of_work)
+
+    def _send_out(
+        self, columns: Columns, given: Mapping[int, list[Columns]], takes: list[int]
+    ) -> dict[int, list[Columns]]:
+        """Send columns to those that take them; return those that are taken here, by giver."""
+        leaving, arriving, taken = [], [], {}
+        for taker, runs in given.items():
+            shapes = np.zeros((_RUNS, 3), np.int64)
+            shapes[: len(runs)] = np.reshape([(len(run), run.blocks, run.last_lanes) for run in runs], (-1, 3))
+            leaving += self._send({"shapes": shapes}, taker)
+            leaving += [each for run in runs for each in self._send(run.given, taker)]
+        for giver in takes:
+            shapes = np.empty((_RUNS, 3), np.int64)
+            all_of(self._receive({"shapes": shapes}, giver))
+            taken[giver] = [columns.like(*shape) for shape in shapes.tolist() if shape[0]]
+            arriving += [each for run in taken[giver] for each in self._receive(run.given, giver)]
+        all_of([*leaving, *arriving])
+        return taken
+
+    def _send(self, arrays: Mapping[str, AnyArray], taker: int) -> "list[MPI.Request]":
+        return [self._ranks.handle.Isend(_bytes(array), taker, _TAG) for array in arrays.values()]
+
+    def _receive(self, arrays: Mapping[str, AnyArray], giver: int) -> "list[MPI.Request]":
+        return [self._ranks.handle.Irecv(_bytes(array), giver, _TAG) for array in arrays.values()]
+
+    def summary(self) -> str:
+        """What balancing did so far on all ranks, which all ask, in words."""
+        before, after = self.record.imbalance()
+        moved, sent = self._ranks.total(np.array([self.record.moved, self.record.bytes]))
+        return (
+            f"work on cells: imbalance {100.0 * before:.1f} %, evened out to {100.0 * after:.1f} % by moving {moved} "
+            f"columns of packs ({1e-6 * sent:.3g} MB)"
+        )
+
+
+def message_costs(ranks: MpiRanks) -> Line:
+    """Return what messages between two of the ranks cost, measured; all of them call this."""
+    transport = MpiMessages(ranks.handle)
+    try:
+        return ping_pong(transport, 0, 1).line
+    finally:
+        transport.close()
+
+
+def _bytes(array: AnyArray) -> Any:
+    return array.reshape(-1).view(np.uint8)
