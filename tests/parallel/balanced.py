@@ -1,0 +1,120 @@
+"""Runs a case of which half is dark and clean on several ranks, with and without load balance, in one MPI job of three.
+
+    mpiexec -n 3 python balanced.py CASES
+
+Prints what came out of each run as JSON: a hash of all results, steps of cells by rank at home and done, columns moved.
+"""
+
+import hashlib
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from mpi4py import MPI
+
+import airshed
+from airshed.air import model
+from airshed.air.box import ChemistryFailure
+from airshed.air.case import Case
+from airshed.parallel.communicator import Alone, MpiRanks
+from airshed.parallel.redistribution.costs import FREE, Line
+from airshed.parallel.redistribution.waiting import barrier
+
+HALF_DARK = (
+    "grid.area.lon=[-80, 25]", "grid.area.lat=[40, 56]", 'grid.spacing={lon="5 deg", lat="2 deg"}',
+    'grid.layers=["50 m", "150 m", "400 m", "1000 m", "2000 m", "4000 m"]',
+    "time.start=2022-03-21T07:00:00Z", "time.length=40 min", "time.step=10 min", "chemistry.integrator=strang",
+    "emissions.area.0.lon=[-20, 25]", "emissions.area.0.lat=[40, 56]", "run.threads=1",
+)  # fmt: skip
+DEAR = Line(10.0, 0.0)
+RUNS = (  # ranks, their tiles, balance, what messages cost
+    (1, "auto", "false", FREE), (2, "[1, 2]", "false", FREE), (2, "[1, 2]", "true", DEAR),
+    (2, "[1, 2]", '"auto"', FREE), (2, "[1, 2]", '"auto"', DEAR), (3, "[1, 3]", "true", DEAR),
+    (3, "[3, 1]", "true", DEAR),
+)  # fmt: skip
+
+
+def group(size):
+    """The first ranks of all, to those that are among them."""
+    part = MPI.COMM_WORLD.Split(0 if MPI.COMM_WORLD.rank < size else MPI.UNDEFINED)
+    if part == MPI.COMM_NULL:
+        return None
+    return Alone() if size == 1 else MpiRanks(part)
+
+
+def chemistry_of(simulation):
+    return simulation.model._strang.chemistry
+
+
+def fewest_steps(simulation, most_steps):
+    """Let cells fail that need more."""
+    chemistry = chemistry_of(simulation)
+    chemistry.solver = replace(chemistry.solver, most_steps=most_steps)
+
+
+def results(simulation):
+    """All that is computed: state, budgets, first steps to try, and what became of cells."""
+    whole = simulation.model.share.whole
+    layout, first = simulation.model.layout, chemistry_of(simulation).first
+    first = first.reshape(2, layout.rows, layout.blocks, -1, layout.width)
+    parts = [whole(simulation.model.mixing_ratios()), *(whole(layout.unpack(each)) for each in first)]
+    parts += [
+        simulation.model.budget.amounts,
+        simulation.model.budget.imbalance,
+        simulation.model.cell_counts.to_array(),
+    ]
+    return hashlib.sha256(b"".join(part.tobytes() for part in parts)).hexdigest()[:16]
+
+
+def run(case, ranks, *, most_steps=None):
+    with airshed.Simulation(case, ranks=ranks) as simulation:
+        if most_steps is not None:
+            fewest_steps(simulation, most_steps)
+        simulation.run()
+        counts, balance = chemistry_of(simulation).counts, simulation.model.balance
+        home = counts.accepted + counts.rejected
+        done, moved = home if balance is None else balance.record.own, moved_by(simulation)
+        return {
+            "bits": results(simulation), "retried": simulation.model.cell_counts.retried,
+            "home": ranks.gather_all(home), "done": ranks.gather_all(int(done)), "moved": ranks.gather_all(moved),
+            "note": simulation.summary().tables[-1].note,
+        }  # fmt: skip
+
+
+def failures(case, ranks):
+    """What each rank says of a cell that fails, in the last of its columns, and how many of them were elsewhere."""
+    with airshed.Simulation(case, ranks=ranks) as simulation:
+        simulation.run(until="10 min")
+        simulation.model.stepper.state.q[-1, -1, :, 3, 2] = float("nan")
+        before = moved_by(simulation)
+        try:
+            simulation.run(until="20 min")
+        except ChemistryFailure as failure:
+            return ranks.gather_all((str(failure).partition(" goes ")[0], moved_by(simulation) - before))
+    return None
+
+
+def moved_by(simulation):
+    balance = simulation.model.balance
+    return 0 if balance is None else balance.record.moved
+
+
+def main(cases):
+    answers = {"runs": [], "retried": [], "failed": []}
+    for size, tiles, balance, line in RUNS:
+        ranks, model.message_costs = group(size), lambda _, line=line: line
+        settings = [*HALF_DARK, f"parallel.tiles={tiles}", f"parallel.balance={balance}"]
+        case = Case.load(cases / "aqm-benchmark", settings)
+        if ranks is not None:
+            answers["runs"].append(run(case, ranks))
+            if balance != '"auto"' and size < 3:
+                answers["retried"].append(run(case, ranks, most_steps=6))
+            if balance != '"auto"' and size == 2:
+                answers["failed"].append(failures(case, ranks))
+        barrier(MPI.COMM_WORLD)
+    if MPI.COMM_WORLD.rank == 0:
+        print(json.dumps(answers))
+
+
+main(Path(sys.argv[1]))
