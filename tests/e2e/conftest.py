@@ -45,12 +45,16 @@ def airshed(
     die: str = "",
 ) -> subprocess.CompletedProcess[str]:
     """Run the installed program to its end; `die` is the moment at which it is killed, see dying/sitecustomize.py."""
-    path = os.pathsep.join([str(DYING), *filter(None, [os.environ.get("PYTHONPATH")])])
-    dying = {"AIRSHED_DIE": die, "PYTHONPATH": path} if die else {}
     return subprocess.run(
         command(*arguments, overrides=overrides), capture_output=True, text=True, cwd=cwd,
-        env=environment(**dying), check=False,
+        env=environment(**(dying(die) if die else {})), check=False,
     )  # fmt: skip
+
+
+def dying(moment: str) -> dict[str, str]:
+    """Return what makes the installed program end or pause at a moment, see dying/sitecustomize.py."""
+    path = os.pathsep.join([str(DYING), *filter(None, [os.environ.get("PYTHONPATH")])])
+    return {"AIRSHED_DIE": moment, "PYTHONPATH": path}
 
 
 def airshed_here(*arguments: str | Path, overrides: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:

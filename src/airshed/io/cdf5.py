@@ -12,8 +12,6 @@ from itertools import accumulate
 from math import prod
 from typing import Final
 
-import numpy as np
-
 from airshed.io.cf import Description, Variable
 
 _MAGIC: Final = b"CDF\x05"
@@ -100,7 +98,7 @@ def _attributes(attributes: Mapping[str, str | float]) -> bytes:
             text = value.encode()
             made.append(_name(name) + struct.pack(">iq", _CHAR, len(text)) + _padded(text))
         else:
-            made.append(_name(name) + struct.pack(">iq", _TYPES["f8"], 1) + np.float64(value).astype(">f8").tobytes())
+            made.append(_name(name) + struct.pack(">iqd", _TYPES["f8"], 1, value))
     return _list(_ATTRIBUTE, made)
 
 

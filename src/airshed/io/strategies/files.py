@@ -9,8 +9,6 @@ own files, and the manifest says which records are in which file.
 """
 
 import json
-import os
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -20,6 +18,7 @@ from airshed.grid.window import Window
 from airshed.io import cf
 from airshed.io.archive import load_arrays, load_metadata
 from airshed.io.strategies.regroup import covers
+from airshed.io.strategies.shared_folder import made_together
 from airshed.io.strategies.store import (
     Block,
     Place,
@@ -56,22 +55,18 @@ class PrivateRecords:
     def finish(self, *, complete: bool) -> Path:
         """Make the private netCDF files and the manifest; see :class:`Store`."""
         path = self._place.result.with_name(f"{self._place.result.name}.files")
-        made = path.with_name(f".{path.name}.part")
-        with self._channel.together(), guarded(path):
-            if self._channel.is_root:
-                self._check()
-                shutil.rmtree(made, ignore_errors=True)
-                made.mkdir()
-        groups = self._groups()
-        with self._channel.together():
-            for number, (window, records) in enumerate(groups.items()):
-                if number % self._channel.size == self._channel.rank:
-                    self._make(made / _file_name(number), window, records, complete=complete)
-        with self._channel.together(), guarded(path):
-            if self._channel.is_root:
-                self._share(made, groups, complete=complete)
-                shutil.rmtree(path, ignore_errors=True)
-                os.replace(made, path)
+        with made_together(self._channel, path) as made:
+            with self._channel.together():
+                if self._channel.is_root:
+                    self._check()
+            groups = self._groups()
+            with self._channel.together():
+                for number, (window, records) in enumerate(groups.items()):
+                    if number % self._channel.size == self._channel.rank:
+                        self._make(made / _file_name(number), window, records, complete=complete)
+            with self._channel.together(), guarded(path):
+                if self._channel.is_root:
+                    self._share(made, groups, complete=complete)
         return path
 
     def _check(self, last: int | None = None) -> None:

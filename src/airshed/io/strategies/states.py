@@ -4,7 +4,6 @@ gather  RUN/restart/SECONDS.npz: one NumPy archive that the root writes, the sam
 others  RUN/restart/SECONDS.parts/: the parts of all ranks, and an archive with what they share and their checksums
 """
 
-import os
 import shutil
 import zlib
 from collections.abc import Callable, Mapping
@@ -15,13 +14,14 @@ from typing import Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from airshed.core.atomic import guarded, part_path, publish, sync, write_whole
+from airshed.core.atomic import guarded, part_path, publish, write_whole
 from airshed.core.errors import OutputError
 from airshed.grid.window import Window
 from airshed.io.archive import load_array, load_arrays, load_metadata, save_arrays
 from airshed.io.channel import Channel
 from airshed.io.strategies.library import LibraryTiles
 from airshed.io.strategies.regroup import Regrouping
+from airshed.io.strategies.shared_folder import made_together
 from airshed.io.strategies.tiles import ArchivedTiles, CollectiveTiles, Shapes, Tiles, ZarrTiles
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -141,33 +141,26 @@ class PartStates:
     def write(self, seconds: float, tiled: Arrays, whole: Arrays, metadata: Mapping[str, Any]) -> None:
         """Write this rank's part of the state; see :class:`StateStore`."""
         path = self._folder / f"{seconds!r}{_PARTS}"
-        made = path.with_name(f".{path.name}.part")
-        with self._channel.together(), guarded(path):
-            if self._channel.is_root:
-                shutil.rmtree(made, ignore_errors=True)
-                made.mkdir()
         windows = tuple(window or _extent(tiled) for window in self._held)
         shapes = Shapes(
             windows,
             {name: array.dtype.str for name, array in tiled.items()},
             {name: array.shape[2:] for name, array in tiled.items()},
         )
-        FORMATS[self._name].write(made, self._channel, shapes, tiled)
-        sums = self._channel.gather_all([_checksum(array) for array in tiled.values()])
-        with self._channel.together(), guarded(path):
-            if self._channel.is_root:
-                tiles = {
-                    "format": self._name,
-                    "types": dict(shapes.types),
-                    "tails": {name: list(tail) for name, tail in shapes.tails.items()},
-                    "windows": [_numbers(window) for window in windows],
-                    "checksums": sums,
-                }
-                with write_whole(made / _SHARED) as part:
-                    save_arrays(part, whole, {**metadata, _TILES: tiles})
-                shutil.rmtree(path, ignore_errors=True)
-                os.replace(made, path)
-                sync(self._folder)
+        with made_together(self._channel, path) as made:
+            FORMATS[self._name].write(made, self._channel, shapes, tiled)
+            sums = self._channel.gather_all([_checksum(array) for array in tiled.values()])
+            tiles = {
+                "format": self._name,
+                "types": dict(shapes.types),
+                "tails": {name: list(tail) for name, tail in shapes.tails.items()},
+                "windows": [_numbers(window) for window in windows],
+                "checksums": sums,
+            }
+            with self._channel.together(), guarded(path):
+                if self._channel.is_root:
+                    with write_whole(made / _SHARED) as part:
+                        save_arrays(part, whole, {**metadata, _TILES: tiles})
 
 
 class GatheredParts:

@@ -1,0 +1,176 @@
+"""The installed command on several ranks: one content by every strategy, and what happens when something goes wrong."""
+
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import netCDF4
+import numpy as np
+import pytest
+
+from airshed import open_run
+from airshed.core.atomic import is_part
+from airshed.core.errors import OutputError
+
+from .conftest import PROGRAM, airshed, airshed_here, budgets, command, dying, environment
+
+PIP = ("gather", "files", "mpiio", "zarr")
+LIBRARIES = ("pnetcdf", "netcdf4", "pnetcdf", "netcdf4")
+NAMES = ("first", "second", "third", "fourth")
+RUHR = (
+    "grid.area.lon=[5.5, 8]", "grid.area.lat=[50.5, 52]", "time.length=40 min", "time.spinup=20 min", "time.step=60 s",
+    "restart.every=10 min",
+)  # fmt: skip
+"""Six rows of ten columns: two packs, of which the second has two columns."""
+OF_THE_SECOND_RANK = "records/second/000002.0-6-8-10"
+
+pytestmark = pytest.mark.skipif(
+    not PROGRAM.with_name("mpiexec").exists(), reason="mpiexec of the wheel mpich is not installed"
+)
+
+
+def settings(mode: str, strategies: Sequence[str] = PIP, restarts: str = "gather") -> list[str]:
+    """Return the overrides of a case that writes the same results once by each strategy."""
+    same = 'fields=["O3", "NO2", "surface_pressure"], every="10 min"'
+    tables = [f'{{name="{n}", {same}, strategy="{s}:{mode}"}}' for n, s in zip(NAMES, strategies, strict=True)]
+    ground = '{name="ground", fields="all", every="20 min", levels="ground"}'
+    return [*RUHR, f"output=[{', '.join([*tables, ground])}]", f'restart.strategy="{restarts}:{mode}"']
+
+
+def run(
+    folder: Path, *arguments: str, mode: str = "async", restarts: str = "gather", die: str = ""
+) -> subprocess.CompletedProcess[str]:
+    overrides = settings(mode, restarts=restarts)
+    return airshed("run", "west-europe", "--output", folder, *arguments, overrides=overrides, die=die)
+
+
+def told(done: subprocess.CompletedProcess[str]) -> list[str]:
+    """Return what was said on standard error, but that ranks take turns."""
+    return [line for line in done.stderr.splitlines() if "take turns" not in line]
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a run on one rank and one thread."""
+    folder = tmp_path_factory.mktemp("alone") / "run"
+    line = ("run", "west-europe", "-q", "--output", folder, "--threads", "1")
+    assert airshed_here(*line, overrides=settings("sync")).returncode == 0
+    return folder
+
+
+def difference(folder: Path, alone: Path) -> list[str]:
+    """Return in what a finished run differs from the one on one rank: the content of its results, or its budgets."""
+    wrong = [] if budgets(folder) == budgets(alone) else ["budgets"]
+    for name in (*NAMES, "ground"):
+        with open_run(folder, name) as found, open_run(alone, "ground" if name == "ground" else "first") as expected:
+            if not found.load().identical(expected.load()):
+                wrong.append(name)
+    return wrong
+
+
+def test_two_ranks_write_what_one_writes(tmp_path: Path, alone: Path) -> None:
+    """By all strategies at once; merged, their files are those of the root, byte for byte."""
+    folder = tmp_path / "run"
+    done = run(folder, "-n", "2", "--threads", "1", mode="sync")
+    assert (done.returncode, told(done)) == (0, [])
+    assert "mean of 2 ranks" in done.stdout
+    assert [found.name for name in NAMES for found in folder.glob(f"{name}.*")] == [
+        "first.nc", "second.files", "third.nc", "fourth.zarr",
+    ]  # fmt: skip
+    assert difference(folder, alone) == []
+    assert airshed_here("merge", folder).returncode == 0
+    expected = (alone / "first.nc").read_bytes()
+    assert [name for name in ("first", "second", "fourth") if (folder / f"{name}.nc").read_bytes() != expected] == []
+    assert (folder / "ground.nc").read_bytes() == (alone / "ground.nc").read_bytes()
+
+
+def test_the_comparison_sees_a_single_bit(tmp_path: Path, alone: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(alone, folder)
+    assert difference(folder, alone) == []
+    with netCDF4.Dataset(folder / "third.nc", "a") as file:
+        file["O3"][3, 2, 1, 1] = np.nextafter(file["O3"][3, 2, 1, 1], np.float32(1.0))
+    assert difference(folder, alone) == ["third"]
+
+
+def test_a_rank_that_is_killed_is_named_and_three_others_go_on(tmp_path: Path, alone: Path) -> None:
+    folder = tmp_path / "run"
+    killed = run(folder, "-n", "2", restarts="files", die=f"after {OF_THE_SECOND_RANK} 1")
+    assert killed.returncode == 128 + signal.SIGKILL
+    assert [line.partition(",")[0] for line in told(killed)] == ["airshed: error: rank 1 was lost by SIGKILL"]
+    with pytest.raises(OutputError, match="unfinished"):
+        open_run(folder, "first")
+    resumed = run(folder, "-n", "3", "--resume", restarts="files")
+    assert resumed.returncode == 0, resumed.stderr
+    assert [line for line in told(resumed) if "resumed at" not in line] == []
+    assert difference(folder, alone) == []
+
+
+def test_ranks_that_are_stopped_leave_valid_files_and_one_goes_on(tmp_path: Path, alone: Path) -> None:
+    folder = tmp_path / "run"
+    line = command("run", "west-europe", "--output", folder, "-n", "2", overrides=settings("sync", restarts="mpiio"))
+    pausing = environment(**dying("pause records/first/000001 1"))
+    with subprocess.Popen(line, stderr=subprocess.PIPE, text=True, env=pausing) as process:
+        wait_for(folder / "records" / "first" / "000001.npz", process)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert errors == f"airshed: stopped at 2022-08-31 00:10 UTC; {folder} holds valid files, and --resume goes on\n"
+    for name in NAMES:
+        with open_run(folder, name) as found, open_run(alone, "first") as expected:
+            assert found.attrs["airshed_run"] == "interrupted"
+            assert found.load().drop_attrs().identical(expected.isel(time=slice(2)).load().drop_attrs())
+    again = ("run", "west-europe", "-q", "--resume", "--output", folder, "--threads", "2")
+    assert airshed_here(*again, overrides=settings("sync", restarts="mpiio")).returncode == 0
+    assert difference(folder, alone) == []
+
+
+def wait_for(path: Path, process: "subprocess.Popen[str]") -> None:
+    while not path.exists():
+        assert process.poll() is None
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "part"),
+    [
+        (["chemistry.mechanism=emepp"], "did you mean"),
+        (["grid.area.lat=[50.5, 51]", "grid.area.lon=[5.5, 7.5]"], "2 ranks cannot share 2 rows of 1 packs"),
+    ],
+    ids=["mechanism", "ranks"],
+)
+def test_what_is_wrong_for_all_ranks_is_told_once(tmp_path: Path, overrides: list[str], part: str) -> None:
+    folder = tmp_path / "runs" / "run"
+    refused = airshed("run", "west-europe", "-n", "2", "--output", folder, overrides=[*settings("async"), *overrides])
+    assert (refused.returncode, refused.stdout, len(told(refused))) == (2, "", 1)
+    assert part in refused.stderr
+    assert not folder.parent.exists()
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """Yield a folder on a real file system of 32 MiB, nearly full; skip where this user may not make one."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=32m", "tmpfs", str(folder)]
+    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("mounting a file system is not allowed here")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def test_a_full_disk_is_told_once_and_the_run_goes_on_when_there_is_space(small_disk: Path, alone: Path) -> None:
+    filler, folder = small_disk / "filler", small_disk / "run"
+    filler.write_bytes(bytes(24 << 20))
+    full = run(folder, "-n", "2", restarts="files")
+    assert (full.returncode, full.stdout, len(told(full))) == (2, "", 1), full.stderr
+    assert f"cannot write {folder}" in full.stderr
+    assert "the disk is full" in full.stderr
+    assert not [path for path in folder.rglob("*") if is_part(path)]
+    filler.unlink()
+    resumed = run(folder, "-n", "2", "--resume", restarts="files")
+    assert resumed.returncode == 0, resumed.stderr
+    assert difference(folder, alone) == []
