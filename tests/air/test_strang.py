@@ -316,7 +316,7 @@ def test_cells_that_are_clipped_are_counted_and_lanes_that_are_not_in_use_are_no
 def test_counts_go_on_after_a_restart_and_imex_has_none(tmp_path):
     with airshed.Simulation(full("strang")) as undisturbed, airshed.Simulation(full("strang")) as resumed:
         undisturbed.run(until="10 min")
-        resumed.model.restore(*undisturbed.model.save())
+        resumed.model.restore(copy.deepcopy(undisturbed.model.save()))
         undisturbed.run()
         resumed.run()
         assert undisturbed.model.cell_counts.integrated > 0
