@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import time
 
 import pytest
 
@@ -25,6 +26,16 @@ def test_states_of_a_run(tmp_path, start_run, values):
     state = read_state(run.path)
     assert (state.state, state.outputs, state.case) == ("finished", ("output",), CASE)
     assert sorted(path.name for path in run.path.iterdir()) == [".lock", "output.nc", "run.json"]
+
+
+def test_the_summary_comes_behind_all_that_is_on_its_way(tmp_path):
+    """The thread that writes and the caller speak to other ranks by one channel, and never at once."""
+    done = []
+    with RunFolder(tmp_path / "run", CASE) as folder:
+        folder.submit(lambda: (time.sleep(0.1), done.append("restart")), 0, asynchronous=True)
+        assert done == []
+        folder.write_summary("text", {})
+        assert done == ["restart"]
 
 
 def test_a_folder_with_other_files_is_refused_and_left_alone(tmp_path):

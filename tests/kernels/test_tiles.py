@@ -133,7 +133,7 @@ class Tiles:
         for tile, stepper in zip(self.cut.tiles(), self.steppers, strict=True):
             rows, blocks = slice(*tile.rows), slice(*tile.blocks)
             for name, array in vars(stepper.state).items():
-                if not np.array_equal(array, getattr(whole.state, name)[rows, blocks]):
+                if array.tobytes() != getattr(whole.state, name)[rows, blocks].tobytes():
                     wrong.append(f"{name} of tile {tile.rank}")
         return wrong
 

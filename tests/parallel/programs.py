@@ -1,15 +1,27 @@
 """Small programs for several ranks: what a test of the launcher starts, as `python programs.py NAME`."""
 
 import os
+import shutil
 import signal
 import sys
+import tempfile
 import time
+from pathlib import Path
+from typing import Any, Final
 
 from airshed.core.errors import CaseError
 from airshed.parallel.binding import bind
 from airshed.parallel.communicator import Communicator, world
 from airshed.parallel.failure import failing_together
 from airshed.parallel.launch import join
+
+TRACERS: Final[dict[str, Any]] = {
+    "grid": {"area": {"lon": [0, 4], "lat": [0, 4]}, "spacing": "0.5 deg", "layers": ["500 m", "1000 m"]},
+    "time": {"start": "2022-01-01T00:00:00Z", "length": "1 h", "step": "600 s"},
+    "meteorology": {"kind": "uniform"},
+    "chemistry": {"mechanism": "tracer"},
+    "deposition": {"scheme": "none"},
+}
 
 
 def explain(error: BaseException) -> tuple[str, int]:
@@ -88,6 +100,48 @@ def steps(ranks: Communicator) -> None:
         if any(ranks.gather_all(len(asked))):
             print(f"rank {ranks.rank} stopped at {step} after {len(asked)}")
             sys.exit(130)
+
+
+def many_runs(ranks: Communicator) -> None:
+    """MPI has some 2000 communicators; here few are left for runs that come one after the other."""
+    from mpi4py import MPI
+
+    from airshed.air.case import Case
+    from airshed.io.folder import RunFolder
+    from airshed.runtime.records import check_folder
+
+    kept = [MPI.COMM_WORLD.Dup() for _ in range(2000)]
+    case, place = Case.from_dict(TRACERS), Path(ranks.broadcast(tempfile.mkdtemp()))
+    for number in range(40):
+        check_folder(case, place / str(number), resume=False, ranks=ranks)
+        RunFolder(place / str(number), "", ranks=ranks).close()
+    ranks.barrier()
+    if ranks.rank == 0:
+        shutil.rmtree(place)
+        print(len(kept))
+
+
+def asked_at_the_target(ranks: Communicator) -> None:
+    """One rank is asked to stop in the very step that ends where the run was to end anyway."""
+    from airshed.air.case import Case
+    from airshed.io.folder import read_state
+    from airshed.runtime.simulation import Simulation, StepInfo
+
+    place = Path(ranks.broadcast(tempfile.mkdtemp()))
+    with Simulation(Case.from_dict(TRACERS), output=place / "run", ranks=ranks) as simulation:
+
+        def ask(info: StepInfo) -> None:
+            if ranks.rank == 1 and info.time == 600.0:
+                simulation.request_stop()
+
+        simulation.run(until=600.0, observer=ask)
+        ranks.barrier()
+        state = read_state(place / "run")
+        assert state is not None
+        print(f"rank {ranks.rank}: {state.state} at {simulation.seconds:g}")
+        ranks.barrier()
+    if ranks.rank == 0:
+        shutil.rmtree(place)
 
 
 def early(ranks: Communicator) -> None:

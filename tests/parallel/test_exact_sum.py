@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from airshed.core import exact_sum
+from airshed.core.errors import CaseError
+from airshed.parallel.share import Share
 
 FINITE = st.floats(-1e30, 1e30, allow_subnormal=False)
 COLUMNS = hnp.arrays(np.float64, st.tuples(st.integers(1, 40), st.just(2)), elements=FINITE)
@@ -49,3 +51,11 @@ def test_what_is_not_finite_spoils_its_own_column_alone(bad):
 
 def test_nothing_adds_up_to_zero():
     np.testing.assert_array_equal(whole([np.zeros((3, 2)), np.zeros((0, 2))]), [0.0, 0.0])
+
+
+def test_a_grid_with_more_columns_than_integers_add_up_for_is_refused():
+    largest = exact_sum.parts(np.full((1, 1), np.nextafter(1.0, 0.0)), np.ones(1)).max()
+    assert int(largest) * exact_sum.MOST < 2**63
+    Share.of(2048, 2048, 8)
+    with pytest.raises(CaseError, match="2049 x 2048 columns"):
+        Share.of(2049, 2048, 8)

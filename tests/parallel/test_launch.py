@@ -74,6 +74,15 @@ def test_a_rank_that_raises_stops_all_with_its_message(mpi: str) -> None:
     assert ended("one_raises", mpi, 3) == (2, "", ["error: a field is missing (rank 1 of 3)"])
 
 
+def test_runs_give_their_communicators_back() -> None:
+    assert ended("many_runs", "mpich") == (0, "2000\n", [])
+
+
+def test_a_stop_that_one_rank_hears_at_the_last_moment_is_that_of_all() -> None:
+    code, output, errors = ended("asked_at_the_target", "mpich")
+    assert (code, sorted(output.splitlines()), errors) == (0, [f"rank {n}: interrupted at 600" for n in range(2)], [])
+
+
 def test_a_defect_of_the_first_rank_stops_all() -> None:
     assert ended("one_has_a_defect", "mpich") == (1, "", ["defect: nought (rank 0 of 2)"])
 

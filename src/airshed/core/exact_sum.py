@@ -19,6 +19,9 @@ Integers = npt.NDArray[np.int64]
 
 BITS: Final = 40
 
+MOST: Final = 2**22
+"""Summands whose integers add up without overflow."""
+
 
 def magnitudes(values: Array) -> Array:
     """Return the greatest magnitude in each column of (summand, column), infinite where one is not finite."""

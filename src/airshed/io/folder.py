@@ -159,7 +159,11 @@ class RunFolder:
             self.writer.do(job, size)
 
     def write_summary(self, text: str, data: Mapping[str, Any]) -> None:
-        """Write what the run has to say, for people and for programs, each file whole or not at all."""
+        """Write what the run has to say, for people and for programs, each file whole or not at all.
+
+        All that was submitted is written first, as the thread that writes and the caller share one channel.
+        """
+        self.wait()
         contents = (text, json.dumps(data, indent=1, allow_nan=False))
         with self.channel.together():
             for name, content in zip(SUMMARIES, contents, strict=True):
@@ -187,6 +191,7 @@ class RunFolder:
         if self._open:
             self._open = False
             self.writer.close(None if self.channel.handle is None else self.channel.abandoned.set)
+            self.channel.close()
             self._unlock()
 
     def __enter__(self) -> Self:

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.core import exact_sum
+from airshed.core.errors import CaseError
 from airshed.grid.window import Window
 from airshed.parallel.communicator import Alone, Communicator
 from airshed.parallel.decomposition import Decomposition, Tile
@@ -28,7 +29,9 @@ class Share:
         cls, rows: int, columns: int, width: int, ranks: Communicator | None = None,
         tiles: tuple[int, int] | None = None,
     ) -> Self:  # fmt: skip
-        """Return this rank's share of a grid; raises CaseError where the grid cannot be cut so, see Decomposition."""
+        """Return this rank's share of a grid; raises CaseError for a grid that cannot be cut so, or summed up."""
+        if rows * columns > exact_sum.MOST:
+            raise CaseError(f"{rows} x {columns} columns are more than the {exact_sum.MOST} that sums are exact for")
         ranks = ranks or Alone()
         return cls(ranks, Decomposition.of(rows, columns, width, ranks.size, tiles))
 

@@ -1,5 +1,6 @@
 """What a run leaves on disk: output files and restarts, in one run folder."""
 
+from contextlib import closing
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -28,9 +29,8 @@ def check_folder(case: Case, folder: Path, *, resume: bool, ranks: Communicator 
 
     The root looks, and what it finds is raised on all ranks.
     """
-    Channel(ranks or Alone()).on_root(
-        lambda: check_usable(folder, case.to_toml(), resume=resume, may_differ=_MAY_DIFFER)
-    )
+    with closing(Channel(ranks or Alone())) as channel:
+        channel.on_root(lambda: check_usable(folder, case.to_toml(), resume=resume, may_differ=_MAY_DIFFER))
 
 
 class RunRecords:

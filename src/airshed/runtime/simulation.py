@@ -162,11 +162,13 @@ class Simulation:
         target = self._target(until)
         try:
             with _quick_turns():
-                while self.seconds < target and not self._stops():
+                stopped = self._stops()
+                while not stopped and self.seconds < target:
                     info = self._step(target)
                     if observer is not None:
                         observer(info)
-            if self._stop or self.seconds >= self.end:
+                    stopped = self._stops()
+            if stopped or self.seconds >= self.end:
                 self._finish_records()
         except BaseException:
             self.close()
@@ -179,10 +181,11 @@ class Simulation:
         self._stop = True
 
     def _stops(self) -> bool:
-        """Whether the run is to stop here: all ranks, as soon as one was asked to."""
-        if not self.model.share.alone:
-            self._stop = self.model.share.greatest(float(self._stop)) > 0.0
-        return self._stop
+        """Whether the run is to stop here: all ranks, as soon as one was asked to.
+
+        A rank that is asked while the others answer keeps that for the next time.
+        """
+        return self._stop if self.model.share.alone else self.model.share.greatest(float(self._stop)) > 0.0
 
     def __repr__(self) -> str:
         size = " x ".join(str(count) for count in reversed(self.model.parts.whole.shape))

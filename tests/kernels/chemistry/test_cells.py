@@ -56,7 +56,9 @@ def solve(
 
 def assert_same_bits(one: Integrated, other: Integrated, cells: slice | Array = slice(None)) -> None:
     for name in ("y", "clipped", "reached", "step", "accepted", "rejected"):
-        np.testing.assert_array_equal(getattr(one, name)[..., cells], getattr(other, name), err_msg=name)
+        mine, others = getattr(one, name)[..., cells], getattr(other, name)
+        np.testing.assert_array_equal(mine, others, err_msg=name)
+        np.testing.assert_array_equal(np.signbit(mine), np.signbit(others), err_msg=f"signs of zeros in {name}")
 
 
 @pytest.mark.parametrize("precision", ["double", "single"])
@@ -71,6 +73,19 @@ def test_a_cell_knows_nothing_of_its_neighbours(chemistry: Chemistry, precision:
     for cell in (0, 7, 8, 36):
         alone = np.array([cell])
         assert_same_bits(together, solve(kernel, y[:, alone], {n: v[alone] for n, v in values.items()}), alone)
+
+
+def test_what_runs_out_has_no_sign_whoever_stands_beside(chemistry: Chemistry) -> None:
+    """A step may arrive at -0.0; whether the neighbours are rejected or clipped must not tell in the bits."""
+    kernel = chemistry("chapman", "single")
+    random, (_, values) = np.random.default_rng(1), states(kernel.network, 512)
+    y = 10.0 ** random.uniform(-44.0, 11.0, (len(kernel.network.species), 512))
+    values["daylight"][:] = values["SUN"][:] = 0.0
+    order = random.permutation(512)
+    together = solve(kernel, y, values)
+    assert (together.y == 0.0).any()
+    shuffled = solve(kernel, y[:, order], {name: each[order] for name, each in values.items()})
+    assert_same_bits(together, shuffled, order)
 
 
 @pytest.mark.parametrize("threads", [2, 3])

@@ -355,7 +355,7 @@ template <int STAGES> static bool finish(const Cells& s, const Method& method, L
         }
         // no absolute value: a solution that has run through infinity comes back negative, and would excuse its own error
         const pack ratio = error * reciprocal(t.absolute[n] + real(s.relative) * maximum(value, t.y[n]));
-        t.next[n] = value;
+        t.next[n] = value + pack{};   // no zero with a sign: go_on would take it off or not, as a lane's neighbours are
         sum += ratio * ratio;
         lowest = minimum(value, lowest), pivot = minimum(t.a[diagonal[n]], pivot);
     }
