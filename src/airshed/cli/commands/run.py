@@ -41,6 +41,7 @@ def run(
     hand_to_ranks(ranks)
     from airshed.air.case import Case
     from airshed.io.folder import RUNS, FinishedRunError
+    from airshed.parallel.communicator import world
 
     loaded = Case.load(case, settings(overrides, threads))
     if strategy is not None:
@@ -50,7 +51,7 @@ def run(
     try:
         _simulate(loaded, folder, resume=resume, quiet=quiet, verbose=verbose)
     except FinishedRunError as finished:
-        if not quiet:
+        if not quiet and world().rank == 0:
             typer.echo(f"airshed: {finished}", err=True)
 
 
@@ -73,7 +74,8 @@ def _simulate(case: "Case", folder: Path, *, resume: bool, quiet: bool, verbose:
         progress_for(case.time.start, quiet=quiet, verbose=verbose) as progress,
         Simulation(case, output=folder, resume=resume) as simulation,
     ):
-        _tell_beginning(simulation, quiet=quiet)
+        if speaks:
+            _tell_beginning(simulation, quiet=quiet)
         with stop_on_interrupt(simulation.request_stop):
             simulation.run(observer=progress)
         summary = simulation.summary(brief=not verbose)
@@ -90,8 +92,6 @@ def _simulate(case: "Case", folder: Path, *, resume: bool, quiet: bool, verbose:
 
 def _tell_beginning(simulation: "Simulation", *, quiet: bool) -> None:
     """Say from where a run goes on; that a restart is damaged is said in any case."""
-    if not simulation.model.share.is_root:
-        return
     for notice in simulation.notices if not quiet else [text for text in simulation.notices if "damaged" in text]:
         typer.echo(f"airshed: {notice}", err=True)
 
