@@ -248,7 +248,7 @@ def test_a_folder_that_cannot_be_written_is_refused_before_the_run(counting: typ
         (["run", "tracer-rotation", "--set", "time.stepp=1 s"], ["did you mean time.step?"]),
         (["run", "tracer-rotation", "--set", "time.step=1"], ["needs a unit"]),
         (["run", "tracer-rotation", "--set", "time.length=-1 h"], ["must be more than 0"]),
-        (["run", "tracer-rotation", "--set", "output.0.strategy=zarr"], ["not there yet"]),
+        (["run", "tracer-rotation", "--set", "output.0.strategy=nosuch"], ["there is no strategy 'nosuch'"]),
         (["run", "tracer-rotation", "--set", "nonsense"], ["key=value"]),
         (["show", "{tmp}/case.toml"], ["there is no case"]),
         (["show", "tracer-rotation", "--set", "chemistry.mechanism=nosuch"], ["there is no mechanism 'nosuch'"]),
