@@ -76,7 +76,7 @@ def simulate(options, strategy, folder):
         print("started", flush=True)
         for step in range(first, options.hours * STEPS_PER_HOUR + 1):
             seconds = 3600.0 * step / STEPS_PER_HOUR
-            if writer.is_due(seconds):
+            if writer.is_due(seconds) and not (restart is not None and step == first):  # that record is there
                 writer.write(seconds, {"O3": state[0], "NO2": state[1], "surface_pressure": state[0, 0] + state[1, 1]})
             if step % 5 == 0:
                 store.save(seconds, {"state": packed(state)}, {"step": np.array(step)}, {"step": step})
