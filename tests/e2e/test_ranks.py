@@ -81,6 +81,10 @@ def test_two_ranks_write_what_one_writes(tmp_path: Path, alone: Path) -> None:
         "first.nc", "second.files", "third.nc", "fourth.zarr",
     ]  # fmt: skip
     assert difference(folder, alone) == []
+    again = run(folder, "-n", "2", "--resume", mode="sync")
+    assert (again.returncode, told(again)) == (
+        0, [f"airshed: the run in {folder} is finished; there is nothing to resume"],
+    )  # fmt: skip
     assert airshed_here("merge", folder).returncode == 0
     expected = (alone / "first.nc").read_bytes()
     assert [name for name in ("first", "second", "fourth") if (folder / f"{name}.nc").read_bytes() != expected] == []

@@ -54,7 +54,7 @@ def launch(ranks: int, command: Sequence[str]) -> int:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if ranks > cores:
         _say(f"warning: {ranks} ranks on {cores} core{'s' if cores > 1 else ''} take turns; -n {cores} would be faster")
-    environment = {**os.environ, **mpiexec.environment(), **_told(ranks)}
+    environment = {**os.environ, **mpiexec.environment(crowded=ranks > cores), **_told(ranks)}
     facts = Facts()
     with subprocess.Popen(
         [*mpiexec.command(ranks), *command],

@@ -76,7 +76,8 @@ def height_rule(temperature_read: bool) -> str:
 
 def dataset_provenance(used: Iterable[str], present: Iterable[str]) -> dict[str, str]:
     """Return the provenance of each quantity for a Dataset with CF names."""
-    given = {CF_FIELDS[name]: f"given: {name}" for name in used}
+    names = set(used)
+    given = {field: f"given: {name}" for name, field in CF_FIELDS.items() if name in names}
     result = {
         "temperature": "diagnosed: standard atmosphere (ISO 2533)",
         "pressure": "diagnosed: hydrostatic, 1013.25 hPa at the ground"
