@@ -315,3 +315,12 @@ def test_each_mistake_is_told_in_a_line_or_two(mistake):
         doing()
     assert str(caught.value).count("\n") < 2
     assert len(str(caught.value)) < 240
+
+
+def test_a_simulation_is_closed_once_however_often_it_is_asked_to(monkeypatch):
+    """Closing tells the other group of ranks to end; told twice, it would end the next simulation at its start."""
+    closed = []
+    with airshed.Simulation(make(), STEADY) as sim:
+        monkeypatch.setattr(sim.model, "close", lambda close=sim.model.close: (closed.append(1), close()))
+        sim.close()
+    assert closed == [1]

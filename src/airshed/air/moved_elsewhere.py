@@ -83,6 +83,7 @@ class MovedElsewhere:
     def close(self) -> None:
         """Let the others end."""
         self.exchange.order(END)
+        self.exchange.close()
         if self._here is not None:
             self._here.close()
 
@@ -134,7 +135,7 @@ class MovedSpecies:
         )
         self._stepper.state.air[...] = layout.pack(forcing.instant(0).air)
         self._mover = Mover(self._stepper, forcing, sources, emitted=emitted, courant=case.time.courant)
-        self.exchange = make_exchange(parts, groups, layout) if exchange is None else exchange
+        self.exchange, self._own_exchange = exchange or make_exchange(parts, groups, layout), exchange is None
         self.sums: list[Array] = []
         self.seconds = 0.0
 
@@ -171,8 +172,10 @@ class MovedSpecies:
             self.exchange.share_sums(len(self.sums), len(TERMS), self.sums, self.seconds)
 
     def close(self) -> None:
-        """End the threads."""
+        """End the threads, and the exchange that was made here."""
         self._stepper.close()
+        if self._own_exchange:
+            self.exchange.close()
 
     def _velocities(self, met: MetState, seconds: float) -> Array:
         all_of_them = self._deposition.velocities(met, self._land, self._light.cos_zenith(seconds))

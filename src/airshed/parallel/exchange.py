@@ -72,6 +72,10 @@ class Exchange:
         self._air_back, self._air_there = (Redistribution(self._messages, plan) for plan in (air, air.inverse()))
         self._spent = [0.0, 0.0]
 
+    def close(self) -> None:
+        """Give the communicator of the messages back to MPI; all ranks do."""
+        self._messages.close()
+
     def order(self, what: float, begin: float = 0.0, end: float = 0.0) -> None:
         """Tell the ranks that only move species what comes next; the first rank does, the others need not."""
         handle = self.groups.world.handle

@@ -227,7 +227,9 @@ class Simulation:
         return Report(report.title, [*report.tables, self._timing()], report.facts, report.ok)
 
     def close(self) -> None:
-        """Give threads and files free; what is unfinished can be resumed."""
+        """Give threads and files free; what is unfinished can be resumed. Once is enough: it ends the other group."""
+        if self._closed:
+            return
         self._closed = True
         self._stack.close()
         self.model.close()

@@ -92,6 +92,6 @@ class Redistribution:
             self.close()
 
 
-def messages_of(ranks: Communicator) -> Transport:
+def messages_of(ranks: Communicator) -> MpiMessages | OwnMessages:
     """Return the messages of a communicator."""
     return OwnMessages() if ranks.handle is None else MpiMessages(ranks.handle)
