@@ -91,6 +91,20 @@ def test_two_ranks_write_what_one_writes(tmp_path: Path, alone: Path) -> None:
     assert (folder / "ground.nc").read_bytes() == (alone / "ground.nc").read_bytes()
 
 
+def test_the_parallel_libraries_write_the_same(tmp_path: Path, alone: Path) -> None:
+    """By OpenMPI, whose packages bring them."""
+    openmpi = {"MPI4PY_MPIABI": "openmpi"}
+    if shutil.which("mpiexec.openmpi") is None:
+        pytest.skip("OpenMPI is not installed: apt install openmpi-bin")
+    overrides = settings("async", LIBRARIES, "netcdf4")
+    line = command("run", "west-europe", "-n", "2", "--output", tmp_path / "run", overrides=overrides)
+    done = subprocess.run(line, capture_output=True, text=True, env=environment(**openmpi), check=False, timeout=200)
+    if "is not there" in done.stderr:
+        pytest.skip(done.stderr)
+    assert (done.returncode, told(done)) == (0, [])
+    assert difference(tmp_path / "run", alone) == []
+
+
 def test_the_comparison_sees_a_single_bit(tmp_path: Path, alone: Path) -> None:
     folder = tmp_path / "run"
     shutil.copytree(alone, folder)
