@@ -17,9 +17,10 @@ from airshed.air.case import Case
 from airshed.cli import progress
 from airshed.cli.estimate import estimate, step_estimate, strang_estimate
 from airshed.cli.main import app
-from airshed.cli.render import show
+from airshed.cli.render import show, terminal
 from airshed.core.report import Report, Table, shown
 from airshed.mechanism import load_mechanism
+from airshed.parallel.launch import TERMINALS
 
 START = datetime(2022, 8, 31, tzinfo=UTC)
 
@@ -216,3 +217,21 @@ def test_numbers_are_short() -> None:
         "2.9 M cells/s",
         "1.2 G cells/s",
     ]
+
+
+@pytest.mark.parametrize(("told", "colours"), [("", False), ("stderr", False), ("stdout,stderr", True), (None, True)])
+def test_ranks_on_terminals_of_their_own_write_as_the_launcher_says(
+    told: str | None, colours: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """OpenMPI gives each rank a terminal, also where the user's output goes to a file."""
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.delenv(TERMINALS, raising=False) if told is None else monkeypatch.setenv(TERMINALS, told)
+    assert terminal().is_terminal == colours
+
+
+def test_a_note_is_as_wide_as_the_console_not_as_its_table(capsys: pytest.CaptureFixture[str]) -> None:
+    note = "a sentence that is much longer than so small a table is wide"
+    show(Report("r", [Table("t", ("a",), [[1]], note=note)]))
+    assert note in capsys.readouterr().out.splitlines()

@@ -275,3 +275,11 @@ def test_the_installed_program_refuses_without_a_traceback() -> None:
     assert answer.returncode == 2
     assert answer.stdout == ""
     assert answer.stderr == "airshed: error: --set: grid.spacingg is not a setting; did you mean grid.spacing?\n"
+
+
+def test_a_strategy_that_is_none_is_refused_in_the_words_of_its_option(
+    counting: type[Counting], tmp_path: Path
+) -> None:
+    result = run(tmp_path, "--strategy", "bogus", "-n", "2")
+    assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+    assert result.stderr.startswith("airshed: error: there is no strategy 'bogus'; known are auto, files, gather")

@@ -58,7 +58,8 @@ def simulate(options, strategy, folder):
     grid = Grid.regular(lon=(0, 9), lat=(45, 50), spacing=0.5, layers=[20.0, 60.0, 150.0])
     levels, rows, columns = grid.shape
     tile = Decomposition.of(rows, columns, WIDTH, ranks.size).tile(ranks.rank)
-    fields = air_registry([("O3", "ozone"), ("NO2", "nitrogen dioxide")]).select(["O3", "surface_pressure", "NO2"])
+    registry = air_registry([("O3", "ozone"), ("NO2", "nitrogen dioxide")], {"O3": 0.0479982})
+    fields = registry.select(["O3", "surface_pressure", "NO2"])
     with RunFolder(folder, "[time]\nlength = '8 h'\n", resume=options.resume, ranks=ranks) as run:
         store = RestartStore(run, tile, options.restarts or strategy)
         restart = store.latest() if run.resumed else None
@@ -77,7 +78,8 @@ def simulate(options, strategy, folder):
         for step in range(first, options.hours * STEPS_PER_HOUR + 1):
             seconds = 3600.0 * step / STEPS_PER_HOUR
             if writer.is_due(seconds) and not (restart is not None and step == first):  # that record is there
-                writer.write(seconds, {"O3": state[0], "NO2": state[1], "surface_pressure": state[0, 0] + state[1, 1]})
+                pressure = step * (state[0, 0] + state[1, 1])  # nothing but zeros at first
+                writer.write(seconds, {"O3": state[0], "NO2": state[1], "surface_pressure": pressure})
             if step % 5 == 0:
                 store.save(seconds, {"state": packed(state)}, {"step": np.array(step)}, {"step": step})
             if step == options.kill and ranks.rank == options.victim:

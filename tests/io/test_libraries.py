@@ -81,6 +81,7 @@ def test_another_mpi_is_refused_by_name(module: str) -> None:
     why = reason(module)
     assert "speaks OpenMPI (" in why
     assert "but the ranks speak MPICH (" in why
+    assert "run with MPI4PY_MPIABI=openmpi, or" in why
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -8,7 +8,7 @@ import pytest
 import xarray as xr
 
 import airshed
-from airshed.core.errors import AirshedError
+from airshed.core.errors import AirshedError, OutputError
 from airshed.runtime.simulation import StepInfo
 
 DOCS = (Path(__file__).parents[2] / "docs" / "library.md").read_text(encoding="utf-8")
@@ -324,3 +324,15 @@ def test_a_simulation_is_closed_once_however_often_it_is_asked_to(monkeypatch):
         monkeypatch.setattr(sim.model, "close", lambda close=sim.model.close: (closed.append(1), close()))
         sim.close()
     assert closed == [1]
+
+
+def test_a_library_that_is_missing_is_told_before_earlier_results_are_set_aside(tmp_path, monkeypatch):
+    with airshed.Simulation(make(), output=tmp_path / "run", meteorology=winds()) as simulation:
+        simulation.run()
+    earlier = {path.name for path in (tmp_path / "run").iterdir()}
+    monkeypatch.setattr("airshed.io.strategies.names.missing", lambda name: "install it" if name == "pnetcdf" else None)
+    for section in ({"output": [{"strategy": "pnetcdf"}]}, {"restart": {"strategy": "pnetcdf:async"}}):
+        case = airshed.Case.from_dict(settings() | section)
+        with pytest.raises(OutputError, match="install it"):
+            airshed.Simulation(case, output=tmp_path / "run", meteorology=winds())
+        assert {path.name for path in (tmp_path / "run").iterdir()} == earlier

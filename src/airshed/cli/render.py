@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 
 def on_terminal(name: Literal["stdout", "stderr"]) -> bool:
     """Tell whether a stream ends on the user's terminal, be it through the launcher of several ranks."""
-    stream = sys.stdout if name == "stdout" else sys.stderr
-    return stream.isatty() or name in os.environ.get(TERMINALS, "").split(",")
+    told = os.environ.get(TERMINALS)
+    if told is not None:  # ranks of OpenMPI write to terminals of their own
+        return name in told.split(",")
+    return (sys.stdout if name == "stdout" else sys.stderr).isatty()
 
 
 def terminal() -> "Console":
@@ -24,7 +26,8 @@ def terminal() -> "Console":
     from rich.console import Console
 
     seen = on_terminal("stdout")
-    return Console(highlight=False, force_terminal=seen or None, width=None if seen else 160)
+    forced = seen if seen or TERMINALS in os.environ else None  # else the user's FORCE_COLOR may have its say
+    return Console(highlight=False, force_terminal=forced, width=None if seen else 160)
 
 
 def show(report: Report, *, as_json: bool = False) -> None:
@@ -40,6 +43,8 @@ def show(report: Report, *, as_json: bool = False) -> None:
     for table in report.tables:
         console.print()
         _print(console, drawn(table))
+        if table.note:
+            console.print(_escaped(table.note), style="table.caption")  # a caption would be as narrow as its table
 
 
 def _print(console: "Console", table: "RichTable") -> None:
@@ -58,8 +63,7 @@ def drawn(table: Table) -> "RichTable":
     from rich import box
     from rich.table import Table as RichTable
 
-    rich = RichTable(title=_escaped(table.title), caption=_escaped(table.note) or None, box=box.SIMPLE_HEAD)
-    rich.title_justify = rich.caption_justify = "left"
+    rich = RichTable(title=_escaped(table.title), title_justify="left", box=box.SIMPLE_HEAD)
     for index, name in enumerate(table.columns):
         numeric = any(isinstance(row[index], int | float) for row in table.rows)
         rich.add_column(_escaped(name), justify="right" if numeric else "left", overflow="fold")

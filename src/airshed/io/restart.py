@@ -118,12 +118,12 @@ class RestartStore:
         state = float(seconds), tiled, whole, {**metadata, "seconds": float(seconds)}
         asynchronous, store = self.strategy.asynchronous, self._store
         publish = store.hand_over(*state) if asynchronous and isinstance(store, GatheredStates) else None
+        size = sum(array.nbytes for array in (*tiled.values(), *whole.values()))
         if publish is not None:
-            self._run.submit(partial(self._write, publish), 0, asynchronous=True)
+            self._run.submit(partial(self._write, publish), size, asynchronous=True)
             return
         if asynchronous:
             state = state[0], _copied(tiled), _copied(whole), state[3]
-        size = sum(array.nbytes for array in (*tiled.values(), *whole.values()))
         self._run.submit(partial(self._write, partial(store.write, *state)), size, asynchronous=asynchronous)
 
     def latest(self) -> Restart | None:

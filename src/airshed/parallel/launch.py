@@ -98,7 +98,8 @@ def _told(ranks: int) -> dict[str, str]:
     if terminals:
         with suppress(OSError):
             size = os.get_terminal_size(1 if "stdout" in terminals else 2)
-            told |= {"COLUMNS": str(size.columns), "LINES": str(size.lines)}
+            sizes = {"COLUMNS": size.columns, "LINES": size.lines}
+            told |= {name: str(number) for name, number in sizes.items() if number}  # 0: not known
     return told
 
 

@@ -17,6 +17,7 @@ from airshed.io.channel import Channel
 from airshed.io.folder import RunFolder, check_usable
 from airshed.io.output import OutputWriter
 from airshed.io.restart import RestartStore
+from airshed.io.strategies.names import Strategy, check_there
 from airshed.parallel.communicator import Alone, Communicator
 from airshed.runtime.clock import Every
 
@@ -27,10 +28,13 @@ _WITH_EVERY_OUTPUT = ("air_temperature", "air_pressure")
 def check_folder(case: Case, folder: Path, *, resume: bool, ranks: Communicator | None = None) -> None:
     """Look whether the records of a run can go to a folder, before anything costly is done; see io.folder.
 
-    The root looks, and what it finds is raised on all ranks.
+    The root looks, and what it finds is raised on all ranks. So is a strategy whose library is not there.
     """
     with closing(Channel(ranks or Alone())) as channel:
         channel.on_root(lambda: check_usable(folder, case.to_toml(), resume=resume, may_differ=_MAY_DIFFER))
+        with channel.together():
+            for text in (*(section.strategy for section in case.output), case.restart.strategy):
+                check_there(Strategy.parse(text))
 
 
 class RunRecords:

@@ -3,6 +3,7 @@ import pytest
 import xarray as xr
 
 from airshed.air.meteorology import CallableMeteorology, DatasetMeteorology, MetState
+from airshed.air.meteorology.provenance import dataset_provenance
 from airshed.air.meteorology.state import state_shapes
 from airshed.core.constants import EARTH_RADIUS, GAS_CONSTANT
 from airshed.core.errors import DataError
@@ -118,6 +119,12 @@ def test_given_fields_win_over_diagnosed_ones() -> None:
     assert np.all(found.diffusivity[[0, -1]] == 0.0)
     assert meteorology.provenance["diffusivity"] == "given: atmosphere_heat_diffusivity"
     assert meteorology.provenance["obukhov_length"].startswith("diagnosed")
+
+
+def test_provenance_has_one_order_whatever_the_order_of_names() -> None:
+    names = ["northward_wind", "air_temperature", "eastward_wind"]
+    orders = {tuple(dataset_provenance(used, ())) for used in (names, names[::-1], sorted(names))}
+    assert len(orders) == 1
 
 
 def test_what_is_not_used_is_said() -> None:

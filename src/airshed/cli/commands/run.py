@@ -38,6 +38,10 @@ def run(
     Progress is shown on a terminal, and the summary at the end. Ctrl-C ends the run after the current step, with valid
     files; --resume goes on from there.
     """
+    if strategy is not None:
+        from airshed.io.strategies.names import Strategy
+
+        Strategy.parse(strategy)
     hand_to_ranks(ranks)
     from airshed.air.case import Case
     from airshed.io.folder import RUNS, FinishedRunError

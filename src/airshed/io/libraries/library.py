@@ -49,11 +49,13 @@ def load(wanted: Wanted) -> ctypes.CDLL:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:
         raise OutputError(f"{wanted.title} needs MPI, and none can be loaded: {str(error).splitlines()[0]}") from error
-    theirs, ours = _mpi_of(library), _mpi_of(ctypes.CDLL(MPI.__file__))
-    if theirs != ours:
+    addresses = _mpi_of(library), _mpi_of(ctypes.CDLL(MPI.__file__))
+    if addresses[0] != addresses[1]:
+        theirs, ours = map(_family, addresses)
+        other = "MPI4PY_MPIABI=openmpi" if theirs.startswith("OpenMPI") else "its MPI"
         raise OutputError(
-            f"{wanted.title} ({_file_of(library, wanted.symbol)}) speaks {_family(theirs)}, but the ranks speak "
-            f"{_family(ours)}; start them by the mpiexec of the former, or name another library in {wanted.variable}"
+            f"{wanted.title} ({_file_of(library, wanted.symbol)}) speaks {theirs}, but the ranks speak {ours}; "
+            f"run with {other}, or name another library in {wanted.variable}"
         )
     return library
 

@@ -32,6 +32,7 @@ from airshed.io.strategies.store import (
 )
 
 _METADATA: Final = "zarr.json"
+_CONFIG: Final = {"write_empty_chunks": True}  # a chunk of zeros may hold negative ones, and its file is synced
 _ENDLESS: Final = 2**31 - 1
 """Length of the arrays in time while the run goes; the true one is set at the end."""
 
@@ -119,7 +120,8 @@ class Shards:
         if name not in self._arrays:
             import zarr
 
-            self._arrays[name] = zarr.open_array(self._path / name, mode="r+", zarr_format=3)
+            array: Any = zarr.open_array(self._path / name, mode="r+", zarr_format=3)
+            self._arrays[name] = array.with_config(_CONFIG)
         return self._arrays[name]
 
     def _shard(self, name: str, index: int, window: Window) -> Path:
@@ -145,7 +147,7 @@ def _add(group: Any, variable: Variable, shape: tuple[int, ...], cut: tuple[int,
         compressors="auto" if compression == "zlib" else None,
         dimension_names=variable.dims,
         attributes=dict(variable.attributes),
-        config={"write_empty_chunks": True},  # a chunk of zeros may hold negative ones
+        config=_CONFIG,
     )
 
 
