@@ -4,9 +4,11 @@ Every rank makes the same calls in the same order, from one thread. Arrays keep 
 the order in which ranks answer: greatest values and sums of integers are the same in any order.
 """
 
+import sys
 import time
 from collections.abc import Sequence
 from functools import lru_cache
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -169,7 +171,22 @@ def world() -> Communicator:
             f"{asked} ranks were started, but each sees a world of {ranks.size}: mpiexec belongs to another MPI "
             f"than the library in use ({library}); `airshed doctor` tells which are there"
         )
-    return ranks if ranks.size > 1 else Alone()
+    if ranks.size == 1:
+        return Alone()
+    _end_all_on_error(ranks.handle)
+    return ranks
+
+
+def _end_all_on_error(handle: "MPI.Intracomm") -> None:
+    """Let an exception that nobody catches, on any rank, end all: the others would wait for this one for ever."""
+    tell = sys.excepthook
+
+    def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        tell(kind, error, trace)
+        sys.stderr.flush()
+        handle.Abort(1)
+
+    sys.excepthook = hook
 
 
 def _comparable(values: AnyArray) -> AnyArray:
