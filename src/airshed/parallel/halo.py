@@ -5,6 +5,8 @@ memory and go as they are; along longitude the two nearest columns, taken out of
 pack where the kernel expects them. No corner is needed: each face looks along its own direction alone.
 """
 
+import atexit
+import weakref
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -75,6 +77,7 @@ class Halo:
         self._requests: dict[int, tuple[AnyArray, list[MPI.Prequest]]] = {}
         self._started: list[MPI.Prequest] = []
         self.wait, self.bytes = 0.0, 0
+        atexit.register(_close, weakref.ref(self))  # before MPI ends, whose end was registered first
 
     def start(self, q: AnyArray) -> None:
         """Begin to send the edges of the mixing ratios and to receive the neighbours'."""
@@ -140,3 +143,9 @@ class Halo:
 
     def _incoming(self, side: Side) -> AnyArray:
         return self._lanes[side][1] if side in self._lanes else self._received[side]
+
+
+def _close(halo: "weakref.ref[Halo]") -> None:
+    alive = halo()
+    if alive is not None:
+        alive.close()

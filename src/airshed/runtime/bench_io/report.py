@@ -65,18 +65,23 @@ def report(measured: Measured) -> Report:
     note = (
         "I/O: wall time less that of computing alone. hidden: what asynchronous writing takes off the time of the "
         "synchronous one "
-        "until all records are on the disk, of what could be hidden, which is the smaller of compute and I/O."
+        "until all records are on the disk, of what could be hidden, which is the smaller of compute and I/O; of the "
+        "least disturbed runs, and empty where that is less than runs of computing alone differ by."
     )
     return Report("bench io", [Table("Wall time of a run", _COLUMNS, rows, note)], facts)
 
 
 def hidden(measured: Measured, kind: str) -> float | None:
-    """Return the share [%] of the writing that an asynchronous strategy hides, of what could be; None for others."""
+    """Return the share [%] of the writing that an asynchronous strategy hides, of what could be; None for others.
+
+    None too where what could be hidden is lost in the differences between runs of computing alone.
+    """
     name, _, mode = kind.partition(":")
     if mode != "async":
         return None
     compute, reading, sync, behind = (
-        mean(each.steps for each in measured.runs[which]) for which in (COMPUTE, INPUT, f"{name}:sync", kind)
+        min(each.steps for each in measured.runs[which]) for which in (COMPUTE, INPUT, f"{name}:sync", kind)
     )
+    noise = max(each.steps for each in measured.runs[COMPUTE]) - compute
     possible = min(compute, sync - reading)
-    return 100.0 * (sync - behind) / possible if possible > 0.0 else None
+    return 100.0 * (sync - behind) / possible if possible > noise else None
