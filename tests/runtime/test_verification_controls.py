@@ -8,6 +8,7 @@ import pytest
 
 import airshed.air.forcing
 import airshed.air.model
+import airshed.air.stepping
 from airshed.air.budget import Budget
 from airshed.air.sources import PackedSources
 from airshed.kernels import template
@@ -87,7 +88,9 @@ def test_a_leak_is_seen(after_step):
 
 def test_the_order_falls_without_the_weights_of_unequal_layers(monkeypatch):
     equal = np.tile([1.0 / 3.0, 1.0 / 6.0] * 2, (1, 1))
-    monkeypatch.setattr(airshed.air.model, "parabola_weights", lambda thickness: equal.repeat(thickness.size, axis=0))
+    monkeypatch.setattr(
+        airshed.air.stepping, "parabola_weights", lambda thickness: equal.repeat(thickness.size, axis=0)
+    )
     assert {"l1 of a smooth front", "order of l1, 40 to 80"} <= missed(column.check())
 
 

@@ -6,7 +6,7 @@ import pytest
 
 import airshed.air.forcing
 import airshed.air.model
-import airshed.air.strang
+import airshed.air.moving
 from airshed.air.strang import Strang
 from airshed.mechanism.expressions import Binary, Number
 from airshed.process.one_step import GAMMA, one_step_weights
@@ -58,7 +58,7 @@ def test_a_first_order_formula_of_transport_is_seen(monkeypatch):
         rest = (1.0 - GAMMA) * step
         return first, replace(second, c0=1.0, c1=0.0, t0=rest, t1=0.0, g=rest)
 
-    monkeypatch.setattr(airshed.air.strang, "one_step_weights", euler)
+    monkeypatch.setattr(airshed.air.moving, "one_step_weights", euler)
     assert "order of l1, CO, 150 s to 75 s" in {what for _, what in missed(integrators.check_orders())}
     assert "order in time, 600 s to 300 s" in {what for _, what in missed(column.check_sources())}
 
@@ -69,10 +69,10 @@ def test_a_restart_that_lacks_something_is_seen(monkeypatch, integrator):
     save = airshed.air.model.AirModel.save
 
     def forgetful(self):
-        arrays, metadata = save(self)
-        if "chemistry.first" in arrays:
-            return arrays | {"chemistry.first": 0.0 * arrays["chemistry.first"]}, metadata
-        return arrays, metadata | {"previous_step": None}
+        saved = save(self)
+        if "chemistry.first" in saved.tiled:
+            return replace(saved, tiled=saved.tiled | {"chemistry.first": 0.0 * saved.tiled["chemistry.first"]})
+        return replace(saved, metadata=saved.metadata | {"previous_step": None})
 
     monkeypatch.setattr(airshed.air.model.AirModel, "save", forgetful)
     monkeypatch.setattr(integrators, "INTEGRATORS", (integrator,))
