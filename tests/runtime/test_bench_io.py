@@ -18,9 +18,10 @@ def measured(sync, behind):
 
 @pytest.mark.parametrize(
     ("sync", "behind", "share"),
-    [(6.5, 4.5, 100.0), (6.5, 5.5, 50.0), (6.5, 6.5, 0.0), (12.5, 8.5, 100.0), (12.5, 10.5, 50.0)],
+    [(6.5, 5.0, 100.0), (6.5, 5.75, 50.0), (6.5, 6.5, 0.0), (12.5, 9.5, 100.0), (12.5, 11.0, 50.0)],
 )
 def test_what_could_be_hidden_is_the_smaller_of_compute_and_writing(sync, behind, share):
+    """In three of four steps: the first compute and the last writing have nothing beside them."""
     assert hidden(measured(sync, spent(behind)), "files:async") == pytest.approx(share)
     assert hidden(measured(sync, spent(behind)), "files:sync") is None
 

@@ -65,7 +65,8 @@ def report(measured: Measured) -> Report:
     note = (
         "I/O: wall time less that of computing alone. hidden: what asynchronous writing takes off the time of the "
         "synchronous one "
-        "until all records are on the disk, of what could be hidden, which is the smaller of compute and I/O; of the "
+        "until all records are on the disk, of what could be hidden: the smaller of compute and I/O in all steps but "
+        "one, since nothing is written beside the first compute and nothing computed beside the last writing; of the "
         "least disturbed runs, and empty where that is less than runs of computing alone differ by."
     )
     return Report("bench io", [Table("Wall time of a run", _COLUMNS, rows, note)], facts)
@@ -82,6 +83,7 @@ def hidden(measured: Measured, kind: str) -> float | None:
     compute, reading, sync, behind = (
         min(each.steps for each in measured.runs[which]) for which in (COMPUTE, INPUT, f"{name}:sync", kind)
     )
+    steps = measured.asked.steps
     noise = max(each.steps for each in measured.runs[COMPUTE]) - compute
-    possible = min(compute, sync - reading)
+    possible = min(compute, sync - reading) * (steps - 1) / steps
     return 100.0 * (sync - behind) / possible if possible > noise else None
