@@ -59,7 +59,7 @@ def test_killed_at_chosen_moments_damaged_and_resumed(tmp_path: Path, undisturbe
     """In the spin-up, at a record, inside a restart, at the output file; then with the newest restart damaged."""
     folder, copy = tmp_path / "run", tmp_path / "copy"
     kill(folder, "inside restart/.-1800 5", threads=1)
-    kill(folder, "after records/output/000002 1", threads=2)
+    kill(folder, "unsynced records/output/records.nc 5", threads=2)
     kill(folder, "inside restart/.5400 3", threads=1)
     shutil.copytree(folder, copy)
     kill(folder, "before run/output.nc 1", threads=2)

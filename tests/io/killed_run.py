@@ -46,6 +46,7 @@ def main():
     parser.add_argument("--resume", action="store_true")
     parser.add_argument("--forget", action="store_true", help="lose the state when resuming: the negative control")
     parser.add_argument("--die-at", type=int, default=0)
+    parser.add_argument("--compression", default="none")
     parser.add_argument("--pause", type=float, default=0.0)
     options = parser.parse_args()
     calls = die_at_call(options.die_at)
@@ -71,6 +72,7 @@ def simulate(options):
             title="Chaos",
             every=3600.0,
             resume_from=None if restart is None else restart.seconds,
+            compression=options.compression,
         )
         print("started", flush=True)
         for step in range(first, HOURS * STEPS_PER_HOUR + 1):

@@ -32,6 +32,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
     parser.add_argument("--strategy", default="gather:async")
+    parser.add_argument("--compression", default="none")
     parser.add_argument("--restarts", help="the strategy of restarts; that of the output without it")
     parser.add_argument("--resume", action="store_true")
     parser.add_argument("--forget", action="store_true", help="lose the state when resuming: the negative control")
@@ -73,6 +74,7 @@ def simulate(options, strategy, folder):
         writer = OutputWriter(
             run, grid, fields, start=np.datetime64("2022-08-31"), title="Chaos", every=3600.0,
             resume_from=None if restart is None else restart.seconds, window=tile.window, strategy=strategy,
+            compression=options.compression,
         )  # fmt: skip
         print("started", flush=True)
         for step in range(first, options.hours * STEPS_PER_HOUR + 1):

@@ -1,10 +1,12 @@
 """Headers of CDF-5 files say to the netCDF library what was meant."""
 
+import io
+
 import netCDF4
 import numpy as np
 import pytest
 
-from airshed.io.cdf5 import Cdf5, count_in
+from airshed.io.cdf5 import Cdf5, count_in, needed
 from airshed.io.cf import Description, Variable
 
 AXIS = np.array([45.25, 45.75, 46.25])
@@ -38,3 +40,30 @@ def test_coordinates_and_records_are_where_they_belong(file):
     assert np.array_equal(file["lat"][:], AXIS)
     assert file["O3"].shape == (2, 3)
     assert not np.any(file["O3"][:])
+
+
+@pytest.mark.parametrize("records", [0, 1, 3])
+@pytest.mark.parametrize("names", ["b", "bf", "bfd"])
+def test_the_size_that_a_file_needs_is_that_of_the_library(tmp_path, records, names):
+    path = tmp_path / "library.nc"
+    with netCDF4.Dataset(path, "w", format="NETCDF3_64BIT_DATA") as file:
+        file.createDimension("time", None)
+        file.createDimension("x", 3)
+        file.setncatts({"title": "Düsseldorf", "numbers": np.arange(3, dtype="i2")})
+        file.createVariable("fixed", "i2", ("x",))[:] = 1
+        for name in names:
+            file.createVariable(name, {"b": "i1", "f": "f4", "d": "f8"}[name], ("time", "x")).setncattr("scale", 1.5)
+            file[name][:records] = np.ones((records, 3))
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        assert size - 4 < needed(file) <= size  # the library may fill up the last value
+
+
+def test_a_header_that_is_cut_or_of_another_format_is_told(tmp_path):
+    layout = Cdf5(Description({"time": None, "lat": 3}, (Variable("lat", "f8", ("lat",), {}, AXIS),), {"title": "T"}))
+    whole = layout.start(0)
+    assert needed(io.BytesIO(whole)) <= len(whole)
+    assert needed(io.BytesIO(b"CDF\x01" + whole[4:])) is None
+    for length in range(4, 150):
+        with pytest.raises(ValueError, match="cut"):
+            needed(io.BytesIO(whole[:length]))

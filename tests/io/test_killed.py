@@ -7,14 +7,18 @@ import sys
 import time
 from pathlib import Path
 
+import netCDF4
+import numpy as np
 import pytest
 
 from airshed.core.atomic import is_part
 from airshed.core.errors import OutputError
 from airshed.io.results import open_run
+from airshed.io.strategies.store import SHARED_FILE
 
 SCRIPT = Path(__file__).with_name("killed_run.py")
 TIMES = 25
+COMPRESSIONS = ("none", "zlib")
 
 
 def command(folder, *options):
@@ -33,16 +37,24 @@ def run_to_the_end(folder, *options):
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
-    """Return the bytes of the undisturbed run's result, and how many calls it made to bring files to the disk."""
-    folder = tmp_path_factory.mktemp("undisturbed") / "run"
-    calls = run_to_the_end(folder)
-    return (folder / "output.nc").read_bytes(), calls
+    """Return, by compression, the bytes of the undisturbed run's result, and its calls to bring files to the disk."""
+    found = {}
+    for compression in COMPRESSIONS:
+        folder = tmp_path_factory.mktemp("undisturbed") / "run"
+        calls = run_to_the_end(folder, "--compression", compression)
+        found[compression] = (folder / "output.nc").read_bytes(), calls
+    return found
 
 
 def assert_nothing_looks_whole_that_is_not(folder, expected):
-    """A result is there only if it is the whole one; every other netCDF name is a temporary one."""
+    """A result is there only if it is the whole one; other netCDF names are temporary, or of records so far."""
     for path in folder.rglob("*.nc*"):
-        assert is_part(path) or path.read_bytes() == expected
+        if path.name == SHARED_FILE and path.stat().st_size:
+            with netCDF4.Dataset(path) as records:
+                assert np.array_equal(records["time"][:], 3600.0 * np.arange(len(records["time"])))
+                assert np.all(records["O3"][:] > 0.0)
+        else:
+            assert is_part(path) or path.read_bytes() == expected
     if (folder / "output.nc").exists():
         with open_run(folder) as result:
             assert result.sizes["time"] == TIMES
@@ -57,21 +69,22 @@ def points(count, calls, seed):
     return [rng.choice([-1, 1]) * rng.randrange(1, calls + 1) for _ in range(count)] + [calls - 4, 4 - calls]
 
 
-def test_killed_at_chosen_calls_again_and_again(tmp_path, undisturbed):
-    expected, calls = undisturbed
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+def test_killed_at_chosen_calls_again_and_again(tmp_path, undisturbed, compression):
+    expected, calls = undisturbed[compression]
     folder = tmp_path / "run"
     for number in points(3, calls, seed=31):
-        killed = run(folder, "--resume", "--die-at", str(number))
+        killed = run(folder, "--resume", "--die-at", str(number), "--compression", compression)
         assert killed.returncode in (-signal.SIGKILL, 0)
         assert_nothing_looks_whole_that_is_not(folder, expected)
         if (folder / "output.nc").exists():
             folder = folder.with_name(f"{folder.name}-again")
-    run_to_the_end(folder, "--resume")
+    run_to_the_end(folder, "--resume", "--compression", compression)
     assert (folder / "output.nc").read_bytes() == expected
 
 
 def test_killed_at_random_times(tmp_path, undisturbed):
-    expected, _ = undisturbed
+    expected, _ = undisturbed["none"]
     rng = random.Random(8)
     folder = tmp_path / "run"
     for _ in range(3):
@@ -86,7 +99,7 @@ def test_killed_at_random_times(tmp_path, undisturbed):
 
 
 def test_a_resumed_run_that_lost_its_state_is_found(tmp_path, undisturbed):
-    expected, calls = undisturbed
+    expected, calls = undisturbed["none"]
     run(tmp_path / "run", "--die-at", str(calls // 2))
     run_to_the_end(tmp_path / "run", "--resume", "--forget")
     assert (tmp_path / "run" / "output.nc").read_bytes() != expected

@@ -62,7 +62,8 @@ def cf_defects(path):
 
 
 def test_the_file_follows_cf(tmp_path, write_run, grid):
-    path = write_run(tmp_path / "run", attributes={"references": "ERA5, Copernicus licence"}) / "output.nc"
+    texts = {"references": "ERA5, Copernicus licence"}
+    path = write_run(tmp_path / "run", attributes=texts, compression="zlib") / "output.nc"
     assert cf_defects(path) == []
     with netCDF4.Dataset(path) as file:
         assert file["time"].units == "seconds since 2022-08-31T00:00:00Z"
@@ -103,13 +104,15 @@ def test_only_chosen_levels_are_kept(tmp_path, write_run, values):
         assert np.array_equal(result["O3"][1], values(3600)["O3"][[0, 2]].astype(np.float32))
 
 
-def test_a_later_write_of_a_record_replaces_it(tmp_path, start_run, values):
-    run = start_run(tmp_path / "run")
+@pytest.mark.parametrize("compression", ["none", "zlib"])
+def test_a_later_write_of_a_record_replaces_it(tmp_path, start_run, values, compression):
+    run = start_run(tmp_path / "run", compression=compression)
     with run.folder:
-        for seconds in (0, 3600, 7200, 3600):
-            run.writer.write(seconds, values(seconds))
+        for seconds, of in ((0, 0), (3600, 1), (7200, 7200), (3600, 3600)):
+            run.writer.write(seconds, values(of))
         with xr.open_dataset(run.writer.finish()) as result:
             assert result.sizes["time"] == 3
+            assert np.array_equal(result["O3"][1], np.float32(values(3600)["O3"]))
 
 
 def test_an_interrupted_run_is_valid_shorter_and_says_so(tmp_path, start_run, values):
@@ -174,7 +177,7 @@ def test_an_error_behind_the_run_reaches_the_next_write(tmp_path, start_run, val
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("airshed.io.strategies.store.save_arrays", fail)
-    run = start_run(tmp_path / "run")
+    run = start_run(tmp_path / "run", compression="zlib")
     with run.folder:
         run.writer.write(0.0, values(0))
         with pytest.raises(OutputError, match=r"000000\.npz: the disk is full"):
@@ -185,15 +188,16 @@ def test_an_error_behind_the_run_reaches_the_next_write(tmp_path, start_run, val
             run.writer.finish()
 
 
-def test_a_gap_in_the_records_is_found(tmp_path, start_run, values):
-    run = start_run(tmp_path / "run")
+@pytest.mark.parametrize("compression", ["none", "zlib"])
+def test_a_gap_in_the_records_is_found(tmp_path, start_run, values, compression):
+    run = start_run(tmp_path / "run", compression=compression)
     with run.folder:
         run.writer.write(0.0, values(0))
         run.writer.write(7200.0, values(7200))
         with pytest.raises(OutputError, match=r"lacks the record 000001"):
             run.writer.finish()
     with pytest.raises(OutputError, match=r"lacks the record 000001"):
-        start_run(tmp_path / "run", resume=True, resume_from=3.5 * 3600)
+        start_run(tmp_path / "run", resume=True, resume_from=3.5 * 3600, compression=compression)
 
 
 def test_a_clock_with_round_off_still_meets_the_records(tmp_path, start_run, values):

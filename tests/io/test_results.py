@@ -14,9 +14,10 @@ def test_a_folder_or_a_file_opens(tmp_path, write_run):
             assert result.sizes["time"] == 3
 
 
+@pytest.mark.parametrize("compression", ["none", "zlib"])
 @pytest.mark.parametrize("kept", [0, 7, 0.1, 0.5, 0.999])
-def test_a_truncated_file_is_refused(tmp_path, write_run, kept):
-    path = write_run(tmp_path / "run") / "output.nc"
+def test_a_truncated_file_is_refused(tmp_path, write_run, kept, compression):
+    path = write_run(tmp_path / "run", compression=compression) / "output.nc"
     content = path.read_bytes()
     path.write_bytes(content[: int(kept if kept >= 1 else kept * len(content))])
     with pytest.raises(OutputError, match=r"output\.nc is damaged or is no netCDF file"):

@@ -3,7 +3,8 @@
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
@@ -22,8 +23,8 @@ class Traffic:
     """What went through a writer.
 
     bytes    given to it
-    written  [s] its thread was at work, or the caller for jobs done at once
-    waited   [s] the caller waited: for a place, for jobs done at once, and for the end
+    written  [s] its thread was at work, or the caller for what it did itself
+    waited   [s] the caller waited: for a place, for what it did itself, and for the end
     """
 
     bytes: int
@@ -83,13 +84,21 @@ class BackgroundWriter:
     def do(self, job: Job, size: int = 0) -> None:
         """Do a job at once, after those that wait; raises its error."""
         self.wait()
+        with self.counted(size):
+            began = time.perf_counter()
+            job()
+            self._slow_down(began, size)
+
+    @contextmanager
+    def counted(self, size: int = 0) -> Iterator[None]:
+        """Count what the caller does in the block as writing that it waited for."""
         began = time.perf_counter()
-        job()
-        self._slow_down(began, size)
+        yield
         spent = time.perf_counter() - began
-        self._bytes += size
-        self._written += spent
-        self._waited += spent
+        with self._changed:
+            self._bytes += size
+            self._written += spent
+            self._waited += spent
 
     def wait(self) -> None:
         """Return when all jobs are done; raises the error of one that failed."""
@@ -113,7 +122,7 @@ class BackgroundWriter:
         began = time.perf_counter()
         with self._changed:
             self._changed.wait_for(ready)
-        self._waited += time.perf_counter() - began
+            self._waited += time.perf_counter() - began
 
     def _work(self) -> None:
         while True:
@@ -139,7 +148,8 @@ class BackgroundWriter:
             self._slow_down(began, size)
         except BaseException as error:  # it belongs to the caller's thread, whatever it is
             self._error = error
-        self._written += time.perf_counter() - began
+        with self._changed:
+            self._written += time.perf_counter() - began
 
     def _slow_down(self, began: float, size: int) -> None:
         if self._bandwidth is not None:

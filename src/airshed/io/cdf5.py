@@ -7,18 +7,22 @@ source  NetCDF User's Guide, appendix "File Format Specifications"; PnetCDF, "CD
 """
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 from math import prod
-from typing import Final
+from typing import BinaryIO, Final, NamedTuple, TypeVar
 
 from airshed.io.cf import Description, Variable
 
 _MAGIC: Final = b"CDF\x05"
 _DIMENSION, _VARIABLE, _ATTRIBUTE = 10, 11, 12
 _CHAR, _TYPES, _SIZES = 2, {"f4": 5, "f8": 6}, {"f4": 4, "f8": 8}
+_SIZE_OF_TYPE: Final = {1: 1, 2: 1, 3: 2, 4: 4, 5: 4, 6: 8, 7: 1, 8: 2, 9: 4, 10: 8, 11: 8}
+_LONGEST: Final = 1 << 28
+"""Bytes of a text that no header holds."""
 _PAGE: Final = 4096
 _COUNT_AT: Final = len(_MAGIC)
+T = TypeVar("T")
 
 
 class Cdf5:
@@ -89,6 +93,83 @@ def count_in(start: bytes) -> int | None:
         return None
     (count,) = struct.unpack(">q", start[_COUNT_AT : _COUNT_AT + 8])
     return int(count)
+
+
+def needed(file: BinaryIO) -> int | None:
+    """Return the bytes that a file must have by its header; None for another format.
+
+    Raises ValueError for a header that is cut or damaged. The netCDF library reads what is missing as zeros.
+    """
+    if file.read(len(_MAGIC)) != _MAGIC:
+        return None
+    header = _Header(file)
+    count = header.long()
+    dims = header.items(header.dimension)
+    header.items(header.attribute)
+    variables = header.items(lambda: header.variable(dims))
+    growing = [each for each in variables if each.grows]
+    record = growing[0].size if len(growing) == 1 else sum(_up(each.size, 4) for each in growing)
+    ends = [each.begin + each.size for each in variables if not each.grows]
+    if count:
+        ends += [each.begin + (count - 1) * record + each.size for each in growing]
+    return max(ends, default=file.tell())
+
+
+class _Held(NamedTuple):
+    """Where a variable, or its first record, begins in a file, and its bytes there."""
+
+    begin: int
+    size: int
+    grows: bool
+
+
+class _Header:
+    """Reads the header of a file, item by item."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+
+    def long(self) -> int:
+        (number,) = struct.unpack(">q", self._bytes(8))
+        if number < 0:
+            raise ValueError("a negative number in the header")
+        return int(number)
+
+    def items(self, item: Callable[[], T]) -> list[T]:
+        self._bytes(4)  # the tag, 0 for a list of nothing
+        return [item() for _ in range(self.long())]
+
+    def skip_name(self) -> None:
+        self._bytes(_up(self.long(), 4))
+
+    def dimension(self) -> int:
+        self.skip_name()
+        return self.long()
+
+    def attribute(self) -> None:
+        self.skip_name()
+        size = _SIZE_OF_TYPE[self._type()]
+        self._bytes(_up(size * self.long(), 4))
+
+    def variable(self, dims: Sequence[int]) -> _Held:
+        self.skip_name()
+        sizes = [dims[self.long()] for _ in range(self.long())]
+        self.items(self.attribute)
+        size = _SIZE_OF_TYPE[self._type()] * prod(sizes[1:] if sizes and sizes[0] == 0 else sizes)
+        self.long()  # the size as the writer padded it
+        return _Held(self.long(), size, bool(sizes) and sizes[0] == 0)
+
+    def _type(self) -> int:
+        (number,) = struct.unpack(">i", self._bytes(4))
+        if number not in _SIZE_OF_TYPE:
+            raise ValueError(f"no type has the number {number}")
+        return int(number)
+
+    def _bytes(self, count: int) -> bytes:
+        content = self._file.read(count) if count < _LONGEST else b""
+        if len(content) < count:
+            raise ValueError("the header is cut")
+        return content
 
 
 def _attributes(attributes: Mapping[str, str | float]) -> bytes:

@@ -17,8 +17,8 @@ from airshed.io.results import open_result
 def merge(folder: Path, name: str | None = None, compression: cf.Compression = "zlib") -> list[Path]:
     """Turn the results of a run, or one of them, into one netCDF-4 file each, and remove what they were made of.
 
-    The file has the bytes that the strategy "gather" would have written. Returns the paths of the new files, none where
-    each result is one already. Raises OutputError where there is no result, or the file cannot be written.
+    With zlib the file has the bytes that the strategy "gather" would have written. Returns the paths of the new files,
+    none where each result is one already. Raises OutputError where there is no result, or the file cannot be written.
     """
     state = read_state(folder)
     names = (state.outputs if state is not None else ()) if name is None else (name,)

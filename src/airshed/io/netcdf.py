@@ -7,6 +7,7 @@ from pathlib import Path
 import xarray as xr
 
 from airshed.core.errors import DataError
+from airshed.io.cdf5 import needed
 
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 _CLASSIC = (b"CDF\x01", b"CDF\x02", b"CDF\x05")
@@ -31,13 +32,27 @@ def open_netcdf(path: Path) -> xr.Dataset:
         raise DataError(f"{path} is not a netCDF file{_guess(start)}")
     with reading(path):
         dataset = xr.open_dataset(path, engine="netcdf4", decode_timedelta=False, cache=False)
-    if start.startswith(_CLASSIC[:2]):
-        try:
-            _check_classic(path)
-        except DataError:
-            dataset.close()
-            raise
+    try:
+        check_whole(path)
+    except DataError:
+        dataset.close()
+        raise
     return dataset
+
+
+def check_whole(path: Path) -> None:
+    """Raise DataError where a classic file is shorter than its variables: netCDF would read the rest as zeros."""
+    start = _first_bytes(path)
+    if start.startswith(_CLASSIC[:2]):
+        _check_classic(path)
+    elif start.startswith(_CLASSIC[2]):
+        try:
+            with path.open("rb") as file:
+                whole = path.stat().st_size >= (needed(file) or 0)
+        except ValueError:
+            whole = False
+        if not whole:
+            raise _cut(path)
 
 
 @contextmanager
@@ -75,11 +90,14 @@ def _guess(start: bytes) -> str:
 
 
 def _check_classic(path: Path) -> None:
-    """Raise DataError where a classic file is shorter than its variables: netCDF would read the rest as zeros."""
     from scipy.io import netcdf_file  # classic files are rare, and importing scipy takes a quarter of a second
 
     try:
         with netcdf_file(path, mmap=False):
             pass
     except (OSError, TypeError, ValueError, IndexError):
-        raise DataError(f"{path} is truncated; copy or download it again") from None
+        raise _cut(path) from None
+
+
+def _cut(path: Path) -> DataError:
+    return DataError(f"{path} is truncated; copy or download it again")

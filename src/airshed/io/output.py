@@ -53,7 +53,7 @@ class OutputWriter:
         resume_from: float | None = None,
         window: Window | None = None,
         strategy: Strategy | str = "gather:async",
-        compression: Compression = "zlib",
+        compression: Compression = "none",
     ) -> None:
         if not _NAME.fullmatch(name):
             raise OutputError(f"output name {name!r} is not usable: letters, digits, '.', '-' and '_' only")
@@ -101,7 +101,8 @@ class OutputWriter:
     def finish(self, *, complete: bool = True) -> Path:
         """Make the result of the records and return its path; ``complete=False`` marks a shorter run."""
         self._run.wait()
-        return self._store.finish(complete=complete)
+        with self._run.writer.counted():
+            return self._store.finish(complete=complete)
 
     def _chosen(self, spec: FieldSpec, value: ArrayLike) -> NDArray[np.float32]:
         array = spec.checked(value, self._sizes)

@@ -117,7 +117,10 @@ class RestartStore:
         """
         state = float(seconds), tiled, whole, {**metadata, "seconds": float(seconds)}
         asynchronous, store = self.strategy.asynchronous, self._store
-        publish = store.hand_over(*state) if asynchronous and isinstance(store, GatheredStates) else None
+        publish = None
+        if asynchronous and isinstance(store, GatheredStates):
+            with self._run.writer.counted():
+                publish = store.hand_over(*state)
         size = sum(array.nbytes for array in (*tiled.values(), *whole.values()))
         if publish is not None:
             self._run.submit(partial(self._write, publish), size, asynchronous=True)

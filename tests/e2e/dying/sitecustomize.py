@@ -1,7 +1,8 @@
 """Kills the program that loads it, at a chosen moment of its writing: AIRSHED_DIE="WHEN PLACE NUMBER".
 
-WHEN is "before" or "after" the NUMBERth file whose path holds PLACE takes its name, or "inside" the writing of arrays
-to it; or "pause", with which it sleeps for a second after that rather than to die.
+WHEN is "before" or "after" the NUMBERth file whose path holds PLACE takes its name, "inside" the writing of arrays to
+it, or "unsynced" before its NUMBERth synchronisation; or "pause", with which it sleeps for a second after it has taken
+its name rather than to die.
 """
 
 import os
@@ -32,6 +33,8 @@ def dying(function, moment, path_of):
 
 
 os.replace = dying(os.replace, WHEN if WHEN in ("before", "pause") else "after", lambda part, path: path)
+
+os.fsync = dying(os.fsync, "unsynced", lambda number: os.readlink(f"/proc/self/fd/{number}"))
 
 
 def written_archive(archive, name, mode="r", *rest, **more):

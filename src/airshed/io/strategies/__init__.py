@@ -1,6 +1,6 @@
 """Ways to write output and restarts from several ranks, all with the same content, chosen at run time.
 
-gather   the root collects and writes                      one netCDF-4 file
+gather   the root collects and writes                      one netCDF file (CDF-5, or compressed netCDF-4)
 files    each rank writes private files                    a folder of netCDF-4 files with a manifest
 mpiio    all ranks write one file by collective MPI-IO     one netCDF file (CDF-5)
 pnetcdf  the same by the library PnetCDF                   one netCDF file (CDF-5)
@@ -15,7 +15,7 @@ from typing import Final
 
 from airshed.io.strategies.choice import choose, probe_output
 from airshed.io.strategies.files import PrivateRecords
-from airshed.io.strategies.gather import GatheredRecords
+from airshed.io.strategies.gather import gathered
 from airshed.io.strategies.library import ParallelRecords, PnetcdfFile
 from airshed.io.strategies.mpiio import SharedFile
 from airshed.io.strategies.names import AUTO, Strategy, check_there
@@ -23,7 +23,7 @@ from airshed.io.strategies.store import Place, Store
 from airshed.io.strategies.zarr_store import Shards
 
 _STORES: Final[dict[str, Callable[[Place], Store]]] = {
-    "gather": GatheredRecords,
+    "gather": gathered,
     "files": PrivateRecords,
     "mpiio": SharedFile,
     "pnetcdf": PnetcdfFile,

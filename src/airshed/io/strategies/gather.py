@@ -1,8 +1,9 @@
-"""The strategy "gather": the root collects each record and writes it; one netCDF-4 file at the end.
+"""The strategy "gather": the root collects each record and writes it to one file.
 
-A run may be killed at any moment. Appending to one netCDF-4 file would leave it unreadable then, so each output time
-becomes a small whole file of its own, numbered by its time, and the netCDF file is made of them at the end, whole or
-not at all. A resumed run writes the records after its restart once more, with the same bits.
+Uncompressed, that is a CDF-5 file that grows in place. A compressed one is netCDF-4, and one of those that is appended
+to when a run is killed is lost: each output time becomes a small whole file of its own, numbered by its time, and the
+netCDF-4 file is made of them at the end, whole or not at all. A resumed run writes the records after its restart once
+more, with the same bits.
 """
 
 from pathlib import Path
@@ -10,10 +11,12 @@ from pathlib import Path
 from airshed.core.atomic import write_whole
 from airshed.io import cf
 from airshed.io.archive import load_arrays
+from airshed.io.strategies.in_place import FileInPlace
 from airshed.io.strategies.regroup import Regrouping
 from airshed.io.strategies.store import (
     Block,
     Place,
+    Store,
     check_sequence,
     forget_after,
     found_records,
@@ -22,12 +25,31 @@ from airshed.io.strategies.store import (
 )
 
 
+def gathered(place: Place) -> Store:
+    """Return what writes on the root alone, as the compression asks for."""
+    return GatheredFile(place) if place.compression == "none" else GatheredRecords(place)
+
+
+class GatheredFile(FileInPlace):
+    """Records that the root of the ranks writes to one file in place."""
+
+    def __init__(self, place: Place) -> None:
+        super().__init__(place)
+        self._gather = _to_the_root(place)
+
+    def _put(self, index: int, seconds: float, block: Block) -> None:
+        records = self._gather.move(block)
+        with self._channel.together():
+            for record in records:
+                self._write_at(self._begin_of(index), self._content(seconds, record))
+
+
 class GatheredRecords:
-    """Records that the root of the ranks writes."""
+    """Records that the root of the ranks writes to a file each, and one compressed file of them at the end."""
 
     def __init__(self, place: Place) -> None:
         self._place, self._channel = place, place.channel
-        self._gather = Regrouping(place.channel, place.windows, [(0, place.layout.whole)])
+        self._gather = _to_the_root(place)
 
     def resume(self, last: int) -> None:
         """Keep the records up to this one; see :class:`Store`."""
@@ -64,3 +86,7 @@ class GatheredRecords:
                 file["time"][index] = metadata["seconds"]
                 for spec in layout.fields:
                     file[spec.name][index] = arrays[spec.name]
+
+
+def _to_the_root(place: Place) -> Regrouping:
+    return Regrouping(place.channel, place.windows, [(0, place.layout.whole)])

@@ -20,7 +20,7 @@ from airshed.core.errors import OutputError
 from airshed.grid.window import Window
 from airshed.io.cf import Description
 from airshed.io.channel import Channel
-from airshed.io.strategies.mpiio import SharedFile
+from airshed.io.strategies.in_place import FileInPlace
 from airshed.io.strategies.names import LIBRARIES
 from airshed.io.strategies.store import Block, Place, check_sequence
 from airshed.io.strategies.tiles import Arrays, Shapes
@@ -28,7 +28,7 @@ from airshed.io.strategies.tiles import Arrays, Shapes
 _TILES: Final = "tiles.nc"
 
 
-class PnetcdfFile(SharedFile):
+class PnetcdfFile(FileInPlace):
     """Records in one CDF-5 file that PnetCDF writes."""
 
     def _put(self, index: int, seconds: float, block: Block) -> None:

@@ -1,0 +1,127 @@
+"""Records in one CDF-5 file that grows in place.
+
+A record is one contiguous stretch of the file, which counts it only once all of it is on the disk: a run that is killed
+leaves a readable file of whole records, and nothing has to be made of them at the end. The file lies in the folder of
+records, marked as interrupted, until the run is complete, and only then gets its name beside it.
+"""
+
+import os
+import shutil
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from airshed.core.atomic import guarded, write_whole
+from airshed.io.cdf5 import Cdf5, count_bytes, count_in
+from airshed.io.strategies.store import SHARED_FILE, Block, Place, lacks
+
+Bytes = NDArray[np.uint8]
+_ROOM: Final = 256
+"""Bytes in the header for a longer text of the run's state."""
+
+
+class FileInPlace(ABC):
+    """Records in one file; how a record comes into it is up to the strategy."""
+
+    def __init__(self, place: Place) -> None:
+        self._place, self._channel = place, place.channel
+        self._path = place.records / SHARED_FILE
+        self._format = Cdf5(place.layout.describe(complete=False), _ROOM)
+        self._count = 0
+
+    def resume(self, last: int) -> None:
+        """Keep the records up to this one; see :class:`Store`."""
+        with self._channel.together(), guarded(self._path):
+            if self._channel.is_root:
+                if last < 0:
+                    self._path.write_bytes(self._format.start(0))
+                else:
+                    self._keep(last + 1)
+        self._count = last + 1
+
+    def write(self, index: int, seconds: float, block: Block) -> None:
+        """Write this rank's part of a record and count the record; see :class:`Store`."""
+        if index > self._count:
+            raise lacks(self._place.records, self._count)
+        self._put(index, seconds, block)
+        self._count = max(self._count, index + 1)
+        with self._channel.together():
+            if self._channel.is_root:
+                self._store(self._count)
+
+    @abstractmethod
+    def _put(self, index: int, seconds: float, block: Block) -> None:
+        """Bring this rank's part of a record to its place in the file; all ranks come."""
+
+    def finish(self, *, complete: bool) -> Path:
+        """Give the file its name, or a copy of it while the run is not complete; see :class:`Store`."""
+        path = self._place.result.with_name(f"{self._place.result.name}.nc")
+        with self._channel.together():
+            if self._channel.is_root:
+                self._name(path, complete=complete)
+        return path
+
+    def _name(self, path: Path, *, complete: bool) -> None:
+        """Let the file have its name too; it stays in the folder of records until the run itself is marked as over."""
+        if complete:
+            self._write_at(0, self._start(self._count, complete=True))
+        with write_whole(path) as part:
+            if complete:
+                _link(self._path, part)
+            else:
+                shutil.copyfile(self._path, part)
+            os.truncate(part, self._format.size(self._count))
+
+    def _keep(self, count: int) -> None:
+        """Take up a file again with so many records; raises OutputError where it has fewer.
+
+        The header is written anew, since the run may have been killed while it was marked as complete.
+        """
+        found = self._counted() if self._path.exists() else 0
+        if found < count or self._path.stat().st_size < self._format.size(count):
+            raise lacks(self._place.records, found)
+        if self._path.stat().st_nlink > 1:  # a result has been made of it, which must not change any more
+            with write_whole(self._path) as part:
+                shutil.copyfile(self._path, part)
+        self._write_at(0, self._start(count, complete=False))
+
+    def _start(self, count: int, *, complete: bool) -> Bytes:
+        return np.frombuffer(self._format.start(count, self._place.layout.describe(complete=complete)), np.uint8)
+
+    def _counted(self) -> int:
+        with self._path.open("rb") as file:
+            return count_in(file.read(64)) or 0
+
+    def _store(self, count: int) -> None:
+        """Let the file count so many records."""
+        at, content = count_bytes(count)
+        self._write_at(at, np.frombuffer(content, np.uint8))
+
+    def _content(self, seconds: float, block: Block) -> Bytes:
+        """Return this rank's bytes of a record in the order of the file; the root writes the time."""
+        names = [name for name in self._format.within if name != "time"]
+        time = [np.array([seconds], ">f8").view(np.uint8)] if self._channel.is_root else []
+        return np.concatenate([*time, *(block[name].astype(">f4").reshape(-1).view(np.uint8) for name in names)])
+
+    def _begin_of(self, index: int) -> int:
+        """Return where a record begins."""
+        return self._format.records + index * self._format.record
+
+    def _write_at(self, at: int, content: Bytes) -> None:
+        """Bring bytes to the disk with the system's own calls."""
+        with guarded(self._path), self._path.open("r+b") as file:
+            file.seek(at)
+            file.write(content.data)
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def _link(path: Path, name: Path) -> None:
+    """Give a file another name; a copy, where the file system knows no second names."""
+    try:
+        os.link(path, name)
+    except OSError:
+        shutil.copyfile(path, name)
