@@ -6,10 +6,11 @@ import signal
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from airshed.core.errors import CaseError
+from airshed.core.errors import CaseError, OutputError
 from airshed.parallel.binding import bind
 from airshed.parallel.communicator import Communicator, world
 from airshed.parallel.failure import failing_together
@@ -119,6 +120,43 @@ def many_runs(ranks: Communicator) -> None:
     if ranks.rank == 0:
         shutil.rmtree(place)
         print(len(kept))
+
+
+def many_groups(ranks: Communicator) -> None:
+    """As many_runs, with ten communicators left for runs on two groups; every third is refused."""
+    from mpi4py import MPI
+
+    from airshed.air.case import Case
+    from airshed.parallel.groups import Groups
+    from airshed.runtime.simulation import Simulation
+    from airshed.runtime.two_groups import only_moves, serve
+
+    kept = [MPI.COMM_WORLD.Dup() for _ in range(2036)]
+    groups = {"parallel": {"groups": {"transport": 1, "chemistry": 2}}}
+    strang = {"chemistry": TRACERS["chemistry"] | {"integrator": "strang"}}
+    short = {"time": TRACERS["time"] | {"length": "600 s"}}
+    case, place = Case.from_dict(TRACERS | strang | short | groups), Path(ranks.broadcast(tempfile.mkdtemp()))
+    (place / "file").touch()
+    for number in range(6):
+        if only_moves(case, ranks):
+            serve(case, ranks=ranks)
+            continue
+        with suppress(OutputError), Simulation(case, output=_place(place, number), ranks=ranks) as simulation:
+            simulation.run()
+    for number in range(12):
+        each = Groups.of(ranks, 1 + number % 2, 2 - number % 2)
+        assert each is not None
+        each.close()
+    ranks.barrier()
+    if ranks.rank == 0:
+        finished = len(list(place.glob("*/summary.txt")))
+        shutil.rmtree(place)
+        print(len(kept), finished)
+
+
+def _place(folder: Path, number: int) -> Path:
+    """A new folder, or one in a file, which cannot be."""
+    return folder / "file" / str(number) if number % 3 == 2 else folder / str(number)
 
 
 def asked_at_the_target(ranks: Communicator) -> None:

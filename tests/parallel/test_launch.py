@@ -79,6 +79,10 @@ def test_runs_give_their_communicators_back() -> None:
     assert ended("many_runs", "mpich") == (0, "2000\n", [])
 
 
+def test_runs_on_two_groups_give_their_communicators_back() -> None:
+    assert ended("many_groups", "mpich", 3) == (0, "2036 4\n", [])
+
+
 def test_a_stop_that_one_rank_hears_at_the_last_moment_is_that_of_all() -> None:
     code, output, errors = ended("asked_at_the_target", "mpich")
     assert (code, sorted(output.splitlines()), errors) == (0, [f"rank {n}: interrupted at 600" for n in range(2)], [])

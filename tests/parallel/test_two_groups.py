@@ -8,8 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import airshed
+from airshed.air.model import AirModel
 from airshed.core.errors import CaseError
 from airshed.kernels.layout import Layout
 from airshed.parallel.communicator import Alone
@@ -22,6 +24,7 @@ from airshed.runtime.two_groups import make_groups, only_moves
 MPIEXEC = Path(sys.executable).with_name("mpiexec")
 PROGRAM = Path(__file__).with_name("two_phases.py")
 CASES = Path(__file__).parents[2] / "cases"
+TWO = ("TRACER", "TRACER2")
 
 with_mpi = pytest.mark.skipif(not MPIEXEC.exists(), reason="mpiexec of the wheel mpich is not installed")
 
@@ -44,6 +47,20 @@ def groups(transport, chemistry, rank=0):
 def case(*settings):
     chosen = ("chemistry.integrator=strang", "parallel.groups.transport=1", "parallel.groups.chemistry=2")
     return airshed.Case.load(CASES / "west-europe", [*chosen, *settings])
+
+
+def tracers(further=None):
+    tops = [f"{100 * level} m" for level in range(1, 13)]
+    return airshed.Case.from_dict(
+        {
+            "grid": {"area": {"lon": [0, 4], "lat": [0, 4]}, "spacing": "0.5 deg", "layers": tops},
+            "time": {"start": "2022-01-01T00:00:00Z", "length": "1 h", "step": "60 s"},
+            "meteorology": {"kind": "uniform", "diffusivity": "100 m2/s"},
+            "chemistry": {"mechanism": "tracer", "integrator": "strang"},
+            "deposition": {"scheme": "none"},
+            **(further or {}),
+        }
+    )
 
 
 @pytest.fixture(scope="module")
@@ -153,13 +170,61 @@ def test_numbers_that_do_not_fit_are_refused():
         make_groups(case("parallel.groups.transport=same"), Alone())
     with pytest.raises(CaseError, match=r"needs chemistry\.integrator"):
         make_groups(case("chemistry.integrator=imex"), Pretended(0, 3))
-    with pytest.raises(CaseError, match="cannot share the transport of 3 species; take at most 3"):
+    refused = "4 ranks cannot share the transport of 3 species, each of which stays on one rank; "
+    with pytest.raises(CaseError, match=f"{refused}set parallel.groups.transport to at most 3, and give the other"):
         groups(4, 1).planes(2, 1, (3, 1, 8), np.float64)
+    everybody = tuple(range(4))
+    with pytest.raises(CaseError, match=f"{refused}start at most 3, or leave out parallel.groups"):
+        Groups(Pretended(0, 4), everybody, everybody, Alone()).planes(2, 1, (3, 1, 8), np.float64)
     with pytest.raises(CaseError, match="needs two ranks in both groups; there are 1 and 1"):
         Exchange(
             Groups.of(Alone(), "same", 0), Decomposition.of(4, 8, 8, 1), Layout(4, 8, 8, np.float64), 3, 2,
             "parallel funnel",
         )  # fmt: skip
+
+
+def test_more_ranks_than_species_are_refused_before_anything_is_compiled(monkeypatch):
+    def compiled(*_, **__):
+        raise AssertionError("compiled")
+
+    monkeypatch.setattr("airshed.air.model.compile_mechanism", compiled)
+    with pytest.raises(AssertionError, match="compiled"):  # the negative control: two species, two ranks
+        AirModel(tracers(), groups=groups(2, 1))
+    with pytest.raises(CaseError, match="3 ranks cannot share the transport of 2 species"):
+        AirModel(tracers(), groups=groups(3, 1))
+
+
+def after_a_step(factor, **settings):
+    """Both tracers after a step of 60 s, from 1 ppb everywhere but for the first one in the lowest level."""
+    case = tracers(settings)
+    with airshed.Simulation(case) as simulation:
+        grid = simulation.model.grid
+    start = np.full((2, *grid.shape), 1e-9)
+    start[0, 0] *= factor
+    fields = {name: (("level", "lat", "lon"), each) for name, each in zip(TWO, start, strict=True)}
+    initial = xr.Dataset(fields, {"level": grid.level, "lat": grid.lat, "lon": grid.lon})
+    with airshed.Simulation(case, initial=initial) as simulation:
+        assert simulation.step().dt == 60.0
+        return [simulation[name].values for name in TWO]
+
+
+def test_a_step_of_transport_couples_all_levels_and_no_species():
+    """Why TRANS is shared out by species, and not by levels: a halo of levels would be the whole column."""
+    (tracer, other), (more, same) = after_a_step(1.0), after_a_step(2.0)
+    assert len(tracer) == 12
+    assert (more > tracer).all()  # two stages that reach two levels each would end at the fourth
+    np.testing.assert_array_equal(other, same)
+    still, moved = (after_a_step(factor, transport={"diffusion": False})[0] for factor in (1.0, 2.0))
+    assert (still[4:] == moved[4:]).all()  # the negative control: advection reaches no further
+
+
+def test_groups_that_were_closed_are_not_asked_any_more():
+    settings = {"parallel": {"groups": {"transport": "same"}}}
+    with airshed.Simulation(tracers(settings)) as simulation:
+        simulation["TRACER"]
+    for ask in (lambda: simulation["TRACER"], simulation.budget, simulation.summary):
+        with pytest.raises(CaseError, match="this simulation was closed"):
+            ask()
 
 
 def test_a_rank_that_only_moves_species_makes_no_simulation():

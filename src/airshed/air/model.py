@@ -68,6 +68,8 @@ class AirModel:
         self.parts: Parts = assemble(case, meteorology, ranks if groups is None else groups.own)
         self.share = self.parts.share
         self.network, self.grid = self.parts.network, self.parts.grid
+        if groups is not None:
+            groups.check_species(len(self.network.species))  # before anything is compiled
         self.registry = air_registry(
             [(species.name, species.text) for species in self.network.species],
             {species.name: species.molar_mass for species in self.network.species},

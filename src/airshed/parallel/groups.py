@@ -57,8 +57,17 @@ class Groups:
         _check(world.size, transport, chemistry)
         assert world.handle is not None
         moves = world.rank >= chemistry
-        own = MpiRanks(cast("MPI.Intracomm", world.handle.Split(int(moves), world.rank)))
-        return cls(world, everybody[:chemistry], everybody[chemistry:], own if own.size > 1 else Alone())
+        part = cast("MPI.Intracomm", world.handle.Split(int(moves), world.rank))
+        own: Communicator = MpiRanks(part)
+        if own.size == 1:
+            part.Free()
+            own = Alone()
+        return cls(world, everybody[:chemistry], everybody[chemistry:], own)
+
+    def close(self) -> None:
+        """Give the communicator of the group back to MPI; all its ranks do, and do not speak to each other any more."""
+        if self.own is not self.world and self.own.handle:  # a communicator that was given back is false
+            self.own.handle.Free()
 
     @property
     def same(self) -> bool:
@@ -103,12 +112,24 @@ class Groups:
         shape = (rows, blocks, *rest)
         return Distribution(shape, {self.transport[0]: tuple(slice(length) for length in shape)}, dtype)
 
+    def check_species(self, count: int) -> None:
+        """Raise CaseError where so many species are fewer than the ranks that move them: a species stays in one piece.
+
+        Its levels cannot be shared out, since vertical mixing couples all of them at once.
+        """
+        if len(self.transport) <= count:
+            return
+        remedy = (
+            f"start at most {count}, or leave out parallel.groups" if self.same else
+            f"set parallel.groups.transport to at most {count}, and give the other ranks to chemistry"
+        )  # fmt: skip
+        raise CaseError(
+            f"parallel.groups: {len(self.transport)} ranks cannot share the transport of {count} species, "
+            f"each of which stays on one rank; {remedy}"
+        )
+
     def _cut(self, species: int) -> list[slice]:
-        if len(self.transport) > species:
-            raise CaseError(
-                f"parallel.groups: {len(self.transport)} ranks cannot share the transport of {species} species; "
-                f"take at most {species}"
-            )
+        self.check_species(species)
         cuts = even_cuts(species, len(self.transport))
         return [slice(*pair) for pair in pairwise(cuts)]
 

@@ -27,7 +27,7 @@ from airshed.parallel.binding import cores_each
 from airshed.parallel.communicator import Communicator, MpiRanks, world
 from airshed.runtime.clock import Clock, Every
 from airshed.runtime.records import RunRecords, check_folder
-from airshed.runtime.two_groups import allowing_service, make_groups, only_moves
+from airshed.runtime.two_groups import allowing_service, closed_on_error, make_groups, only_moves
 
 FAILED_CELL = "failed-cell.toml"
 """Conditions in the run folder by which `airshed box` replays a cell whose chemistry came to no end."""
@@ -116,11 +116,13 @@ class Simulation:
         self.notices: list[str] = []
         self.wall = {"preparation": 0.0, "forcing and steps": 0.0, "output and restarts": 0.0}
         threads = self.case.run.threads or cores_each(ranks if groups is None else groups.world)
-        self.model = AirModel(self.case, meteorology, initial, threads=threads, ranks=ranks, groups=groups)
-        self.end = self.case.time.length.value
-        self._begin = self.model.seconds
-        if output is not None:
-            self._open_records(Path(output), resume=resume)
+        self._groups = groups
+        with closed_on_error(groups):
+            self.model = AirModel(self.case, meteorology, initial, threads=threads, ranks=ranks, groups=groups)
+            self.end = self.case.time.length.value
+            self._begin = self.model.seconds
+            if output is not None:
+                self._open_records(Path(output), resume=resume)
         self._folder = None if output is None else Path(output)
         self._closed, self._sums, self._written = False, 0.0, ""
         self._clock = Clock(self.model, self._due(), self.end)
@@ -196,6 +198,7 @@ class Simulation:
 
         With several ranks all of them ask.
         """
+        self._check_group()
         spec: FieldSpec = self.model.registry.select([name], where="field")[0]
         grid = self.model.parts.whole
         coordinates = {
@@ -219,20 +222,27 @@ class Simulation:
         """
         from airshed.air.report import budget_dataset
 
+        self._check_group()
         return budget_dataset(self.model)
 
     def summary(self, *, brief: bool = False) -> Report:
         """Budgets, extremes, what was read and what was diagnosed, and where the time went; `brief` fits a screen."""
+        self._check_group()
         report = self.model.summary(brief=brief)
         return Report(report.title, [*report.tables, self._timing()], report.facts, report.ok)
 
     def close(self) -> None:
-        """Give threads and files free; what is unfinished can be resumed. Once is enough: it ends the other group."""
+        """Give threads and files free; what is unfinished can be resumed. Once is enough: it ends the other group.
+
+        Ranks in groups cannot ask for fields and sums any more.
+        """
         if self._closed:
             return
         self._closed = True
         self._stack.close()
         self.model.close()
+        if self._groups is not None:
+            self._groups.close()
 
     def __enter__(self) -> Self:
         return self
@@ -242,9 +252,17 @@ class Simulation:
     ) -> None:
         self.close()
 
-    def _step(self, until: float) -> StepInfo:
+    def _check_open(self) -> None:
         if self._closed:
             raise CaseError("this simulation was closed, or ended by an error; make a new one")
+
+    def _check_group(self) -> None:
+        """Refuse what ranks in groups do together, once their communicator was given back."""
+        if self._groups is not None:
+            self._check_open()
+
+    def _step(self, until: float) -> StepInfo:
+        self._check_open()
         if self.seconds >= self.end:
             raise CaseError(f"the case ends at {self.end:g} s, and so far it is simulated; lengthen time.length")
         before, began, waited = self.seconds, time.perf_counter(), self._waited()

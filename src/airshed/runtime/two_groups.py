@@ -1,7 +1,7 @@
 """The two groups of ranks that a case may ask for, and what ranks do that only move species for others."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 from airshed.air.assembly import Given
 from airshed.air.case import Case
@@ -38,11 +38,23 @@ def allowing_service(groups: Groups | None) -> Iterator[None]:
     """Let the ranks that only move species begin where the block ends well, and end where it raises."""
     ready = False
     try:
-        yield
+        with closed_on_error(groups):
+            yield
         ready = True
     finally:
         if groups is not None and not groups.same:
             groups.world.broadcast(ready)
+
+
+@contextmanager
+def closed_on_error(groups: Groups | None) -> Iterator[None]:
+    """Give the group's communicator back where the block raises."""
+    try:
+        yield
+    except BaseException:
+        if groups is not None:
+            groups.close()
+        raise
 
 
 def serve(case: Case, meteorology: Given = None, ranks: Communicator | None = None) -> None:
@@ -52,11 +64,9 @@ def serve(case: Case, meteorology: Given = None, ranks: Communicator | None = No
     """
     groups = make_groups(case, world() if ranks is None else ranks)
     assert groups is not None
-    if not groups.world.broadcast(None):
-        return
-    threads = case.run.threads or cores_each(groups.world)
-    species = MovedSpecies(case, meteorology, groups, threads)
-    try:
-        species.serve()
-    finally:
-        species.close()
+    with closing(groups):
+        if not groups.world.broadcast(None):
+            return
+        threads = case.run.threads or cores_each(groups.world)
+        with closing(MovedSpecies(case, meteorology, groups, threads)) as species:
+            species.serve()
