@@ -59,7 +59,9 @@ class OutputWriter:
             raise OutputError(f"output name {name!r} is not usable: letters, digits, '.', '-' and '_' only")
         self.fields, self.every = tuple(fields), every
         self._run = run
-        self._levels = list(range(grid.shape[0])) if levels is None else list(levels)
+        chosen_levels = list(range(grid.shape[0])) if levels is None else list(levels)
+        # a slice is no copy
+        self._levels = slice(None) if levels is None else chosen_levels
         texts = {"title": title, "airshed_case": run.case, **(attributes or {})}
         layout = Layout(grid, tuple(self._levels), self.fields, start, texts)
         self._window = window or layout.whole
@@ -92,11 +94,18 @@ class OutputWriter:
         missing = [spec.name for spec in self.fields if spec.name not in values]
         if missing:
             raise OutputError(f"output at {seconds} s lacks the field {missing[0]}")
-        block = {spec.name: self._chosen(spec, values[spec.name]) for spec in self.fields}
-        index = round(seconds / self.every)
-        job = partial(self._store.write, index, index * self.every, block)
+        block = self._spare.pop() if self._spare else self._new()
+        for spec in self.fields:
+            self._copy(spec, values[spec.name], block[spec.name])
         size = sum(array.nbytes for array in block.values())
+        job = partial(self._record, round(seconds / self.every), block)
         self._run.submit(job, size, asynchronous=self.strategy.asynchronous)
+
+    def _record(self, index: int, block: dict[str, NDArray[np.float32]]) -> None:
+        """Write a record, and keep its memory for a later one: taking it anew costs as much as the copy."""
+        self._store.write(index, index * self.every, block)
+        if len(self._spare) < _SPARE:
+            self._spare.append(block)
 
     def finish(self, *, complete: bool = True) -> Path:
         """Make the result of the records and return its path; ``complete=False`` marks a shorter run."""
@@ -104,7 +113,11 @@ class OutputWriter:
         with self._run.writer.counted():
             return self._store.finish(complete=complete)
 
-    def _chosen(self, spec: FieldSpec, value: ArrayLike) -> NDArray[np.float32]:
+    def _new(self) -> dict[str, NDArray[np.float32]]:
+        """Return memory for a record."""
+        sizes = {**self._sizes, "level": self._count}
+        return {spec.name: np.empty(spec.shape(sizes), np.float32) for spec in self.fields}
+
+    def _copy(self, spec: FieldSpec, value: ArrayLike, chosen: NDArray[np.float32]) -> None:
         array = spec.checked(value, self._sizes)
-        chosen = array[self._levels] if "level" in spec.dims else array
-        return chosen.astype(np.float32, order="C")
+        chosen[...] = array[self._levels] if "level" in spec.dims else array

@@ -6,7 +6,8 @@ from statistics import mean
 from airshed.core.atomic import write_whole
 from airshed.plot.page import footer, headline
 from airshed.plot.style import DPI, LINES, PALE, SIZE, axes_at, look, new_figure
-from airshed.runtime.bench_io.experiment import COMPUTE, INPUT, MODES, Measured
+from airshed.runtime.bench_io.experiment import COMPUTE, MODES, Measured
+from airshed.runtime.bench_io.hiding import hiding
 
 _WIDTH, _HEIGHT = 6.4, 3.6
 _LEFT, _BELOW, _ABOVE, _RIGHT = 0.8, 0.9, 1.15, 0.35
@@ -17,7 +18,7 @@ def save_strategies(measured: Measured, path: Path) -> Path:
     with look():
         figure = new_figure(_LEFT + _WIDTH + _RIGHT, _BELOW + _HEIGHT + _ABOVE, DPI)
         axes = axes_at(figure, _LEFT, _BELOW, _WIDTH, _HEIGHT)
-        names = list(dict.fromkeys(kind.partition(":")[0] for kind in measured.runs if kind not in (COMPUTE, INPUT)))
+        names = measured.strategies
         base = mean(each.steps for each in measured.runs[COMPUTE])
         for offset, mode in enumerate(MODES):
             runs = [measured.runs[f"{name}:{mode}"] for name in names]
@@ -30,13 +31,22 @@ def save_strategies(measured: Measured, path: Path) -> Path:
                 walls = [each.total for each in run]
                 axes.plot([place, place], [min(walls), max(walls)], color="black", linewidth=0.8)
         axes.axhline(base, linestyle="--", linewidth=0.8, color="black", label=COMPUTE)
-        axes.set_xticks(range(len(names)), names)
+        axes.set_xticks(range(len(names)), [_label(measured, name) for name in names])
         axes.set_ylabel("wall time of a run [s]")
         axes.set_ylim(top=1.3 * axes.get_ylim()[1])
         axes.legend(fontsize=SIZE["tiny"], frameon=False, loc="upper right", ncols=4)
         size = " x ".join(map(str, measured.asked.grid))
         headline(figure, _LEFT, "Strategies of output", f"{size} cells, 66 fields each step, {measured.ranks} ranks")
-        footer(figure, _LEFT + _WIDTH + _RIGHT - _RIGHT, "lines: fastest and slowest run")
+        footer(
+            figure,
+            _LEFT + _WIDTH + _RIGHT - _RIGHT,
+            "lines: fastest and slowest run; hidden: of the writing that could be",
+        )
         with write_whole(path) as part:
             figure.savefig(part, format="png", dpi=figure.dpi, metadata={"Software": "Airshed"})
     return path
+
+
+def _label(measured: Measured, name: str) -> str:
+    found = hiding(measured, name)
+    return name if found is None else f"{name}\n{100.0 * found.hidden.median:.0f} % hidden"

@@ -7,6 +7,7 @@ source  Blom, Kessler & Verwer, an air quality benchmark and its I/O on a Cray T
 """
 
 from airshed.runtime.bench_io.experiment import Experiment, Measured, Spent, grid_of
+from airshed.runtime.bench_io.hiding import Hiding, Middle, hiding, middle
 from airshed.runtime.bench_io.report import report, run
 
-__all__ = ["Experiment", "Measured", "Spent", "grid_of", "report", "run"]
+__all__ = ["Experiment", "Hiding", "Measured", "Middle", "Spent", "grid_of", "hiding", "middle", "report", "run"]

@@ -2,8 +2,10 @@
 
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from math import ceil
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,6 +29,8 @@ COMPUTE, INPUT = "compute alone", "with input"
 MODES: Final = ("sync", "async")
 _WIDTH: Final = 8
 _VALUES: Final = 16384
+_CALL: Final = 0.02
+"""[s] a call that computes takes, in which Python's lock is free, as in the kernels of the model."""
 _INPUT_FILE: Final = "input.bin"
 
 
@@ -36,9 +40,9 @@ class Experiment:
 
     strategies: tuple[str, ...] = ()
     grid: tuple[int, int, int] = (64, 64, 32)
-    steps: int = 4
-    compute: float = 0.5
-    repeats: int = 3
+    steps: int = 5
+    compute: float = 0.3
+    repeats: int = 12
     bandwidth: float | None = None
 
     @property
@@ -60,10 +64,28 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Spent:
-    """Wall time [s] of a run: until all records are on the disk, and of making the final file."""
+    """Wall time [s] of a run, as the thread that computes sees it.
 
-    steps: float
-    final: float
+    computed  each step's input and computing
+    waited    each step's call that writes: all of the writing, or handing over a copy and waiting for a place
+    drained   from the last step until all records are on the disk
+    final     making the final file
+    """
+
+    computed: Sequence[float]
+    waited: Sequence[float] = ()
+    drained: float = 0.0
+    final: float = 0.0
+
+    @property
+    def writing(self) -> float:
+        """What the computation waited for writing."""
+        return sum(self.waited) + self.drained
+
+    @property
+    def steps(self) -> float:
+        """Until all records are on the disk."""
+        return sum(self.computed) + self.writing
 
     @property
     def total(self) -> float:
@@ -82,6 +104,11 @@ class Measured:
     ranks: int
     runs: Runs
 
+    @property
+    def strategies(self) -> list[str]:
+        """What was measured, in order."""
+        return list(dict.fromkeys(kind.partition(":")[0] for kind in self.runs if kind not in (COMPUTE, INPUT)))
+
 
 def grid_of(text: str) -> tuple[int, int, int]:
     """Return the grid of a text such as 64x64x32; raises CaseError."""
@@ -93,13 +120,21 @@ def grid_of(text: str) -> tuple[int, int, int]:
 
 
 def measure(asked: Experiment, ranks: Communicator, folder: Path) -> dict[str, list[Spent]]:
-    """Return the time of each run, of the slowest rank; all kinds of runs take turns."""
+    """Return the time of each run, of the slowest rank; all kinds of runs take turns.
+
+    The synchronous and the asynchronous run of a strategy follow each other, and change places from turn to turn, so
+    that a machine that becomes slower or faster favours neither. A first turn of one step goes uncounted: libraries
+    are loaded and memory is taken in it.
+    """
     bench = _Bench(asked, ranks, folder)
-    kinds = [COMPUTE, INPUT, *(f"{name}:{mode}" for name in asked.names() for mode in MODES)]
+    modes = [f"{name}:{mode}" for name in asked.names() for mode in MODES]
+    kinds = [COMPUTE, INPUT, *modes]
+    for kind in kinds:
+        bench.run(kind, steps=1)
     runs: dict[str, list[Spent]] = {kind: [] for kind in kinds}
-    for _ in range(asked.repeats):
-        for kind in kinds:
-            runs[kind].append(bench.run(kind))
+    for turn in range(asked.repeats):
+        for kind in kinds if turn % 2 == 0 else reversed(kinds):
+            runs[kind].append(bench.run(kind, asked.steps))
     return runs
 
 
@@ -122,7 +157,7 @@ class _Bench:
         random = np.random.default_rng(ranks.rank)
         self._state = {spec.name: 1e-9 * random.random((levels, *self._window.shape)) for spec in self._fields}
         self._values = np.linspace(0.0, 1.0, _VALUES)
-        self._turns = self._calibrated()
+        self._calls, self._turns = self._calibrated()
         if ranks.rank == 0:
             folder.mkdir(parents=True, exist_ok=True)
             np.random.default_rng(0).random((READ[0] * levels + READ[1], rows, columns), np.float32).tofile(
@@ -130,23 +165,21 @@ class _Bench:
             )
         ranks.barrier()
 
-    def run(self, kind: str) -> Spent:
-        """Return the time of a run, of the slowest rank."""
+    def run(self, kind: str, steps: int) -> Spent:
+        """Return the time of a run, each part that of the slowest rank."""
         self._ranks.barrier()
-        spent = self._plain(kind) if kind in (COMPUTE, INPUT) else self._writing(Strategy.parse(kind))
-        slowest = self._ranks.largest(np.array([spent.steps, spent.final]))
-        return Spent(float(slowest[0]), float(slowest[1]))
+        if kind in (COMPUTE, INPUT):
+            spent = Spent([self._step(reads=kind == INPUT) for _ in range(steps)])
+        else:
+            spent = self._writing(Strategy.parse(kind), steps)
+        return self._slowest(spent)
 
-    def _plain(self, kind: str) -> Spent:
-        began = time.perf_counter()
-        for _ in range(self._asked.steps):
-            if kind == INPUT:
-                self._read()
-            self._compute()
-        self._ranks.barrier()
-        return Spent(time.perf_counter() - began, 0.0)
+    def _slowest(self, spent: Spent) -> Spent:
+        parts = [*spent.computed, *spent.waited, spent.drained, spent.final]
+        *each, drained, final = (float(part) for part in self._ranks.largest(np.array(parts)))
+        return Spent(each[: len(spent.computed)], each[len(spent.computed) :], drained, final)
 
-    def _writing(self, strategy: Strategy) -> Spent:
+    def _writing(self, strategy: Strategy, steps: int) -> Spent:
         limit = None if self._asked.bandwidth is None else self._asked.bandwidth / self._ranks.size
         folder = self._folder / "run"
         with RunFolder(folder, "", ranks=self._ranks, bandwidth=limit) as run:
@@ -155,20 +188,30 @@ class _Bench:
                 window=self._window, strategy=strategy, compression="none",
             )  # fmt: skip
             self._ranks.barrier()
-            began = time.perf_counter()
-            for step in range(self._asked.steps):
-                self._read()
-                self._compute()
-                writer.write(float(step), self._state)
-            run.wait()
-            written = time.perf_counter()
-            writer.finish()
-            ended = time.perf_counter()
+            computed, waited = [], []
+            for step in range(steps):
+                computed.append(self._step(reads=True))
+                waited.append(timed(partial(self._output, writer, step)))
+            drained = timed(run.wait)
+            final = timed(writer.finish)
             run.finish()
         if self._ranks.rank == 0:
             shutil.rmtree(folder)
         self._ranks.barrier()
-        return Spent(written - began, ended - written)
+        return Spent(computed, waited, drained, final)
+
+    def _output(self, writer: OutputWriter, step: int) -> None:
+        """Write, and meet the other ranks, so that what one waits for writing is not counted as another's computing."""
+        writer.write(float(step), self._state)
+        self._ranks.barrier()
+
+    def _step(self, *, reads: bool) -> float:
+        """Return the time of a step without its output."""
+        began = time.perf_counter()
+        if reads:
+            self._read()
+        self._compute()
+        return time.perf_counter() - began
 
     def _read(self) -> list[NDArray[Any]]:
         """Read the input of a step on the root, and send each rank its part."""
@@ -182,17 +225,24 @@ class _Bench:
 
     def _compute(self) -> None:
         """Compute as much as takes the asked time on a core that does nothing else."""
-        result = np.empty_like(self._values)
-        for _ in range(self._turns):
-            np.sin(self._values, out=result)
+        for _ in range(self._calls):
+            self._call(self._turns)
         self._ranks.barrier()
 
-    def _calibrated(self) -> int:
-        result, trials = np.empty_like(self._values), []
-        for _ in range(7):
-            began = time.perf_counter()
-            for _ in range(50):
-                np.sin(self._values, out=result)
-            trials.append((time.perf_counter() - began) / 50)
-        slowest = float(self._ranks.largest(np.array([min(trials)]))[0])
-        return round(self._asked.compute / slowest)
+    def _call(self, turns: int) -> None:
+        """Compute in one call on numbers that stay in the core's cache."""
+        np.hypot.reduce(np.broadcast_to(self._values, (turns, _VALUES)), axis=0)
+
+    def _calibrated(self) -> tuple[int, int]:
+        """Return in how many calls, and of what length, a step computes."""
+        best = min(timed(partial(self._call, 16)) for _ in range(50)) / 16
+        turn = float(self._ranks.largest(np.array([best]))[0])
+        calls = ceil(self._asked.compute / _CALL)
+        return calls, round(self._asked.compute / (turn * max(calls, 1)))
+
+
+def timed(work: Callable[[], object]) -> float:
+    """Return the wall time [s] of a call."""
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
