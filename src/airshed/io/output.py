@@ -26,6 +26,8 @@ from airshed.io.strategies.store import Place
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _CLOCK_ROUNDOFF: Final = 1e-9
+_SPARE: Final = 2
+"""Records whose memory is kept: one that is filled while another is written."""
 
 
 class OutputWriter:
@@ -59,12 +61,13 @@ class OutputWriter:
             raise OutputError(f"output name {name!r} is not usable: letters, digits, '.', '-' and '_' only")
         self.fields, self.every = tuple(fields), every
         self._run = run
-        chosen_levels = list(range(grid.shape[0])) if levels is None else list(levels)
-        # a slice is no copy
-        self._levels = slice(None) if levels is None else chosen_levels
+        kept = tuple(range(grid.shape[0]) if levels is None else levels)
+        self._levels = slice(None) if levels is None else list(kept)
         texts = {"title": title, "airshed_case": run.case, **(attributes or {})}
-        layout = Layout(grid, tuple(self._levels), self.fields, start, texts)
+        layout = Layout(grid, kept, self.fields, start, texts)
         self._window = window or layout.whole
+        self._kept = len(kept)
+        self._spare: list[dict[str, NDArray[np.float32]]] = []
         self._sizes = dict(zip(("level", "lat", "lon"), (grid.shape[0], *self._window.shape), strict=True))
         result, records = run.add_output(name), run.path / RECORDS / name
         with run.channel.together(), guarded(records):
@@ -115,7 +118,7 @@ class OutputWriter:
 
     def _new(self) -> dict[str, NDArray[np.float32]]:
         """Return memory for a record."""
-        sizes = {**self._sizes, "level": self._count}
+        sizes = {**self._sizes, "level": self._kept}
         return {spec.name: np.empty(spec.shape(sizes), np.float32) for spec in self.fields}
 
     def _copy(self, spec: FieldSpec, value: ArrayLike, chosen: NDArray[np.float32]) -> None:

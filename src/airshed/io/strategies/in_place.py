@@ -31,6 +31,7 @@ class FileInPlace(ABC):
         self._path = place.records / SHARED_FILE
         self._format = Cdf5(place.layout.describe(complete=False), _ROOM)
         self._count = 0
+        self._bytes = np.empty(0, np.uint8)
 
     def resume(self, last: int) -> None:
         """Keep the records up to this one; see :class:`Store`."""
@@ -101,10 +102,21 @@ class FileInPlace(ABC):
         self._write_at(at, np.frombuffer(content, np.uint8))
 
     def _content(self, seconds: float, block: Block) -> Bytes:
-        """Return this rank's bytes of a record in the order of the file; the root writes the time."""
-        names = [name for name in self._format.within if name != "time"]
-        time = [np.array([seconds], ">f8").view(np.uint8)] if self._channel.is_root else []
-        return np.concatenate([*time, *(block[name].astype(">f4").reshape(-1).view(np.uint8) for name in names)])
+        """Return this rank's bytes of a record in the order of the file, until the next call; the root writes the time.
+
+        The memory is kept from record to record: taking it anew costs more than filling it.
+        """
+        values = [block[name] for name in self._format.within if name != "time"]
+        parts = [np.array([seconds]), *values] if self._channel.is_root else values
+        size = sum(part.nbytes for part in parts)
+        if self._bytes.size != size:
+            self._bytes = np.empty(size, np.uint8)
+        at = 0
+        for part in parts:
+            turned = self._bytes[at : at + part.nbytes].view(part.dtype.newbyteorder(">"))
+            turned.reshape(part.shape)[...] = part
+            at += part.nbytes
+        return self._bytes
 
     def _begin_of(self, index: int) -> int:
         """Return where a record begins."""

@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
 
@@ -33,6 +34,9 @@ from airshed.io.strategies.store import (
 
 _METADATA: Final = "zarr.json"
 _CONFIG: Final = {"write_empty_chunks": True}  # a chunk of zeros may hold negative ones, and its file is synced
+_SYNCING: Final = 4
+_CHUNK_BYTES: Final = 128 * 1024
+"""Of a chunk: each costs the writer's thread some 0.2 ms, beside which the computation waits for Python's lock."""
 _ENDLESS: Final = 2**31 - 1
 """Length of the arrays in time while the run goes; the true one is set at the end."""
 
@@ -61,10 +65,13 @@ class Shards:
         """Write this rank's shards of a record; see :class:`Store`."""
         shards = self._regrouping.move(block)
         with self._channel.together(), guarded(self._path):
+            written = []
             for window, shard in zip(self._mine, shards, strict=True):
                 for name, values in shard.items():
                     self._array(name)[(index, ..., window.rows, window.columns)] = values
-                    sync(self._shard(name, index, window))
+                    written.append(self._shard(name, index, window))
+            with ThreadPoolExecutor(_SYNCING) as threads:  # a file system takes several to the disk in one go
+                list(threads.map(sync, written))
         with self._channel.together():
             if self._channel.is_root:
                 save_record(record_path(self._place.records, index), {}, seconds)
@@ -137,18 +144,24 @@ def _owner(shard: Window, windows: Sequence[Window]) -> int:
 
 
 def _add(group: Any, variable: Variable, shape: tuple[int, ...], cut: tuple[int, int], compression: Compression) -> Any:
-    """Add an array whose shards are a record, all levels, a block of columns, and whose chunks are single levels."""
+    """Add an array whose shards are a record, all levels and a block of columns, and whose chunks are some levels."""
     return group.create_array(
         variable.name,
         shape=(_ENDLESS, *shape),
         dtype=np.float32,
         shards=(1, *shape[:-2], *cut),
-        chunks=(1, *(1 for _ in shape[:-2]), *cut),
+        chunks=(1, *(_together(levels, cut) for levels in shape[:-2]), *cut),
         compressors="auto" if compression == "zlib" else None,
         dimension_names=variable.dims,
         attributes=dict(variable.attributes),
         config=_CONFIG,
     )
+
+
+def _together(levels: int, cut: tuple[int, int]) -> int:
+    """Return how many levels make a chunk: as many as divide them evenly and are no larger than a chunk may be."""
+    most = max(_CHUNK_BYTES // (4 * cut[0] * cut[1]), 1)
+    return max(count for count in range(1, min(levels, most) + 1) if levels % count == 0)
 
 
 def _end(path: Path, description: Description, times: Sequence[float]) -> None:

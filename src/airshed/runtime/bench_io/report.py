@@ -85,8 +85,8 @@ def _shares(measured: Measured) -> Table:
     note = (
         "Medians of pairs of runs, without the final file. writing: what the synchronous run waits. handed over, "
         "waited at the end: what the asynchronous run waits. slowed down: what computing takes longer beside the "
-        "writer. could be hidden: the smaller of writing and computing, in all steps but one. hidden: writing less the three, "
-        "of what could be; at least, at most: its confidence interval (95 %, by ranks; empty for fewer than six "
-        "runs). not waited for: the same if nothing were slowed down."
+        "writer. could be hidden: the smaller of writing and computing, in all steps but one. hidden: writing less "
+        "the three, of what could be; at least, at most: its confidence interval (95 %, by ranks; empty for fewer "
+        "than six runs). not waited for: the same if nothing were slowed down."
     )
     return Table("What is hidden of the writing", _HIDDEN, rows, note)
