@@ -50,7 +50,7 @@ def main():
                 options.folder / strategy.replace(":", "-") if "," in options.strategy else options.folder,
             )
     except AirshedError as error:
-        print(f"rank {world().rank}: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
+        os.write(2, f"rank {world().rank}: {type(error).__name__}: {error}\n".encode())  # whole, as all ranks do so
         sys.exit(2)
 
 

@@ -34,10 +34,10 @@ def explain(error: BaseException) -> tuple[str, int]:
 
 
 def hello(ranks: Communicator) -> None:
-    for rank in range(ranks.size):
-        ranks.barrier()
-        if rank == ranks.rank:
-            print(f"rank {rank} of {ranks.size}")
+    """The one program in which ranks speak all at once: many lines of several words, each of which is to stay whole."""
+    ranks.barrier()
+    for number in range(100):
+        print("rank", ranks.rank, "of", ranks.size, "says", number)
 
 
 def binding(ranks: Communicator) -> None:
@@ -90,17 +90,22 @@ def one_is_killed(ranks: Communicator) -> None:
 
 
 def steps(ranks: Communicator) -> None:
-    """Count until Ctrl-C, which stops all ranks at the same step."""
+    """Go on until Ctrl-C has reached every rank, and count how often it did."""
     asked: list[int] = []
     signal.signal(signal.SIGINT, lambda number, frame: asked.append(number))
     ranks.barrier()
     if ranks.rank == 0:
         print("stepping")
-    for step in range(500):
+    for _ in range(500):
         time.sleep(0.01)
-        if any(ranks.gather_all(len(asked))):
-            print(f"rank {ranks.rank} stopped at {step} after {len(asked)}")
-            sys.exit(130)
+        if all(ranks.gather_all(len(asked))):  # one rank hears it before another
+            break
+    time.sleep(0.1)  # for what might come twice
+    heard = ranks.gather(len(asked))
+    if heard is not None:
+        print("heard", heard)
+    ranks.barrier()
+    sys.exit(130)
 
 
 def many_runs(ranks: Communicator) -> None:
@@ -176,9 +181,9 @@ def asked_at_the_target(ranks: Communicator) -> None:
         ranks.barrier()
         state = read_state(place / "run")
         assert state is not None
-        print(f"rank {ranks.rank}: {state.state} at {simulation.seconds:g}")
-        ranks.barrier()
-    if ranks.rank == 0:
+        ends = ranks.gather(f"{state.state} at {simulation.seconds:g}")
+    if ends is not None:
+        print(ends)
         shutil.rmtree(place)
 
 

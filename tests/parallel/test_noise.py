@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -49,6 +50,23 @@ def test_hydras_words_are_taken_out_and_name_the_rank(cuts: list[int]) -> None:
 def test_openmpis_words_are_taken_out_and_name_the_rank(cuts: list[int]) -> None:
     text, facts = passed(b"before\n" + OPENMPI + b"after", cuts)
     assert (text, facts.lost(), facts.signal) == (b"before\nafter", 2, "11")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"Abort(2) on node 1 (rank 1 in comm 496): application called MPI_Abort(comm=0x84000001, 2) - process 1\n"
+        + HYDRA,
+        DASHES + b"\nMPI_ABORT was invoked on rank 1 in communicator MPI COMMUNICATOR 3 DUP FROM 0\n"
+        b"with errorcode 2.\n" + DASHES + b"\n",
+    ],
+    ids=["hydra", "openmpi"],
+)  # fmt: skip
+def test_the_code_of_a_rank_that_ended_all_is_known(said: bytes) -> None:
+    """Hydra may kill that rank with the others, before it has ended itself, and tells of the signal then."""
+    text, facts = passed(said, [])
+    assert (text, facts.aborted) == (b"", 2)
+    assert passed(HYDRA, [])[1].aborted is None
 
 
 def test_text_goes_on_before_its_line_ends() -> None:

@@ -81,7 +81,8 @@ def join() -> None:
         return
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(line_buffering=True)  # lines go out as they are written, and whole
+            # lines go out as they are written, and whole: PYTHONUNBUFFERED would send the words of a line one by one
+            stream.reconfigure(line_buffering=True, write_through=False)
     os.write(2, f"{ANNOUNCEMENT} {rank} {os.getpid()} {socket.gethostname()}\n".encode())
 
 
@@ -167,6 +168,8 @@ def _kill(process: "subprocess.Popen[bytes]", facts: Facts) -> None:
 
 def _ending(code: int, facts: Facts, *, interrupted: bool) -> int:
     """Return the exit code of the whole, and say what the ranks could not say themselves."""
+    if facts.aborted is not None:
+        return facts.aborted
     if facts.signal is None and code >= 0:
         return code
     number = int(facts.signal or -code)

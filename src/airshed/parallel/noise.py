@@ -48,6 +48,7 @@ class Facts:
 
     processes     rank -> (process, host)
     lost_process  the process that was lost (Hydra), or lost_rank the rank (OpenMPI), by a signal
+    aborted       the exit code of a rank that ended all; it may be killed with the others before it has ended itself
     ends          which rank of this machine ended first, where the system tells
     """
 
@@ -55,6 +56,7 @@ class Facts:
     lost_process: tuple[int, str] | None = None
     lost_rank: int | None = None
     signal: str | None = None
+    aborted: int | None = None
     ends: Ends = field(default_factory=Ends, compare=False)
 
     def learn(self, text: str) -> None:
@@ -69,6 +71,8 @@ class Facts:
             self.lost_rank, self.signal = int(found[1]), found[2]
         if found := re.search(r"EXIT STRING: .*\(signal (\d+)\)", text):
             self.signal = found[1]
+        if found := re.search(r"Abort\((\d+)\) on node|MPI_ABORT was invoked.*?errorcode (\d+)", text, re.DOTALL):
+            self.aborted = int(found[1] or found[2])
 
     def lost(self) -> int | None:
         """Return the rank that was lost, as far as it can be told."""
