@@ -17,10 +17,11 @@ from hypothesis import strategies as st
 from airshed.grid.window import Window
 from airshed.kernels.exact_sum import CompiledSums
 from airshed.kernels.layout import AnyArray, Layout, aligned_zeros
+from airshed.kernels.pieces import REACH
 from airshed.kernels.pipeline import MechanismKernel
 from airshed.kernels.reference.trial import Trial, forcing, make_stepper, random_trial
 from airshed.kernels.stepper import Stepper, TwoStepWeights
-from airshed.parallel.decomposition import REACH, SIDES, Decomposition, Side, Tile
+from airshed.parallel.decomposition import SIDES, Decomposition, Side, Tile
 from airshed.parallel.exact_sum import total
 from airshed.process.one_step import one_step_weights
 from airshed.process.twostep import two_step_weights

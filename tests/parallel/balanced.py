@@ -5,21 +5,19 @@
 Prints what came out of each run as JSON: a hash of all results, steps of cells by rank at home and done, columns moved.
 """
 
-import hashlib
 import json
 import sys
 from dataclasses import replace
 from pathlib import Path
 
 from mpi4py import MPI
+from worlds import digest, group, wait_for_all
 
 import airshed
 from airshed.air import model
 from airshed.air.box import ChemistryFailure
 from airshed.air.case import Case
-from airshed.parallel.communicator import Alone, MpiRanks
 from airshed.parallel.redistribution.costs import FREE, Line
-from airshed.parallel.redistribution.waiting import barrier
 
 HALF_DARK = (
     "grid.area.lon=[-80, 25]", "grid.area.lat=[40, 56]", 'grid.spacing={lon="5 deg", lat="2 deg"}',
@@ -33,14 +31,6 @@ RUNS = (  # ranks, their tiles, balance, what messages cost
     (2, "[1, 2]", '"auto"', FREE), (2, "[1, 2]", '"auto"', DEAR), (3, "[1, 3]", "true", DEAR),
     (3, "[3, 1]", "true", DEAR),
 )  # fmt: skip
-
-
-def group(size):
-    """The first ranks of all, to those that are among them."""
-    part = MPI.COMM_WORLD.Split(0 if MPI.COMM_WORLD.rank < size else MPI.UNDEFINED)
-    if part == MPI.COMM_NULL:
-        return None
-    return Alone() if size == 1 else MpiRanks(part)
 
 
 def chemistry_of(simulation):
@@ -64,7 +54,7 @@ def results(simulation):
         simulation.model.budget.imbalance,
         simulation.model.cell_counts.to_array(),
     ]
-    return hashlib.sha256(b"".join(part.tobytes() for part in parts)).hexdigest()[:16]
+    return digest(*parts)
 
 
 def run(case, ranks, *, most_steps=None):
@@ -112,7 +102,7 @@ def main(cases):
                 answers["retried"].append(run(case, ranks, most_steps=6))
             if balance != '"auto"' and size == 2:
                 answers["failed"].append(failures(case, ranks))
-        barrier(MPI.COMM_WORLD)
+        wait_for_all()
     if MPI.COMM_WORLD.rank == 0:
         print(json.dumps(answers))
 

@@ -5,7 +5,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from airshed.core.errors import CaseError
-from airshed.parallel.decomposition import OPPOSITE, REACH, SIDES, Decomposition
+from airshed.kernels.pieces import REACH
+from airshed.parallel.decomposition import OPPOSITE, SIDES, Decomposition
 
 
 def cut(rows, columns, width, ranks):

@@ -6,18 +6,16 @@ Prints what came out of each as JSON: hashes of the state and the budgets, and t
 not needed wait; so each start of Python serves all.
 """
 
-import hashlib
 import json
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 from mpi4py import MPI
+from worlds import digest, group, wait_for_all
 
 import airshed
 from airshed.air.case import Case
-from airshed.parallel.communicator import Alone, MpiRanks
 
 CUT = (
     "grid.area.lon=[4, 7.25]", "grid.area.lat=[50.5, 52]", "time.length=20 min", "time.spinup=0 h",
@@ -33,25 +31,6 @@ RUNS = {  # name: ranks with transport, ranks with chemistry, further settings
     "alone concurrent": (0, 0, (CONCURRENT,)),
     "2+2 concurrent": (2, 2, (CONCURRENT,)),
 }
-
-
-def group(size):
-    """The first ranks of all, to those that are among them."""
-    part = MPI.COMM_WORLD.Split(0 if MPI.COMM_WORLD.rank < size else MPI.UNDEFINED)
-    if part == MPI.COMM_NULL:
-        return None
-    return Alone() if size == 1 else MpiRanks(part)
-
-
-def wait_for_all():
-    """A barrier in which ranks sleep: those of MPI spin, and take the cores of the ranks that work."""
-    arrived = MPI.COMM_WORLD.Ibarrier()
-    while not arrived.Test():
-        time.sleep(0.01)
-
-
-def digest(*arrays):
-    return hashlib.sha256(b"".join(np.ascontiguousarray(each).tobytes() for each in arrays)).hexdigest()[:16]
 
 
 def run(case, folder, ranks, *, until=None, resume=False):

@@ -10,7 +10,7 @@ LEAST_ROWS = 2
 """Rows of the smallest piece of a step; a piece computes a row of faces twice, unless it goes on where one ended."""
 
 REACH = 2
-"""Rows next to a neighbour that need its mixing ratios."""
+"""Cells on each side that a face of the transport scheme looks at: so many rows next to a neighbour need its values."""
 
 Pieces = npt.NDArray[np.int64]
 """(piece, 4): first and last row, first and last block; as ``struct Piece`` of ``cpu/step.hpp``."""

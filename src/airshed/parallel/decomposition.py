@@ -1,4 +1,7 @@
-"""Cuts the columns of a grid into one rectangle for each rank, along longitude in whole SIMD packs."""
+"""Cuts the columns of a grid into one rectangle for each rank, along longitude in whole SIMD packs.
+
+Each has at least as many cells as a face of the transport scheme looks at on a side, see ``kernels.pieces``.
+"""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -8,14 +11,12 @@ from typing import Final, Literal, Self
 
 from airshed.core.errors import CaseError
 from airshed.grid.window import Window
+from airshed.kernels.pieces import REACH
 
 Side = Literal["west", "east", "south", "north"]
 
 SIDES: Final[tuple[Side, ...]] = ("west", "east", "south", "north")
 OPPOSITE: Final[dict[Side, Side]] = {"west": "east", "east": "west", "south": "north", "north": "south"}
-
-REACH: Final = 2
-"""Cells on each side that a face of the transport scheme looks at; each tile has at least as many."""
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from airshed.kernels.layout import AnyArray, Layout, aligned_zeros
+from airshed.kernels.pieces import REACH
 from airshed.parallel.communicator import MpiRanks
-from airshed.parallel.decomposition import OPPOSITE, REACH, SIDES, Decomposition, Side
+from airshed.parallel.decomposition import OPPOSITE, SIDES, Decomposition, Side
 
 if TYPE_CHECKING:
     from mpi4py import MPI

@@ -81,8 +81,3 @@ class Share:
         for tile, part in zip(decomposition.tiles(), self.ranks.gather_all(field), strict=True):
             tile.window.of(result)[...] = part
         return result
-
-    def packed(self, whole: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return this rank's part of a packed array [lat][block]... of the whole grid."""
-        rows, blocks = self.tile.rows, self.tile.blocks
-        return whole[rows[0] : rows[1], blocks[0] : blocks[1]]

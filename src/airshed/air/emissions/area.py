@@ -1,17 +1,16 @@
 """Area sources: a steady flux from the ground of a box."""
 
 from collections.abc import Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from airshed.air.emissions.regrid import Regridder
+from airshed.air.emissions.steady import SteadyEmissions
 from airshed.core.constants import EARTH_RADIUS
 from airshed.core.errors import CaseError
 from airshed.grid import Grid
-from airshed.grid.window import Window
 
 Array = NDArray[np.float64]
 
@@ -35,36 +34,23 @@ class AreaSource:
                 raise CaseError(f"area source of {species}: its rate is {rate:g}; give a number of 0 or more")
 
 
-class AreaEmissions:
-    """The emission of area sources into the lowest layer, where boxes overlap their sum; an EmissionSource.
+class AreaEmissions(SteadyEmissions):
+    """The emission of area sources into the lowest layer, where boxes overlap their sum.
 
     A cell takes its share of each box by area; what lies outside the grid is cut.
     """
-
-    levels = 1
 
     def __init__(self, sources: Sequence[AreaSource], grid: Grid) -> None:
         """Raises CaseError when there is none, or when no part of one lies in the grid."""
         if not sources:
             raise CaseError("no area source given; give at least one")
-        self.species = tuple(dict.fromkeys(species for source in sources for species in source.rates))
-        self._rate = np.zeros((len(self.species), 1, *grid.shape[1:]))
+        species = tuple(dict.fromkeys(species for source in sources for species in source.rates))
+        rates = np.zeros((len(species), 1, *grid.shape[1:]))
         for source in sources:
             area = _covered(source, grid)
-            for species, rate in source.rates.items():
-                self._rate[self.species.index(species), 0] += rate * area
-        self._rate.setflags(write=False)
-
-    def part(self, window: Window) -> "AreaEmissions":
-        """Return the emission of a window's cells; the species stay those of all sources."""
-        part = copy(self)
-        part._rate = np.ascontiguousarray(window.of(self._rate))
-        part._rate.setflags(write=False)
-        return part
-
-    def rate(self, seconds: float) -> Array:
-        """Emission [mol/s per cell], shape (species, 1, lat, lon); the same at all times, read-only."""
-        return self._rate
+            for name, rate in source.rates.items():
+                rates[species.index(name), 0] += rate * area
+        super().__init__(species, rates)
 
 
 def _covered(source: AreaSource, grid: Grid) -> Array:

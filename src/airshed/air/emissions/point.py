@@ -1,17 +1,13 @@
 """Single sources: a chimney, or the release of a tracer."""
 
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from airshed.air.emissions.steady import SteadyEmissions
 from airshed.core.errors import CaseError
 from airshed.grid import Grid
-from airshed.grid.window import Window
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -33,31 +29,19 @@ class PointSource:
                 raise CaseError(f"point source of {self.species}: its {name} is {value:g}; give a number of 0 or more")
 
 
-class PointEmissions:
-    """The emission of point sources, each into the one cell that holds it; an EmissionSource."""
+class PointEmissions(SteadyEmissions):
+    """The emission of point sources, each into the one cell that holds it."""
 
     def __init__(self, sources: Sequence[PointSource], grid: Grid) -> None:
         """Raises CaseError when there is none, or for a source outside the grid."""
         if not sources:
             raise CaseError("no point source given; give at least one")
-        self.species = tuple(dict.fromkeys(source.species for source in sources))
+        species = tuple(dict.fromkeys(source.species for source in sources))
         cells = [_cell(source, grid) for source in sources]
-        self.levels = 1 + max(level for level, _, _ in cells)
-        self._rate = np.zeros((len(self.species), self.levels, *grid.shape[1:]))
+        rates = np.zeros((len(species), 1 + max(level for level, _, _ in cells), *grid.shape[1:]))
         for source, cell in zip(sources, cells, strict=True):
-            self._rate[(self.species.index(source.species), *cell)] += source.rate
-        self._rate.setflags(write=False)
-
-    def part(self, window: Window) -> "PointEmissions":
-        """Return the emission of a window's cells; species and levels stay those of all sources."""
-        part = copy(self)
-        part._rate = np.ascontiguousarray(window.of(self._rate))
-        part._rate.setflags(write=False)
-        return part
-
-    def rate(self, seconds: float) -> Array:
-        """Emission [mol/s per cell], shape (species, levels, lat, lon); the same at all times, read-only."""
-        return self._rate
+            rates[(species.index(source.species), *cell)] += source.rate
+        super().__init__(species, rates)
 
 
 def _cell(source: PointSource, grid: Grid) -> tuple[int, int, int]:

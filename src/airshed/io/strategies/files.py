@@ -23,8 +23,8 @@ from airshed.io.strategies.store import (
     Block,
     Place,
     check_sequence,
-    forget_after,
     found_records,
+    keep_until,
     lacks,
     record_path,
     save_record,
@@ -44,8 +44,8 @@ class PrivateRecords:
         """Keep the records up to this one; see :class:`Store`."""
         with self._channel.together():
             if self._channel.is_root:
-                forget_after(self._place.records, last)
-                self._check(last)
+                keep_until(self._place.records, last)
+                self._check()
 
     def write(self, index: int, seconds: float, block: Block) -> None:
         """Write this rank's part of a record; see :class:`Store`."""
@@ -69,9 +69,9 @@ class PrivateRecords:
                     self._share(made, groups, complete=complete)
         return path
 
-    def _check(self, last: int | None = None) -> None:
+    def _check(self) -> None:
         records = found_records(self._place.records)
-        check_sequence(self._place.records, records, last)
+        check_sequence(self._place.records, records)
         for index, parts in records.items():
             if not covers([window for _, window in parts if window is not None], self._place.layout.whole):
                 raise lacks(self._place.records, index)

@@ -18,8 +18,8 @@ from airshed.io.strategies.store import (
     Place,
     Store,
     check_sequence,
-    forget_after,
     found_records,
+    keep_until,
     record_path,
     save_record,
 )
@@ -55,8 +55,7 @@ class GatheredRecords:
         """Keep the records up to this one; see :class:`Store`."""
         with self._channel.together():
             if self._channel.is_root:
-                forget_after(self._place.records, last)
-                check_sequence(self._place.records, found_records(self._place.records), last)
+                keep_until(self._place.records, last)
 
     def write(self, index: int, seconds: float, block: Block) -> None:
         """Collect a record on the root and write it; see :class:`Store`."""

@@ -93,14 +93,6 @@ def count_records(folder: Path) -> int:
     return len(found_records(folder)) or len(list(folder.glob("[!.]*.nc")))
 
 
-def forget_after(folder: Path, last: int) -> None:
-    """Remove the records after one."""
-    for index, parts in found_records(folder).items():
-        if index > last:
-            for path, _ in parts:
-                path.unlink()
-
-
 def lacks(folder: Path, index: int) -> OutputError:
     """Return the error of a record that is missing."""
     return OutputError(f"{folder} lacks the record {index:06d} of this run; run anew without --resume")
@@ -113,3 +105,12 @@ def check_sequence(folder: Path, indices: Any, last: int | None = None) -> None:
     for expected in range(count):
         if expected >= len(numbers) or numbers[expected] != expected:
             raise lacks(folder, expected)
+
+
+def keep_until(folder: Path, last: int) -> None:
+    """Remove the records after one, that a run goes on behind; raises OutputError where one up to it is missing."""
+    found = found_records(folder)
+    for index in [index for index in found if index > last]:
+        for path, _ in found.pop(index):
+            path.unlink()
+    check_sequence(folder, found, last)

@@ -26,8 +26,8 @@ from airshed.io.strategies.store import (
     Block,
     Place,
     check_sequence,
-    forget_after,
     found_records,
+    keep_until,
     record_path,
     save_record,
 )
@@ -54,8 +54,7 @@ class Shards:
         """Keep the records up to this one; see :class:`Store`."""
         with self._channel.together(), guarded(self._path):
             if self._channel.is_root:
-                forget_after(self._place.records, last)
-                check_sequence(self._place.records, found_records(self._place.records), last)
+                keep_until(self._place.records, last)
                 if last < 0:
                     shutil.rmtree(self._path, ignore_errors=True)
                     self._create()

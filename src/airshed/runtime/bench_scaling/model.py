@@ -20,7 +20,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from airshed.parallel.decomposition import REACH, SIDES, Decomposition
+from airshed.kernels.pieces import REACH
+from airshed.parallel.decomposition import SIDES, Decomposition
 
 Array = NDArray[np.float64]
 
