@@ -150,23 +150,38 @@ def test_auto_measures_and_keeps_its_choice(tmp_path, undisturbed):
     assert_equal(tmp_path / "run", undisturbed)
 
 
-@pytest.mark.parametrize("name", ["pnetcdf", "netcdf4"])
-def test_the_parallel_libraries_leave_the_same_content_after_a_kill(tmp_path, undisturbed, name):
-    """By OpenMPI, whose packages bring them; written by three ranks, taken up by two."""
+def run_by_openmpi(ranks, name, folder, *options):
+    """Run the toy model by OpenMPI, whose packages bring the parallel libraries."""
     if shutil.which("mpiexec.openmpi") is None:
         pytest.skip("OpenMPI is not installed: apt install openmpi-bin")
-    ask = f"from airshed.io.strategies.names import missing; print(missing({name!r}) or '')"
+    ask = f"from airshed.io.strategies.names import missing; print(missing({name.partition(':')[0]!r}) or '')"
     asked = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, env=OPENMPI)
     if asked.returncode or asked.stdout.strip():
         pytest.skip(asked.stdout.strip() or asked.stderr)
-    line = [sys.executable, str(SCRIPT), str(tmp_path / "run"), "--strategy", f"{name}:async"]
+    line = ["mpiexec.openmpi", "-n", str(ranks), sys.executable, str(SCRIPT), str(folder), "--strategy", name, *options]
+    return subprocess.run(line, capture_output=True, text=True, timeout=120, env=OPENMPI)
+
+
+@pytest.mark.parametrize("name", ["pnetcdf", "netcdf4"])
+def test_the_parallel_libraries_leave_the_same_content_after_a_kill(tmp_path, undisturbed, name):
+    """Written by three ranks, taken up by two."""
     for ranks, options in ((3, ["--kill", "18"]), (2, ["--resume"])):
-        done = subprocess.run(
-            ["mpiexec.openmpi", "-n", str(ranks), *line, *options],
-            capture_output=True, text=True, timeout=120, env=OPENMPI,
-        )  # fmt: skip
+        done = run_by_openmpi(ranks, f"{name}:async", tmp_path / "run", *options)
     assert done.returncode == 0, done.stderr
     assert_equal(tmp_path / "run", undisturbed)
+
+
+def test_a_record_that_one_rank_cannot_read_ends_all(tmp_path):
+    """Its last row is missing, which the second of two ranks holds; the first does not wait for it for ever."""
+    assert run_by_openmpi(2, "netcdf4", tmp_path / "run", "--hours", "3").returncode == 0
+    record = tmp_path / "run" / "records" / "output" / "000001.nc"
+    with xr.open_dataset(record) as whole:
+        cut = whole.isel(lat=slice(-1)).load()
+    cut.to_netcdf(record)
+    failed = run_by_openmpi(2, "netcdf4", tmp_path / "run", "--resume")
+    told = sorted(line for line in failed.stderr.splitlines() if line.startswith("rank "))
+    assert [line.partition(" is damaged")[0] for line in told] == [f"rank {n}: OutputError: {record}" for n in (0, 1)]
+    assert failed.returncode != 0
 
 
 def test_a_library_that_is_missing_is_named(tmp_path):

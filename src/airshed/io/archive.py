@@ -59,14 +59,27 @@ def load_metadata(path: Path) -> dict[str, Any]:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
+def reading(path: Path) -> Iterator[None]:
+    """Turn whatever goes wrong in the block, where a file is read, into OutputError.
+
+    There is no list of what damage leads to: zip takes flipped bits for passwords, ways of packing and lengths, and the
+    readers behind it for syntax, keys, types and sizes.
+    """
     try:
-        with zipfile.ZipFile(path) as archive:
-            yield archive
+        yield
+    except OutputError:
+        raise
     except FileNotFoundError as error:
-        raise OutputError(f"there is no file {path}") from error
-    except (OSError, ValueError, KeyError, EOFError, NotImplementedError, zipfile.BadZipFile) as error:
-        raise OutputError(f"{path} is damaged or is not a file of Airshed: {error}") from error
+        raise OutputError(f"there is no file {error.filename or path}") from error
+    except Exception as error:
+        reason = str(error).strip() or type(error).__name__
+        raise OutputError(f"{path} is damaged or is not a file of Airshed: {reason}") from error
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
+    with reading(path), zipfile.ZipFile(path) as archive:
+        yield archive
 
 
 def _read_member(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:

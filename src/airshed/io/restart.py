@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from airshed.core.atomic import guarded
 from airshed.core.errors import OutputError
 from airshed.grid.window import Window
+from airshed.io.archive import reading
 from airshed.io.channel import Channel
 from airshed.io.folder import RESTARTS, RunFolder
 from airshed.io.strategies.choice import choose, probe_restart
@@ -138,9 +139,10 @@ class RestartStore:
                 with channel.together():
                     parts = open_state(path)
                     _check(parts, channel)
-                with channel.together():
+                with channel.together(), reading(path):
                     whole, metadata = parts.shared()
-                return Restart(metadata["seconds"], whole, metadata, tuple(skipped), parts)
+                    seconds = float(metadata["seconds"])
+                return Restart(seconds, whole, metadata, tuple(skipped), parts)
             except OutputError as error:
                 skipped.append(str(error))
         return None

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from airshed.core.atomic import guarded, part_path, publish
 from airshed.core.errors import OutputError
 from airshed.grid.window import Window
+from airshed.io.archive import reading
 from airshed.io.cf import Description
 from airshed.io.channel import Channel
 from airshed.io.strategies.in_place import FileInPlace
@@ -67,13 +68,19 @@ class ParallelRecords:
         """Make one file of the records, together; see :class:`Store`."""
         path = self._place.result.with_name(f"{self._place.result.name}.nc")
         part = self._new(path)
-        with self._channel.together(), guarded(path, part):
+        with self._channel.together():
             records = self._found()
             check_sequence(self._place.records, records)
+        with self._channel.together(), guarded(path, part):
             file = self._made(part, complete=complete)
-            for index, record in records.items():
-                write_record(file, index, *self._read(record), self._place)
-            file.close()
+            try:
+                for index, record in records.items():
+                    with self._channel.together():  # what one rank cannot read must not leave others in the writing
+                        seconds, block = self._read(record)
+                    with self._channel.together():
+                        write_record(file, index, seconds, block, self._place)
+            finally:
+                file.close()
         self._publish(part, path)
         return path
 
@@ -99,12 +106,15 @@ class ParallelRecords:
         return file
 
     def _read(self, path: Path) -> tuple[float, dict[str, NDArray[np.float32]]]:
-        """Return the time of a record and this rank's part of it."""
-        window = self._place.window
-        with netCDF4.Dataset(path) as file:
+        """Return the time of a record and this rank's part of it; raises OutputError where the file is damaged."""
+        window, layout = self._place.window, self._place.layout
+        with reading(path), netCDF4.Dataset(path) as file:
             file.set_auto_maskandscale(False)
-            fields = [spec.name for spec in self._place.layout.fields]
-            parts = {name: np.asarray(file[name][(0, ..., window.rows, window.columns)]) for name in fields}
+            names = {spec.name: layout.shape(spec, window) for spec in layout.fields}
+            parts = {name: np.asarray(file[name][(0, ..., window.rows, window.columns)]) for name in names}
+            short = [name for name, shape in names.items() if parts[name].shape != shape]
+            if short:
+                raise OutputError(f"{path} is damaged: it does not hold all of {short[0]}; run anew without --resume")
             return float(file["time"][0]), parts
 
     def _found(self) -> dict[int, Path]:

@@ -7,6 +7,7 @@ others  RUN/restart/SECONDS.parts/: the parts of all ranks, and an archive with 
 import shutil
 import zlib
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from airshed.core.atomic import guarded, part_path, publish, write_whole
 from airshed.core.errors import OutputError
 from airshed.grid.window import Window
-from airshed.io.archive import load_array, load_arrays, load_metadata, save_arrays
+from airshed.io.archive import load_array, load_arrays, load_metadata, reading, save_arrays
 from airshed.io.channel import Channel
 from airshed.io.strategies.library import LibraryTiles
 from airshed.io.strategies.regroup import Regrouping
@@ -74,14 +75,19 @@ def state_store(name: str, folder: Path, channel: Channel, held: Window | None) 
 
 
 def found_states(folder: Path) -> list[Path]:
-    """Return the restarts in a folder, the newest last."""
-    found = [path for suffix in (_ARCHIVE, _PARTS) for path in folder.glob(f"[!.]*{suffix}")]
-    return sorted(found, key=lambda path: (float(path.name.removesuffix(path.suffix)), path.name))
+    """Return the restarts in a folder, the newest last; what has no time for its name is none."""
+    found = []
+    for suffix in (_ARCHIVE, _PARTS):
+        for path in folder.glob(f"[!.]*{suffix}"):
+            with suppress(ValueError):
+                found.append((float(path.name.removesuffix(suffix)), path.name, path))
+    return [path for _, _, path in sorted(found)]
 
 
 def open_state(path: Path) -> Parts:
     """Return a restart to read from; raises OutputError when it is damaged."""
-    return GatheredParts(path) if path.suffix == _ARCHIVE else FolderParts(path)
+    with reading(path):
+        return GatheredParts(path) if path.suffix == _ARCHIVE else FolderParts(path)
 
 
 def remove_state(path: Path) -> None:
@@ -196,13 +202,11 @@ class FolderParts:
 
     def load(self, number: int, name: str) -> NDArray[Any]:
         """Return a part of an array; see :class:`Parts`."""
-        try:
+        with reading(self._folder):
             array = self._format.read(self._folder, self._shapes, number, name)
-        except (OSError, ValueError, KeyError, RuntimeError) as error:
-            raise OutputError(f"{self._folder} is damaged: part {number} of {name} cannot be read ({error})") from error
-        if _checksum(array) != self._checksums[number][self.tiled.index(name)]:
-            raise OutputError(f"{self._folder} is damaged: part {number} of {name} has another checksum")
-        return array
+            if _checksum(array) != self._checksums[number][self.tiled.index(name)]:
+                raise OutputError(f"{self._folder} is damaged: part {number} of {name} has another checksum")
+            return array
 
     def shared(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Return the rest; see :class:`Parts`."""
