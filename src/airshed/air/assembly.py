@@ -75,7 +75,7 @@ class Parts:
     grid: Grid
     network: ReactionNetwork
     land: Array
-    meteorology: Meteorology
+    meteorology: OneAtATime
     light: Light
     deposition: DryDeposition
     boundary: BoundaryProfiles
@@ -197,11 +197,11 @@ def _of_window(case: Case, grid: Grid, share: Share, land: Array, given: Given) 
         return given if window is None else WindowOf(given, window, grid)
     if settings.kind == "era5":
         from airshed.air.meteorology.era5 import Era5Meteorology
-        from airshed.air.meteorology.era5_data import read_part
+        from airshed.air.meteorology.era5_data import open_part
 
         files, length = case.files(settings.files, "meteorology.files"), case.time.length.value
         windows = [tile.window for tile in share.decomposition.tiles()]
-        data = read_part(files, grid, start, length, windows, share.ranks, case.parallel.input)
+        data = open_part(files, grid, start, length, windows, share.ranks, case.parallel.input)
         return Era5Meteorology(data, grid, start, length=length, land_fraction=land, window=window)
     if settings.kind == "uniform":
         steady = uniform_meteorology(settings, grid, start, land, window)

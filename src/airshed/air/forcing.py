@@ -5,12 +5,13 @@ from collections.abc import Callable
 from concurrent.futures import Executor, Future, wait
 from dataclasses import dataclass
 from functools import lru_cache
-from math import floor, inf
+from math import floor, inf, nextafter
 
 import numpy as np
 import numpy.typing as npt
 
 from airshed.air.meteorology import Meteorology, MetState
+from airshed.air.meteorology.series import ReadInTime
 from airshed.grid import Grid
 from airshed.kernels.layout import AnyArray, Layout
 from airshed.kernels.memory import give_back
@@ -81,12 +82,16 @@ class Forcing:
                   linear in between, but deposition and open rates follow the sun; None where they do not
     advection, diffusion  whether the wind and the turbulence are to act
     greatest  the greatest of what every rank has found; identity where there is one
+    also      times [s] whose weather others ask for between two times, from the hour of the one to that of the other
+
+    All ranks make a forcing, ask for intervals and let them be read ahead together: that is when input is sent.
     """
 
     def __init__(
         self, grid: Grid, layout: Layout, meteorology: Meteorology, velocities: Velocities,
         open_rates: OpenRates, *, begin: float, sunlit_until: float | None = None, advection: bool = True,
         diffusion: bool = True, greatest: Callable[[float], float] = float,
+        also: Callable[[float, float], list[float]] = lambda first, last: [],
     ) -> None:  # fmt: skip
         self.grid, self.layout, self.meteorology = grid, layout, meteorology
         self._velocities, self._open_rates, self._begin = velocities, open_rates, begin
@@ -98,6 +103,8 @@ class Forcing:
         self._greatest = greatest
         self._outflow_rate = -1, 0.0
         self._ahead: tuple[int, Future[Interval]] | None = None
+        self._also, self._taken = also, range(0)
+        self._take(range(1))
 
     def interval(self, index: int) -> Interval:
         """The interval of a number; the newest two are kept."""
@@ -112,10 +119,12 @@ class Forcing:
         """Let a thread of a pool prepare the interval after the one that holds a time; without a pool that can wait.
 
         The pool is that of the steps: while one thread prepares, the others compute, and no core has two things to do.
-        The interval before, which only the first step of an interval asks for, is given up.
+        The interval before, which only the first step of an interval asks for, is given up. All ranks call this
+        together, with or without a pool.
         """
         following = self.index_at(seconds) + 1
         self._intervals.pop(following - 2, None)
+        self._take(range(following - 1, min(following + 1, len(self._times))))
         if pool is None or following >= len(self._times) or following in self._intervals:
             return
         if self._ahead is None or self._ahead[0] != following:
@@ -137,7 +146,20 @@ class Forcing:
             wait([ahead[1]])
             if ahead[0] == index:
                 return ahead[1].result()
+        if index not in self._taken:  # a step at the beginning of an interval asks for the one before, too
+            self._take(range(max(index - 1, 0), index + 1))
         return self._build_interval(index)
+
+    def _take(self, intervals: range) -> None:
+        """Let the weather of intervals be at hand, and of the hours in them; of two, to the hour after the first."""
+        if intervals == self._taken or not isinstance(self.meteorology, ReadInTime):
+            return
+        self._taken = intervals
+        ends = [self._times[min(index, len(self._times) - 1)] for index in (intervals[0], intervals[0] + 1)]
+        last = nextafter(ends[1], -inf) + (_HOUR if len(intervals) > 1 else 0.0)
+        moments = [*self._times[intervals[0] : intervals[-1] + 2], *self._also(ends[0], last)]
+        first, last = min(moments), max(moments)
+        self.meteorology.take([first, *(time for time in self._times if first < time < last), last])
 
     def index_at(self, seconds: float) -> int:
         """The number of the interval that begins at or before a time."""

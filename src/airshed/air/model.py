@@ -90,6 +90,7 @@ class AirModel:
             self.grid, self.layout, self.parts.meteorology, self._velocities, self._open_rates,
             begin=self.parts.begin, sunlit_until=self.parts.sunlit_until,
             advection=case.transport.advection, diffusion=case.transport.diffusion, greatest=self.share.greatest,
+            also=self.sources.middles,
         )  # fmt: skip
         lat, lon = (self.layout.pack(degrees) for degrees in np.meshgrid(self.grid.lat, self.grid.lon, indexing="ij"))
         self._light = Light(lon[:1], lat[:, :1, :1], case.time.start, clouds=case.photolysis.cloud)
@@ -246,8 +247,9 @@ class AirModel:
         self.seconds = metadata["seconds"]
 
     def close(self) -> None:
-        """End the model's threads."""
+        """End the model's threads, and close what it reads."""
         self.stepper.close()
+        self.parts.meteorology.close()
         if self._strang is not None:
             self._strang.close()
 

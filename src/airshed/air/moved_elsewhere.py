@@ -122,12 +122,13 @@ class MovedSpecies:
         own = [_Some(source, numbers) for source in parts.own_sources if set(source.species) & set(numbers)]
         sources = PackedSources(own, layout, (rows, columns), parts.start, parts.share.total_over_columns)
         self._deposition, self._land, self._light = parts.deposition, parts.land, parts.light
+        self._close_meteorology = parts.meteorology.close
         self._deposited = [name for name in parts.deposition.species if name in numbers]
         emitted = [numbers[name] for name in sources.species]
         forcing = Forcing(
             parts.grid, layout, parts.meteorology, self._velocities, lambda met, _: np.zeros((0, *parts.grid.shape)),
             begin=parts.begin, sunlit_until=parts.sunlit_until,
-            advection=case.transport.advection, diffusion=case.transport.diffusion,
+            advection=case.transport.advection, diffusion=case.transport.diffusion, also=sources.middles,
         )  # fmt: skip
         deposited = [numbers[name] for name in self._deposited]
         self._stepper = make_stepper(
@@ -172,8 +173,9 @@ class MovedSpecies:
             self.exchange.share_sums(len(self.sums), len(TERMS), self.sums, self.seconds)
 
     def close(self) -> None:
-        """End the threads, and the exchange that was made here."""
+        """End the threads, and the exchange that was made here, and close what is read."""
         self._stepper.close()
+        self._close_meteorology()
         if self._own_exchange:
             self.exchange.close()
 

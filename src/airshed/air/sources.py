@@ -92,6 +92,10 @@ class PackedSources:
         self._now: tuple[float, AnyArray, Array] | None = None
         self._ahead: tuple[float, Future[Hour]] | None = None
 
+    def middles(self, first: float, last: float) -> list[float]:
+        """The middles of the hours that hold two times, where something is emitted: vegetation needs their weather."""
+        return [hour_of(each, self._start) + 0.5 * _HOUR for each in (first, last)] if self._sum else []
+
     def next_change(self, seconds: float) -> float:
         """The beginning of the next hour; infinity where nothing is emitted."""
         return hour_of(seconds, self._start) + _HOUR if self._sum else np.inf

@@ -3,7 +3,8 @@
 source  Eaton et al. 2023, NetCDF Climate and Forecast Metadata Conventions 1.11
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -16,6 +17,7 @@ from airshed.core.version import __version__
 from airshed.fields.spec import FieldSpec
 from airshed.grid import Grid
 from airshed.grid.window import Window
+from airshed.io.hdf5 import hdf5
 
 CONVENTIONS: Final = "CF-1.11"
 _ZLIB: Final[dict[str, Any]] = {"zlib": True, "complevel": 1, "shuffle": True}
@@ -111,19 +113,19 @@ class Layout:
         return Variable("time", "f8", ("time",), attributes)
 
 
-def create(path: Path, description: Description, compression: Compression = "zlib") -> netCDF4.Dataset:
-    """Return a new netCDF-4 file, open for writing, with its coordinates and empty variables."""
-    file = netCDF4.Dataset(path, "w", format="NETCDF4")
-    try:
+@contextmanager
+def create(path: Path, description: Description, compression: Compression = "zlib") -> Iterator[netCDF4.Dataset]:
+    """Give a new netCDF-4 file, open for writing, with its coordinates and empty variables.
+
+    In the block no other thread is in the library, see :mod:`airshed.io.hdf5`.
+    """
+    with hdf5(), netCDF4.Dataset(path, "w", format="NETCDF4") as file:
         file.setncatts(description.attributes)
         for name, size in description.dims.items():
             file.createDimension(name, size)
         for variable in description.variables:
             _add(file, variable, description.shape(variable), _ZLIB if compression == "zlib" else {})
-    except BaseException:
-        file.close()
-        raise
-    return file
+        yield file
 
 
 def _add(file: netCDF4.Dataset, variable: Variable, shape: tuple[int, ...], compression: Mapping[str, Any]) -> None:

@@ -75,8 +75,8 @@ class Channel:
         first = int(lowest[0])
         if first == self.size:
             return
-        told = self.handle.bcast(_told(error) if first == self.rank else None, first)
-        raise error if error is not None and first == self.rank else told
+        theirs = self.handle.bcast(told(error) if first == self.rank else None, first)
+        raise error if error is not None and first == self.rank else theirs
 
     def close(self) -> None:
         """Give the communicator back to MPI, which has some 2000; in a run that is given up it may be in use."""
@@ -127,7 +127,7 @@ class Channel:
             time.sleep(_SHORT if turns < _TURNS else _LONG)
 
 
-def _told(error: BaseException | None) -> AirshedError:
+def told(error: BaseException | None) -> AirshedError:
     """Return an error as one that travels: its class, where that is Airshed's own, and its message."""
     if isinstance(error, AirshedError):
         try:

@@ -13,6 +13,7 @@ from xarray.core import indexing
 
 from airshed.core.errors import OutputError
 from airshed.grid.window import Window
+from airshed.io.hdf5 import hdf5
 from airshed.io.strategies.files import MANIFEST
 
 
@@ -29,6 +30,12 @@ class _Tiled(BackendArray):
     def _read(self, key: tuple[int | slice, ...]) -> NDArray[np.float32]:
         wanted = [np.atleast_1d(np.arange(size)[index]) for size, index in zip(self.shape, key, strict=True)]
         result = np.empty([len(numbers) for numbers in wanted], self.dtype)
+        with hdf5():
+            self._fill(result, wanted)
+        return result[tuple(0 if isinstance(index, int | np.integer) else slice(None) for index in key)]
+
+    def _fill(self, result: NDArray[np.float32], wanted: list[NDArray[np.intp]]) -> None:
+        """Put what each file has of the wanted places to where it belongs."""
         for file, window, records in self._pieces:
             places = (np.array(records), np.arange(window.south, window.north), np.arange(window.west, window.east))
             axes = (0, result.ndim - 2, result.ndim - 1)
@@ -40,19 +47,19 @@ class _Tiled(BackendArray):
             if all(len(numbers) for numbers in into):
                 picked = dict(zip(file[self._name].dims, taken, strict=True))
                 result[np.ix_(*into)] = file[self._name].isel(picked).to_numpy()
-        return result[tuple(0 if isinstance(index, int | np.integer) else slice(None) for index in key)]
 
 
 def open_parts(folder: Path, *, decode: bool = True) -> xr.Dataset:
     """Return the dataset that a folder of private files stands for; raises OutputError when a part of it is missing."""
     try:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-        shared = xr.open_dataset(folder / manifest["shared"], engine="netcdf4", decode_times=decode)
         pieces = []
-        for entry in manifest["files"]:
-            window = Window(*entry["rows"], *entry["columns"])
-            part = xr.open_dataset(folder / entry["file"], engine="netcdf4", decode_times=False)
-            pieces.append((part, window, entry["records"]))
+        with hdf5():
+            shared = xr.open_dataset(folder / manifest["shared"], engine="netcdf4", decode_times=decode)
+            for entry in manifest["files"]:
+                window = Window(*entry["rows"], *entry["columns"])
+                part = xr.open_dataset(folder / entry["file"], engine="netcdf4", decode_times=False)
+                pieces.append((part, window, entry["records"]))
         fields = {}
         for name, shape in manifest["fields"].items():
             first = pieces[0][0][name]

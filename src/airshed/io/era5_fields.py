@@ -44,8 +44,9 @@ class StoredField:
         """Return the values at some places of each axis, by the reader's numbers; DataError where they cannot be."""
         at = {name: self.places[name][wanted[name]] for name in self.axes}
         spans = {self.axes[name]: slice(int(where.min()), int(where.max()) + 1) for name, where in at.items()}
-        self._check_file()
-        with reading(self.path):
+        needed = self._text(wanted)
+        self._check_file(needed)
+        with reading(self.path, needed):
             part = self.field.isel(spans).load()
         values = _one_version(part).transpose(*self.axes.values()).values
         for axis, (name, where) in enumerate(at.items()):
@@ -53,15 +54,25 @@ class StoredField:
         self._check(values, wanted)
         return values
 
-    def _check_file(self) -> None:
+    def _text(self, wanted: Mapping[str, Places]) -> str:
+        """Return what is wanted, for messages."""
+        if "time" not in wanted:
+            return f"variable {self.original}"
+        times = self.coordinates["time"][wanted["time"]]
+        return f"variable {self.original} at {' to '.join(dict.fromkeys(map(coordinate_text, times[[0, -1]])))}"
+
+    def _check_file(self, needed: str) -> None:
         """Raise DataError for a file that is no longer what was opened."""
         try:
             size = self.path.stat().st_size
         except OSError as error:
-            raise DataError(f"{self.path} cannot be read any more ({error.strerror}); keep it to the end") from None
+            raise DataError(
+                f"{self.path} cannot be read any more ({error.strerror}), and {needed} is needed; put it back"
+            ) from None
         if size != self.size:
             raise DataError(
-                f"{self.path} had {self.size} bytes when it was opened, and has {size} now; copy or download it again"
+                f"{self.path} had {self.size} bytes when it was opened, and has {size} now, and {needed} is needed; "
+                "copy or download it again"
             )
 
     def _check(self, values: NDArray[Any], wanted: Mapping[str, Places]) -> None:

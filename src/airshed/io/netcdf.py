@@ -8,6 +8,7 @@ import xarray as xr
 
 from airshed.core.errors import DataError
 from airshed.io.cdf5 import needed
+from airshed.io.hdf5 import hdf5
 
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 _CLASSIC = (b"CDF\x01", b"CDF\x02", b"CDF\x05")
@@ -56,13 +57,18 @@ def check_whole(path: Path) -> None:
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[None]:
-    """Turn what goes wrong while a netCDF file is read into a DataError in a line."""
+def reading(path: Path, what: str = "") -> Iterator[None]:
+    """Turn what goes wrong while a netCDF file is read into a DataError in a line; no other thread reads meanwhile.
+
+    what  is being read, to be told
+    """
     try:
-        yield
+        with hdf5():
+            yield
     except (OSError, RuntimeError, ValueError, IndexError, KeyError) as error:
         reason = str(error).splitlines()[0][:120] if str(error) else type(error).__name__
-        raise DataError(f"{path} is truncated or damaged ({reason}); copy or download it again") from None
+        where = f"{path} is truncated or damaged{what and f' at {what}'}"
+        raise DataError(f"{where} ({reason}); copy or download it again") from None
 
 
 def _first_bytes(path: Path) -> bytes:

@@ -9,6 +9,7 @@ from airshed.core.errors import DataError, OutputError
 from airshed.core.nearest import suggestion
 from airshed.io.dataset import open_parts
 from airshed.io.folder import RECORDS, RESULTS, RUNS, read_state, results
+from airshed.io.hdf5 import hdf5
 from airshed.io.netcdf import check_whole
 from airshed.io.strategies.store import count_records
 from airshed.io.strategies.zarr_store import variables_of
@@ -53,7 +54,8 @@ def open_result(path: Path, *, decode: bool = True) -> xr.Dataset:
             dataset: xr.Dataset = xr.open_zarr(path, chunks=None, decode_times=decode)[variables_of(path)]
         else:
             check_whole(path)
-            dataset = xr.open_dataset(path, engine="netcdf4", decode_times=decode)
+            with hdf5():
+                dataset = xr.open_dataset(path, engine="netcdf4", decode_times=decode)
     except (OSError, ValueError, RuntimeError, KeyError, DataError) as error:
         raise OutputError(f"{path} is damaged or is no netCDF file; make it again with airshed run") from error
     missing = {"time", "lat", "lon"} - set(dataset.variables)

@@ -19,7 +19,7 @@ from airshed.air.assembly import Given, start_of
 from airshed.air.box import ChemistryFailure
 from airshed.air.case import Case
 from airshed.air.model import WAITING, AirModel
-from airshed.core.errors import CaseError
+from airshed.core.errors import CaseError, DataError
 from airshed.core.report import Cell, Report, Table
 from airshed.core.units import to
 from airshed.fields.spec import FieldSpec
@@ -266,7 +266,8 @@ class Simulation:
         if self.seconds >= self.end:
             raise CaseError(f"the case ends at {self.end:g} s, and so far it is simulated; lengthen time.length")
         before, began, waited = self.seconds, time.perf_counter(), self._waited()
-        self._advance(self._clock.next_step(until))
+        with self._telling_to_resume():
+            self._advance(self._clock.next_step(until))
         elapsed = time.perf_counter() - began
         self.wall["forcing and steps"] += elapsed
         self._sums += self._waited() - waited
@@ -283,6 +284,16 @@ class Simulation:
             if self._folder is None:
                 raise
             raise failure.write(self._folder / FAILED_CELL, self.case.mechanism) from None
+
+    @contextmanager
+    def _telling_to_resume(self) -> Iterator[None]:
+        """Add to what is wrong with data that is read as the run goes on that the run can."""
+        try:
+            yield
+        except DataError as error:
+            if self._records is None:
+                raise
+            raise DataError(f"{error}; then resume the run") from None
 
     def _timing(self) -> Table:
         """Where the time went: of threads their mean, of ranks their mean and the greatest."""

@@ -10,7 +10,7 @@ import pytest
 import xarray as xr
 
 from airshed.air.meteorology import Era5Meteorology
-from airshed.air.meteorology.era5_data import Era5Data, read_part
+from airshed.air.meteorology.era5_data import Era5Data, open_part
 from airshed.core.errors import DataError
 from airshed.grid import Grid
 from airshed.grid.window import Window
@@ -24,16 +24,20 @@ LENGTH = 7200.0
 
 
 class OneOfSeveral(Alone):
-    """A rank whose first one's parcels have already come."""
+    """A rank whose first one's parcels have already come, and who speaks only while nothing goes wrong."""
 
-    def __init__(self, rank: int, parcels: list[Any]) -> None:
-        self.rank, self.size, self._parcels = rank, len(WINDOWS), parcels
+    def __init__(self, rank: int, parcels: list[list[bytes]]) -> None:
+        self.rank, self.size, self._parcels, self._next = rank, len(WINDOWS), parcels, 0
 
     def scatter(self, values: Sequence[Any] | None, root: int = 0) -> Any:
         if self.rank == root:
             assert values is not None
-            self._parcels.extend(pickle.dumps(value) for value in values)
-        return pickle.loads(self._parcels[self.rank])
+            self._parcels.append([pickle.dumps(value) for value in values])
+        self._next += 1
+        return pickle.loads(self._parcels[self._next - 1][self.rank])
+
+    def gather_all(self, value: Any) -> list[Any]:
+        return [value]
 
 
 @pytest.fixture(scope="module")
@@ -63,12 +67,13 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 @pytest.mark.parametrize("strategy", ["parallel", "root"])
 def test_each_rank_gets_the_bits_of_the_whole(files: list[Path], strategy: Any) -> None:
     whole = Era5Meteorology(read_era5(files), GRID, START, length=LENGTH)
-    parcels: list[Any] = []
+    parcels: list[list[bytes]] = []
     for rank, window in enumerate(WINDOWS):
-        data = read_part(files, GRID, START, LENGTH, WINDOWS, OneOfSeveral(rank, parcels), strategy)
+        data = open_part(files, GRID, START, LENGTH, WINDOWS, OneOfSeveral(rank, parcels), strategy)
         part = Era5Meteorology(data, GRID, START, length=LENGTH, window=window)
         assert (part.times, part.provenance) == (whole.times, whole.provenance)
         for seconds in (0.0, 5000.0):
+            part.take([seconds])
             expected, found = whole.at(seconds).part(window), part.at(seconds)
             for name, values in vars(expected).items():
                 assert getattr(found, name).tobytes() == values.tobytes(), name
@@ -77,10 +82,12 @@ def test_each_rank_gets_the_bits_of_the_whole(files: list[Path], strategy: Any) 
 def test_a_rank_reads_the_hours_and_points_that_it_needs(files: list[Path]) -> None:
     with open_era5(files) as dataset:
         data = Era5Data.of(dataset, GRID, START, LENGTH, WINDOWS[0])
-    # 1 to 3 o'clock and the hour after; 46 to 50 N; 0 to 2.5 E, a column more for the faces, and the point beyond
-    assert data.fields["u"].shape == (4, 13, 5, 5)
-    assert data.period.source == (0, 1, 2)
-    assert data.fields["lsm"].shape == (5, 5)
+        fields = data.instants(0)
+    # 1 to 3 o'clock; 46 to 50 N; 0 to 2.5 E, a column more for the faces, and the point beyond
+    assert data.head.period.source == (1, 2, 3)
+    assert fields["u"].shape == (13, 5, 5)
+    assert fields["tp"].shape == (2, 5, 5)  # the hour before, and the one after
+    assert "lsm" not in fields
 
 
 def test_damage_beyond_what_is_read_does_no_harm(files: list[Path], tmp_path: Path) -> None:
@@ -90,6 +97,7 @@ def test_damage_beyond_what_is_read_does_no_harm(files: list[Path], tmp_path: Pa
     damaged.to_netcdf(tmp_path / "u.nc")
     mended = [tmp_path / "u.nc" if path.name == "u.nc" else path for path in files]
     west, east = (OneOfSeveral(rank, []) for rank in (0, 1))
-    read_part(mended, GRID, START, LENGTH, WINDOWS, west, "parallel")
+    open_part(mended, GRID, START, LENGTH, WINDOWS, west, "parallel").instants.take([0])
+    damage = open_part(mended, GRID, START, LENGTH, WINDOWS, east, "parallel")
     with pytest.raises(DataError, match=r"variable u is missing \(NaN\) at .* longitude 6"):
-        read_part(mended, GRID, START, LENGTH, WINDOWS, east, "parallel")
+        damage.instants.take([0])

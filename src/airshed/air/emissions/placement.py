@@ -17,6 +17,7 @@ from airshed.air.emissions.tables import missing_file
 from airshed.core.errors import DataError
 from airshed.core.topojson import Polygon
 from airshed.grid import Grid
+from airshed.io.hdf5 import hdf5
 
 Array = NDArray[np.float64]
 
@@ -99,7 +100,7 @@ class Placer:
 def read_methane(path: Path) -> MethaneGrid:
     """Read the methane flux [mol m-2 s-1] on its longitude-latitude grid; raises DataError."""
     try:
-        with xr.open_dataset(path) as file:
+        with hdf5(), xr.open_dataset(path) as file:
             flux = file["methane_flux"].transpose("lat", "lon")
             grid = MethaneGrid(*(np.asarray(values, dtype=np.float64) for values in (flux.lon, flux.lat, flux)))
     except FileNotFoundError as error:

@@ -3,7 +3,7 @@
 The order of the steps is the order of the functions here: air, cloud, ground, depth of the boundary layer, diffusivity.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,7 +66,8 @@ class Diagnosis:
     """Completes the instants of one meteorology, in any order; each instant is built from the data alone.
 
     The growth of the convective layer needs the heat flux since the morning: it is summed from the first instant on,
-    so that an instant is the same whether the run came to it or began there.
+    so that an instant is the same whether the run came to it or began there. The sums are kept until they are
+    forgotten.
     """
 
     def __init__(
@@ -78,7 +79,7 @@ class Diagnosis:
         self._start = start.astype("datetime64[ns]")
         self._times = times
         self._instant = instant
-        self._heat: list[tuple[Array, Array]] = []
+        self._heat: dict[int, tuple[Array, Array]] = {}
 
     def state(self, index: int) -> MetState:
         """Return the full state of an instant."""
@@ -110,6 +111,18 @@ class Diagnosis:
             surface_temperature=_surface_temperature(instant),
             surface_pressure=instant.surface_pressure,
         )
+
+    def summed_before(self, index: int) -> int:
+        """Return the first instant whose heat is yet to be summed for that of an instant; the one after it for none."""
+        return max((each for each in self._heat if each <= index), default=-1) + 1
+
+    def sum_heat(self, index: int) -> None:
+        """Sum the heat up to an instant, for those after it."""
+        self._heat_since_morning(index, self._flux(index))
+
+    def forget_heat(self, wanted: Collection[int]) -> None:
+        """Forget all sums but those of some instants, and those just before them."""
+        self._heat = {each: heat for each, heat in self._heat.items() if each in wanted or each + 1 in wanted}
 
     def _when(self, index: int) -> np.datetime64:
         """Return the time of an instant, UTC."""
@@ -192,14 +205,13 @@ class Diagnosis:
 
         Of the land alone: over the sea no night ends the sum, and the layer would grow from day to day.
         """
-        while len(self._heat) <= index:
-            here = len(self._heat)
+        for here in range(self.summed_before(index), index + 1):
             now = flux if here == index else self._flux(here)
             if here == 0:
                 total = self._heat_before_start(now)
             else:
-                total = mixing.accumulate_heat(*self._heat[-1], now, self._times[here] - self._times[here - 1])
-            self._heat.append((total, now))
+                total = mixing.accumulate_heat(*self._heat[here - 1], now, self._times[here] - self._times[here - 1])
+            self._heat[here] = total, now
         return self._heat[index][0]
 
     def _flux(self, index: int) -> Array:

@@ -1,5 +1,7 @@
 """Meteorology from ERA5 fields on model or pressure levels."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
@@ -17,7 +19,7 @@ from airshed.air.meteorology.columns import (
 from airshed.air.meteorology.diagnose import Diagnosis, Instant
 from airshed.air.meteorology.era5_data import Era5Data
 from airshed.air.meteorology.points import Points
-from airshed.air.meteorology.series import CheckedSeries
+from airshed.air.meteorology.series import CheckedSeries, around
 from airshed.air.meteorology.window import Area
 from airshed.core.constants import GAS_CONSTANT, GRAVITY
 from airshed.grid import Grid
@@ -33,8 +35,9 @@ _WATER = 1000.0
 class Era5Meteorology(CheckedSeries):
     """The atmosphere of ERA5 on the model grid; linear between its times.
 
-    ``dataset`` is that of ``read_era5``, or of ``open_era5``, of which it reads what it needs, or what ``read_part``
-    read for the same grid, start, length and window.
+    ``dataset`` is that of ``read_era5``, or of ``open_era5``, of which it reads an instant when it is asked for, or
+    what ``open_part`` opened for the same grid, start, length and window. Of an instant that is taken in time (see
+    ``ReadInTime``), a thread has read the data before.
 
     ``length`` [s] is the time that the case needs; where the data ends less than one of its intervals before that, the
     last instant is held. ``land_fraction`` (nlat, nlon) of the whole grid tells land from sea; without it the file's
@@ -54,10 +57,34 @@ class Era5Meteorology(CheckedSeries):
         window: Window | None = None,
     ) -> None:
         data = dataset if isinstance(dataset, Era5Data) else Era5Data.of(dataset, grid, start, length, window)
-        area, land = Area.of(grid, window), data.land if land_fraction is None else land_fraction
+        area, land = Area.of(grid, window), data.head.land if land_fraction is None else land_fraction
         columns = Era5Columns(data, area, start, land)
-        diagnosis = Diagnosis(area.grid, area.land(land), start, data.period.times, columns.instant)
-        super().__init__(data.period.times, area, diagnosis.state, data.provenance)
+        times, self._data = data.head.period.times, data
+        self._diagnosis = Diagnosis(area.grid, area.land(land), start, times, columns.instant)
+        super().__init__(times, area, self._diagnosis.state, data.head.provenance)
+
+    def take(self, moments: Sequence[float]) -> None:
+        """Have the states at some times at hand; see ``ReadInTime``.
+
+        Data that tells no depth of the boundary layer needs the heat of all instants before: where the run did not come
+        by them, they are read one by one.
+        """
+        wanted = list(dict.fromkeys(index for moment in moments for index in around(self.times, moment)))
+        if self._data.head.needs_heat:
+            for index in wanted:
+                if index - 1 not in wanted:
+                    self._sum_heat(index - 1)
+            self._diagnosis.forget_heat(wanted)
+        self._data.instants.take(wanted)
+
+    def close(self) -> None:
+        """Close the files."""
+        self._data.instants.close()
+
+    def _sum_heat(self, last: int) -> None:
+        for index in range(self._diagnosis.summed_before(last), last + 1):
+            self._data.instants.take([index])
+            self._diagnosis.sum_heat(index)
 
 
 class Era5Columns:
@@ -65,12 +92,13 @@ class Era5Columns:
 
     def __init__(self, data: Era5Data, area: Area, start: np.datetime64, land: Array | None) -> None:
         """``land`` is the land fraction of the whole grid's cells; None: all is land."""
-        self._grid, self._points = area.grid, Points(data.lat, data.lon, area)
+        head = data.head
+        self._grid, self._points = area.grid, Points(head.lat, head.lon, area)
         self._start = start.astype("datetime64[ns]")
-        self._period, self._levels, self._on_model_levels = data.period, data.levels, data.on_model_levels
-        self._fields, self._static = data.fields, data.static
+        self._times, self._levels, self._on_model_levels = head.period.times, head.levels, head.on_model_levels
+        self._fields, self._instants = head.names, data.instants
         self._land_at_points = self._points.from_cells(np.ones(area.whole.shape[1:]) if land is None else land)
-        self._air_mass = None if data.air_mass is None else self._points.of(data.air_mass)
+        self._air_mass = None if head.air_mass is None else self._points.of(head.air_mass)
 
     def instant(self, index: int) -> Instant:
         """Return the data of an instant on the model grid."""
@@ -102,8 +130,7 @@ class Era5Columns:
 
     def _raw(self, name: str, index: int) -> Array:
         """Return a field of an instant at the data's points."""
-        values = self._fields[name]
-        return np.asarray(values if name in self._static else values[self._period.source[index]], dtype=np.float64)
+        return np.asarray(self._instants(index)[name], dtype=np.float64)
 
     def _surface(self, name: str, index: int) -> Array | None:
         """Return a surface field of an instant in the model's cells, None where the data lacks it."""
@@ -111,7 +138,7 @@ class Era5Columns:
 
     def _wind_speed(self, index: int) -> Array | None:
         """Return the wind speed at 10 m in the model's cells [m/s]."""
-        if not {"u10", "v10"} <= self._fields.keys():
+        if not {"u10", "v10"} <= self._fields:
             return None
         return self._points.cells(np.hypot(self._raw("u10", index), self._raw("v10", index)))
 
@@ -122,11 +149,9 @@ class Era5Columns:
         """
         if name not in self._fields:
             return None
-        source = self._period.source[index]
-        hour = self._fields[name][source]
-        if self._period.is_hourly and source + 1 < self._fields[name].shape[0]:
-            hour = 0.5 * (hour + self._fields[name][source + 1])
-        rate = self._points.cells(np.asarray(hour, dtype=np.float64)) * (factor / _ACCUMULATION)
+        hours = self._raw(name, index)
+        hour = hours[0] if len(hours) == 1 else 0.5 * (hours[0] + hours[1])
+        rate = self._points.cells(hour) * (factor / _ACCUMULATION)
         return np.maximum(rate, 0.0) if name in ("tp", "ssrd") else rate
 
     def _cloud(self, index: int, columns: Columns, means: LayerMeans) -> Array | None:
@@ -205,10 +230,10 @@ class Era5Columns:
 
     def _ground_wind(self, index: int) -> tuple[Array, Array] | None:
         """Return the wind at 10 m, where the lowest level lies higher than that."""
-        if self._on_model_levels or not {"u10", "v10"} <= self._fields.keys():
+        if self._on_model_levels or not {"u10", "v10"} <= self._fields:
             return None
         return self._raw("u10", index), self._raw("v10", index)
 
     def _when(self, index: int) -> np.datetime64:
         """Return the time of an instant, UTC."""
-        return np.datetime64(self._start + np.timedelta64(round(self._period.times[index] * 1e9), "ns"))
+        return np.datetime64(self._start + np.timedelta64(round(self._times[index] * 1e9), "ns"))

@@ -1,9 +1,10 @@
-"""What one of several ranks needs of ERA5 files: the data around its window, and what only the whole tells."""
+"""What one of several ranks needs of ERA5 files: the data around its window at each instant, what the whole tells."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 import xarray as xr
@@ -18,19 +19,23 @@ from airshed.core.errors import DataError
 from airshed.grid import Grid
 from airshed.grid.window import Window
 from airshed.io.era5 import open_era5
-from airshed.parallel.communicator import Communicator
+from airshed.io.instants import Fields, Instants, settle
+from airshed.parallel.communicator import Alone, Communicator
 
 Array = NDArray[np.float64]
 
+_ACCUMULATED: Final = ("tp", "e", "ssrd", "sshf")
+"""Sums over the hour before each time: an instant needs that hour and the next."""
+
 
 @dataclass(frozen=True)
-class Era5Data:
-    """The fields of ERA5 around a window of the grid, in memory.
+class Era5Head:
+    """What is known of ERA5 data around a grid before any instant is read.
 
-    period    the instants of the case, and their places in the fields
+    period    the instants of the case, and their places in the data
     lat, lon  [degrees]  of the points around the whole grid
     levels    numbers of model levels, or pressures [Pa], from the ground up
-    fields    (time, level, lat, lon) or less, of the points around the window; those in ``static`` have no time
+    names     of the fields of an instant
     land      [1]  land fraction of the whole grid's cells that the data tells; None where it does not
     air_mass  [K]  at the points around the whole grid, see ``humidity_plane``; None where the data has a temperature
     """
@@ -40,76 +45,148 @@ class Era5Data:
     lon: Array
     levels: NDArray[Any]
     on_model_levels: bool
-    fields: Mapping[str, NDArray[np.floating]]
-    static: frozenset[str]
+    names: frozenset[str]
     land: Array | None
     air_mass: Array | None
-    provenance: Mapping[str, str]
+    provenance: dict[str, str]
+
+    @classmethod
+    def of(cls, around: xr.Dataset, grid: Grid, period: ForcingTimes) -> "Era5Head":
+        """Return what the data around a grid tells; without temperature the humidity of all instants is looked at."""
+        lat, lon = (np.asarray(around[name].values, dtype=np.float64) for name in ("latitude", "longitude"))
+        return cls(
+            period, lat, lon, np.asarray(around["level"].values), around.attrs["level_kind"] == "model",
+            frozenset(map(str, around.data_vars)) - {"lsm"}, _land_of(around, grid),
+            None if "t" in around else humidity_plane(around, period.source), era5_provenance(around, period.held),
+        )  # fmt: skip
+
+    @property
+    def needs_heat(self) -> bool:
+        """Whether the depth of the boundary layer comes from the heat that the ground gave since the morning."""
+        return not self.names & {"blh", "t", "z"}
+
+
+@dataclass(frozen=True)
+class Era5Data:
+    """ERA5 around a window of the grid.
+
+    instants  of each the fields (level, lat, lon) or (lat, lon) of the points around the window, accumulated ones
+              (hour, lat, lon) of one or two hours
+    """
+
+    head: Era5Head
+    instants: Instants
 
     @classmethod
     def of(
         cls, dataset: xr.Dataset, grid: Grid, start: np.datetime64, length: float | None, window: Window | None
     ) -> "Era5Data":
-        """Return the data for a window, or for the whole grid; of a dataset that is not read yet no more is read.
+        """Return the data for a window, or for the whole grid, which is read when it is used.
 
         raises  DataError where the data does not cover the grid or the time, or lacks what heights need
         """
-        return cls.parts(dataset, grid, start, length, [window])[0]
-
-    @classmethod
-    def parts(
-        cls, dataset: xr.Dataset, grid: Grid, start: np.datetime64, length: float | None,
-        windows: Sequence[Window | None],
-    ) -> "list[Era5Data]":  # fmt: skip
-        """Return the data for each of several windows."""
-        period = ForcingTimes.of(dataset["time"].values, start, length)
-        _require_pressure(dataset)
-        first, last = period.source[0], period.source[-1]
-        # a rate between two hours needs the hour after the last instant too
-        around = covering(dataset, grid).isel(time=slice(first, last + 2))
-        period_here = replace(period, source=tuple(place - first for place in period.source))
-        lat, lon = (np.asarray(around[name].values, dtype=np.float64) for name in ("latitude", "longitude"))
-        whole = cls(
-            period_here, lat, lon, np.asarray(around["level"].values), around.attrs["level_kind"] == "model", {},
-            frozenset(str(name) for name in around.data_vars if "time" not in around[name].dims),
-            _land_of(around, grid), None if "t" in around else humidity_plane(around, period_here.source),
-            era5_provenance(dataset, period.held),
-        )  # fmt: skip
-        places = [Points(lat, lon, Area.of(grid, window)).places for window in windows]
-        return [replace(whole, fields=_fields_of(around.isel(where))) for where in places]
+        around, period = _around(dataset, grid, start, length)
+        head = Era5Head.of(around, grid, period)
+        return cls(head, _own(around, head, grid, window, Alone(), dataset.close))
 
 
-def read_part(
+def open_part(
     files: Sequence[Path], grid: Grid, start: np.datetime64, length: float | None, windows: Sequence[Window],
     ranks: Communicator, strategy: Literal["parallel", "root"],
 ) -> Era5Data:  # fmt: skip
-    """Return the data of files for this rank's window; all ranks call it together.
+    """Return the data of files for this rank's window, opened, to be read instant by instant; all ranks call together.
 
     windows   of all ranks, by rank
     strategy  "parallel": each rank opens the files and reads what it needs; "root": the first one reads everything, and
               sends each rank what it needs
-    raises    DataError as ``open_era5`` and ``Era5Data.of``; under "root" on the first rank
+    raises    DataError as ``open_era5`` and ``Era5Data.of``, on all ranks
     """
-    if strategy == "parallel":
-        with open_era5(files) as dataset:
-            return Era5Data.of(dataset, grid, start, length, windows[ranks.rank])
-    parts: list[Era5Data] | None = None
-    if ranks.rank == 0:
-        with open_era5(files) as dataset:
-            parts = Era5Data.parts(dataset.load(), grid, start, length, windows)
-    mine: Era5Data = ranks.scatter(parts)
-    return mine
+    sends = strategy == "root" and ranks.size > 1
+    opened, error = None, None
+    try:
+        if not sends or ranks.rank == 0:
+            opened = _open(files, grid, start, length)
+    except Exception as raised:
+        error = raised
+    settle(ranks, error)
+    if not sends:
+        assert opened is not None
+        around, head, close = opened
+        return Era5Data(head, _own(around, head, grid, windows[ranks.rank], ranks, close))
+    head = ranks.scatter(None if opened is None else [opened[1]] * ranks.size)
+    count = len(head.period.times)
+    if opened is None:
+        return Era5Data(head, Instants(count, None, ranks, sends=True))
+    around, _, close = opened
+    read = partial(_parts, around, head.period, [_places(head, grid, window) for window in windows])
+    return Era5Data(head, Instants(count, read, ranks, sends=True, finish=close))
 
 
-def _fields_of(dataset: xr.Dataset) -> dict[str, NDArray[np.floating]]:
-    """Return the values of all fields, contiguous.
+def _open(
+    files: Sequence[Path], grid: Grid, start: np.datetime64, length: float | None
+) -> tuple[xr.Dataset, Era5Head, Callable[[], None]]:
+    """Return the data of files around the whole grid, not read, what it tells at once, and what closes the files."""
+    dataset = open_era5(files)
+    try:
+        around, period = _around(dataset, grid, start, length)
+        return around, Era5Head.of(around, grid, period), dataset.close
+    except BaseException:
+        dataset.close()
+        raise
+
+
+def _around(
+    dataset: xr.Dataset, grid: Grid, start: np.datetime64, length: float | None
+) -> tuple[xr.Dataset, ForcingTimes]:
+    """Return the part of the data around the whole grid, not read, and the instants of a case."""
+    period = ForcingTimes.of(dataset["time"].values, start, length)
+    _require_pressure(dataset)
+    return covering(dataset, grid), period
+
+
+def _own(
+    around: xr.Dataset,
+    head: Era5Head,
+    grid: Grid,
+    window: Window | None,
+    ranks: Communicator,
+    finish: Callable[[], None],
+) -> Instants:
+    """Return the instants of a window that this rank reads for itself."""
+    here = around.isel(_places(head, grid, window))
+    return Instants(len(head.period.times), partial(_fields, here, head.period), ranks, finish=finish)
+
+
+def _places(head: Era5Head, grid: Grid, window: Window | None) -> dict[str, slice]:
+    """Return the places of the points around a window among those around the whole grid."""
+    return Points(head.lat, head.lon, Area.of(grid, window)).places
+
+
+def _fields(dataset: xr.Dataset, period: ForcingTimes, index: int) -> dict[str, NDArray[np.floating]]:
+    """Return the values of an instant, contiguous.
 
     Archives pack values into 16 bits; single precision holds them in half the memory of what xarray makes of them.
     """
-    return {
-        str(name): dataset[name].values.astype(np.float32 if dataset[name].ndim == 4 else np.float64)
-        for name in dataset.data_vars
-    }
+    place, fields = period.source[index], {}
+    for name in map(str, dataset.data_vars):
+        if name == "lsm":
+            continue
+        field, accumulated = dataset[name], name in _ACCUMULATED
+        kind = np.float32 if field.ndim == 4 else np.float64
+        if "time" in field.dims:
+            field = field.isel(time=slice(place, place + 2) if accumulated and period.is_hourly else [place])
+        elif accumulated:
+            field = field.expand_dims("time")
+        values = np.ascontiguousarray(field.values.astype(kind))
+        fields[name] = values[0] if "time" in field.dims and not accumulated else values
+    return fields
+
+
+def _parts(around: xr.Dataset, period: ForcingTimes, places: Sequence[dict[str, slice]], index: int) -> list[Fields]:
+    """Return the values of an instant for each of several windows."""
+    whole = _fields(around, period, index)
+    cuts = [(..., where["latitude"], where["longitude"]) for where in places]
+    return [{name: np.ascontiguousarray(values[cut]) for name, values in whole.items()} for cut in cuts]
 
 
 def _require_pressure(dataset: xr.Dataset) -> None:

@@ -1,9 +1,10 @@
 """Instants in time order: lookup, linear interpolation between them, a small cache, and the repeated day."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
 from types import MappingProxyType
+from typing import Protocol, runtime_checkable
 
 from airshed.air.meteorology.state import Meteorology, MetState, interpolate
 from airshed.air.meteorology.window import Area
@@ -28,15 +29,40 @@ class InstantCache:
         return self._states[index]
 
 
-def state_at(times: tuple[float, ...], build: Callable[[int], MetState], seconds: float) -> MetState:
-    """Return the state at a time, linear between the instants; the first and the last are held beyond them."""
+@runtime_checkable
+class ReadInTime(Protocol):
+    """A meteorology that reads files while the run goes on, and wants to know what it will be asked for."""
+
+    def take(self, moments: Sequence[float]) -> None:
+        """Have at hand what the states at some times [s], in rising order, need, and little else; all ranks together.
+
+        Raises DataError on all ranks where that cannot be read. Only between the first call and the next one may other
+        threads ask for those states.
+        """
+        ...
+
+    def close(self) -> None:
+        """Close the files."""
+        ...
+
+
+def around(times: tuple[float, ...], seconds: float) -> tuple[int, ...]:
+    """Return the numbers of the instants that the state at a time is made of: one or two."""
     index = bisect_right(times, seconds) - 1
     if index < 0:
-        return build(0)
-    if index >= len(times) - 1:
-        return build(len(times) - 1)
+        return (0,)
+    if index >= len(times) - 1 or seconds == times[index]:
+        return (min(index, len(times) - 1),)
+    return index, index + 1
+
+
+def state_at(times: tuple[float, ...], build: Callable[[int], MetState], seconds: float) -> MetState:
+    """Return the state at a time, linear between the instants; the first and the last are held beyond them."""
+    index, *later = around(times, seconds)
+    if not later:
+        return build(index)
     weight = (seconds - times[index]) / (times[index + 1] - times[index])
-    return build(index) if weight == 0.0 else interpolate(build(index), build(index + 1), weight)
+    return interpolate(build(index), build(index + 1), weight)
 
 
 class CheckedSeries:
@@ -95,6 +121,17 @@ class OneAtATime:
         with self._lock:
             return self._base.at(seconds)
 
+    def take(self, moments: Sequence[float]) -> None:
+        """Have the states at some times at hand; see :class:`ReadInTime`."""
+        if isinstance(self._base, ReadInTime):
+            with self._lock:
+                self._base.take(moments)
+
+    def close(self) -> None:
+        """Close the files that are read."""
+        if isinstance(self._base, ReadInTime):
+            self._base.close()
+
 
 class RepeatedDay:
     """A meteorology whose first day is repeated before its start, for a spin-up.
@@ -129,3 +166,14 @@ class RepeatedDay:
     def at(self, seconds: float) -> MetState:
         """Return the state at a time [s since the case's start]."""
         return state_at(self._times, lambda index: self._base.at(self._sources[index]), seconds)
+
+    def take(self, moments: Sequence[float]) -> None:
+        """Have the states at some times at hand; see :class:`ReadInTime`."""
+        if isinstance(self._base, ReadInTime):
+            indices = dict.fromkeys(index for moment in moments for index in around(self._times, moment))
+            self._base.take([self._sources[index] for index in indices])
+
+    def close(self) -> None:
+        """Close the files that are read."""
+        if isinstance(self._base, ReadInTime):
+            self._base.close()

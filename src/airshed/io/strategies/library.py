@@ -21,6 +21,7 @@ from airshed.grid.window import Window
 from airshed.io.archive import reading
 from airshed.io.cf import Description
 from airshed.io.channel import Channel
+from airshed.io.hdf5 import hdf5
 from airshed.io.strategies.in_place import FileInPlace
 from airshed.io.strategies.names import LIBRARIES
 from airshed.io.strategies.store import Block, Place, check_sequence
@@ -108,7 +109,7 @@ class ParallelRecords:
     def _read(self, path: Path) -> tuple[float, dict[str, NDArray[np.float32]]]:
         """Return the time of a record and this rank's part of it; raises OutputError where the file is damaged."""
         window, layout = self._place.window, self._place.layout
-        with reading(path), netCDF4.Dataset(path) as file:
+        with reading(path), hdf5(), netCDF4.Dataset(path) as file:
             file.set_auto_maskandscale(False)
             names = {spec.name: layout.shape(spec, window) for spec in layout.fields}
             parts = {name: np.asarray(file[name][(0, ..., window.rows, window.columns)]) for name in names}
@@ -144,7 +145,7 @@ class LibraryTiles:
     def read(self, folder: Path, shapes: Shapes, number: int, name: str) -> NDArray[Any]:
         """Return a part of an array; see :class:`Tiles`."""
         start = sum(shapes.values(part, name) for part in range(number))
-        with netCDF4.Dataset(folder / _TILES) as file:
+        with hdf5(), netCDF4.Dataset(folder / _TILES) as file:
             file.set_auto_maskandscale(False)
             values = np.asarray(file[name][start : start + shapes.values(number, name)])
         return values.astype(shapes.types[name], copy=False).reshape(shapes.shape(number, name))

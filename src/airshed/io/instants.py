@@ -1,0 +1,108 @@
+"""Input that is needed instant after instant: a thread reads the next while the computation uses the last few.
+
+A run over a month neither holds a month in memory nor waits for it: at its start only the first instants are read. MPI
+is called by the thread that computes alone, when it takes an instant, at a moment that all ranks share; the thread that
+reads ahead knows files alone. What goes wrong in it is raised on all ranks, when the instant is taken.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from airshed.core.errors import DataError
+from airshed.io.channel import told
+from airshed.parallel.communicator import Communicator
+
+Fields = Mapping[str, NDArray[Any]]
+
+
+class Instants:
+    """The fields of each of ``count`` instants, of which those are held that were last taken.
+
+    read    returns the fields of an instant, or with ``sends`` those of all ranks, by rank; None where others read
+    sends   whether the first rank reads for all
+    finish  closes the files
+
+    Called with a number it returns the fields of an instant; one that is not held is read at once, and kept until
+    another one is. With ``sends`` that is a DataError.
+    """
+
+    def __init__(
+        self, count: int, read: Callable[[int], Any] | None, ranks: Communicator, *, sends: bool = False,
+        finish: Callable[[], None] = lambda: None,
+    ) -> None:  # fmt: skip
+        self._count, self._read, self._ranks, self._sends, self._finish = count, read, ranks, sends, finish
+        self._held: dict[int, Fields] = {}
+        self._other: dict[int, Fields] = {}
+        self._ahead: tuple[int, Future[Any]] | None = None
+        self._thread: ThreadPoolExecutor | None = None
+
+    def __call__(self, index: int) -> Fields:
+        """Return the fields of an instant."""
+        held = self._held.get(index)
+        if held is not None:
+            return held
+        if self._sends or self._read is None:
+            raise DataError(
+                f"instant {index} of the weather is not at hand: the first rank reads and sends what the present hours "
+                'need; let each rank read for itself with parallel.input = "parallel"'
+            )
+        if index not in self._other:
+            self._other = {index: self._read(index)}
+        return self._other[index]
+
+    def take(self, indices: Iterable[int]) -> None:
+        """Hold these instants and no others, and let the thread read the one after the last; all ranks together.
+
+        raises  DataError on all ranks where one of them cannot read an instant
+        """
+        wanted, self._other = list(indices), {}
+        self._held = {index: fields for index, fields in self._held.items() if index in wanted}
+        for index in wanted:
+            if index not in self._held:
+                self._held = {**self._held, index: self._received(index)}
+        self._read_ahead(wanted[-1] + 1)
+
+    def close(self) -> None:
+        """End the thread, and close the files."""
+        if self._thread is not None:
+            self._thread.shutdown(cancel_futures=True)
+        self._thread = self._ahead = None
+        self._finish()
+
+    def _received(self, index: int) -> Fields:
+        """Return the fields of an instant, read here or sent by the first rank."""
+        mine, error = None, None
+        try:
+            mine = self._read_now(index)
+        except Exception as raised:
+            error = raised
+        settle(self._ranks, error)
+        return cast(Fields, self._ranks.scatter(mine) if self._sends else mine)
+
+    def _read_now(self, index: int) -> Any:
+        """Return what this rank reads of an instant, from the thread where that was at it."""
+        ahead, self._ahead = self._ahead, None
+        if ahead is not None and ahead[0] == index:
+            return ahead[1].result()
+        return None if self._read is None else self._read(index)
+
+    def _read_ahead(self, index: int) -> None:
+        if self._read is None or index >= self._count or index in self._held:
+            return
+        if self._ahead is None or self._ahead[0] != index:
+            self._thread = self._thread or ThreadPoolExecutor(1, "airshed-reader")
+            self._ahead = index, self._thread.submit(self._read, index)
+
+
+def settle(ranks: Communicator, error: Exception | None) -> None:
+    """Raise on every rank the error of the lowest rank that has one; all ranks call this together."""
+    if ranks.largest(np.array([float(error is not None)]))[0] == 0.0:
+        return
+    if ranks.size == 1 and error is not None:
+        raise error
+    errors = ranks.gather_all(None if error is None else told(error))
+    raise next(each for each in errors if each is not None)
