@@ -156,7 +156,7 @@ class Forcing:
             return
         self._taken = intervals
         ends = [self._times[min(index, len(self._times) - 1)] for index in (intervals[0], intervals[0] + 1)]
-        last = nextafter(ends[1], -inf) + (_HOUR if len(intervals) > 1 else 0.0)
+        last = nextafter(ends[1] + (_HOUR if len(intervals) > 1 else 0.0), -inf)
         moments = [*self._times[intervals[0] : intervals[-1] + 2], *self._also(ends[0], last)]
         first, last = min(moments), max(moments)
         self.meteorology.take([first, *(time for time in self._times if first < time < last), last])

@@ -17,7 +17,7 @@ from airshed.air.moved_elsewhere import MovedElsewhere, MovedSpecies, make_excha
 from airshed.air.moving import Mover, Moving, without_reactions
 from airshed.air.open_rates import open_rates
 from airshed.air.report import summary
-from airshed.air.sources import PackedSources
+from airshed.air.sources import BiogenicSource, PackedSources
 from airshed.air.stepping import make_stepper, number_per_mole
 from airshed.air.strang import Strang
 from airshed.core.errors import CaseError, NumericalError
@@ -85,6 +85,7 @@ class AirModel:
         self.sources = PackedSources(
             self.parts.own_sources, self.layout, (rows, columns), self.parts.start, self.share.total_over_columns
         )
+        self._vegetation = [source for source in self.parts.sources if isinstance(source, BiogenicSource)]
         self._emitted = [self.network.index(name) for name in self.sources.species]
         self.forcing = Forcing(
             self.grid, self.layout, self.parts.meteorology, self._velocities, self._open_rates,
@@ -151,6 +152,8 @@ class AirModel:
         self._finish_step(seconds, sums)
 
     def _finish_step(self, seconds: float, sums: Array) -> None:
+        for source in self._vegetation:
+            source.totals(0.5 * (self.seconds + seconds))  # now, since its weather will not stay at hand
         self.forcing.read_ahead(self.seconds, self.stepper.pool)
         self.sources.read_ahead(self.seconds, self.stepper.pool)
         self.seconds, self._previous_step, self.steps = seconds, seconds - self.seconds, self.steps + 1
@@ -223,6 +226,8 @@ class AirModel:
         counts = self.cell_counts
         if counts is not None:
             whole["chemistry.counts"] = counts.to_array()
+        for source in self._vegetation:
+            whole |= {f"vegetation.{name}": array for name, array in source.save().items()}
         metadata = {
             "steps": self.steps, "previous_step": self._previous_step, "baseline_seconds": self.baseline.seconds,
             "seconds": self.seconds,
@@ -239,12 +244,16 @@ class AirModel:
             self._strang.restore({name: saved.tile(f"chemistry.{name}", tile.rows, tile.blocks) for name in chemistry})
         if self._strang is not None and self._strang.chemistry is not None:
             self._earlier_counts, self._strang.chemistry.counts = whole["chemistry.counts"], CellCounts()
+        for source in self._vegetation:
+            if "vegetation.middles" in whole:
+                source.restore({name: whole[f"vegetation.{name}"] for name in source.save()})
         self.budget.restore({name: whole[f"budget.{name}"] for name in self.budget.save()})
         self.baseline = Baseline(
             metadata["baseline_seconds"], *(whole[f"baseline.{name}"].copy() for name in _OF_BASELINE)
         )
         self.steps, self._previous_step = metadata["steps"], metadata["previous_step"]
         self.seconds = metadata["seconds"]
+        self.forcing.interval(self.forcing.index_at(self.seconds))  # its weather is at hand from now on
 
     def close(self) -> None:
         """End the model's threads, and close what it reads."""

@@ -1,6 +1,6 @@
 """All that is emitted, hour by hour, packed for the kernels: the sum of inventory, files, points and vegetation."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future, wait
 from dataclasses import dataclass
 from functools import lru_cache
@@ -65,6 +65,15 @@ class BiogenicSource:
         if self._emitted[middle].ndim > 1:
             self._emitted[middle] = self._isoprene.factors * self._total(self._emitted[middle])
         return self._emitted[middle]
+
+    def save(self) -> dict[str, Array]:
+        """Return the totals of the hours that were asked for: those of a resumed run need no weather of the past."""
+        known = {middle: each for middle, each in sorted(self._emitted.copy().items()) if each.ndim == 1}
+        return {"middles": np.array(list(known)), "totals": np.array(list(known.values()))}
+
+    def restore(self, arrays: Mapping[str, Array]) -> None:
+        """Take over what was saved."""
+        self._emitted |= dict(zip(arrays["middles"].tolist(), arrays["totals"], strict=True))
 
 
 @dataclass(frozen=True)

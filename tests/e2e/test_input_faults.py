@@ -1,0 +1,96 @@
+"""Weather that goes bad in the middle of a run: one clear error, and after it is mended the bits of a sound run."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from airshed import Simulation
+from airshed.core.errors import DataError
+from airshed.parallel.communicator import Alone
+
+from .conftest import PROGRAM, airshed_here, contents
+from .failing_input import CASES, CUT, FAULTS, bad_file, case, change, split, trial
+
+SAYS = {
+    "vanish": "u_04.nc cannot be read any more (No such file or directory), and variable u at 2022-08-31T04:00 is "
+    "needed; put it back; then resume the run",
+    "cut": "and variable u at 2022-08-31T04:00 is needed; copy or download it again; then resume the run",
+    "damage": "u_04.nc: variable u is missing (NaN) at time 2022-08-31T04:00, level ",
+}
+
+
+@pytest.fixture(scope="module")
+def weather(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return split(tmp_path_factory.mktemp("input") / "weather")
+
+
+@pytest.fixture(scope="module")
+def sound(weather: Path) -> dict[str, bytes]:
+    """Return the results of a run that nothing disturbs, on one rank."""
+    folder = weather.parent / "sound"
+    Simulation(case(weather, "parallel"), output=folder, ranks=Alone()).run()
+    return contents(folder / "output.nc")
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_file_that_goes_bad_is_told_and_the_run_goes_on_when_it_is_back(
+    fault: str, weather: Path, sound: dict[str, bytes], tmp_path: Path
+) -> None:
+    [message] = trial(Alone(), weather, tmp_path / "run", fault, "parallel")
+    assert SAYS[fault] in message
+    assert message.startswith("7200 s: ")  # the hour before needs nothing of it
+    assert contents(tmp_path / "run" / "output.nc") == sound
+
+
+@pytest.mark.skipif(not PROGRAM.with_name("mpiexec").exists(), reason="mpiexec of the wheel mpich is not installed")
+def test_all_ranks_stop_alike_and_go_on(weather: Path, sound: dict[str, bytes]) -> None:
+    folder, program = weather.parent, Path(__file__).with_name("failing_input.py")
+    line = [str(PROGRAM.with_name("mpiexec")), "-n", "2", sys.executable, str(program), str(folder)]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=300, check=False, env=dict(os.environ))
+    assert done.returncode == 0, done.stderr[-4000:]
+    answers = json.loads(done.stdout)
+    for name, (first, second) in answers.items():
+        assert SAYS[name.split("-")[1]] in first, name
+        assert first == second
+        assert contents(folder / name / "output.nc") == sound, name
+    assert contents(folder / "root" / "output.nc") == sound
+
+
+def test_what_is_compared_can_differ(weather: Path, sound: dict[str, bytes], tmp_path: Path) -> None:
+    """The negative control: a file that comes back with other values."""
+    path = bad_file(weather)
+    before = path.read_bytes()
+    try:
+        simulation = Simulation(case(weather, "parallel"), output=tmp_path / "run", ranks=Alone())
+        simulation.run("40 min")
+        path.unlink()
+        with pytest.raises(DataError):
+            simulation.run()
+        path.write_bytes(before)
+        change(path)
+        Simulation(case(weather, "parallel"), output=tmp_path / "run", resume=True, ranks=Alone()).run()
+    finally:
+        path.write_bytes(before)
+    found = contents(tmp_path / "run" / "output.nc")
+    assert [name for name in ("O3", "air_pressure") if found[name] != sound[name]]
+
+
+def test_the_command_ends_with_the_code_of_wrong_data(weather: Path, tmp_path: Path) -> None:
+    path = bad_file(weather)
+    before = path.read_bytes()
+    FAULTS["damage"](path)
+    overrides = (*CUT, f'meteorology.files=["{weather}/*.nc"]')
+    try:
+        failed = airshed_here(
+            "run", str(CASES / "west-europe"), "-q", "--output", tmp_path / "run", overrides=overrides
+        )
+    finally:
+        path.write_bytes(before)
+    assert failed.returncode == 2
+    assert len(failed.stderr.splitlines()) == 1
+    assert SAYS["damage"] in failed.stderr
+    assert failed.stderr.rstrip().endswith("then resume the run")
