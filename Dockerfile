@@ -1,4 +1,6 @@
-# Airshed for a cluster or a workstation: docker build -t airshed .   docker run -v "$PWD/runs:/home/airshed/runs" airshed run west-europe
+# Airshed for a cluster or a workstation:
+#   docker build -t airshed .
+#   docker run --rm --shm-size=1g --user "$(id -u):$(id -g)" -v "$PWD:/work" airshed run west-europe -n 4
 # Kernels are compiled at first use, for the processor that runs them: the compiler belongs to the image.
 FROM debian:bookworm-slim AS build
 
@@ -14,14 +16,17 @@ RUN python3 -m venv /opt/airshed \
 FROM debian:bookworm-slim
 
 # OpenMPI, PnetCDF and parallel netCDF-4 are the second choice of MPI and of files; leave their line away to do without.
+# Whoever the container runs as may compile: a volume on the folder of kernels keeps them from one container to the next.
 RUN apt-get update \
     && apt-get install -y --no-install-recommends python3 g++ \
         openmpi-bin libpnetcdf0d libnetcdf-mpi-19 \
     && rm -rf /var/lib/apt/lists/* \
-    && useradd --create-home airshed
+    && useradd --create-home airshed \
+    && install -d -m 1777 /var/cache/airshed \
+    && install -d -o airshed -g airshed /work
 COPY --from=build /opt/airshed /opt/airshed
-ENV PATH=/opt/airshed/bin:$PATH
+ENV PATH=/opt/airshed/bin:$PATH AIRSHED_CACHE=/var/cache/airshed
 USER airshed
-WORKDIR /home/airshed
+WORKDIR /work
 ENTRYPOINT ["airshed"]
 CMD ["doctor"]

@@ -1,24 +1,36 @@
 #!/bin/sh
-# A run on several nodes: sbatch examples/slurm.sh west-europe
+# A run on several nodes, with the environment in which Airshed is installed: sbatch examples/slurm.sh CASE [FOLDER]
+# It goes on where it stopped, in the same job when the time is over or a node is lost, or by another job with the same folder.
 #SBATCH --job-name=airshed
 #SBATCH --nodes=2
 #SBATCH --ntasks-per-node=8
 #SBATCH --cpus-per-task=4
 #SBATCH --time=02:00:00
 #SBATCH --signal=TERM@120
+#SBATCH --requeue
+#SBATCH --open-mode=append
 #SBATCH --output=%x-%j.log
 set -eu
 
 CASE=${1:?name a case: sbatch examples/slurm.sh CASE}
-OUTPUT=${2:-runs/$(basename "$CASE")-$SLURM_JOB_ID}
+FOLDER=${2:-runs/$(basename "$CASE" .toml)-$SLURM_JOB_ID}
+STOPPED=130 # what a run that was asked to stop ends with
+MOST_STARTS=50
 
 # Each node compiles the kernels once into its own disk: processors may differ between nodes, and a shared folder would be
 # asked by all ranks at once.
-export AIRSHED_CACHE="${TMPDIR:-/tmp}/airshed-kernels-$USER"
+export AIRSHED_CACHE="${TMPDIR:-/tmp}/airshed-kernels-$(id -u)"
 
 # Slurm gives each rank its cores; a rank takes as many threads as it has cores. --mpi=pmi2 speaks to the MPICH of the
-# package mpich; with a cluster's OpenMPI, load its module, set MPI4PY_MPIABI=openmpi and take --mpi=pmix.
-# Slurm sends SIGTERM two minutes before the end of the job's time: the run stops at a step boundary, and the same command
-# with the same folder goes on.
-exec srun --mpi="${AIRSHED_PMI:-pmi2}" --cpus-per-task="$SLURM_CPUS_PER_TASK" --cpu-bind=cores --kill-on-bad-exit=1 \
-    airshed run "$CASE" --output "$OUTPUT" --resume
+# package mpich; for a cluster's OpenMPI load its module and set AIRSHED_PMI=pmix.
+# Slurm sends SIGTERM to the ranks two minutes before the end of the job's time (or up to a minute earlier): they stop
+# after the step, and leave a restart.
+code=0
+srun --mpi="${AIRSHED_PMI:-pmi2}" --cpus-per-task="$SLURM_CPUS_PER_TASK" --cpu-bind=cores --kill-on-bad-exit=1 \
+    airshed run "$CASE" --output "$FOLDER" --resume || code=$?
+
+if [ "$code" -eq "$STOPPED" ] && [ "${SLURM_RESTART_COUNT:-0}" -lt "$MOST_STARTS" ]; then
+    echo "back into the queue, to go on from $FOLDER"
+    scontrol requeue "$SLURM_JOB_ID"
+fi
+exit "$code"

@@ -52,6 +52,15 @@ def test_openmpis_launcher_brings_its_library_unless_another_is_named() -> None:
     assert "MPI4PY_MPIABI" not in os.environ
 
 
+def test_pmix_of_slurm_goes_with_openmpi() -> None:
+    os.environ |= {"PMIX_RANK": "1", "PMI_SIZE": "2"}
+    choose_library()
+    assert "MPI4PY_MPIABI" not in os.environ
+    del os.environ["PMI_SIZE"]
+    choose_library()
+    assert os.environ.pop("MPI4PY_MPIABI") == "openmpi"
+
+
 def test_threads_of_one_core_come_together(tmp_path: Path) -> None:
     """Two sockets of two cores with two threads each, numbered as Linux does: second threads after all first ones."""
     for number in range(8):

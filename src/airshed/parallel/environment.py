@@ -50,9 +50,11 @@ def launched_rank() -> int | None:
 def choose_library() -> None:
     """Let mpi4py take the MPI of the launcher: under OpenMPI's it would otherwise take the MPICH beside it.
 
+    srun --mpi=pmix names no MPI, but the MPICH of the package mpich does not speak PMIx and would abort.
     What the environment says about mpi4py holds. To be called before mpi4py.MPI is imported.
     """
-    if "OMPI_COMM_WORLD_SIZE" in os.environ and "MPI4PY_LIBMPI" not in os.environ:
+    pmix = "PMIX_RANK" in os.environ and "PMI_SIZE" not in os.environ
+    if ("OMPI_COMM_WORLD_SIZE" in os.environ or pmix) and "MPI4PY_LIBMPI" not in os.environ:
         os.environ.setdefault(LIBRARY, "openmpi")
 
 

@@ -1,0 +1,169 @@
+"""The script for Slurm and the container file, as far as can be told without either: shell, options, exit codes."""
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import tomllib
+from collections.abc import Callable
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from airshed.cli.main import app
+
+ROOT = Path(__file__).parents[1]
+SCRIPT = ROOT / "examples" / "slurm.sh"
+DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+DOCUMENT = (ROOT / "docs" / "parallel.md").read_text(encoding="utf-8")
+
+Submit = Callable[..., tuple[int, list[list[str]]]]
+
+
+def is_shell(text: str) -> bool:
+    """Tell whether sh can read a text as its own."""
+    return subprocess.run(["sh", "-n"], input=text, text=True, capture_output=True, check=False).returncode == 0
+
+
+def is_taken(words: list[str]) -> bool:
+    """Tell whether the program takes a command line, from its own name on."""
+    program = typer.main.get_command(app)
+    assert isinstance(program, TyperGroup)
+    context = program.make_context("airshed", [], resilient_parsing=True)
+    command = program.commands.get(words[1])
+    if words[0] != "airshed" or not isinstance(command, TyperCommand):
+        return False
+    try:
+        command.make_context(words[1], words[2:], parent=context)
+    except typer.TyperException:
+        return False
+    return True
+
+
+def test_a_wrong_command_line_and_a_wrong_script_are_found() -> None:
+    assert not is_taken(["airshed", "run"])
+    assert not is_taken(["airshed", "fly"])
+    assert not is_taken(["airflow", "doctor"])
+    assert not is_shell("if true; then echo")
+
+
+# ---- Slurm -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def submit(tmp_path: Path) -> Submit:
+    """Runs the script as a job whose `srun` ends with a given code; gives the job's code and the commands it called."""
+    for name in ("srun", "scontrol"):
+        stub = tmp_path / name
+        code = "exit $CODE" if name == "srun" else ""
+        stub.write_text(f'#!/bin/sh\nprintf "%s\\n" {name} "$@" "" >>"$CALLS"\n{code}\n')
+        stub.chmod(0o755)
+
+    def job(*arguments: str, code: int = 0, **variables: str) -> tuple[int, list[list[str]]]:
+        calls = tmp_path / "calls"
+        calls.write_text("")
+        slurm = {"SLURM_JOB_ID": "17", "SLURM_CPUS_PER_TASK": "4", "CODE": str(code), "CALLS": str(calls)}
+        environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", **slurm, **variables}
+        command = ["sh", str(SCRIPT), *arguments]
+        done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, check=False)
+        return done.returncode, [call.split("\n") for call in calls.read_text().split("\n\n") if call]
+
+    return job
+
+
+def test_a_job_starts_ranks_on_their_cores_and_goes_on_where_it_was(submit: Submit) -> None:
+    code, (srun,) = submit("cases/west-europe/")
+    start = srun.index("airshed")
+    assert code == 0
+    assert {"--mpi=pmi2", "--cpus-per-task=4", "--cpu-bind=cores"} <= set(srun[:start])
+    assert srun[start:] == ["airshed", "run", "cases/west-europe/", "--output", "runs/west-europe-17", "--resume"]
+    assert is_taken(srun[start:])
+    _, (srun,) = submit("mine.toml", "folder", AIRSHED_PMI="pmix")
+    assert "--mpi=pmix" in srun
+    assert srun[-2:] == ["folder", "--resume"]
+
+
+def test_a_job_without_a_case_says_how_to_name_one(submit: Submit) -> None:
+    assert submit() == (2, [])
+
+
+@pytest.mark.parametrize(
+    ("code", "starts", "again"),
+    [(0, "0", False), (130, "0", True), (130, "3", True), (130, "50", False), (1, "0", False), (137, "0", False)],
+)
+def test_only_what_was_stopped_goes_back_into_the_queue(submit: Submit, code: int, starts: str, again: bool) -> None:
+    answer, calls = submit("west-europe", code=code, SLURM_RESTART_COUNT=starts)
+    assert answer == code
+    assert calls[1:] == ([["scontrol", "requeue", "17"]] if again else [])
+
+
+def test_slurm_is_asked_for_a_warning_and_a_log_that_grows() -> None:
+    asked = dict(re.findall(r"^#SBATCH --([\w-]+)=?(.*)$", SCRIPT.read_text(encoding="utf-8"), re.MULTILINE))
+    assert asked["signal"].startswith("TERM@")  # to the ranks; with B: it would reach the script alone
+    assert asked["open-mode"] == "append"
+    assert {"requeue", "cpus-per-task"} <= asked.keys()
+
+
+# ---- container -------------------------------------------------------------------------------------------------------
+
+
+def steps(text: str) -> list[tuple[str, str]]:
+    """Return the instructions of a container file, lines that go on joined."""
+    lines = re.sub(r"\\\n", " ", re.sub(r"^#.*\n", "", text, flags=re.MULTILINE)).splitlines()
+    return [(word, rest) for word, _, rest in (line.partition(" ") for line in lines if line)]
+
+
+def installed(stage: str) -> set[str]:
+    """Return the Debian packages that a stage installs."""
+    words = " ".join(re.findall(r"apt-get install ([^&]*)", stage)).split()
+    return {word for word in words if not word.startswith("-")}
+
+
+STEPS = steps(DOCKERFILE)
+STAGES = [
+    "\n".join(f"{word} {rest}" for word, rest in steps(stage))
+    for stage in re.split(r"^(?=FROM)", DOCKERFILE, flags=re.MULTILINE)[1:]
+]
+
+
+def test_instructions_are_ones_of_a_container_file_and_their_shell_is_shell() -> None:
+    known = {"FROM", "RUN", "COPY", "WORKDIR", "ENV", "USER", "ENTRYPOINT", "CMD"}
+    assert {word for word, _ in STEPS} == known
+    assert [rest for word, rest in STEPS if word == "RUN" and not is_shell(rest)] == []
+
+
+def test_a_container_says_doctor_and_its_user_is_no_root() -> None:
+    told = {word: rest for word, rest in STEPS if word in ("ENTRYPOINT", "CMD", "USER")}
+    assert is_taken([*json.loads(told["ENTRYPOINT"]), *json.loads(told["CMD"])])
+    assert f"useradd --create-home {told['USER']}" in STAGES[-1]
+
+
+def test_the_way_to_start_a_container_is_one_that_the_program_takes() -> None:
+    lines = re.findall(r"^(?:#  | {3}) *(docker run .*)$", DOCKERFILE + DOCUMENT, re.MULTILINE)
+    assert len(lines) >= 2
+    for line in lines:
+        words = shlex.split(line, comments=True)
+        assert is_taken(words[words.index("airshed") :]), line
+        assert any(word.startswith("--shm-size=") for word in words)
+
+
+def test_what_is_copied_is_there() -> None:
+    """The wheel's folders are in the context, and what the second stage takes was made by the first."""
+    hidden = (ROOT / ".dockerignore").read_text(encoding="utf-8").split()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]
+    needed = ["src", "README.md", "LICENSE", "requirements.lock", *wheel["force-include"]]
+    assert [name for name in needed if not (ROOT / name).exists() or any(fnmatch(name, part) for part in hidden)] == []
+    taken = re.findall(r"^COPY --from=build (\S+)", STAGES[-1], re.MULTILINE)
+    assert taken
+    assert all(f"venv {path}" in STAGES[0] for path in taken)
+
+
+def test_packages_are_those_of_the_documents() -> None:
+    documented = set(re.findall(r"^\| `([\w.+-]+)` \|", DOCUMENT, re.MULTILINE)) & installed(STAGES[-1])
+    assert documented == installed(STAGES[-1]) - {"python3", "g++"}
+    assert {"openmpi-bin", "libpnetcdf0d", "libnetcdf-mpi-19"} <= documented
