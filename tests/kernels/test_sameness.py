@@ -23,7 +23,8 @@ EULER, SECOND = two_step_weights(100.0, None), two_step_weights(100.0, 90.0)
 
 def same_bits(a: Stepped, b: Stepped) -> bool:
     pairs = [(getattr(a.fields, field.name), getattr(b.fields, field.name)) for field in fields(a.fields)]
-    return all(np.array_equal(one, other) for one, other in [*pairs, (a.sums, b.sums), (a.imbalance, b.imbalance)])
+    pairs += [(a.sums, b.sums), (a.imbalance, b.imbalance)]
+    return all(one.dtype == other.dtype and one.tobytes() == other.tobytes() for one, other in pairs)
 
 
 @pytest.mark.parametrize("precision", ["double", "single"])
