@@ -164,6 +164,7 @@ def test_equality_and_hash_follow_the_settings() -> None:
         ("meteorology", {"cloud_cover": 2.0}, ["meteorology.cloud_cover = 2.0 must be at most 1"]),
         ("emissions", {"scale": {"NOx": -1.0}}, ["emissions.scale.NOx = -1 must not be negative"]),
         ("emissions", {"point": [{"species": "A"}]}, ["emissions.point.0.lon is missing: longitude"]),
+        ("parallel", {"tiles": [1]}, ["parallel.tiles is too short: parallel.tiles.1 is missing"]),
         ("boundary", {"values": {"O3": 30}}, ['boundary.values.O3 needs a unit, such as "10 ppb"']),
         ("boundary", {"values": {"O3": "-1 ppb"}}, ["boundary.values.O3 = '-1 ppb' must not be less than 0"]),
         ("deposition", {"velocities": {"O3": "5 m"}}, ["deposition.velocities.O3", "expected a speed"]),

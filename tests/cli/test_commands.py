@@ -55,6 +55,13 @@ def test_version_and_help() -> None:
         assert airshed(command, "--help").exit_code == 0
 
 
+@pytest.mark.parametrize(("value", "told"), [("0", "give 1 or more"), ("two", "give a whole number")])
+def test_numbers_that_cannot_be_are_refused_in_plain_words(value: str, told: str) -> None:
+    refused = CliRunner().invoke(app, ["run", "west-europe", "-n", value])
+    assert (refused.exit_code, "Input should" in refused.stderr) == (2, False)
+    assert refused.stderr.startswith(f"airshed: error: invalid value for '--ranks' / '-n': {told} (help: ")
+
+
 def test_help_needs_none_of_the_heavy_libraries() -> None:
     code = "import sys; from airshed.cli.main import app; app(['--help'], standalone_mode=False); print(*sys.modules)"
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -124,7 +131,7 @@ def test_the_estimate_for_strang_splitting() -> None:
 @pytest.mark.parametrize(
     "less",
     ["chemistry.sweeps=1", "chemistry.precision=single", "run.threads=2", "time.spinup=0 h", "time.step=240 s",
-     "restart.every=6 h", "output.0.levels=ground", 'output.0.fields=["O3"]', "output.0.every=3 h"],
+     "restart.every=48 h", "output.0.levels=ground", 'output.0.fields=["O3"]', "output.0.every=3 h"],
 )  # fmt: skip
 def test_each_part_of_the_work_counts(less: str) -> None:
     assert seconds_of("run.threads=1", less) < seconds_of("run.threads=1")

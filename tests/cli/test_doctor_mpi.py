@@ -25,7 +25,7 @@ def by_name() -> dict[str, Check]:
 
 def test_library_and_mpiexec_of_the_packages_belong_together() -> None:
     checks = by_name()
-    assert [check.status for check in checks.values()] == ["ok"] * 5, checks
+    assert [check.status for check in checks.values()] == ["ok"] * 3 + ["warning"] * 2, checks
     assert "MPICH" in checks["MPI"].detail
     assert str(Path(sys.executable).parent / "mpiexec") in checks["mpiexec"].detail
     assert checks["ranks"].detail == "2 started, and found each other"

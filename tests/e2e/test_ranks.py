@@ -157,7 +157,10 @@ def wait_for(path: Path, process: "subprocess.Popen[str]") -> None:
     ("overrides", "part"),
     [
         (["chemistry.mechanism=emepp"], "did you mean"),
-        (["grid.area.lat=[50.5, 51]", "grid.area.lon=[5.5, 7.5]"], "2 ranks cannot share 2 rows of 1 packs"),
+        (
+            ["grid.area.lat=[50.5, 51]", "grid.area.lon=[5.5, 7.5]"],
+            "2 ranks cannot share 2 rows of 1 pack of 8 columns; take 1 rank",
+        ),
     ],
     ids=["mechanism", "ranks"],
 )

@@ -12,6 +12,7 @@ import pytest
 import xarray as xr
 
 from airshed.core.errors import OutputError
+from airshed.io.folder import RunFolder
 from airshed.io.merge import merge
 from airshed.io.results import open_run
 from airshed.io.strategies.names import Strategy, missing
@@ -121,6 +122,17 @@ def test_merging_gives_the_file_that_the_root_would_have_compressed(tmp_path, na
     assert (tmp_path / "run" / "output.nc").read_bytes() == (tmp_path / "compressed" / "output.nc").read_bytes()
     assert not (tmp_path / "run" / f"output.{name}").exists()
     assert merge(tmp_path / "run") == []
+
+
+def test_merging_waits_for_the_end_of_a_run(tmp_path):
+    with pytest.raises(OutputError, match="holds no run of Airshed; give the folder of a finished run"):
+        merge(tmp_path)
+    with RunFolder(tmp_path / "run", "[time]\n") as run:
+        run.add_output("output")
+        with pytest.raises(OutputError, match=r"a run is writing to .*; wait for its end"):
+            merge(tmp_path / "run")
+    with pytest.raises(OutputError, match="holds no finished result output; complete the run"):
+        merge(tmp_path / "run")
 
 
 def test_private_files_and_stores_are_read_by_plain_xarray(tmp_path, undisturbed):

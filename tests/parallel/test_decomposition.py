@@ -57,3 +57,14 @@ def test_two_ranks_share_rows_which_lie_together_in_memory():
 def test_too_many_ranks_are_told_how_many_would_fit():
     with pytest.raises(CaseError, match=r"7 ranks cannot share 4 rows of 2 packs .* take 4 ranks"):
         Decomposition.of(4, 16, 8, 7)
+    with pytest.raises(CaseError, match=r"^2 ranks cannot share 2 rows of 1 pack of 8 columns; take 1 rank$"):
+        Decomposition.of(2, 8, 8, 2)
+
+
+@pytest.mark.parametrize(
+    ("tiles", "part"),
+    [((1, 2), r"\[1, 2\] is for 2 ranks, but there is 1; start 2 ranks, or"), ((0, 2), r"\[0, 2\]: give 1 or more of")],
+)
+def test_tiles_that_are_not_as_many_as_ranks_are_refused(tiles, part):
+    with pytest.raises(CaseError, match=part):
+        Decomposition.of(8, 16, 8, 1, tiles)

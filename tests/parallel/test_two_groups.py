@@ -160,7 +160,7 @@ def test_sums_of_a_rank_alone_are_its_own():
 
 
 def test_numbers_that_do_not_fit_are_refused():
-    with pytest.raises(CaseError, match=r"wants 1 ranks for transport and 2 for chemistry, but there is 1"):
+    with pytest.raises(CaseError, match=r"wants 1 rank for transport and 2 for chemistry, but there is 1"):
         make_groups(case(), Alone())
     with pytest.raises(CaseError, match="give transport some too"):
         make_groups(case("parallel.groups.transport=0"), Pretended(0, 2))

@@ -78,11 +78,18 @@ def world_of(ranks: int, mpiexec: Mpiexec) -> Check:
 
 
 def _files(environment: dict[str, str]) -> list[Check]:
-    """Look at the libraries by which ranks write one file; other strategies need none of them."""
+    """Look at the libraries by which ranks write one file; no more than a warning, as other strategies need none."""
     code, text = _answer([sys.executable, "-c", _FILES], environment)
     found = json.loads(text.splitlines()[-1]) if code == 0 else ["cannot be looked at without MPI"] * 2
     return [
-        Check(module.LIBRARY.title, "ok", reason or "found, and speaks the same MPI")
+        Check(
+            module.LIBRARY.title,
+            "warning",
+            reason,
+            "or leave it: the strategies gather, files, mpiio and zarr need none",
+        )
+        if reason
+        else Check(module.LIBRARY.title, "ok", "found, and speaks the same MPI")
         for module, reason in zip((pnetcdf, netcdf4_parallel), found, strict=True)
     ]
 

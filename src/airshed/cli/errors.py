@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
@@ -17,6 +18,15 @@ from airshed.parallel.environment import launched, launched_rank
 
 REFUSED = 2
 """Exit code for errors that are the user's to mend."""
+
+_PLAINER = (
+    (r"Value error, ", ""),
+    (r"Input should be greater than or equal to (\S+)", r"give \1 or more"),
+    (r"Input should be less than or equal to (\S+)", r"give \1 or less"),
+    (r"Input should be a valid integer.*", "give a whole number"),
+    (r"Input should be a valid number.*", "give a number"),
+)
+"""What the reader of arguments says of values, and plain words for it."""
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it."""
@@ -127,7 +137,9 @@ def refusal(error: Any) -> tuple[str, int]:
 
     The message is empty for a command given without arguments, which has shown its help.
     """
-    message = error.format_message().strip().rstrip(".").replace("Value error, ", "")
+    message = error.format_message().strip().rstrip(".")
+    for theirs, ours in _PLAINER:
+        message = re.sub(theirs, ours, message)
     command = error.ctx.command_path if error.ctx is not None else "airshed"
     told = f"airshed: error: {message[0].lower()}{message[1:]} (help: {command} --help)" if message else ""
     return told, int(error.exit_code)

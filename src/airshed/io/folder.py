@@ -127,7 +127,7 @@ class RunFolder:
     def locked(cls, path: Path) -> Iterator[None]:
         """Keep other runs out of a folder for the length of a block; raises OutputError when one is writing there."""
         with guarded(path):
-            descriptor = _lock(path)
+            descriptor = _lock(path, f"a run is writing to {path}; wait for its end")
         try:
             yield
         finally:
@@ -207,7 +207,8 @@ class RunFolder:
         with guarded(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
             earlier = _earlier_run(self.path)
-            self._lock = _lock(self.path)
+            taken = f"another run is writing to {self.path}; wait for it, or choose another folder"
+            self._lock = _lock(self.path, taken)
         try:
             resumed = resume and earlier is not None
             if resume and earlier is not None:
@@ -286,14 +287,14 @@ def _check_resumable(path: Path, earlier: RunState, case_toml: str, may_differ: 
         raise CaseError(f"the run in {path} cannot be resumed with another case: {difference}; run anew, or undo that")
 
 
-def _lock(path: Path) -> int:
-    """Lock the folder for this process; the system frees it even when the process is killed."""
+def _lock(path: Path, taken: str) -> int:
+    """Lock the folder for this process or raise; the system frees it even when the process is killed."""
     descriptor = os.open(path / _LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o644)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         os.close(descriptor)
-        raise OutputError(f"another run is writing to {path}; wait for it, or choose another folder") from None
+        raise OutputError(taken) from None
     except OSError:
         pass  # a file system without locks: the check is a help, not a condition
     return descriptor

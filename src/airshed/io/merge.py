@@ -1,6 +1,7 @@
 """Makes one netCDF-4 file of a result that lies in many."""
 
 import shutil
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,14 +22,12 @@ def merge(folder: Path, name: str | None = None, compression: cf.Compression = "
     none where each result is one already. Raises OutputError where there is no result, or the file cannot be written.
     """
     state = read_state(folder)
-    names = (state.outputs if state is not None else ()) if name is None else (name,)
-    found = {each: results(folder, each) for each in names}
-    if not all(found.values()) or not found:
-        lacking = next((each for each, paths in found.items() if not paths), name or "output")
-        raise OutputError(f"{folder} holds no finished result {lacking!r}; complete the run with: airshed run --resume")
+    names = state.outputs if state is not None and name is None else (name or "output",)
+    if state is None and not any(results(folder, each) for each in names):
+        raise OutputError(f"{folder} holds no run of Airshed; give the folder of a finished run")
     made = []
     with RunFolder.locked(folder):
-        for each, paths in found.items():
+        for each, paths in _finished(folder, names).items():
             for path in paths:
                 if path.suffix != ".nc":
                     target = folder / f"{each}.nc"
@@ -37,6 +36,18 @@ def merge(folder: Path, name: str | None = None, compression: cf.Compression = "
                         made.append(target)
                     shutil.rmtree(path)
     return made
+
+
+def _finished(folder: Path, names: Collection[str]) -> dict[str, list[Path]]:
+    """Return what there is of results; raises OutputError where one is not there."""
+    found = {name: results(folder, name) for name in names}
+    lacking = [name for name, paths in found.items() if not paths]
+    if lacking or not found:
+        raise OutputError(
+            f"{folder} holds no finished result {', '.join(lacking) or 'at all'}; "
+            "complete the run with: airshed run CASE --resume"
+        )
+    return found
 
 
 def _merge(path: Path, target: Path, compression: cf.Compression) -> None:

@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Final, Literal, Self
 
 from airshed.core.errors import CaseError
+from airshed.core.words import counted
 from airshed.grid.window import Window
 from airshed.kernels.pieces import REACH
 
@@ -52,19 +53,21 @@ class Decomposition:
         Raises CaseError where the grid is too small for so many ranks, or the tiles chosen are not as many.
         """
         blocks = _blocks(columns, width)
+        if tiles is not None and min(tiles) < 1:
+            raise CaseError(f'parallel.tiles = {list(tiles)}: give 1 or more of both, or "auto"')
         if tiles is not None and tiles[0] * tiles[1] != ranks:
+            wanted, there = counted(tiles[0] * tiles[1], "rank"), "there is 1" if ranks == 1 else f"there are {ranks}"
             raise CaseError(
-                f"parallel.tiles = {list(tiles)} makes {tiles[0] * tiles[1]} tiles, but there are {ranks} ranks; "
-                f'start {tiles[0] * tiles[1]} ranks, or take "auto"'
+                f'parallel.tiles = {list(tiles)} is for {wanted}, but {there}; start {wanted}, or take "auto"'
             )
         possible = [(down, ranks // down) for down in range(1, ranks + 1) if ranks % down == 0]
         possible = possible if tiles is None else [tiles]
         fitting = [(down, across) for down, across in possible if down <= max(rows // REACH, 1) and across <= blocks]
         if not fitting:
-            asked = f"{ranks} ranks" if tiles is None else f"{tiles[0]} x {tiles[1]} ranks (parallel.tiles)"
+            asked = counted(ranks, "rank") if tiles is None else f"{tiles[0]} x {tiles[1]} ranks (parallel.tiles)"
             raise CaseError(
-                f"{asked} cannot share {rows} rows of {blocks} packs of {width} columns; "
-                f"take {_most_ranks(rows, blocks, ranks)} ranks"
+                f"{asked} cannot share {counted(rows, 'row')} of {counted(blocks, 'pack')} of {width} columns; "
+                f"take {counted(_most_ranks(rows, blocks, ranks), 'rank')}"
             )
         down, across = min(fitting, key=lambda cut: (_cost(rows, blocks, width, cut), cut[1]))
         across_cuts = (*even_cuts(blocks, across)[:-1], -(-columns // width))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, Self, cast
 import numpy.typing as npt
 
 from airshed.core.errors import CaseError
+from airshed.core.words import counted
 from airshed.parallel.communicator import Alone, Communicator, MpiRanks
 from airshed.parallel.decomposition import Decomposition, even_cuts
 from airshed.parallel.redistribution import Distribution
@@ -143,6 +144,6 @@ def _check(ranks: int, transport: int, chemistry: int) -> None:
     if transport + chemistry != ranks:
         there = "there is 1" if ranks == 1 else f"there are {ranks}"
         raise CaseError(
-            f"parallel.groups wants {transport} ranks for transport and {chemistry} for chemistry, but {there}; "
-            f"start {transport + chemistry} (airshed run CASE -n {transport + chemistry})"
+            f"parallel.groups wants {counted(transport, 'rank')} for transport and {chemistry} for chemistry, "
+            f"but {there}; start {transport + chemistry} (airshed run CASE -n {transport + chemistry})"
         )

@@ -17,6 +17,7 @@ from types import FrameType
 from typing import IO, Final
 
 from airshed.core.errors import AirshedError
+from airshed.core.words import counted
 from airshed.parallel.environment import ASKED_FOR, launched, launched_rank, ranks_asked_for
 from airshed.parallel.mpiexec import find_mpiexec
 from airshed.parallel.noise import ANNOUNCEMENT, Facts, Filter
@@ -41,7 +42,7 @@ def must_launch(ranks: int | None) -> bool:
     if ranks is None or ranks == started:
         return False
     if started:
-        raise AirshedError(f"-n {ranks}, but mpiexec has started {started} ranks already; leave -n away")
+        raise AirshedError(f"-n {ranks}, but mpiexec has started {counted(started, 'rank')} already; leave -n away")
     return ranks > 1
 
 
@@ -53,7 +54,7 @@ def launch(ranks: int, command: Sequence[str]) -> int:
     mpiexec = find_mpiexec()
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if ranks > cores:
-        _say(f"warning: {ranks} ranks on {cores} core{'s' if cores > 1 else ''} take turns; -n {cores} would be faster")
+        _say(f"warning: {ranks} ranks on {counted(cores, 'core')} take turns; -n {cores} would be faster")
     environment = {**os.environ, **mpiexec.environment(crowded=ranks > cores), **_told(ranks)}
     facts = Facts()
     with subprocess.Popen(

@@ -152,6 +152,8 @@ def _missing(path: tuple[int | str, ...], section: type[Section]) -> str:
     needed = [s for s in settings_of(section) if s.key == general or s.key.startswith(general + ".")]
     if needed and needed[0].key == general:
         return f"{key} is missing: {needed[0].text[0].lower()}{needed[0].text[1:]}"
+    if not needed:  # an item of a list that is too short
+        return f"{dotted(path[:-1])} is too short: {key} is missing"
     names = ", ".join(s.key for s in needed if s.required)
     return f"{key} is missing: the case needs {names}"
 
