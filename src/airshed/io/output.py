@@ -27,7 +27,7 @@ from airshed.io.strategies.store import Place
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _CLOCK_ROUNDOFF: Final = 1e-9
 _SPARE: Final = 2
-"""Records whose memory is kept: one that is filled while another is written."""
+"""Records whose memory is kept, taken at the start: one that is filled while another is written."""
 
 
 class OutputWriter:
@@ -67,7 +67,6 @@ class OutputWriter:
         layout = Layout(grid, kept, self.fields, start, texts)
         self._window = window or layout.whole
         self._kept = len(kept)
-        self._spare: list[dict[str, NDArray[np.float32]]] = []
         self._sizes = dict(zip(("level", "lat", "lon"), (grid.shape[0], *self._window.shape), strict=True))
         result, records = run.add_output(name), run.path / RECORDS / name
         with run.channel.together(), guarded(records):
@@ -77,6 +76,7 @@ class OutputWriter:
         chosen = Strategy.parse(strategy) if isinstance(strategy, str) else strategy
         opened = open_store(chosen, place)
         self.strategy, self._store, self.measured = opened.strategy, opened.store, opened.measured
+        self._spare = [self._new() for _ in range(_SPARE if self.strategy.asynchronous else 1)]
         # none are due in a spin-up, before the start
         self._store.resume(-1 if resume_from is None or resume_from < 0.0 else int(resume_from // every))
 
@@ -117,9 +117,9 @@ class OutputWriter:
             return self._store.finish(complete=complete)
 
     def _new(self) -> dict[str, NDArray[np.float32]]:
-        """Return memory for a record."""
+        """Return memory for a record, filled: the system gives pages as they are touched, which is slow."""
         sizes = {**self._sizes, "level": self._kept}
-        return {spec.name: np.empty(spec.shape(sizes), np.float32) for spec in self.fields}
+        return {spec.name: np.full(spec.shape(sizes), np.nan, np.float32) for spec in self.fields}
 
     def _copy(self, spec: FieldSpec, value: ArrayLike, chosen: NDArray[np.float32]) -> None:
         array = spec.checked(value, self._sizes)

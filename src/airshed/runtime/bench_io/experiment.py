@@ -41,8 +41,8 @@ class Experiment:
     strategies: tuple[str, ...] = ()
     grid: tuple[int, int, int] = (64, 64, 32)
     steps: int = 5
-    compute: float = 0.3
-    repeats: int = 12
+    compute: float = 0.2
+    repeats: int = 16
     bandwidth: float | None = None
 
     @property
