@@ -91,7 +91,8 @@ def test_what_resuming_does_is_told(tmp_path):
     """Nothing there yet: it begins, so that one command can begin and go on; later it goes on."""
 
     def notices(*, resume):
-        with airshed.Simulation(make(), STEADY, output=tmp_path / "run", resume=resume) as simulation:
+        case = make(restart={"every": "1 h"})
+        with airshed.Simulation(case, STEADY, output=tmp_path / "run", resume=resume) as simulation:
             simulation.run(until="1 h")
             return simulation.notices
 

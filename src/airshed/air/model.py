@@ -1,5 +1,7 @@
 """The air-quality model: emission, transport, mixing, chemistry and deposition over a longitude-latitude box."""
 
+from functools import cached_property, partial
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ from airshed.air.budget import FAMILIES, Baseline, Budget
 from airshed.air.case import Case
 from airshed.air.cell_chemistry import CellChemistry, CellCounts
 from airshed.air.forcing import Forcing
+from airshed.air.late_budget import LateBudget
 from airshed.air.light import Light
 from airshed.air.meteorology import MetState
 from airshed.air.moved_elsewhere import MovedElsewhere, MovedSpecies, make_exchange
@@ -29,10 +32,10 @@ from airshed.kernels.chemistry.followed import follow
 from airshed.kernels.exact_sum import CompiledSums
 from airshed.kernels.layout import Layout
 from airshed.kernels.pipeline import compile_mechanism
-from airshed.kernels.step_arguments import TERMS
 from airshed.kernels.stepper import ColumnForcing, Stepper
 from airshed.parallel.balance import Balance, message_costs
 from airshed.parallel.communicator import Communicator, MpiRanks
+from airshed.parallel.exact_sum import LateTotal
 from airshed.parallel.groups import Groups
 from airshed.parallel.halo import Halo
 from airshed.process.twostep import two_step_weights
@@ -102,13 +105,30 @@ class AirModel:
         self.stepper = self._make_stepper(threads)
         self._strang = self._make_strang(threads) if split else None
         self._earlier_counts = CellCounts().to_array()
-        self.budget = Budget(len(self.network.species), len(self.families))
+        self._budget = Budget(len(self.network.species), len(self.families))
+        self._late = LateBudget(
+            self._budget, self.stepper, partial(LateTotal, ranks=self.share.ranks, cut=CompiledSums(self.kernel)),
+            self._refuse_not_finite, behind=not self.share.alone,
+        )  # fmt: skip
         self._set_initial(initial)
 
-    @property
+    @cached_property
     def cells(self) -> int:
         """The number of cells of the whole grid."""
-        return int(np.prod(self.parts.whole.shape))
+        return prod(self.parts.whole.shape)
+
+    @property
+    def budget(self) -> Budget:
+        """What each process did to each species up to now; all ranks ask together."""
+        self.settle()
+        return self._budget
+
+    def settle(self) -> None:
+        """Wait for what earlier steps left under way; all ranks do so together.
+
+        raises  NumericalError for a state that is no longer finite
+        """
+        self._late.settle()
 
     def next_change(self) -> float:
         """The next instant of the meteorology or hour of the emissions."""
@@ -140,25 +160,24 @@ class AirModel:
     def step_to(self, seconds: float) -> None:
         """Advance by one step that ends at this time, which lies no later than :meth:`next_change`."""
         if self._strang is not None:
-            sums = self._strang.step(self.seconds, seconds, self.budget)
-            self._finish_step(seconds, sums)
+            sums = self._strang.step(self.seconds, seconds, self._budget)
+            self._finish_step(seconds)
+            if not np.isfinite(sums).all():
+                self._refuse_not_finite(sums, seconds)
             return
         step = seconds - self.seconds
         weights = two_step_weights(step, self._previous_step)
         column, emission = self._column(self.seconds + 0.5 * step, seconds)
         transport = self.forcing.transport(self.seconds, step / (self._previous_step or step))
-        sums = self.stepper.step(weights, transport, column)
-        self.budget.add(weights, dict(zip(TERMS, sums, strict=True)), emission, self.stepper.imbalance)
-        self._finish_step(seconds, sums)
+        self._late.add(seconds, weights, self.stepper.advance(weights, transport, column), emission)
+        self._finish_step(seconds)
 
-    def _finish_step(self, seconds: float, sums: Array) -> None:
+    def _finish_step(self, seconds: float) -> None:
         for source in self._vegetation:
             source.totals(0.5 * (self.seconds + seconds))  # now, since its weather will not stay at hand
         self.forcing.read_ahead(self.seconds, self.stepper.pool)
         self.sources.read_ahead(self.seconds, self.stepper.pool)
         self.seconds, self._previous_step, self.steps = seconds, seconds - self.seconds, self.steps + 1
-        if not np.isfinite(sums).all():
-            self._refuse_not_finite(sums)
         if self.seconds == 0.0 and self.parts.begin < 0.0:
             self.begin_budget()
 
@@ -351,9 +370,9 @@ class AirModel:
         state.air[...] = state.air_other[...] = self.layout.pack(self.forcing.instant(0).air)
         self.begin_budget()
 
-    def _refuse_not_finite(self, sums: Array) -> None:
+    def _refuse_not_finite(self, sums: Array, seconds: float) -> None:
         names = [self.network.names[i] for i in np.flatnonzero(~np.isfinite(np.atleast_2d(sums)).all(axis=0))[:3]]
         raise NumericalError(
-            f"the state is no longer finite at {self.seconds:g} s ({', '.join(names)}): check rate constants and "
+            f"the state is no longer finite at {seconds:g} s ({', '.join(names)}): check rate constants and "
             "emissions, or shorten time.step"
         )

@@ -32,10 +32,14 @@ class Reported(Protocol):
 
     parts: Parts
     families: tuple[str, ...]
-    budget: Budget
     baseline: Baseline
     seconds: float
     steps: int
+
+    @property
+    def budget(self) -> Budget:
+        """What each process did to each species so far."""
+        ...
 
     @property
     def cell_counts(self) -> CellCounts | None:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from airshed.core.exact_sum import scale, value
 from airshed.kernels.pipeline import MechanismKernel
 from airshed.kernels.step_arguments import address
 
@@ -26,11 +25,17 @@ class CompiledSums:
 
     def parts(self, values: Array, greatest: Array) -> npt.NDArray[np.int64]:
         """Return the sums (2, column) of the integers that the summands are cut into."""
-        factors, result = scale(greatest), np.empty((2, values.shape[1]), np.int64)
-        self.kernel.functions.airshed_exact_parts(address(values), *values.shape, address(factors), address(result))
+        result = np.empty((2, values.shape[1]), np.int64)
+        self.kernel.functions.airshed_exact_parts(address(values), *values.shape, address(greatest), address(result))
+        return result
+
+    def value(self, sums: npt.NDArray[np.int64], greatest: Array) -> Array:
+        """Return the sum (column,) that the integers (2, column) stand for; NaN where a summand was not finite."""
+        result = np.empty(len(greatest))
+        self.kernel.functions.airshed_exact_value(address(sums), address(greatest), len(greatest), address(result))
         return result
 
     def total(self, values: Array) -> Array:
         """Return the sums (column,) of all summands."""
         greatest = self.magnitudes(values)
-        return value(self.parts(values, greatest), greatest)
+        return self.value(self.parts(values, greatest), greatest)

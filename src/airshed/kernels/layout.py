@@ -5,6 +5,8 @@ zero where a source or a flux must not act on them.
 """
 
 from dataclasses import dataclass
+from math import prod
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +14,12 @@ import numpy.typing as npt
 ALIGNMENT = 64  # bytes: a cache line, and the widest vector
 
 AnyArray = npt.NDArray[np.floating]
+Padding = Literal["edge", "constant"]
 
 
 def aligned_zeros(shape: tuple[int, ...], dtype: npt.DTypeLike) -> AnyArray:
     """Return zeros whose first element lies at a multiple of 64 bytes, as vector loads need it."""
-    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    size = prod(shape) * np.dtype(dtype).itemsize
     memory = np.zeros(size + ALIGNMENT, np.uint8)
     first = -memory.ctypes.data % ALIGNMENT
     return memory[first : first + size].view(dtype).reshape(shape)
@@ -45,23 +48,24 @@ class Layout:
         """Return zeros [lat][block][middle...][W]."""
         return aligned_zeros((self.rows, self.blocks, *middle, self.width), self.dtype)
 
-    def pack(self, field: npt.ArrayLike, *, padding: str = "edge") -> AnyArray:
+    def pack(self, field: npt.ArrayLike, *, padding: Padding = "edge") -> AnyArray:
         """Return (..., lat, lon) as [lat][block][...][W].
 
         padding  of the lanes beyond the last column: "edge" (the last column again) or "constant" (zero)
         One row or one column more than the grid has, as for the faces of cells, gives one row or one block more.
         """
         values = np.asarray(field, dtype=np.float64)
-        blocks = -(-values.shape[-1] // self.width)
-        if values.shape[-1] == self.columns + 1:
-            blocks = self.blocks + 1
-        missing = blocks * self.width - values.shape[-1]
-        widths = [(0, 0)] * (values.ndim - 1) + [(0, missing)]
-        padded = np.pad(values, widths, mode=padding)  # type: ignore[call-overload]
-        split = padded.reshape(*padded.shape[:-1], blocks, self.width)
-        ordered = np.moveaxis(split, (-3, -2), (0, 1))
-        result = aligned_zeros(ordered.shape, self.dtype)
-        result[...] = ordered
+        *middle, rows, columns = values.shape
+        blocks = self.blocks + 1 if columns == self.columns + 1 else -(-columns // self.width)
+        full = columns // self.width
+        inside = full * self.width
+        result = aligned_zeros((rows, blocks, *middle, self.width), self.dtype)
+        lanes = np.moveaxis(result, (0, 1), (-3, -2))  # (..., lat, block, W)
+        lanes[..., :full, :] = values[..., :inside].reshape(*middle, rows, full, self.width)
+        if full < blocks:
+            lanes[..., full, : columns - inside] = values[..., inside:]
+            if padding == "edge":
+                lanes[..., full, columns - inside :] = values[..., -1:]
         return result
 
     def unpack(self, packed: AnyArray) -> npt.NDArray[np.float64]:

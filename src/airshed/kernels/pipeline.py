@@ -31,6 +31,7 @@ SIGNATURES: Final[Signatures] = {
     "airshed_share_pieces": (ctypes.c_int64, [*[_POINTER] * 2, ctypes.c_int64, _POINTER, ctypes.c_int64, _POINTER]),
     "airshed_magnitudes": (None, [_POINTER, ctypes.c_int64, ctypes.c_int64, _POINTER]),
     "airshed_exact_parts": (None, [_POINTER, ctypes.c_int64, ctypes.c_int64, *[_POINTER] * 2]),
+    "airshed_exact_value": (None, [*[_POINTER] * 2, ctypes.c_int64, _POINTER]),
     "airshed_rates": (None, [*[_POINTER] * 5, *[ctypes.c_double] * 2, *[_POINTER] * 3]),
 }
 

@@ -157,6 +157,7 @@ class Stepper:
         self._terms = len(TERMS), species
         sums = len(TERMS) * species + len(kernel.shape.families)
         self._sums = np.zeros((layout.rows * layout.blocks, sums))
+        self._sums_before = np.zeros_like(self._sums)
         self._totals = np.zeros(sums)
         self._seconds = np.zeros((layout.rows * layout.blocks, len(PARTS)))
         self.threads = max(1, min(threads, layout.rows))
@@ -181,6 +182,15 @@ class Stepper:
         self, weights: TwoStepWeights, transport: TransportForcing, column: ColumnForcing
     ) -> npt.NDArray[np.float64]:
         """Advance the state from n to n+1; return the sums of the budget terms (term, species), see TERMS."""
+        self._totals = self._total(self.advance(weights, transport, column))
+        return self.by_term(self._totals)[0]
+
+    def advance(self, weights: TwoStepWeights, transport: TransportForcing, column: ColumnForcing) -> Array:
+        """Advance the state from n to n+1; return what is to be summed up, (block, sum), see :meth:`by_term`.
+
+        The array stays as it is during one more step.
+        """
+        self._sums, self._sums_before = self._sums_before, self._sums
         self._fill(weights, transport, column)
         if self.neighbours is None:
             self._work(self._inner)
@@ -190,8 +200,12 @@ class Stepper:
             self.neighbours.finish()
             self._work(self._outer)
         self.state.rotate()
-        self._totals = self._total(self._sums)
-        return self._totals[: self._terms[0] * self._terms[1]].reshape(self._terms)
+        return self._sums
+
+    def by_term(self, totals: Array) -> tuple[Array, Array]:
+        """Return the sums (sum,) of a step as those of the budget terms (term, species), and of the families."""
+        terms = self._terms[0] * self._terms[1]
+        return totals[:terms].reshape(self._terms), totals[terms:]
 
     def _work(self, pieces: Pieces, between: Callable[[], None] | None = None) -> None:
         """Compute pieces on all threads; this one calls `between` after each of its own."""
@@ -214,7 +228,7 @@ class Stepper:
     @property
     def imbalance(self) -> Array:
         """Atoms of each family that unbalanced reactions made in the last step [mol/s]."""
-        return self._totals[self._terms[0] * self._terms[1] :]
+        return self.by_term(self._totals)[1]
 
     @property
     def seconds(self) -> dict[str, float]:
@@ -242,7 +256,7 @@ class Stepper:
             setattr(step, name, address(constants[name]))
         step.deposited_count, step.emitted_count = len(constants["deposited"]), len(constants["emitted"])
         step.oxygen, step.nitrogen = oxygen, nitrogen
-        step.sums, step.seconds = address(self._sums), address(self._seconds)
+        step.seconds = address(self._seconds)
         return step
 
     def _fill(self, weights: TwoStepWeights, transport: TransportForcing, column: ColumnForcing) -> None:
@@ -262,6 +276,7 @@ class Stepper:
         step.photolysis_sun = address(column.sun)
         for name in ("c0", "c1", "t0", "t1", "g", "s0", "s1"):
             setattr(step, name, getattr(weights, name))
+        step.sums = address(self._sums)
         step.sweeps, step.number = self.sweeps, step.number + 1
 
     def _place(self, name: str, pair: Pair) -> None:

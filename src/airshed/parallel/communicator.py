@@ -6,7 +6,7 @@ the order in which ranks answer: greatest values and sums of integers are the sa
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from mpi4py import MPI
 
 AnyArray = npt.NDArray[Any]
+Later = Callable[[], AnyArray]
+"""Waits for a result that is under way, and returns it; to be called once."""
 
 
 class Communicator(Protocol):
@@ -40,6 +42,14 @@ class Communicator(Protocol):
 
     def total(self, counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Return the sums of integers over all ranks, element by element."""
+        ...
+
+    def start_largest(self, values: AnyArray) -> Later:
+        """Begin :meth:`largest`, and return what waits for it; all ranks begin and wait in the same order."""
+        ...
+
+    def start_total(self, counts: npt.NDArray[np.int64]) -> Later:
+        """Begin :meth:`total`, and return what waits for it."""
         ...
 
     def gather(self, value: Any, root: int = 0) -> list[Any] | None:
@@ -78,6 +88,14 @@ class Alone:
         """Return the counts."""
         return counts
 
+    def start_largest(self, values: AnyArray) -> Later:
+        """Return what returns the values, NaN as infinite."""
+        return lambda: _comparable(values)
+
+    def start_total(self, counts: npt.NDArray[np.int64]) -> Later:
+        """Return what returns the counts."""
+        return lambda: counts
+
     def gather(self, value: Any, root: int = 0) -> list[Any] | None:
         """Return the one value."""
         return [value]
@@ -113,13 +131,25 @@ class MpiRanks:
         """Return the greatest values of all ranks, element by element; NaN counts as infinite."""
         from mpi4py import MPI
 
-        return self._reduced(np.ascontiguousarray(_comparable(values)), MPI.MAX)
+        return self._reduced(_comparable(values), MPI.MAX)
 
     def total(self, counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Return the sums of integers over all ranks, element by element."""
         from mpi4py import MPI
 
-        return self._reduced(np.ascontiguousarray(counts, np.int64), MPI.SUM)
+        return self._reduced(counts, MPI.SUM)
+
+    def start_largest(self, values: AnyArray) -> Later:
+        """Begin the search for the greatest values."""
+        from mpi4py import MPI
+
+        return self._started(_comparable(values), MPI.MAX)
+
+    def start_total(self, counts: npt.NDArray[np.int64]) -> Later:
+        """Begin the sums of integers."""
+        from mpi4py import MPI
+
+        return self._started(counts, MPI.SUM)
 
     def gather(self, value: Any, root: int = 0) -> list[Any] | None:
         """Return what every rank gave, by rank, to the root; None to the others."""
@@ -142,10 +172,25 @@ class MpiRanks:
         self.handle.Barrier()
 
     def _reduced(self, given: AnyArray, operation: "MPI.Op") -> AnyArray:
+        given = np.ascontiguousarray(given)
         began, result = time.perf_counter(), np.empty_like(given)
         self.handle.Allreduce(given, result, operation)
         self.wait += time.perf_counter() - began
         return result
+
+    def _started(self, given: AnyArray, operation: "MPI.Op") -> Later:
+        given = np.ascontiguousarray(given)
+        result = np.empty_like(given)
+        request = self.handle.Iallreduce(given, result, operation)
+
+        def finish() -> AnyArray:
+            assert given is not None  # which MPI reads until then
+            began = time.perf_counter()
+            request.Wait()
+            self.wait += time.perf_counter() - began
+            return result
+
+        return finish
 
 
 @lru_cache(maxsize=1)

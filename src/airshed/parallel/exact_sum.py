@@ -22,10 +22,39 @@ class Cut(Protocol):
         """Return the sums (2, column) of the integers that the summands are cut into."""
         ...
 
+    def value(self, sums: npt.NDArray[np.int64], greatest: Array) -> Array:
+        """Return the sum (column,) that the integers (2, column) stand for."""
+        ...
+
 
 def total(values: Array, ranks: Communicator, cut: Cut = exact_sum) -> Array:
     """Return the sums over the first axis, and over all ranks: (summand, ...) -> (...)."""
     flat = np.ascontiguousarray(values, np.float64).reshape(len(values), -1)
     greatest = ranks.largest(cut.magnitudes(flat))
     sums = ranks.total(cut.parts(flat, greatest))
-    return exact_sum.value(sums, greatest).reshape(values.shape[1:])
+    return cut.value(sums, greatest).reshape(values.shape[1:])
+
+
+class LateTotal:
+    """The sums over the first axis of (summand, column) and over all ranks, under way while the run goes on.
+
+    They take two messages, one after the other: the second one begins when :meth:`proceed` is called, until when the
+    summands must stay as they are. All ranks make the same calls.
+    """
+
+    def __init__(self, values: Array, ranks: Communicator, cut: Cut = exact_sum) -> None:
+        self._values, self._ranks, self._cut = values, ranks, cut
+        self._under_way = ranks.start_largest(cut.magnitudes(values))
+        self._greatest: Array | None = None
+
+    def proceed(self) -> None:
+        """Begin the second message, if it has not begun."""
+        if self._greatest is None:
+            self._greatest = self._under_way()
+            self._under_way = self._ranks.start_total(self._cut.parts(self._values, self._greatest))
+
+    def result(self) -> Array:
+        """Wait for the sums (column,) and return them, the same bits for any number of ranks."""
+        self.proceed()
+        assert self._greatest is not None
+        return self._cut.value(self._under_way(), self._greatest)

@@ -68,9 +68,11 @@ class RunRecords:
     def keep(self) -> None:
         """Write what is due at the model's present time."""
         seconds = self._model.seconds
-        for writer in self._writers:
-            if writer.is_due(seconds):
-                writer.write(seconds, {spec.name: self._model.value(spec.name) for spec in writer.fields})
+        due = [writer for writer in self._writers if writer.is_due(seconds)]
+        if due:
+            self._model.settle()  # which refuses what is not finite
+        for writer in due:
+            writer.write(seconds, {spec.name: self._model.value(spec.name) for spec in writer.fields})
         if self._restart_due.is_due(seconds) and self._model.steps > 0:
             saved = self._model.save()
             self._store.save(seconds, saved.tiled, saved.whole, saved.metadata)

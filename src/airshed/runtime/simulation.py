@@ -24,7 +24,7 @@ from airshed.core.report import Cell, Report, Table
 from airshed.core.units import to
 from airshed.fields.spec import FieldSpec
 from airshed.parallel.binding import cores_each
-from airshed.parallel.communicator import Communicator, MpiRanks, world
+from airshed.parallel.communicator import Communicator, Later, MpiRanks, world
 from airshed.runtime.clock import Clock, Every
 from airshed.runtime.records import RunRecords, check_folder
 from airshed.runtime.two_groups import allowing_service, closed_on_error, make_groups, only_moves
@@ -127,6 +127,7 @@ class Simulation:
         self._closed, self._sums, self._written = False, 0.0, ""
         self._clock = Clock(self.model, self._due(), self.end)
         self._stop = False
+        self._asked: Later | None = None
         self.wall["preparation"] = time.perf_counter() - began
         if self._records is not None and self.model.steps == 0:
             self._keep_records()
@@ -164,12 +165,13 @@ class Simulation:
         target = self._target(until)
         try:
             with _quick_turns():
-                stopped = self._stops()
+                stopped = self._stops(last=True)
                 while not stopped and self.seconds < target:
                     info = self._step(target)
                     if observer is not None:
                         observer(info)
-                    stopped = self._stops()
+                    stopped = self._stops(last=self.seconds >= target)
+                self.model.settle()
             if stopped or self.seconds >= self.end:
                 self._finish_records()
         except BaseException:
@@ -182,12 +184,16 @@ class Simulation:
         """Let :meth:`run` end at the next step boundary, with valid files; callable from a signal handler."""
         self._stop = True
 
-    def _stops(self) -> bool:
-        """Whether the run is to stop here: all ranks, as soon as one was asked to.
+    def _stops(self, *, last: bool) -> bool:
+        """Whether the run is to stop here: all ranks, as soon as they know that one was asked to.
 
-        A rank that is asked while the others answer keeps that for the next time.
+        They tell each other while they make the next step, but for the last time, when there is none.
         """
-        return self._stop if self.model.share.alone else self.model.share.greatest(float(self._stop)) > 0.0
+        before, self._asked = self._asked, self.model.share.ranks.start_largest(np.array([float(self._stop)]))
+        stops = before is not None and before()[0] > 0.0
+        if last or stops or self.model.share.alone:
+            stops, self._asked = bool(self._asked()[0] > 0.0) or stops, None
+        return stops
 
     def __repr__(self) -> str:
         size = " x ".join(str(count) for count in reversed(self.model.parts.whole.shape))

@@ -1,6 +1,7 @@
 // step.hpp: one time step of a rectangle of blocks. Rectangles are independent: the same bits for any cut and any order.
 #include <chrono>
 #include <cmath>
+#include <vector>
 
 INLINE double sum(pack lanes) {
     double result = 0;
@@ -85,8 +86,18 @@ void airshed_magnitudes(const double* values, int64_t count, int64_t columns, do
         }
 }
 
-// `scale` [column]: 2^(40-e); `parts` [2][column].
-void airshed_exact_parts(const double* values, int64_t count, int64_t columns, const double* scale, int64_t* parts) {
+// 2^(40-e) with 2^e above the greatest magnitude; one for a column of zeros or of what is not finite.
+static double exact_scale(double greatest) {
+    if (!(greatest > 0) || greatest == HUGE_VAL) return 1;
+    int exponent;
+    std::frexp(greatest, &exponent);
+    return std::ldexp(1.0, 40 - (exponent > -850 ? exponent : -850));
+}
+
+// `greatest` [column] of all summands; `parts` [2][column].
+void airshed_exact_parts(const double* values, int64_t count, int64_t columns, const double* greatest, int64_t* parts) {
+    std::vector<double> scale(columns);
+    for (int64_t j = 0; j < columns; j++) scale[j] = exact_scale(greatest[j]);
     for (int64_t j = 0; j < 2 * columns; j++) parts[j] = 0;
     for (int64_t i = 0; i < count; i++)
         for (int64_t j = 0; j < columns; j++) {
@@ -94,6 +105,15 @@ void airshed_exact_parts(const double* values, int64_t count, int64_t columns, c
             parts[j] += (int64_t)first;
             parts[columns + j] += (int64_t)((x - first) * 0x1p40);
         }
+}
+
+// The sums [column] that the parts of all ranks [2][column] stand for; NaN where a summand was not finite.
+void airshed_exact_value(const int64_t* parts, const double* greatest, int64_t columns, double* sums) {
+    for (int64_t j = 0; j < columns; j++) {
+        const double grid = 1 / exact_scale(greatest[j]);
+        const double sum = (double)parts[j] * grid + (double)parts[columns + j] * (grid * 0x1p-40);
+        sums[j] = greatest[j] == HUGE_VAL ? NAN : sum;
+    }
 }
 
 // Rate constants of every reaction in one pack of cells, for tests: the same functions as in the step.

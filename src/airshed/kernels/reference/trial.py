@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from airshed.kernels.layout import Layout
+from airshed.kernels.layout import Layout, Padding
 from airshed.kernels.pipeline import MechanismKernel
 from airshed.kernels.reference.column import Column
 from airshed.kernels.reference.step import Box, Fields, Stepped, step
@@ -140,11 +140,13 @@ def make_stepper(
 def forcing(trial: Trial, layout: Layout) -> tuple[TransportForcing, ColumnForcing]:
     """Return the packed forcing of a trial."""
 
-    def pair(ends: tuple[Any, Any], name: str, padding: str = "edge") -> Any:
+    def pair(ends: tuple[Any, Any], name: str, padding: Padding = "edge") -> Any:
         return tuple(layout.pack(getattr(end, name), padding=padding) for end in ends)
 
     east, north, up = (pair(trial.air_fluxes, name, "constant") for name in ("eastward", "northward", "upward"))
-    names = {"temperature": "edge", "water": "edge", "exchange": "edge", "deposition": "constant"}
+    names: dict[str, Padding] = {
+        "temperature": "edge", "water": "edge", "exchange": "edge", "deposition": "constant",
+    }  # fmt: skip
     column, sun = trial.columns[0], np.stack([trial.columns[0].secant, trial.columns[0].light])
     return (
         TransportForcing(east, north, up, trial.weight, trial.weight_z),

@@ -22,7 +22,7 @@ from airshed.air.model import AirModel
 from airshed.kernels.layout import AnyArray
 from airshed.kernels.stepper import Neighbours
 from airshed.parallel.binding import bind
-from airshed.parallel.communicator import Communicator, MpiRanks, world
+from airshed.parallel.communicator import Communicator, Later, MpiRanks, world
 from airshed.parallel.failure import failing_together
 from airshed.runtime.clock import Clock
 
@@ -63,6 +63,21 @@ class TimedRanks(MpiRanks):
         """See :class:`MpiRanks`."""
         with self.spent.counting():
             return super().total(counts)
+
+    def start_largest(self, values: npt.NDArray[Any]) -> Later:
+        """See :class:`MpiRanks`."""
+        return self._timed(super().start_largest(values))
+
+    def start_total(self, counts: npt.NDArray[np.int64]) -> Later:
+        """See :class:`MpiRanks`."""
+        return self._timed(super().start_total(counts))
+
+    def _timed(self, later: Later) -> Later:
+        def finish() -> npt.NDArray[Any]:
+            with self.spent.counting():
+                return later()
+
+        return finish
 
 
 class TimedNeighbours:
