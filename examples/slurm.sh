@@ -15,7 +15,6 @@ set -eu
 CASE=${1:?name a case: sbatch examples/slurm.sh CASE}
 FOLDER=${2:-runs/$(basename "$CASE" .toml)-$SLURM_JOB_ID}
 STOPPED=130 # what a run that was asked to stop ends with
-MOST_STARTS=50
 
 # Each node compiles the kernels once into its own disk: processors may differ between nodes, and a shared folder would be
 # asked by all ranks at once.
@@ -24,13 +23,19 @@ export AIRSHED_CACHE="${TMPDIR:-/tmp}/airshed-kernels-$(id -u)"
 # Slurm gives each rank its cores; a rank takes as many threads as it has cores. --mpi=pmi2 speaks to the MPICH of the
 # package mpich; for a cluster's OpenMPI load its module and set AIRSHED_PMI=pmix.
 # Slurm sends SIGTERM to the ranks two minutes before the end of the job's time (or up to a minute earlier): they stop
-# after the step, and leave a restart.
+# after the step. The job goes on from the newest restart, if there is a new one: otherwise it would never come further.
+restarts() { ls "$FOLDER/restart" 2>/dev/null || true; }
+before=$(restarts)
 code=0
 srun --mpi="${AIRSHED_PMI:-pmi2}" --cpus-per-task="$SLURM_CPUS_PER_TASK" --cpu-bind=cores --kill-on-bad-exit=1 \
     airshed run "$CASE" --output "$FOLDER" --resume || code=$?
 
-if [ "$code" -eq "$STOPPED" ] && [ "${SLURM_RESTART_COUNT:-0}" -lt "$MOST_STARTS" ]; then
-    echo "back into the queue, to go on from $FOLDER"
-    scontrol requeue "$SLURM_JOB_ID"
+if [ "$code" -eq "$STOPPED" ]; then
+    if [ "$(restarts)" = "$before" ]; then
+        echo "no restart was written in this time; give the job more, or the case a shorter restart.every" >&2
+    else
+        echo "back into the queue, to go on from $FOLDER"
+        scontrol requeue "$SLURM_JOB_ID"
+    fi
 fi
 exit "$code"

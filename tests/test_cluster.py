@@ -59,14 +59,20 @@ def submit(tmp_path: Path) -> Submit:
     """Runs the script as a job whose `srun` ends with a given code; gives the job's code and the commands it called."""
     for name in ("srun", "scontrol"):
         stub = tmp_path / name
-        code = "exit $CODE" if name == "srun" else ""
+        code = 'if [ -n "$RESTART" ]; then mkdir -p "$RESTART"; fi; exit $CODE' if name == "srun" else ""
         stub.write_text(f'#!/bin/sh\nprintf "%s\\n" {name} "$@" "" >>"$CALLS"\n{code}\n')
         stub.chmod(0o755)
 
-    def job(*arguments: str, code: int = 0, **variables: str) -> tuple[int, list[list[str]]]:
+    def job(*arguments: str, code: int = 0, restart: str = "", **variables: str) -> tuple[int, list[list[str]]]:
         calls = tmp_path / "calls"
         calls.write_text("")
-        slurm = {"SLURM_JOB_ID": "17", "SLURM_CPUS_PER_TASK": "4", "CODE": str(code), "CALLS": str(calls)}
+        slurm = {
+            "SLURM_JOB_ID": "17",
+            "SLURM_CPUS_PER_TASK": "4",
+            "CODE": str(code),
+            "CALLS": str(calls),
+            "RESTART": restart,
+        }
         environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", **slurm, **variables}
         command = ["sh", str(SCRIPT), *arguments]
         done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, check=False)
@@ -91,14 +97,18 @@ def test_a_job_without_a_case_says_how_to_name_one(submit: Submit) -> None:
     assert submit() == (2, [])
 
 
-@pytest.mark.parametrize(
-    ("code", "starts", "again"),
-    [(0, "0", False), (130, "0", True), (130, "3", True), (130, "50", False), (1, "0", False), (137, "0", False)],
-)
-def test_only_what_was_stopped_goes_back_into_the_queue(submit: Submit, code: int, starts: str, again: bool) -> None:
-    answer, calls = submit("west-europe", code=code, SLURM_RESTART_COUNT=starts)
+@pytest.mark.parametrize(("code", "again"), [(0, False), (130, True), (1, False), (137, False)])
+def test_only_what_was_stopped_goes_back_into_the_queue(submit: Submit, code: int, again: bool) -> None:
+    answer, calls = submit("west-europe", "folder", code=code, restart="folder/restart/3600.0.npz")
     assert answer == code
     assert calls[1:] == ([["scontrol", "requeue", "17"]] if again else [])
+
+
+def test_a_job_that_comes_no_further_is_not_begun_again(submit: Submit) -> None:
+    assert len(submit("west-europe", "folder", code=130)[1]) == 1
+    assert len(submit("west-europe", "folder", code=130, restart="folder/restart/3600.0.npz")[1]) == 2
+    assert len(submit("west-europe", "folder", code=130, restart="folder/restart/3600.0.npz")[1]) == 1
+    assert len(submit("west-europe", "folder", code=130, restart="folder/restart/7200.0.npz")[1]) == 2
 
 
 def test_slurm_is_asked_for_a_warning_and_a_log_that_grows() -> None:
