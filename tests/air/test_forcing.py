@@ -1,13 +1,19 @@
 """Forcing in time: instants of the weather, and hours of the sun where the weather has fewer."""
 
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import numpy.typing as npt
+import pytest
 
 from airshed.air.assembly import assemble
 from airshed.air.case import Case
 from airshed.air.deposition import DryDeposition
 from airshed.air.forcing import Forcing
-from airshed.air.meteorology import MetState
+from airshed.air.meteorology import Meteorology, MetState
+from airshed.air.meteorology.series import around
+from airshed.air.sources import PackedSources, hour_of
 from airshed.kernels.layout import Layout
 
 CASE = Case.from_dict(
@@ -89,3 +95,77 @@ def test_an_interval_older_than_those_kept_is_made_again() -> None:
     assert again.start.seconds == first.start.seconds
     assert np.array_equal(again.start.deposition, first.start.deposition)
     assert made.interval(4).start.seconds == 4 * HOUR + first.start.seconds
+
+
+class Watched:
+    """Weather that may only be asked for what was taken last, and counts how much that is."""
+
+    def __init__(self, base: Meteorology, times: tuple[float, ...]) -> None:
+        self._base, self.times, self.provenance = base, times, base.provenance
+        self.taken: list[int] = []
+        self.most = 0
+
+    def take(self, moments: Sequence[float]) -> None:
+        assert list(moments) == sorted(moments)
+        self.taken = list(dict.fromkeys(index for moment in moments for index in around(self.times, moment)))
+        self.most = max(self.most, len(self.taken))
+
+    def close(self) -> None:
+        pass
+
+    def at(self, seconds: float) -> MetState:
+        assert set(around(self.times, seconds)) <= set(self.taken), seconds
+        return self._base.at(0.0)
+
+
+class Vegetation:
+    """A source that looks at the weather in the middle of each hour."""
+
+    species, levels = ("C5H8",), 1
+
+    def __init__(self, air: Watched, start: np.datetime64) -> None:
+        self._air, self._start = air, start
+
+    def rate(self, seconds: float) -> npt.NDArray[np.float64]:
+        self._air.at(hour_of(seconds, self._start) + 0.5 * HOUR)
+        return np.zeros((1, 1, 2, 2))
+
+
+def ask_for_weather(every: float, *, resumed: bool, threads: int, announced: bool = True) -> int:
+    """Go through some hours as a run does; return how many instants were taken at most."""
+    start, begin = np.datetime64("2022-06-21T00:45"), 0.0
+    parts = assemble(CASE)
+    air = Watched(parts.meteorology, tuple(-900.0 + every * number for number in range(int(9 * HOUR / every))))
+    layout = Layout(2, 2, 4, np.dtype(np.float64))
+    sources = PackedSources([Vegetation(air, start)], layout, (2, 2), start, lambda rate: rate.sum(axis=(-2, -1)))
+    made = Forcing(
+        parts.grid, layout, air, lambda met, seconds: np.zeros((0, 2, 2)), lambda met, seconds: np.zeros((0, 2, 2, 2)),
+        begin=begin, also=sources.middles if announced else lambda first, last: [],
+    )  # fmt: skip
+    with ThreadPoolExecutor(1) as pool:
+        seconds = 4.3 * HOUR if resumed else begin
+        while seconds < 6.0 * HOUR:
+            step = min(500.0, made.next_change(seconds) - seconds, sources.next_change(seconds) - seconds)
+            made.outflow_rate(seconds)
+            made.transport(seconds)
+            sources.at(seconds + 0.5 * step)
+            made.interval(made.index_until(seconds + step))
+            made.read_ahead(seconds, pool if threads else None)
+            sources.read_ahead(seconds, pool if threads else None)
+            seconds += step
+            air.at(seconds)
+    return air.most
+
+
+@pytest.mark.parametrize("every", [600.0, 2400.0, 3600.0, 10800.0])
+@pytest.mark.parametrize("resumed", [False, True])
+@pytest.mark.parametrize("threads", [0, 1])
+def test_all_weather_that_steps_and_vegetation_ask_for_was_taken(every: float, resumed: bool, threads: int) -> None:
+    most = ask_for_weather(every, resumed=resumed, threads=threads)
+    assert most <= {600.0: 16, 2400.0: 6}.get(every, 4)
+
+
+def test_weather_that_is_not_taken_is_noticed() -> None:
+    """The negative control: vegetation that does not say what it will ask for."""
+    with pytest.raises(AssertionError):
+        ask_for_weather(600.0, resumed=True, threads=0, announced=False)
