@@ -91,8 +91,7 @@ def test_what_resuming_does_is_told(tmp_path):
     """Nothing there yet: it begins, so that one command can begin and go on; later it goes on."""
 
     def notices(*, resume):
-        case = make(restart={"every": "1 h"})
-        with airshed.Simulation(case, STEADY, output=tmp_path / "run", resume=resume) as simulation:
+        with airshed.Simulation(make(), STEADY, output=tmp_path / "run", resume=resume) as simulation:
             simulation.run(until="1 h")
             return simulation.notices
 
@@ -337,3 +336,28 @@ def test_a_library_that_is_missing_is_told_before_earlier_results_are_set_aside(
         with pytest.raises(OutputError, match="install it"):
             airshed.Simulation(case, output=tmp_path / "run", meteorology=winds())
         assert {path.name for path in (tmp_path / "run").iterdir()} == earlier
+
+
+def test_a_run_that_is_stopped_goes_on_with_the_very_next_step(tmp_path):
+    """Between two due times, where the steps that were to come depend on where their stretch began."""
+    case = make(time={**settings()["time"], "step": "350 s"}, restart={"every": "3 h"})
+
+    def steps(folder, *, stop_after=10**9, resume=False):
+        with airshed.Simulation(case, STEADY, output=folder, resume=resume) as simulation:
+            ends = []
+
+            def observe(info):
+                ends.append(info.time)
+                if len(ends) == stop_after:
+                    simulation.request_stop()
+
+            simulation.run(observer=observe)
+            return ends, simulation["TRACER"].values
+
+    ends, final = steps(tmp_path / "whole")
+    first, _ = steps(tmp_path / "run", stop_after=5)
+    rest, resumed = steps(tmp_path / "run", resume=True)
+    assert first == ends[:5]
+    assert rest == ends[5:]
+    assert resumed.tobytes() == final.tobytes()
+    assert ends[4] % 3600.0 != 0.0

@@ -1,6 +1,6 @@
 """Cuts simulated time into steps that end exactly where something is due."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil, floor, inf
 from typing import Final
@@ -39,10 +39,15 @@ class Clock:
     multiples of fixed intervals, and each stretch between two of them is divided as a whole.
     """
 
-    def __init__(self, model: Model, due: Iterable[Every], end: float) -> None:
+    def __init__(self, model: Model, due: Iterable[Every], end: float, stretch: Sequence[float] = ()) -> None:
         self.end = end
         self._model, self._due = model, tuple(due)
-        self._stretch: list[float] = []
+        self._stretch = list(stretch)
+
+    @property
+    def stretch(self) -> list[float]:
+        """The ends [s] of the steps that are left until the next due time: what another clock needs to go on."""
+        return [end for end in self._stretch if end > self._model.seconds]
 
     def next_step(self, until: float) -> float:
         """Return the time [s] at which the next step ends; `until` is one more due time."""

@@ -22,6 +22,7 @@ from airshed.parallel.communicator import Alone, Communicator
 from airshed.runtime.clock import Every
 
 _MAY_DIFFER = ("title", "description", *(f"output.*.{name}" for name in WRITING), *MACHINE)
+_STRETCH = "stretch"
 _WITH_EVERY_OUTPUT = ("air_temperature", "air_pressure")
 
 
@@ -58,12 +59,17 @@ class RunRecords:
             self._folder.close()
             raise
         self._restart_due = Every(case.restart.every.value)
+        self._saved_at: float | None = None
 
-    def restore(self) -> None:
-        """Set the model to the newest restart, if the run is taken up again."""
-        if self._restart is not None:
-            self._model.restore(self._restart)
-            self._restart = None
+    def restore(self) -> list[float]:
+        """Set the model to the newest restart, if the run is taken up again; return the steps that are to come."""
+        if self._restart is None:
+            return []
+        self._model.restore(self._restart)
+        self._saved_at = self._restart.seconds
+        stretch: list[float] = self._restart.metadata.get(_STRETCH, [])
+        self._restart = None
+        return stretch
 
     def keep(self) -> None:
         """Write what is due at the model's present time."""
@@ -74,8 +80,18 @@ class RunRecords:
         for writer in due:
             writer.write(seconds, {spec.name: self._model.value(spec.name) for spec in writer.fields})
         if self._restart_due.is_due(seconds) and self._model.steps > 0:
-            saved = self._model.save()
-            self._store.save(seconds, saved.tiled, saved.whole, saved.metadata)
+            self._save([])
+
+    def stop(self, stretch: list[float]) -> None:
+        """Write a restart where a run is left, if there is none, with the ends of the steps that were to come."""
+        if self._saved_at != self._model.seconds and self._model.steps > 0:
+            self._save(stretch)
+
+    def _save(self, stretch: list[float]) -> None:
+        saved = self._model.save()
+        metadata = {**saved.metadata, **({_STRETCH: stretch} if stretch else {})}
+        self._saved_at = self._model.seconds
+        self._store.save(self._saved_at, saved.tiled, saved.whole, metadata)
 
     def gather(self, *, complete: bool) -> list[Path]:
         """Write the output files, of what has been simulated so far."""

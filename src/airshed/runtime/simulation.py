@@ -117,27 +117,29 @@ class Simulation:
         self.wall = {"preparation": 0.0, "forcing and steps": 0.0, "output and restarts": 0.0}
         threads = self.case.run.threads or cores_each(ranks if groups is None else groups.world)
         self._groups = groups
+        stretch: list[float] = []
         with closed_on_error(groups):
             self.model = AirModel(self.case, meteorology, initial, threads=threads, ranks=ranks, groups=groups)
             self.end = self.case.time.length.value
             self._begin = self.model.seconds
             if output is not None:
-                self._open_records(Path(output), resume=resume)
+                stretch = self._open_records(Path(output), resume=resume)
         self._folder = None if output is None else Path(output)
         self._closed, self._sums, self._written = False, 0.0, ""
-        self._clock = Clock(self.model, self._due(), self.end)
+        self._clock = Clock(self.model, self._due(), self.end, stretch)
         self._stop = False
         self._asked: Later | None = None
         self.wall["preparation"] = time.perf_counter() - began
         if self._records is not None and self.model.steps == 0:
             self._keep_records()
 
-    def _open_records(self, folder: Path, *, resume: bool) -> None:
+    def _open_records(self, folder: Path, *, resume: bool) -> list[float]:
+        """Prepare the folder, or take its run up again; return the ends of the steps that were to come there."""
         try:
             self.model.longest_step(self.model.next_change())  # refuses its step before earlier results are set aside
             self._records = self._stack.enter_context(RunRecords(self.case, self.model, folder, resume=resume))
-            self._records.restore()
             self.notices = self._records.notices
+            return self._records.restore()
         except BaseException:
             self.model.close()
             raise
@@ -175,7 +177,7 @@ class Simulation:
             if stopped or self.seconds >= self.end:
                 self._finish_records()
         except BaseException:
-            self.close()
+            self._give_free()
             raise
         finally:
             self._stop = False
@@ -238,10 +240,17 @@ class Simulation:
         return Report(report.title, [*report.tables, self._timing()], report.facts, report.ok)
 
     def close(self) -> None:
-        """Give threads and files free; what is unfinished can be resumed. Once is enough: it ends the other group.
+        """Give threads and files free; what is unfinished can be resumed from here. Once is enough, by all ranks.
 
-        Ranks in groups cannot ask for fields and sums any more.
+        It ends the other group; ranks in groups cannot ask for fields and sums any more.
         """
+        try:
+            if not self._closed:
+                self._timed_records(lambda each: each.stop(self._clock.stretch))
+        finally:
+            self._give_free()
+
+    def _give_free(self) -> None:
         if self._closed:
             return
         self._closed = True
@@ -256,7 +265,10 @@ class Simulation:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        if error is None:
+            self.close()
+        else:
+            self._give_free()
 
     def _check_open(self) -> None:
         if self._closed:
@@ -339,6 +351,8 @@ class Simulation:
         if self._records is None:
             return
         records, complete = self._records, self.seconds >= self.end
+        if not complete:
+            self._timed_records(lambda each: each.stop(self._clock.stretch))
         self._timed_records(lambda each: each.gather(complete=complete))
         records.finish(self.summary(), complete=complete)
         if complete:
