@@ -23,7 +23,7 @@ export AIRSHED_CACHE="${TMPDIR:-/tmp}/airshed-kernels-$(id -u)"
 # Slurm gives each rank its cores; a rank takes as many threads as it has cores. --mpi=pmi2 speaks to the MPICH of the
 # package mpich; for a cluster's OpenMPI load its module and set AIRSHED_PMI=pmix.
 # Slurm sends SIGTERM to the ranks two minutes before the end of the job's time (or up to a minute earlier): they stop
-# after the step. The job goes on from the newest restart, if there is a new one: otherwise it would never come further.
+# after the step with a restart, from which the job goes on. Without a new one it would never come further.
 restarts() { ls "$FOLDER/restart" 2>/dev/null || true; }
 before=$(restarts)
 code=0
@@ -32,7 +32,7 @@ srun --mpi="${AIRSHED_PMI:-pmi2}" --cpus-per-task="$SLURM_CPUS_PER_TASK" --cpu-b
 
 if [ "$code" -eq "$STOPPED" ]; then
     if [ "$(restarts)" = "$before" ]; then
-        echo "no restart was written in this time; give the job more, or the case a shorter restart.every" >&2
+        echo "no step was finished in this time; give the job more" >&2
     else
         echo "back into the queue, to go on from $FOLDER"
         scontrol requeue "$SLURM_JOB_ID"
