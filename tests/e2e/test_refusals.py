@@ -299,7 +299,7 @@ def test_a_full_disk(pristine: Path, tmp_path: Path) -> None:
 def test_a_full_file_system(pristine: Path, tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24k", "tmpfs", disk], capture_output=True)
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=12k", "tmpfs", disk], capture_output=True)
     if mounted.returncode != 0:
         pytest.skip("no permission to mount a small file system")
     try:

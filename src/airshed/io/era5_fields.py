@@ -44,10 +44,10 @@ class StoredField:
         """Return the values at some places of each axis, by the reader's numbers; DataError where they cannot be."""
         at = {name: self.places[name][wanted[name]] for name in self.axes}
         spans = {self.axes[name]: slice(int(where.min()), int(where.max()) + 1) for name, where in at.items()}
-        needed = self._text(wanted)
-        self._check_file(needed)
-        with reading(self.path, needed):
-            part = self.field.isel(spans).load()
+        self._check_file(wanted)
+        with reading(self.path, lambda: self._text(wanted)):
+            # a plain variable: coordinates would be cut out too, which takes longer than reading
+            part = self.field.variable.isel(spans).load()
         values = _one_version(part).transpose(*self.axes.values()).values
         for axis, (name, where) in enumerate(at.items()):
             values = values.take(where - spans[self.axes[name]].start, axis=axis)
@@ -61,18 +61,19 @@ class StoredField:
         times = self.coordinates["time"][wanted["time"]]
         return f"variable {self.original} at {' to '.join(dict.fromkeys(map(coordinate_text, times[[0, -1]])))}"
 
-    def _check_file(self, needed: str) -> None:
+    def _check_file(self, wanted: Mapping[str, Places]) -> None:
         """Raise DataError for a file that is no longer what was opened."""
         try:
             size = self.path.stat().st_size
         except OSError as error:
             raise DataError(
-                f"{self.path} cannot be read any more ({error.strerror}), and {needed} is needed; put it back"
+                f"{self.path} cannot be read any more ({error.strerror}), and {self._text(wanted)} is needed; "
+                "put it back"
             ) from None
         if size != self.size:
             raise DataError(
-                f"{self.path} had {self.size} bytes when it was opened, and has {size} now, and {needed} is needed; "
-                "copy or download it again"
+                f"{self.path} had {self.size} bytes when it was opened, and has {size} now, and "
+                f"{self._text(wanted)} is needed; copy or download it again"
             )
 
     def _check(self, values: NDArray[Any], wanted: Mapping[str, Places]) -> None:
@@ -138,11 +139,11 @@ def coordinate_text(value: Any) -> str:
     return f"{float(value):g}"
 
 
-def _one_version(field: xr.DataArray) -> xr.DataArray:
+def _one_version(field: xr.Variable) -> xr.Variable:
     """Return of ERA5 and the preliminary ERA5T, side by side with NaN where the other one has values, all values."""
     if "expver" not in field.dims:
         return field
-    merged = field.isel(expver=0, drop=True)
+    merged = field.isel(expver=0)
     for index in range(1, field.sizes["expver"]):
-        merged = merged.fillna(field.isel(expver=index, drop=True))
+        merged = merged.fillna(field.isel(expver=index))  # type: ignore[no-untyped-call]
     return merged

@@ -1,6 +1,6 @@
 """Opens netCDF files, and says in a line what is wrong with one that does not open."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -57,17 +57,17 @@ def check_whole(path: Path) -> None:
 
 
 @contextmanager
-def reading(path: Path, what: str = "") -> Iterator[None]:
+def reading(path: Path, what: Callable[[], str] = str) -> Iterator[None]:
     """Turn what goes wrong while a netCDF file is read into a DataError in a line; no other thread reads meanwhile.
 
-    what  is being read, to be told
+    what  returns what is being read, to be told
     """
     try:
         with hdf5():
             yield
     except (OSError, RuntimeError, ValueError, IndexError, KeyError) as error:
         reason = str(error).splitlines()[0][:120] if str(error) else type(error).__name__
-        where = f"{path} is truncated or damaged{what and f' at {what}'}"
+        where = f"{path} is truncated or damaged{(told := what()) and f' at {told}'}"
         raise DataError(f"{where} ({reason}); copy or download it again") from None
 
 

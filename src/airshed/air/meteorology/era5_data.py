@@ -171,12 +171,12 @@ def _fields(dataset: xr.Dataset, period: ForcingTimes, index: int) -> dict[str, 
     for name in map(str, dataset.data_vars):
         if name == "lsm":
             continue
-        field, accumulated = dataset[name], name in _ACCUMULATED
+        field, accumulated = dataset.variables[name], name in _ACCUMULATED  # without coordinates, which take longer
         kind = np.float32 if field.ndim == 4 else np.float64
         if "time" in field.dims:
             field = field.isel(time=slice(place, place + 2) if accumulated and period.is_hourly else [place])
         elif accumulated:
-            field = field.expand_dims("time")
+            field = field.set_dims({"time": 1, **field.sizes})  # type: ignore[no-untyped-call]
         values = np.ascontiguousarray(field.values.astype(kind))
         fields[name] = values[0] if "time" in field.dims and not accumulated else values
     return fields
