@@ -1,32 +1,76 @@
-"""The process that ended first is told, however many ended since."""
+"""The rank that ended first is told, however many ended since, and before another can have missed it."""
 
+import select
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
-from airshed.parallel.ends import Ends
+from airshed.parallel.ends import Ends, be_watched
+
+pytestmark = pytest.mark.skipif(not hasattr(select, "epoll"), reason="ends are watched on Linux alone")
+
+RANK = "import sys; from airshed.parallel.ends import be_watched; be_watched(sys.argv[1], int(sys.argv[2])); "
+WAITING = "print('here', flush=True); sys.stdin.read()"
+COMING_TWICE = """
+import fcntl, socket
+line = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+line.connect(chr(0) + sys.argv[1])
+other = fcntl.fcntl(line, fcntl.F_DUPFD, int(sys.argv[3]))
+line.send(b"7"); line.recv(1); line.close()
+"""
+"""The socket of an MPI, as it were, opened after ours: the end of whichever is closed first is told."""
+
+
+@pytest.fixture
+def ends() -> Iterator[Ends]:
+    with closing(Ends()) as ends:
+        yield ends
+
+
+def process(ends: Ends, rank: int, *arguments: str, program: str = "") -> "subprocess.Popen[bytes]":
+    """Return a process that has come as a rank, and waits."""
+    line = [sys.executable, "-c", RANK + program + WAITING, ends.address, str(rank), *arguments]
+    started = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert started.stdout is not None
+    assert started.stdout.readline() == b"here\n"
+    return started
+
+
+def kill(process: "subprocess.Popen[bytes]") -> None:
+    with process:
+        process.kill()
 
 
 @pytest.mark.parametrize("first", range(3))
-def test_the_first_to_end_is_told(first):
-    waiting = "import sys; sys.stdin.read()"
-    processes = [subprocess.Popen([sys.executable, "-c", waiting], stdin=subprocess.PIPE) for _ in range(3)]
-    ends = Ends()
-    for rank, process in enumerate(processes):
-        ends.watch(rank, process.pid)
+def test_the_first_to_end_is_told(ends: Ends, first: int) -> None:
+    processes = [process(ends, rank) for rank in range(3)]
     assert ends.first() is None
     for rank in [first, *({0, 1, 2} - {first})]:
-        processes[rank].kill()
-        processes[rank].wait()
-        processes[rank].stdin.close()
-    assert ends.first() == first
+        kill(processes[rank])
+        assert ends.first() == first
     ends.close()
     assert ends.first() is None
 
 
-def test_a_process_that_is_not_there_is_not_watched():
-    ends = Ends()
-    ends.watch(0, 2**22 + 1)
-    assert ends.first() is None
+@pytest.mark.parametrize(("number", "told"), [(0, 1), (150, 1), (300, 7)], ids=["usual", "many files", "control"])
+def test_an_end_is_told_before_an_mpi_can_know(ends: Ends, number: int, told: int) -> None:
+    kill(process(ends, 1, str(number), program=COMING_TWICE))
+    assert ends.first() == told
+
+
+def test_a_child_of_a_rank_does_not_hide_its_end(ends: Ends) -> None:
+    child = "import os, subprocess; subprocess.Popen(['cat'], close_fds=False); "  # it reads what the rank would
+    with process(ends, 1, program=child) as parent:
+        parent.kill()
+        parent.wait()
+        assert ends.first() == 1
+
+
+def test_a_launcher_that_has_gone_is_not_waited_for(ends: Ends) -> None:
+    be_watched("", 0)
     ends.close()
+    be_watched(ends.address, 0)
+    assert ends.first() is None

@@ -46,6 +46,13 @@ def test_hydras_words_are_taken_out_and_name_the_rank(cuts: list[int]) -> None:
     assert (text, facts.lost(), facts.signal) == (b"before\nafter\n", 3, "9")
 
 
+def test_the_first_to_end_counts_more_than_hydras_word_of_this_machine_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, facts = passed(OURS + HYDRA, [])
+    assert facts.lost(first=1) == 3
+    monkeypatch.setattr("airshed.parallel.noise.socket.gethostname", lambda: "node1")
+    assert (facts.lost(first=1), facts.lost()) == (1, 3)
+
+
 @given(st.lists(st.integers(0, 10_000), max_size=12))
 def test_openmpis_words_are_taken_out_and_name_the_rank(cuts: list[int]) -> None:
     text, facts = passed(b"before\n" + OPENMPI + b"after", cuts)

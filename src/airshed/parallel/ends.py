@@ -1,40 +1,89 @@
-"""Which of several processes of this machine ended first, though none of them is a child of this one."""
+"""Which of several ranks of this machine ended first, though none of them is a child of their launcher."""
 
+import fcntl
 import os
+import secrets
 import select
+import socket
+import struct
+from contextlib import suppress
+from threading import Thread
+from typing import Final
+
+_ABOVE_OTHERS: Final = 200
+"""Linux closes the files of a process that ends from the greatest number down; an MPI speaks to its mpiexec below."""
+
+_OWNER: Final = struct.Struct("=iII")
+"""Process, user and group at the other end of a socket."""
 
 
 class Ends:
-    """Watches processes by descriptors that become readable when they end; the system keeps the order.
+    """Watches ranks by sockets, which the system closes when a rank ends; it keeps the order.
 
     Hydra names whichever process it finds ended, and where one is killed it kills the others at once: only the order of
-    their ends tells which was lost. Where the system has no such descriptors (other than Linux) nothing is known.
+    their ends tells which was lost. Hydra too misses a rank by a socket, long before the process has quite ended, and
+    those that it kills may be gone first; but the socket to here is closed before Hydra's. Where the system has no
+    epoll (other than Linux) nothing is known.
+
+    address  what ranks are to give to `be_watched`; empty where they cannot be watched
     """
 
     def __init__(self) -> None:
-        self._queue = select.epoll() if hasattr(select, "epoll") and hasattr(os, "pidfd_open") else None
-        self._ranks: dict[int, int] = {}
-
-    def watch(self, rank: int, process: int) -> None:
-        """Watch the process of a rank from now on."""
-        if self._queue is None:
-            return
-        try:
-            descriptor = os.pidfd_open(process)
-        except OSError:  # it has ended, or the system is too old
-            return
-        self._ranks[descriptor] = rank
-        self._queue.register(descriptor, select.EPOLLIN)
+        self.address = ""
+        self._ranks: dict[int, tuple[int, socket.socket]] = {}
+        if hasattr(select, "epoll"):
+            self.address = f"airshed-{secrets.token_hex(8)}"
+            self._queue = select.epoll()
+            self._door = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            self._door.bind(f"\0{self.address}")  # a name that is in no folder, and goes when this process goes
+            self._door.listen()
+            self._doorkeeper = Thread(target=self._answer, daemon=True)
+            self._doorkeeper.start()
 
     def first(self) -> int | None:
-        """Return the rank whose process ended first; None where none has, or it cannot be told."""
-        ended = [] if self._queue is None else self._queue.poll(0, max(len(self._ranks), 1))
-        return self._ranks[ended[0][0]] if ended else None
+        """Return the rank that ended first; None where none has, or it cannot be told."""
+        ended = self._queue.poll(0, len(self._ranks)) if self._ranks else []
+        return self._ranks[ended[0][0]][0] if ended else None
 
     def close(self) -> None:
         """Watch no longer."""
-        if self._queue is not None:
+        if self.address:
+            with suppress(OSError):  # closed already
+                self._door.shutdown(socket.SHUT_RDWR)
+            self._doorkeeper.join()
             self._queue.close()
-        for descriptor in self._ranks:
-            os.close(descriptor)
-        self._queue, self._ranks = None, {}
+        for _, line in self._ranks.values():
+            line.close()
+        self._ranks = {}
+
+    def _answer(self) -> None:
+        """Let ranks come until the door is shut; should it fail before, it closes, and those before it go on."""
+        with self._door, suppress(OSError):
+            while True:
+                self._watch(self._door.accept()[0])
+
+    def _watch(self, line: socket.socket) -> None:
+        """Watch a rank from now on, and tell it so."""
+        _, user, _ = _OWNER.unpack(line.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _OWNER.size))
+        rank = line.recv(16) if user == os.getuid() else b""  # any user may come
+        if not rank:
+            line.close()
+            return
+        self._ranks[line.fileno()] = int(rank), line
+        self._queue.register(line, select.EPOLLHUP)
+        with suppress(BrokenPipeError):  # it has ended
+            line.send(b".")
+
+
+def be_watched(address: str, rank: int) -> None:
+    """Let the launcher's `Ends` watch this process as long as it lasts; returns when it does.
+
+    Does nothing where the launcher has gone, or is on another machine.
+    """
+    if not address:
+        return
+    with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as line:
+        line.connect(f"\0{address}")
+        fcntl.fcntl(line, fcntl.F_DUPFD_CLOEXEC, _ABOVE_OTHERS)  # only the end of the process closes it
+        line.send(str(rank).encode())
+        line.recv(1)

@@ -9,8 +9,8 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from io import TextIOWrapper
 from threading import Thread
 from types import FrameType
@@ -18,6 +18,7 @@ from typing import IO, Final
 
 from airshed.core.errors import AirshedError
 from airshed.core.words import counted
+from airshed.parallel.ends import Ends, be_watched
 from airshed.parallel.environment import ASKED_FOR, launched, launched_rank, ranks_asked_for
 from airshed.parallel.mpiexec import find_mpiexec
 from airshed.parallel.noise import ANNOUNCEMENT, Facts, Filter
@@ -26,7 +27,7 @@ TERMINALS: Final = "AIRSHED_TERMINALS"
 """Tells the ranks, which write into pipes, which of stdout and stderr end on the user's terminal."""
 
 _LAUNCHER: Final = "AIRSHED_LAUNCHER"
-"""Set in ranks that this module launched."""
+"""Set in ranks that this module launched, to where they are watched."""
 
 _STOPPED: Final = 130
 _ENDED: Final = 128  # plus the number of a signal: how shells put it
@@ -55,10 +56,17 @@ def launch(ranks: int, command: Sequence[str]) -> int:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if ranks > cores:
         _say(f"warning: {ranks} ranks on {counted(cores, 'core')} take turns; -n {cores} would be faster")
-    environment = {**os.environ, **mpiexec.environment(crowded=ranks > cores), **_told(ranks)}
+    environment = {**os.environ, **mpiexec.environment(crowded=ranks > cores)}
     facts = Facts()
+    with closing(Ends()) as ends:
+        code, asked = _run([*mpiexec.command(ranks), *command], environment | _told(ranks, ends), facts)
+        return _ending(code, facts, ends.first(), interrupted=asked)
+
+
+def _run(command: Sequence[str], environment: Mapping[str, str], facts: Facts) -> tuple[int, bool]:
+    """Run mpiexec, and return its exit code and whether a signal came; what it tells goes into the facts."""
     with subprocess.Popen(
-        [*mpiexec.command(ranks), *command],
+        command,
         env=environment,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -71,8 +79,7 @@ def launch(ranks: int, command: Sequence[str]) -> int:
             pumps = [_pump(process.stdout, sys.stdout.buffer, facts), _pump(process.stderr, sys.stderr.buffer, facts)]
             for pump in pumps:
                 pump.join()
-            code = process.wait()
-    return _ending(code, facts, interrupted=bool(asked))
+            return process.wait(), bool(asked)
 
 
 def join() -> None:
@@ -84,6 +91,7 @@ def join() -> None:
         if isinstance(stream, TextIOWrapper):
             # lines go out as they are written, and whole: PYTHONUNBUFFERED would send the words of a line one by one
             stream.reconfigure(line_buffering=True, write_through=False)
+    be_watched(os.environ[_LAUNCHER], rank)
     os.write(2, f"{ANNOUNCEMENT} {rank} {os.getpid()} {socket.gethostname()}\n".encode())
 
 
@@ -93,10 +101,10 @@ def hear_interrupts() -> None:
         signal.signal(signal.SIGUSR1, lambda number, frame: signal.raise_signal(signal.SIGINT))
 
 
-def _told(ranks: int) -> dict[str, str]:
+def _told(ranks: int, ends: Ends) -> dict[str, str]:
     """Return what the ranks are told of themselves and of the terminal."""
     terminals = [name for name in ("stdout", "stderr") if getattr(sys, name).isatty()]
-    told = {ASKED_FOR: str(ranks), _LAUNCHER: "1", TERMINALS: ",".join(terminals)}
+    told = {ASKED_FOR: str(ranks), _LAUNCHER: ends.address, TERMINALS: ",".join(terminals)}
     if terminals:
         with suppress(OSError):
             size = os.get_terminal_size(1 if "stdout" in terminals else 2)
@@ -167,8 +175,11 @@ def _kill(process: "subprocess.Popen[bytes]", facts: Facts) -> None:
         process.kill()
 
 
-def _ending(code: int, facts: Facts, *, interrupted: bool) -> int:
-    """Return the exit code of the whole, and say what the ranks could not say themselves."""
+def _ending(code: int, facts: Facts, first: int | None, *, interrupted: bool) -> int:
+    """Return the exit code of the whole, and say what the ranks could not say themselves.
+
+    first  the rank of this machine that ended first, where it is known
+    """
     if facts.aborted is not None:
         return facts.aborted
     if facts.signal is None and code >= 0:
@@ -178,7 +189,7 @@ def _ending(code: int, facts: Facts, *, interrupted: bool) -> int:
         _say("stopped")
         return _STOPPED
     name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
-    rank = facts.lost()
+    rank = facts.lost(first)
     who = "a rank" if rank is None else f"rank {rank}"
     if facts.signal is None:
         who = "mpiexec"

@@ -5,8 +5,6 @@ import socket
 from dataclasses import dataclass, field
 from typing import Final
 
-from airshed.parallel.ends import Ends
-
 ANNOUNCEMENT: Final = "airshed-rank"
 """Begins the line by which a rank tells its launcher its number, process and host."""
 
@@ -49,7 +47,6 @@ class Facts:
     processes     rank -> (process, host)
     lost_process  the process that was lost (Hydra), or lost_rank the rank (OpenMPI), by a signal
     aborted       the exit code of a rank that ended all; it may be killed with the others before it has ended itself
-    ends          which rank of this machine ended first, where the system tells
     """
 
     processes: dict[int, tuple[int, str]] = field(default_factory=dict)
@@ -57,14 +54,11 @@ class Facts:
     lost_rank: int | None = None
     signal: str | None = None
     aborted: int | None = None
-    ends: Ends = field(default_factory=Ends, compare=False)
 
     def learn(self, text: str) -> None:
         """Take the facts from what was taken out."""
         for rank, process, host in re.findall(rf"^{ANNOUNCEMENT} (\d+) (\d+) (\S+)$", text, re.MULTILINE):
             self.processes[int(rank)] = (int(process), host)
-            if host == socket.gethostname():
-                self.ends.watch(int(rank), int(process))
         if found := re.search(r"PID (\d+) RUNNING AT (\S+)", text):
             self.lost_process = (int(found[1]), found[2])
         if found := re.search(r"process rank (\d+) with PID \d+ on node \S+ exited on\s+signal (\d+)", text):
@@ -74,10 +68,13 @@ class Facts:
         if found := re.search(r"Abort\((\d+)\) on node|MPI_ABORT was invoked.*?errorcode (\d+)", text, re.DOTALL):
             self.aborted = int(found[1] or found[2])
 
-    def lost(self) -> int | None:
-        """Return the rank that was lost, as far as it can be told."""
+    def lost(self, first: int | None = None) -> int | None:
+        """Return the rank that was lost, as far as it can be told.
+
+        first  the rank of this machine that ended first, where it is known: Hydra may name any that has ended
+        """
         if self.lost_rank is None and self.lost_process is not None:
-            if self.lost_process[1] == socket.gethostname() and (first := self.ends.first()) is not None:
+            if self.lost_process[1] == socket.gethostname() and first is not None:
                 return first
             return next((rank for rank, known in self.processes.items() if known == self.lost_process), None)
         return self.lost_rank
