@@ -27,9 +27,8 @@ from airshed.air.meteorology import Meteorology, RepeatedDay
 from airshed.air.meteorology.daily_mixing import DailyMixing
 from airshed.air.meteorology.dataset import DatasetMeteorology
 from airshed.air.meteorology.function import CallableMeteorology
-from airshed.air.meteorology.series import OneAtATime
 from airshed.air.meteorology.uniform import uniform_meteorology
-from airshed.air.meteorology.window import WindowOf
+from airshed.air.meteorology.wrapped import OneAtATime, WindowOf
 from airshed.air.sources import BiogenicSource
 from airshed.air.species_map import (
     EmissionMap,

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.air.meteorology import Meteorology, MetState
-from airshed.air.meteorology.series import ReadInTime
+from airshed.air.meteorology.wrapped import ReadInTime
 from airshed.grid import Grid
 from airshed.kernels.layout import AnyArray, Layout
 from airshed.kernels.memory import give_back

@@ -10,7 +10,7 @@ from airshed.air.light import Light
 from airshed.air.meteorology import MetState
 from airshed.air.meteorology.daily_mixing import DailyMixing, mixing_profile
 from airshed.air.meteorology.uniform import uniform_meteorology
-from airshed.air.meteorology.window import WindowOf
+from airshed.air.meteorology.wrapped import WindowOf
 from airshed.grid import Grid
 from airshed.grid.window import Window
 

@@ -3,9 +3,8 @@
 from airshed.air.meteorology.dataset import DatasetMeteorology
 from airshed.air.meteorology.era5 import Era5Meteorology
 from airshed.air.meteorology.function import CallableMeteorology
-from airshed.air.meteorology.series import RepeatedDay
 from airshed.air.meteorology.state import Meteorology, MetState, interpolate
-from airshed.air.meteorology.window import WindowOf
+from airshed.air.meteorology.wrapped import RepeatedDay, WindowOf
 
 __all__ = [
     "CallableMeteorology",

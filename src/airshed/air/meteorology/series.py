@@ -1,15 +1,11 @@
-"""Instants in time order: lookup, linear interpolation between them, a small cache, and the repeated day."""
+"""Instants in time order: lookup, linear interpolation between them, and a small cache."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
-from threading import Lock
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Protocol, runtime_checkable
 
-from airshed.air.meteorology.state import Meteorology, MetState, interpolate
+from airshed.air.meteorology.state import MetState, interpolate
 from airshed.air.meteorology.window import Area
-from airshed.core.constants import SECONDS_PER_DAY
-from airshed.core.errors import DataError
 
 
 class InstantCache:
@@ -27,23 +23,6 @@ class InstantCache:
                 del self._states[next(iter(self._states))]
             self._states[index] = self._build(index)
         return self._states[index]
-
-
-@runtime_checkable
-class ReadInTime(Protocol):
-    """A meteorology that reads files while the run goes on, and wants to know what it will be asked for."""
-
-    def take(self, moments: Sequence[float]) -> None:
-        """Have at hand what the states at some times [s], in rising order, need, and little else; all ranks together.
-
-        Raises DataError on all ranks where that cannot be read. Only between the first call and the next one may other
-        threads ask for those states.
-        """
-        ...
-
-    def close(self) -> None:
-        """Close the files."""
-        ...
 
 
 def around(times: tuple[float, ...], seconds: float) -> tuple[int, ...]:
@@ -98,82 +77,3 @@ class CheckedSeries:
         state = self._build(index)
         state.check(self._area.grid, f"the meteorology at {self._times[index]:g} s")
         return self._area.cut(state)
-
-
-class OneAtATime:
-    """A meteorology that several threads may ask: one of them reads ahead while another one writes output."""
-
-    def __init__(self, base: Meteorology) -> None:
-        self._base, self._lock = base, Lock()
-
-    @property
-    def times(self) -> tuple[float, ...]:
-        """Return the instants [s since the case's start]."""
-        return self._base.times
-
-    @property
-    def provenance(self) -> Mapping[str, str]:
-        """Return where each field comes from."""
-        return self._base.provenance
-
-    def at(self, seconds: float) -> MetState:
-        """Return the state at a time [s since the case's start]."""
-        with self._lock:
-            return self._base.at(seconds)
-
-    def take(self, moments: Sequence[float]) -> None:
-        """Have the states at some times at hand; see :class:`ReadInTime`."""
-        if isinstance(self._base, ReadInTime):
-            with self._lock:
-                self._base.take(moments)
-
-    def close(self) -> None:
-        """Close the files that are read."""
-        if isinstance(self._base, ReadInTime):
-            self._base.close()
-
-
-class RepeatedDay:
-    """A meteorology whose first day is repeated before its start, for a spin-up.
-
-    At times t < 0 the state is that of t + n * 24 h in the first day. Over the last interval before midnight the state
-    goes linearly from the day's last instant to the start's.
-    """
-
-    def __init__(self, base: Meteorology, days: int) -> None:
-        if days < 1:
-            raise DataError(f"the first day can be repeated 1 time or more, not {days}")
-        self._base = base
-        day = [time for time in base.times if 0.0 <= time < SECONDS_PER_DAY]
-        if not day or day[0] != 0.0:
-            day.insert(0, 0.0)
-        repeated = [(time - n * SECONDS_PER_DAY, time) for n in range(days, 0, -1) for time in day]
-        later = [(time, time) for time in base.times if time > 0.0]
-        pairs = [*repeated, (0.0, 0.0), *later]
-        self._times = tuple(time for time, _ in pairs)
-        self._sources = tuple(source for _, source in pairs)
-
-    @property
-    def times(self) -> tuple[float, ...]:
-        """Return the instants [s since the case's start], from the first repeated day on."""
-        return self._times
-
-    @property
-    def provenance(self) -> Mapping[str, str]:
-        """Return the provenance of the repeated meteorology."""
-        return {**self._base.provenance, "before the start": "the first day, repeated"}
-
-    def at(self, seconds: float) -> MetState:
-        """Return the state at a time [s since the case's start]."""
-        return state_at(self._times, lambda index: self._base.at(self._sources[index]), seconds)
-
-    def take(self, moments: Sequence[float]) -> None:
-        """Have the states at some times at hand; see :class:`ReadInTime`."""
-        if isinstance(self._base, ReadInTime):
-            indices = dict.fromkeys(index for moment in moments for index in around(self._times, moment))
-            self._base.take([self._sources[index] for index in indices])
-
-    def close(self) -> None:
-        """Close the files that are read."""
-        if isinstance(self._base, ReadInTime):
-            self._base.close()

@@ -1,12 +1,11 @@
 """Meteorology of a part of the grid: what one of several ranks needs of the whole."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from airshed.air.meteorology.state import Meteorology, MetState
+from airshed.air.meteorology.state import MetState
 from airshed.grid import Grid
 from airshed.grid.window import Window
 
@@ -44,30 +43,3 @@ class Area:
     def land(self, given: Array | None) -> Array:
         """Return the land fraction of the columns that are worked on, of that of the whole; None: all is land."""
         return np.ones(self.grid.shape[1:]) if given is None else np.ascontiguousarray(self.window.of(given))
-
-
-class WindowOf:
-    """The part of any meteorology in a window: the whole is made, and the rest of it dropped.
-
-    For what a user gives; the project's own meteorologies take a window themselves and make nothing else.
-    """
-
-    def __init__(self, base: Meteorology, window: Window, grid: Grid) -> None:
-        """``grid`` is the whole grid, which the states of ``base`` must fit."""
-        self._base, self._window, self._grid = base, window, grid
-
-    @property
-    def times(self) -> tuple[float, ...]:
-        """Return the instants [s since the case's start]."""
-        return self._base.times
-
-    @property
-    def provenance(self) -> Mapping[str, str]:
-        """Return where each field comes from."""
-        return self._base.provenance
-
-    def at(self, seconds: float) -> MetState:
-        """Return the window's part of the state at a time [s since the case's start]; DataError where it cannot be."""
-        state = self._base.at(seconds)
-        state.check(self._grid, f"the meteorology at {seconds:g} s")
-        return state.part(self._window)
