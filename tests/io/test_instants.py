@@ -41,7 +41,7 @@ class Second(Alone):
     def gather_all(self, value: Any) -> list[Any]:
         return [*self._told, value]
 
-    def scatter(self, values: Any, root: int = 0) -> Any:
+    def scatter(self, values: Any) -> Any:
         assert values is None
         return self._sent.pop(0)
 

@@ -157,7 +157,7 @@ def test_cells_that_fail_or_lose_something_are_counted():
     cells = chemistry_cells.spread(chemistry_cells.emep_state(network), 30)
     cells.y[3, 7] = np.nan
     found = chemistry_cells.solve(network, cells, METHODS["rodas3"])
-    figures = {figure.what: figure for figure in chemistry_cells.figures_of("cells", cells, found)}
+    figures = {figure.what: figure for figure in chemistry_cells.figures_of("cells", found)}
     assert figures["cells that failed"].value == 1.0
     assert figures["numbers not finite or below zero"].value >= 1.0
     cells = chemistry_cells.spread(chemistry_cells.emep_state(network), 30)

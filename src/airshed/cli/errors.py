@@ -119,11 +119,6 @@ def _explained(error: BaseException) -> tuple[str, int]:
     return _last_words(error) or ("".join(traceback.format_exception(error)), 1)
 
 
-def complain(error: AirshedError) -> None:
-    """Write the message of an error to standard error."""
-    print(f"airshed: error: {error}", file=sys.stderr)
-
-
 def refuse_arguments(error: Any) -> int:
     """Write what is wrong with the arguments of the program, and where help is; return the exit code."""
     message, code = refusal(error)

@@ -22,7 +22,7 @@ class Saved(Protocol):
 
     @property
     def whole(self) -> Mapping[str, AnyArray]:
-        """AnyArrays that are the same on all ranks."""
+        """Arrays that are the same on all ranks."""
         ...
 
     @property

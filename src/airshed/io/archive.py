@@ -1,8 +1,8 @@
 """Named arrays in one file: an uncompressed NumPy ``.npz`` archive with a JSON member ``metadata.json``.
 
 Anybody reads it with ``numpy.load(path)``. Each member carries a CRC-32, which is checked on reading, and the list of
-members stands at the end of the file, so that a truncated or damaged file is recognised. No HDF5 is involved: that
-library must not be used by two threads at once, and the thread that writes these files runs beside one that may read.
+members stands at the end of the file, so that a truncated or damaged file is recognised. No HDF5 is involved: one
+thread at a time may use that library, and what writes these files would wait for the thread that reads weather ahead.
 """
 
 import json

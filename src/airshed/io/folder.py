@@ -1,7 +1,7 @@
 """The folder of a run: who may write to it, what state it is in, and the thread that writes.
 
 RUN/run.json      the case, the version and the state: running, interrupted or finished
-RUN/records/      one whole file per output time, until the output file holds them all
+RUN/records/      the records so far, as the strategy has them, until the result holds them all
 RUN/restart/      the last two restarts
 RUN/previous/     outputs of the run before, until this one is finished
 RUN/output.nc     the result; it exists only once it is whole; some strategies leave output.files or output.zarr instead

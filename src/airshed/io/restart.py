@@ -89,8 +89,7 @@ class RestartStore:
     """
 
     def __init__(self, run: RunFolder, tile: Tile | None = None, strategy: Strategy | str = "gather:async") -> None:
-        self._run, self._tile = run, tile
-        self._folder = run.path / RESTARTS
+        self._run, self._folder = run, run.path / RESTARTS
         chosen = Strategy.parse(strategy) if isinstance(strategy, str) else strategy
         with run.channel.together(), guarded(self._folder):
             self._folder.mkdir(exist_ok=True)

@@ -52,20 +52,20 @@ class Communicator(Protocol):
         """Begin :meth:`total`, and return what waits for it."""
         ...
 
-    def gather(self, value: Any, root: int = 0) -> list[Any] | None:
-        """Return what every rank gave, by rank, to the root; None to the others."""
+    def gather(self, value: Any) -> list[Any] | None:
+        """Return what every rank gave, by rank, to the first; None to the others."""
         ...
 
     def gather_all(self, value: Any) -> list[Any]:
         """Return what every rank gave, by rank, to all."""
         ...
 
-    def broadcast(self, value: Any, root: int = 0) -> Any:
-        """Return what the root gave, to all."""
+    def broadcast(self, value: Any) -> Any:
+        """Return what the first rank gave, to all."""
         ...
 
-    def scatter(self, values: Sequence[Any] | None, root: int = 0) -> Any:
-        """Return to each rank its own of the values that the root gave, by rank."""
+    def scatter(self, values: Sequence[Any] | None) -> Any:
+        """Return to each rank its own of the values that the first one gave, by rank."""
         ...
 
     def barrier(self) -> None:
@@ -96,7 +96,7 @@ class Alone:
         """Return what returns the counts."""
         return lambda: counts
 
-    def gather(self, value: Any, root: int = 0) -> list[Any] | None:
+    def gather(self, value: Any) -> list[Any] | None:
         """Return the one value."""
         return [value]
 
@@ -104,11 +104,11 @@ class Alone:
         """Return the one value."""
         return [value]
 
-    def broadcast(self, value: Any, root: int = 0) -> Any:
+    def broadcast(self, value: Any) -> Any:
         """Return the value."""
         return value
 
-    def scatter(self, values: Sequence[Any] | None, root: int = 0) -> Any:
+    def scatter(self, values: Sequence[Any] | None) -> Any:
         """Return the one value."""
         assert values is not None
         return values[0]
@@ -151,21 +151,21 @@ class MpiRanks:
 
         return self._started(counts, MPI.SUM)
 
-    def gather(self, value: Any, root: int = 0) -> list[Any] | None:
-        """Return what every rank gave, by rank, to the root; None to the others."""
-        return self.handle.gather(value, root)
+    def gather(self, value: Any) -> list[Any] | None:
+        """Return what every rank gave, by rank, to the first; None to the others."""
+        return self.handle.gather(value)
 
     def gather_all(self, value: Any) -> list[Any]:
         """Return what every rank gave, by rank, to all."""
         return self.handle.allgather(value)
 
-    def broadcast(self, value: Any, root: int = 0) -> Any:
-        """Return what the root gave, to all."""
-        return self.handle.bcast(value, root)
+    def broadcast(self, value: Any) -> Any:
+        """Return what the first rank gave, to all."""
+        return self.handle.bcast(value)
 
-    def scatter(self, values: Sequence[Any] | None, root: int = 0) -> Any:
-        """Return to each rank its own of the values that the root gave, by rank."""
-        return self.handle.scatter(values, root)
+    def scatter(self, values: Sequence[Any] | None) -> Any:
+        """Return to each rank its own of the values that the first one gave, by rank."""
+        return self.handle.scatter(values)
 
     def barrier(self) -> None:
         """Return when all ranks have come here."""

@@ -76,11 +76,6 @@ class Groups:
         return self.chemistry == self.transport
 
     @property
-    def reacts(self) -> bool:
-        """Whether this rank has chemistry, and with it a tile of the state."""
-        return self.world.rank in self.chemistry
-
-    @property
     def moves(self) -> bool:
         """Whether this rank moves species."""
         return self.world.rank in self.transport

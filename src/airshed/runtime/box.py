@@ -199,12 +199,12 @@ def _atoms(run: BoxRun, series: xr.Dataset) -> Table:
             continue
         first, last = np.einsum("i,tic->tc", weights, parts)
         change = (last - first) / np.where(first > 0.0, first, 1.0)
-        rows.append((element, float(change[np.argmax(np.abs(change))]), _openings(network, element, weights, touched)))
+        rows.append((element, float(change[np.argmax(np.abs(change))]), _openings(network, weights, touched)))
     note = "Of all atoms in variable species, over the whole time; of many cells the largest."
     return Table("Atoms", ("element", "relative change", "what changes them"), rows, note)
 
 
-def _openings(network: ReactionNetwork, element: str, weights: npt.NDArray[np.float64], touched: set[int]) -> str:
+def _openings(network: ReactionNetwork, weights: npt.NDArray[np.float64], touched: set[int]) -> str:
     """Return what may change the number of atoms: nothing but rounding and clipping where all reactions keep it."""
     changes = [sum(weights[species] * change for species, change in net) for net in network.net_stoichiometry]
     labels = [

@@ -29,8 +29,8 @@ class OneOfSeveral(Alone):
     def __init__(self, rank: int, parcels: list[list[bytes]]) -> None:
         self.rank, self.size, self._parcels, self._next = rank, len(WINDOWS), parcels, 0
 
-    def scatter(self, values: Sequence[Any] | None, root: int = 0) -> Any:
-        if self.rank == root:
+    def scatter(self, values: Sequence[Any] | None) -> Any:
+        if self.rank == 0:
             assert values is not None
             self._parcels.append([pickle.dumps(value) for value in values])
         self._next += 1

@@ -10,7 +10,6 @@ from airshed.air.meteorology import atmosphere, temperature
 from airshed.air.meteorology.cloud import total_cover
 from airshed.air.meteorology.columns import (
     Columns,
-    LayerMeans,
     above_ground,
     layer_means,
     pressure_of_height,
@@ -119,7 +118,7 @@ class Era5Columns:
             air_density=density,
             surface_temperature=self._surface("t2m", index),
             wind_speed_10m=self._wind_speed(index),
-            cloud_cover=self._cloud(index, columns, means),
+            cloud_cover=self._cloud(index, columns),
             friction_velocity=self._surface("zust", index),
             boundary_layer_height=self._surface("blh", index),
             precipitation=self._rate("tp", index, _WATER),
@@ -154,7 +153,7 @@ class Era5Columns:
         rate = self._points.cells(hour) * (factor / _ACCUMULATION)
         return np.maximum(rate, 0.0) if name in ("tp", "ssrd") else rate
 
-    def _cloud(self, index: int, columns: Columns, means: LayerMeans) -> Array | None:
+    def _cloud(self, index: int, columns: Columns) -> Array | None:
         """Return the total cloud cover that the data gives, directly or as fractions of levels."""
         if "tcc" in self._fields:
             return self._surface("tcc", index)

@@ -106,7 +106,7 @@ def solve(network: ReactionNetwork, cells: Cells, method: Tableau, threads: int 
         solver.close()
 
 
-def figures_of(test: str, cells: Cells, found: Integrated) -> list[Figure]:
+def figures_of(test: str, found: Integrated) -> list[Figure]:
     """Return what has to hold for cells of any mechanism."""
     most = float(np.max(found.accepted + found.rejected))
     return [
@@ -122,7 +122,7 @@ def check(count: int = 10_000, network: ReactionNetwork | None = None) -> list[F
     cells = spread(emep_state(network), count)
     found = solve(network, cells, METHODS["rodas3"])
     test = f"emep, {count} cells for an hour"
-    figures = figures_of(test, cells, found)
+    figures = figures_of(test, found)
     for element in ELEMENTS:
         weights = atom_weights(network, element)
         atoms = np.maximum(weights, 0.0)

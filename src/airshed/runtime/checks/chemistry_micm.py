@@ -136,4 +136,4 @@ def check_many(count: int = 10_000, name: str = "ts1") -> list[Figure]:
     cells = Cells(cells.y, {**cells.values, **parameters})
     found = solve(begin.network, cells, METHODS["rodas3"])
     test = f"{name}, {count} cells for an hour"
-    return [*figures_of(test, cells, found), figure_of_invariants(test, begin.network, cells, found)]
+    return [*figures_of(test, found), figure_of_invariants(test, begin.network, cells, found)]
