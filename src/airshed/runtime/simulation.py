@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from math import inf, isfinite
@@ -12,29 +12,27 @@ from types import TracebackType
 from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 import xarray as xr
 
 from airshed.air.assembly import Given, start_of
 from airshed.air.box import ChemistryFailure
 from airshed.air.case import Case
-from airshed.air.model import WAITING, AirModel
+from airshed.air.model import AirModel
 from airshed.core.errors import CaseError, DataError
-from airshed.core.report import Cell, Report, Table
+from airshed.core.report import Report, Table
 from airshed.core.units import to
 from airshed.fields.spec import FieldSpec
 from airshed.parallel.binding import cores_each
-from airshed.parallel.communicator import Communicator, Later, MpiRanks, world
+from airshed.parallel.communicator import Communicator, Later, world
 from airshed.runtime.clock import Clock, Every
 from airshed.runtime.records import RunRecords, check_folder
 from airshed.runtime.two_groups import allowing_service, closed_on_error, make_groups, only_moves
+from airshed.runtime.wall_time import waited_for_sums, wall_time
 
 FAILED_CELL = "failed-cell.toml"
 """Conditions in the run folder by which `airshed box` replays a cell whose chemistry came to no end."""
 
 _TURN = 2e-4  # s
-
-Array = npt.NDArray[np.float64]
 
 
 @contextmanager
@@ -283,12 +281,12 @@ class Simulation:
         self._check_open()
         if self.seconds >= self.end:
             raise CaseError(f"the case ends at {self.end:g} s, and so far it is simulated; lengthen time.length")
-        before, began, waited = self.seconds, time.perf_counter(), self._waited()
+        before, began, waited = self.seconds, time.perf_counter(), waited_for_sums(self.model)
         with self._telling_to_resume():
             self._advance(self._clock.next_step(until))
         elapsed = time.perf_counter() - began
         self.wall["forcing and steps"] += elapsed
-        self._sums += self._waited() - waited
+        self._sums += waited_for_sums(self.model) - waited
         self._keep_records()
         fraction = (self.seconds - self._begin) / (self.end - self._begin)
         return StepInfo(
@@ -314,37 +312,9 @@ class Simulation:
             raise DataError(f"{error}; then resume the run") from None
 
     def _timing(self) -> Table:
-        """Where the time went: of threads their mean, of ranks their mean and the greatest."""
-        parts = self.model.wall()
-        if not self.model.share.alone:
-            parts["sums over ranks"] = self._sums
-        rest = {"forcing and control": max(self.wall["forcing and steps"] - sum(parts.values()), 0.0)}
-        rows = {name: self.wall[name] for name in ("preparation", "output and restarts")} | rest | parts
-        share = self.model.share
-        mean = share.total(np.array([list(rows.values())])) / share.ranks.size
-        total = max(float(mean.sum()), 1e-9)
-        cells: list[tuple[Cell, ...]] = [
-            (name, spent, round(100.0 * spent / total, 1)) for name, spent in zip(rows, mean.tolist(), strict=True)
-        ]
-        notes = [] if share.alone else [f"mean of {share.ranks.size} ranks; {self._imbalance(mean, rows)}"]
-        if self.model.balance is not None:
-            notes.append(self.model.balance.summary())
         if self._records is not None:
             self._written = self._records.written()
-        note = "; ".join([*notes, self._written] if self._written else notes)
-        columns = ("process", "time [s]", "share [%]")
-        return Table("Wall time", columns, [*cells, ("total", total, 100.0)], note)
-
-    def _waited(self) -> float:
-        """Time [s] spent in sums over ranks so far, also outside of steps."""
-        ranks = self.model.share.ranks
-        return ranks.wait if isinstance(ranks, MpiRanks) else 0.0
-
-    def _imbalance(self, mean: Array, rows: Mapping[str, float]) -> str:
-        """By how much the busiest rank computed longer than all did in the mean."""
-        own = np.array([name not in WAITING for name in rows])
-        mine = float(np.array(list(rows.values()))[own].sum())
-        return f"imbalance {100.0 * (self.model.share.greatest(mine) / float(mean[own].sum()) - 1.0):.1f} %"
+        return wall_time(self.model, self.wall, self._sums, self._written)
 
     def _finish_records(self) -> None:
         """Write the results; of a run that is not at its end they are shorter, and it can go on."""
