@@ -1,6 +1,6 @@
 """From a case to the parts of the air-quality model: one function for each section of the case."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,28 +10,17 @@ import xarray as xr
 
 from airshed.air.attribution import data_attributes
 from airshed.air.boundary import ZERO, BoundaryProfiles, initial_from_dataset
-from airshed.air.case import Case, check_species, sections
+from airshed.air.case import Case, check_species
+from airshed.air.case_emissions import inventory_of, sources_of, vegetation_of
+from airshed.air.case_weather import Given, weather_of
 from airshed.air.deposition import DryDeposition, season
-from airshed.air.emissions.area import AreaEmissions, AreaSource
-from airshed.air.emissions.biogenic import BiogenicIsoprene
-from airshed.air.emissions.builder import build_inventory
-from airshed.air.emissions.gridded import GriddedEmissions
 from airshed.air.emissions.kept import kept_notes
-from airshed.air.emissions.point import PointEmissions, PointSource
-from airshed.air.emissions.settings import InventorySettings
-from airshed.air.emissions.source import EmissionSource, MappedSource
+from airshed.air.emissions.source import EmissionSource
 from airshed.air.emissions.split import Split, split_of
 from airshed.air.landcover import LAND_FRACTION_SOURCE, land_fraction
 from airshed.air.light import Light
-from airshed.air.meteorology import Meteorology, RepeatedDay
-from airshed.air.meteorology.daily_mixing import DailyMixing
-from airshed.air.meteorology.dataset import DatasetMeteorology
-from airshed.air.meteorology.function import CallableMeteorology
-from airshed.air.meteorology.uniform import uniform_meteorology
-from airshed.air.meteorology.wrapped import OneAtATime, WindowOf
-from airshed.air.sources import BiogenicSource
+from airshed.air.meteorology.wrapped import OneAtATime
 from airshed.air.species_map import (
-    EmissionMap,
     Needs,
     SpeciesMap,
     find_species_map,
@@ -42,10 +31,8 @@ from airshed.air.species_map import (
 )
 from airshed.air.species_map.parts import ISOPRENE
 from airshed.air.species_map.rates import bind_rates
-from airshed.core.constants import SECONDS_PER_DAY
-from airshed.core.errors import CaseError, DataError
+from airshed.core.errors import CaseError
 from airshed.core.nearest import suggestion
-from airshed.core.units import Quantity
 from airshed.grid import Grid
 from airshed.io.netcdf import load_netcdf
 from airshed.kernels.pipeline import WIDTH
@@ -55,7 +42,6 @@ from airshed.parallel.communicator import Communicator
 from airshed.parallel.share import Share
 
 Array = npt.NDArray[np.float64]
-Given = xr.Dataset | Callable[[float], xr.Dataset] | Meteorology | None
 
 
 @dataclass
@@ -86,7 +72,7 @@ class Parts:
     @property
     def start(self) -> np.datetime64:
         """The start of the case, UTC."""
-        return start_of(self.case)
+        return self.case.start
 
     @property
     def begin(self) -> float:
@@ -100,11 +86,6 @@ class Parts:
         return self.case.time.length.value if follows else None
 
 
-def start_of(case: Case) -> np.datetime64:
-    """Return the start of a case as UTC without time zone."""
-    return np.datetime64(case.time.start.replace(tzinfo=None), "s")
-
-
 def assemble(case: Case, meteorology: Given = None, ranks: Communicator | None = None) -> Parts:
     """Return the parts of a case; raises CaseError, DataError or MechanismError for what does not fit."""
     whole, network = case.make_grid(), load_mechanism(case.mechanism)
@@ -116,7 +97,7 @@ def assemble(case: Case, meteorology: Given = None, ranks: Communicator | None =
     names = network.names
     without = left_out(case, species_map, names)
     case = translated(case, species_map, names)
-    inventory = _inventory_settings(case)
+    inventory = inventory_of(case)
     split = {} if inventory is None else split_of(inventory.split_file, inventory.pollutants, species_map.emissions)
     # A map that is missing is the cause of names that are: it is told first.
     species_map = fit(species_map, network, _needs(case, names, split), case.mechanism)
@@ -124,16 +105,16 @@ def assemble(case: Case, meteorology: Given = None, ranks: Communicator | None =
     network = bind_rates(network, species_map.rates, species_map.source)
     all_land = land_fraction(whole)
     land = np.ascontiguousarray(share.window.of(all_land))
-    air = OneAtATime(_meteorology(case, whole, share, all_land, meteorology))
+    air = OneAtATime(weather_of(case, whole, share, all_land, meteorology))
     attributes = data_attributes(case, era5=meteorology is None and case.meteorology.kind == "era5")
     light = Light(grid.lon, grid.lat[:, None], case.time.start, clouds=case.photolysis.cloud)
     notes = [("surface", f"land and sea: {LAND_FRACTION_SOURCE}")]
     notes += [("mechanism", species_map.caution)] if species_map.caution else []
     notes += [("mechanism", f"no species for {', '.join(without)}, which the case names: left out")] if without else []
     notes += [("emission", note) for note in kept_notes(split, species_map.emissions, network)]
-    sources = _sources(case, whole, network, species_map.emissions, split)
+    sources = sources_of(case, whole, network, species_map.emissions, split)
     own = sources if share.alone else tuple(source.part(share.window) for source in sources)
-    vegetation = _vegetation(case, grid, species_map.emissions, air, light, land, share)
+    vegetation = vegetation_of(case, grid, species_map.emissions, air, light, land, share)
     return Parts(
         case, whole, share, grid, network, land, air, light, _deposition(case, whole, names, species_map),
         _boundary(case, names, species_map), (*vegetation, *sources), (*vegetation, *own), attributes, notes,
@@ -170,68 +151,6 @@ def _from_dataset(parts: Parts, dataset: xr.Dataset, state: Array) -> Array:
     return np.where(np.isnan(whole), state, whole)
 
 
-def _meteorology(case: Case, grid: Grid, share: Share, land: Array, given: Given) -> Meteorology:
-    """The air over the columns held here, of a case on the whole `grid`."""
-    base = _of_window(case, grid, share, land, given)
-    days = int(np.ceil(case.time.spinup.value / SECONDS_PER_DAY))
-    return RepeatedDay(base, days) if days and len(base.times) > 1 else base
-
-
-def _of_window(case: Case, grid: Grid, share: Share, land: Array, given: Given) -> Meteorology:
-    start, settings, window = start_of(case), case.meteorology, None if share.alone else share.window
-    if isinstance(given, xr.Dataset):
-        dataset = DatasetMeteorology(given, grid, start, land_fraction=land, window=window)
-        _check_end(dataset, case.time.length.value)
-        return dataset
-    if callable(given):
-        first, last = 0.0 - case.time.spinup.value, case.time.length.value
-        every = min(3600.0, last / 24.0) if settings.every == "auto" else settings.every.value
-        return CallableMeteorology(given, grid, start, every, first=first, last=last, land_fraction=land, window=window)
-    if given is not None:
-        if not (hasattr(given, "at") and hasattr(given, "times")):
-            raise CaseError(
-                f"the meteorology is a {type(given).__name__}; give an xarray.Dataset with CF names such as "
-                "eastward_wind, or a function that takes seconds and returns one"
-            )
-        return given if window is None else WindowOf(given, window, grid)
-    if settings.kind == "era5":
-        from airshed.air.meteorology.era5 import Era5Meteorology
-        from airshed.air.meteorology.era5_data import open_part
-
-        files, length = case.files(settings.files, "meteorology.files"), case.time.length.value
-        windows = [tile.window for tile in share.decomposition.tiles()]
-        data = open_part(files, grid, start, length, windows, share.ranks, case.parallel.input)
-        return Era5Meteorology(data, grid, start, length=length, land_fraction=land, window=window)
-    if settings.kind == "uniform":
-        steady = uniform_meteorology(settings, grid, start, land, window)
-        return _with_daily_mixing(case, grid if window is None else grid.part(window), steady)
-    raise CaseError(
-        "this case waits for its meteorology: give it to Simulation(case, meteorology=...), or set "
-        'meteorology.kind to "era5" or "uniform"'
-    )
-
-
-def _with_daily_mixing(case: Case, grid: Grid, steady: Meteorology) -> Meteorology:
-    """Steady air with the mixing by the sun that a case asks for, as long as it lasts, a whole day with a spin-up."""
-    settings = case.meteorology
-    if settings.daily_mixing.value == 0.0:
-        return steady
-    light = Light(grid.lon, grid.lat[:, None], case.time.start, clouds=False)
-    last = max(case.time.length.value, SECONDS_PER_DAY if case.time.spinup.value > 0.0 else 0.0)
-    depth, largest = settings.mixed_layer.value, settings.daily_mixing.value
-    return DailyMixing(steady, grid, light, depth=depth, largest=largest, last=last)
-
-
-def _check_end(meteorology: Meteorology, length: float) -> None:
-    """Raise DataError where data ends more than an interval before the case; for one the last state is held."""
-    times = meteorology.times
-    if len(times) > 1 and 2.0 * times[-1] - times[-2] < length - 1.0:
-        raise DataError(
-            f"the meteorology ends {times[-1]:g} s after the start, the case lasts {length:g} s; give data to its end, "
-            "or shorten time.length"
-        )
-
-
 def _needs(case: Case, names: tuple[str, ...], split: Split) -> Needs:
     """What the case asks the species map for: a section that nothing is made from may be empty."""
     compounds = {compound.name: pollutant for pollutant, parts in split.items() for compound in parts}
@@ -266,66 +185,3 @@ def _boundary(case: Case, names: tuple[str, ...], species_map: SpeciesMap) -> Bo
 def _name_or_path(case: Case, name: str) -> str | Path:
     """A shipped thing has a plain name; whatever ends in a suffix or lies in a folder is a file of the case."""
     return case.path(name) if Path(name).suffix or len(Path(name).parts) > 1 else name
-
-
-def _vegetation(
-    case: Case, grid: Grid, emissions: EmissionMap, air: Meteorology, light: Light, land: Array, share: Share
-) -> tuple[BiogenicSource, ...]:
-    """What vegetation emits in the columns held here."""
-    if not (case.emissions.biogenic and emissions.of(ISOPRENE)):
-        return ()
-    isoprene = BiogenicIsoprene(grid, emissions.of(ISOPRENE))
-    return (BiogenicSource(isoprene, air, light.cos_zenith, land, start_of(case), share.total_over_columns),)
-
-
-def _sources(
-    case: Case, grid: Grid, network: ReactionNetwork, emissions: EmissionMap, split: Split
-) -> tuple[MappedSource, ...]:
-    """What else emits, in the whole area."""
-    settings, start, names = case.emissions, start_of(case), network.names
-    sources: list[MappedSource] = []
-    inventory = _inventory_settings(case)
-    if inventory is not None and any(emissions.of(compound.name) for parts in split.values() for compound in parts):
-        sources.append(build_inventory(inventory, grid, start, names, emissions))
-    for path in case.files(settings.gridded, "emissions.gridded") if settings.gridded else ():
-        sources.append(GriddedEmissions(path, grid, start, names))
-    if settings.point:
-        sources.append(PointEmissions([_point(point, network) for point in settings.point], grid))
-    if settings.area:
-        sources.append(AreaEmissions([_area(area, network) for area in settings.area], grid))
-    return tuple(sources)
-
-
-def _inventory_settings(case: Case) -> InventorySettings | None:
-    settings = case.emissions
-    if settings.inventory is None:
-        return None
-    folder = case.path(settings.inventory)
-    if not folder.is_dir():
-        raise CaseError(f"emissions.inventory = {settings.inventory!r}: there is no such folder in {case.base}")
-    return InventorySettings(folder, settings.year or case.time.start.year, scale=settings.scale)
-
-
-def _point(point: sections.PointSource, network: ReactionNetwork) -> PointSource:
-    """A point source of a case in mol/s."""
-    rate = _amount("emissions.point", point.rate, point.species, network)
-    return PointSource(point.species, point.lon, point.lat, point.height.value, rate)
-
-
-def _area(area: sections.AreaSource, network: ReactionNetwork) -> AreaSource:
-    """An area source of a case in mol/m2/s."""
-    rates = {name: _amount("emissions.area", rate, name, network) for name, rate in area.rates.items()}
-    return AreaSource(area.lon, area.lat, rates)
-
-
-def _amount(where: str, rate: Quantity, name: str, network: ReactionNetwork) -> float:
-    """An emission as an amount; one that is given as mass needs the composition of its species."""
-    if not rate.unit.startswith("kg"):
-        return rate.value
-    species = network.species[network.index(name)]
-    if species.molar_mass is None:
-        raise CaseError(
-            f"{where}: {rate.text!r} of {name} is a mass, but the mechanism does not tell the composition of the "
-            f'species; give an amount, such as "1 {rate.unit.replace("kg", "mol")}"'
-        )
-    return rate.value / species.molar_mass

@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from airshed.air.assembly import Given, Parts, assemble, initial_state
+from airshed.air.assembly import Parts, assemble, initial_state
 from airshed.air.budget import FAMILIES, Baseline, Budget
 from airshed.air.case import Case
+from airshed.air.case_weather import Given
 from airshed.air.cell_chemistry import CellChemistry, CellCounts
 from airshed.air.forcing import Forcing
 from airshed.air.late_budget import LateBudget

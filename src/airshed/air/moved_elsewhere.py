@@ -9,8 +9,9 @@ import time
 import numpy as np
 import numpy.typing as npt
 
-from airshed.air.assembly import Given, Parts, assemble
+from airshed.air.assembly import Parts, assemble
 from airshed.air.case import Case
+from airshed.air.case_weather import Given
 from airshed.air.emissions.source import EmissionSource
 from airshed.air.forcing import Forcing
 from airshed.air.meteorology import MetState

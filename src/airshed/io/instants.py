@@ -5,8 +5,9 @@ is called by the thread that computes alone, when it takes an instant, at a mome
 reads ahead knows files alone. What goes wrong in it is raised on all ranks, when the instant is taken.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any, cast
 
 import numpy as np
@@ -75,12 +76,9 @@ class Instants:
 
     def _received(self, index: int) -> Fields:
         """Return the fields of an instant, read here or sent by the first rank."""
-        mine, error = None, None
-        try:
+        mine = None
+        with together(self._ranks):
             mine = self._read_now(index)
-        except Exception as raised:
-            error = raised
-        settle(self._ranks, error)
         return cast(Fields, self._ranks.scatter(mine) if self._sends else mine)
 
     def _read_now(self, index: int) -> Any:
@@ -98,8 +96,14 @@ class Instants:
             self._ahead = index, self._thread.submit(self._read, index)
 
 
-def settle(ranks: Communicator, error: Exception | None) -> None:
-    """Raise on every rank the error of the lowest rank that has one; all ranks call this together."""
+@contextmanager
+def together(ranks: Communicator) -> Iterator[None]:
+    """Run the block on every rank; when it raises on one of them, raise the error of the lowest such rank on all."""
+    error: Exception | None = None
+    try:
+        yield
+    except Exception as raised:
+        error = raised
     if ranks.largest(np.array([float(error is not None)]))[0] == 0.0:
         return
     if ranks.size == 1 and error is not None:

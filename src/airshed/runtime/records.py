@@ -135,7 +135,7 @@ class RunRecords:
             self._folder,
             self._model.parts.whole,
             self._fields(section.fields),
-            start=np.datetime64(self._case.time.start.replace(tzinfo=None), "s"),
+            start=self._case.start,
             title=self._case.title,
             every=section.every.value,
             levels=levels,

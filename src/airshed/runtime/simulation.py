@@ -14,9 +14,9 @@ from typing import Self
 import numpy as np
 import xarray as xr
 
-from airshed.air.assembly import Given, start_of
 from airshed.air.box import ChemistryFailure
 from airshed.air.case import Case
+from airshed.air.case_weather import Given
 from airshed.air.model import AirModel
 from airshed.core.errors import CaseError, DataError
 from airshed.core.report import Report, Table
@@ -150,7 +150,7 @@ class Simulation:
     @property
     def time(self) -> np.datetime64:
         """Simulated time, UTC."""
-        moment: np.datetime64 = start_of(self.case) + np.timedelta64(round(self.seconds * 1e3), "ms")
+        moment: np.datetime64 = self.case.start + np.timedelta64(round(self.seconds * 1e3), "ms")
         return moment
 
     def step(self) -> StepInfo:

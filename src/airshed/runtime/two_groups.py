@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 
-from airshed.air.assembly import Given
 from airshed.air.case import Case
+from airshed.air.case_weather import Given
 from airshed.air.moved_elsewhere import MovedSpecies
 from airshed.core.errors import CaseError
 from airshed.parallel.binding import cores_each

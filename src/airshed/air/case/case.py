@@ -9,6 +9,7 @@ from os.path import relpath
 from pathlib import Path
 from typing import Any, Final, Self
 
+import numpy as np
 from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
 from airshed.air.case import sections
@@ -118,6 +119,11 @@ class Case(Section):
             if box.lon[1] <= west or box.lon[0] >= east or box.lat[1] <= south or box.lat[0] >= north:
                 raise refuse(f"emissions.area.{index} lies outside grid.area")
         return self
+
+    @property
+    def start(self) -> np.datetime64:
+        """The start of the case, UTC."""
+        return np.datetime64(self.time.start.replace(tzinfo=None), "s")
 
     @property
     def name(self) -> str:

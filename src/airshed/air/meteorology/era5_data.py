@@ -19,7 +19,7 @@ from airshed.core.errors import DataError
 from airshed.grid import Grid
 from airshed.grid.window import Window
 from airshed.io.era5 import open_era5
-from airshed.io.instants import Fields, Instants, settle
+from airshed.io.instants import Fields, Instants, together
 from airshed.parallel.communicator import Alone, Communicator
 
 Array = NDArray[np.float64]
@@ -102,13 +102,10 @@ def open_part(
     raises    DataError as ``open_era5`` and ``Era5Data.of``, on all ranks
     """
     sends = strategy == "root" and ranks.size > 1
-    opened, error = None, None
-    try:
+    opened = None
+    with together(ranks):
         if not sends or ranks.rank == 0:
             opened = _open(files, grid, start, length)
-    except Exception as raised:
-        error = raised
-    settle(ranks, error)
     if not sends:
         assert opened is not None
         around, head, close = opened

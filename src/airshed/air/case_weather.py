@@ -1,0 +1,90 @@
+"""The weather that a case asks for, or that is given in its place."""
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+
+from airshed.air.case import Case
+from airshed.air.light import Light
+from airshed.air.meteorology import Meteorology, RepeatedDay
+from airshed.air.meteorology.daily_mixing import DailyMixing
+from airshed.air.meteorology.dataset import DatasetMeteorology
+from airshed.air.meteorology.function import CallableMeteorology
+from airshed.air.meteorology.uniform import uniform_meteorology
+from airshed.air.meteorology.wrapped import WindowOf
+from airshed.core.constants import SECONDS_PER_DAY
+from airshed.core.errors import CaseError, DataError
+from airshed.grid import Grid
+from airshed.parallel.share import Share
+
+Array = npt.NDArray[np.float64]
+Given = xr.Dataset | Callable[[float], xr.Dataset] | Meteorology | None
+
+
+def weather_of(case: Case, grid: Grid, share: Share, land: Array, given: Given) -> Meteorology:
+    """Return the air over the columns held here, of a case on the whole `grid`; all ranks of a share call together.
+
+    land   (lat, lon) [1] land fraction of the whole grid
+    given  what takes the place of the case's weather
+    raises CaseError for what cannot be weather, DataError where data does not cover the grid or the time
+    """
+    base = _of_window(case, grid, share, land, given)
+    days = int(np.ceil(case.time.spinup.value / SECONDS_PER_DAY))
+    return RepeatedDay(base, days) if days and len(base.times) > 1 else base
+
+
+def _of_window(case: Case, grid: Grid, share: Share, land: Array, given: Given) -> Meteorology:
+    start, settings, window = case.start, case.meteorology, None if share.alone else share.window
+    if isinstance(given, xr.Dataset):
+        dataset = DatasetMeteorology(given, grid, start, land_fraction=land, window=window)
+        _check_end(dataset, case.time.length.value)
+        return dataset
+    if callable(given):
+        first, last = 0.0 - case.time.spinup.value, case.time.length.value
+        every = min(3600.0, last / 24.0) if settings.every == "auto" else settings.every.value
+        return CallableMeteorology(given, grid, start, every, first=first, last=last, land_fraction=land, window=window)
+    if given is not None:
+        if not (hasattr(given, "at") and hasattr(given, "times")):
+            raise CaseError(
+                f"the meteorology is a {type(given).__name__}; give an xarray.Dataset with CF names such as "
+                "eastward_wind, or a function that takes seconds and returns one"
+            )
+        return given if window is None else WindowOf(given, window, grid)
+    if settings.kind == "era5":
+        from airshed.air.meteorology.era5 import Era5Meteorology
+        from airshed.air.meteorology.era5_data import open_part
+
+        files, length = case.files(settings.files, "meteorology.files"), case.time.length.value
+        windows = [tile.window for tile in share.decomposition.tiles()]
+        data = open_part(files, grid, start, length, windows, share.ranks, case.parallel.input)
+        return Era5Meteorology(data, grid, start, length=length, land_fraction=land, window=window)
+    if settings.kind == "uniform":
+        steady = uniform_meteorology(settings, grid, start, land, window)
+        return _with_daily_mixing(case, grid if window is None else grid.part(window), steady)
+    raise CaseError(
+        "this case waits for its meteorology: give it to Simulation(case, meteorology=...), or set "
+        'meteorology.kind to "era5" or "uniform"'
+    )
+
+
+def _with_daily_mixing(case: Case, grid: Grid, steady: Meteorology) -> Meteorology:
+    """Steady air with the mixing by the sun that a case asks for, as long as it lasts, a whole day with a spin-up."""
+    settings = case.meteorology
+    if settings.daily_mixing.value == 0.0:
+        return steady
+    light = Light(grid.lon, grid.lat[:, None], case.time.start, clouds=False)
+    last = max(case.time.length.value, SECONDS_PER_DAY if case.time.spinup.value > 0.0 else 0.0)
+    depth, largest = settings.mixed_layer.value, settings.daily_mixing.value
+    return DailyMixing(steady, grid, light, depth=depth, largest=largest, last=last)
+
+
+def _check_end(meteorology: Meteorology, length: float) -> None:
+    """Raise DataError where data ends more than an interval before the case; for one the last state is held."""
+    times = meteorology.times
+    if len(times) > 1 and 2.0 * times[-1] - times[-2] < length - 1.0:
+        raise DataError(
+            f"the meteorology ends {times[-1]:g} s after the start, the case lasts {length:g} s; give data to its end, "
+            "or shorten time.length"
+        )
