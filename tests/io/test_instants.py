@@ -9,7 +9,7 @@ import pytest
 
 from airshed.core.errors import DataError, OutputError
 from airshed.io.hdf5 import hdf5
-from airshed.io.instants import Fields, Instants, settle
+from airshed.io.instants import Fields, Instants, together
 from airshed.parallel.communicator import Alone
 
 
@@ -85,9 +85,10 @@ def test_the_error_of_another_rank_is_raised_here() -> None:
     instants = Instants(9, None, Second([], [DataError("hour 1 is cut")]), sends=True)
     with pytest.raises(DataError, match="hour 1 is cut"):
         instants.take([1])
-    settle(Second([], [None]), None)
-    with pytest.raises(OutputError, match="ValueError: strange"):
-        settle(Second([], [None]), ValueError("strange"))
+    with together(Second([], [None])):
+        pass
+    with pytest.raises(OutputError, match="ValueError: strange"), together(Second([], [None])):
+        raise ValueError("strange")
 
 
 def test_one_thread_is_in_the_library_and_may_come_again() -> None:
