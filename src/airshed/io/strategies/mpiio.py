@@ -32,7 +32,7 @@ class SharedFile(FileInPlace):
             self._write_at(at, content)
         else:
             self._channel.barrier()  # all come at once: those that wait in the library's own calls would spin
-            with self._channel.together(), told(self._path):
+            with self._channel.together(), mpi_guarded(self._path):
                 self._write_together(at, content)
 
     def _write_together(self, at: int, content: Bytes) -> None:
@@ -66,7 +66,7 @@ class SharedFile(FileInPlace):
 
 
 @contextmanager
-def told(path: Path) -> Iterator[None]:
+def mpi_guarded(path: Path) -> Iterator[None]:
     """Turn what MPI-IO refuses into OutputError."""
     from mpi4py import MPI
 

@@ -15,7 +15,7 @@ from airshed.core.atomic import guarded, sync, write_whole
 from airshed.grid.window import Window
 from airshed.io.archive import load_array, save_arrays
 from airshed.io.channel import Channel
-from airshed.io.strategies.mpiio import told
+from airshed.io.strategies.mpiio import mpi_guarded
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -93,7 +93,7 @@ class CollectiveTiles:
         from mpi4py import MPI
 
         channel.barrier()  # all come at once: those that wait in the library's own calls would spin
-        with channel.together(), told(path):
+        with channel.together(), mpi_guarded(path):
             file = MPI.File.Open(channel.handle, os.fspath(path), MPI.MODE_WRONLY | MPI.MODE_CREATE)
             try:
                 file.Write_at_all(at, part)
