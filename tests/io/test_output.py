@@ -208,3 +208,67 @@ def test_a_clock_with_round_off_still_meets_the_records(tmp_path, start_run, val
         run.writer.write(seconds, values(3600))
         with xr.open_dataset(run.writer.finish()) as result:
             assert result["time"][1].values == np.datetime64("2022-08-31T01:00")
+
+
+def write_records(run, values, indices, every):
+    for index in indices:
+        run.writer.write(index * every, values(index))
+
+
+@pytest.mark.parametrize("strategy", ["gather", "files"])
+def test_a_run_goes_on_behind_a_record_whose_interval_is_not_exact(tmp_path, start_run, values, strategy):
+    """999 s are five times 199.8 s, but 999 // 199.8 is 4."""
+    options = {"every": 199.8, "strategy": strategy}
+    run = start_run(tmp_path / "run", **options)
+    with run.folder:
+        write_records(run, values, range(6), 199.8)
+    again = start_run(tmp_path / "run", resume=True, resume_from=999.0, **options)
+    with again.folder:
+        write_records(again, values, [6], 199.8)
+        again.writer.finish()
+        again.folder.finish()
+    with open_run(tmp_path / "run") as result:
+        assert np.array_equal(result["O3"], [values(index)["O3"].astype(np.float32) for index in range(7)])
+
+
+WAYS = {
+    "gather without compression, mpiio or pnetcdf": {"strategy": "gather"},
+    "gather with compression": {"strategy": "gather", "compression": "zlib"},
+    "files": {"strategy": "files"},
+    "zarr": {"strategy": "zarr"},
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_run_that_began_with_another_strategy_goes_on_with_that_one_alone(tmp_path, start_run, values, way):
+    run = start_run(tmp_path / "run", **WAYS[way])
+    with run.folder:
+        write_records(run, values, range(2), 3600.0)
+    for other in WAYS.keys() - {way}:
+        with pytest.raises(OutputError, match=f"are of the strategy {way}, and not of {other}; resume with"):
+            start_run(tmp_path / "run", resume=True, resume_from=3600.0, **WAYS[other])
+    again = start_run(tmp_path / "run", resume=True, resume_from=3600.0, **WAYS[way])
+    with again.folder:
+        write_records(again, values, [2], 3600.0)
+        again.writer.finish()
+        again.folder.finish()
+    with open_run(tmp_path / "run") as result:
+        assert np.array_equal(result["O3"], [values(index)["O3"].astype(np.float32) for index in range(3)])
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_run_without_restart_begins_anew_with_any_strategy(tmp_path, start_run, values, way):
+    """As when it is killed between its result and its end: that result stays in `previous` as it is."""
+    run = start_run(tmp_path / "run")
+    with run.folder:
+        write_records(run, values, range(2), 3600.0)
+        made = run.writer.finish().read_bytes()
+    again = start_run(tmp_path / "run", resume=True, **WAYS[way])
+    with again.folder:
+        again.writer.write(0.0, values(7))
+        again.folder.wait()
+        assert (tmp_path / "run" / "previous" / "output.nc").read_bytes() == made
+        again.writer.finish()
+        again.folder.finish()
+    with open_run(tmp_path / "run") as result:
+        assert np.array_equal(result["O3"], [values(7)["O3"].astype(np.float32)])

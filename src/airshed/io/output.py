@@ -22,7 +22,7 @@ from airshed.io.cf import Compression, Layout
 from airshed.io.folder import RECORDS, RunFolder
 from airshed.io.strategies import open_store
 from airshed.io.strategies.names import Strategy
-from airshed.io.strategies.store import Place
+from airshed.io.strategies.store import Place, prepare_records
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _CLOCK_ROUNDOFF: Final = 1e-9
@@ -78,12 +78,18 @@ class OutputWriter:
         self.strategy, self._store, self.measured = opened.strategy, opened.store, opened.measured
         self._spare = [self._new() for _ in range(_SPARE if self.strategy.asynchronous else 1)]
         # none are due in a spin-up, before the start
-        self._store.resume(-1 if resume_from is None or resume_from < 0.0 else int(resume_from // every))
+        last = -1 if resume_from is None or resume_from < 0.0 else self._last(resume_from)
+        run.channel.on_root(partial(prepare_records, records, self._store.kind, last))
+        self._store.resume(last)
 
     def is_due(self, seconds: float) -> bool:
         """Say whether a record belongs at this time since the start [s]."""
         distance = abs(seconds - self.every * round(seconds / self.every))
         return seconds >= 0.0 and distance <= _CLOCK_ROUNDOFF * self.every
+
+    def _last(self, seconds: float) -> int:
+        """Return the number of the last record up to a time; 999 // 199.8 is 4, since 199.8 is not exact."""
+        return round(seconds / self.every) if self.is_due(seconds) else int(seconds // self.every)
 
     def write(self, seconds: float, values: Mapping[str, ArrayLike]) -> None:
         """Take a copy of the fields at a time since the start [s], shapes (level, lat, lon) or (lat, lon), and return.

@@ -22,9 +22,8 @@ from airshed.grid.window import Window
 from airshed.io.channel import Channel
 from airshed.io.strategies.names import STRATEGIES, missing
 from airshed.io.strategies.states import StateStore
-from airshed.io.strategies.store import Place, Store
+from airshed.io.strategies.store import TAKEN, Place, Store
 
-_TAKEN: Final = "strategy"
 _PROBE: Final = 4 * 1024 * 1024
 _RECORDS: Final = 2
 
@@ -43,7 +42,7 @@ def choose(channel: Channel, folder: Path, names: Iterable[str], probe: Callable
     folder  where what was taken is kept; a run that goes on keeps what it began with, and measures nothing
     probe   writes something by a strategy into an empty folder, on all ranks
     """
-    taken = folder / _TAKEN
+    taken = folder / TAKEN
     known = channel.on_root(lambda: taken.read_text(encoding="utf-8") if taken.exists() else None)
     if known is not None:
         return Choice(known, {})

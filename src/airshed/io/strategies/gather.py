@@ -14,6 +14,7 @@ from airshed.io.archive import load_arrays
 from airshed.io.strategies.in_place import FileInPlace
 from airshed.io.strategies.regroup import Regrouping
 from airshed.io.strategies.store import (
+    BY_ROOT,
     Block,
     Place,
     Store,
@@ -46,6 +47,8 @@ class GatheredFile(FileInPlace):
 
 class GatheredRecords:
     """Records that the root of the ranks writes to a file each, and one compressed file of them at the end."""
+
+    kind = BY_ROOT
 
     def __init__(self, place: Place) -> None:
         self._place, self._channel = place, place.channel

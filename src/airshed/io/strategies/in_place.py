@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from airshed.core.atomic import guarded, write_whole
 from airshed.io.cdf5 import Cdf5, count_bytes, count_in
-from airshed.io.strategies.store import SHARED_FILE, Block, Place, lacks
+from airshed.io.strategies.store import IN_PLACE, SHARED_FILE, Block, Place, lacks
 
 Bytes = NDArray[np.uint8]
 _ROOM: Final = 256
@@ -25,6 +25,8 @@ _ROOM: Final = 256
 
 class FileInPlace(ABC):
     """Records in one file; how a record comes into it is up to the strategy."""
+
+    kind = IN_PLACE
 
     def __init__(self, place: Place) -> None:
         self._place, self._channel = place, place.channel

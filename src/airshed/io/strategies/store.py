@@ -1,5 +1,6 @@
 """Where the records of one output go: what each strategy does in its own way."""
 
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from airshed.core.atomic import write_whole
+from airshed.core.atomic import guarded, write_whole
 from airshed.core.errors import OutputError
 from airshed.grid.window import Window
 from airshed.io.archive import save_arrays
@@ -22,6 +23,14 @@ Block = Mapping[str, NDArray[np.float32]]
 RECORD: Final = ".npz"
 SHARED_FILE: Final = "records.nc"
 """All records in one file, where a strategy writes in place."""
+SHARDED: Final = "records.zarr"
+"""All records in one store."""
+TAKEN: Final = "strategy"
+"""What the strategy "auto" took, beside the records."""
+
+IN_PLACE: Final = "gather without compression, mpiio or pnetcdf"
+BY_ROOT, PRIVATE, TOGETHER, SHARDS = "gather with compression", "files", "netcdf4", "zarr"
+"""Strategies that go on with the records of each other."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +56,12 @@ class Place:
 
 
 class Store(Protocol):
-    """The records of one output. Every rank makes the same calls in the same order; all end alike on all ranks."""
+    """The records of one output. Every rank makes the same calls in the same order; all end alike on all ranks.
+
+    kind  which strategies go on with its records: IN_PLACE, BY_ROOT ...
+    """
+
+    kind: str
 
     def resume(self, last: int) -> None:
         """Keep the records up to this one and forget later ones; raises OutputError where one is missing."""
@@ -91,6 +105,45 @@ def count_records(folder: Path) -> int:
         with shared.open("rb") as file:
             return count_in(file.read(64)) or 0
     return len(found_records(folder)) or len(list(folder.glob("[!.]*.nc")))
+
+
+def prepare_records(folder: Path, kind: str, last: int) -> None:
+    """Make the folder fit for a run that goes on behind a record, or begins and removes what another one left.
+
+    Raises OutputError for records of a strategy that writes others; they stay as they are.
+    """
+    found = _kind_of(folder)
+    if last < 0:
+        with guarded(folder):
+            _clear(folder)
+    elif found not in (None, kind):
+        raise OutputError(
+            f"the records in {folder} are of the strategy {found}, and not of {kind}; resume with the strategy and "
+            "compression that the run began with"
+        )
+
+
+def _clear(folder: Path) -> None:
+    """Remove all records; a result that was made of them, as their file's second name, stays whole."""
+    for path in folder.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif path.name != TAKEN:
+            path.unlink()
+
+
+def _kind_of(folder: Path) -> str | None:
+    """Return what kind of strategy wrote the records in a folder; None where there are none."""
+    if (folder / SHARED_FILE).exists():
+        return IN_PLACE
+    if (folder / SHARDED).exists():
+        return SHARDS
+    if any(folder.glob("[!.]*.nc")):
+        return TOGETHER
+    parts = [window for record in found_records(folder).values() for _, window in record]
+    if not parts:
+        return None
+    return BY_ROOT if None in parts else PRIVATE
 
 
 def lacks(folder: Path, index: int) -> OutputError:

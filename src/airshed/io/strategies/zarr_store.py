@@ -23,6 +23,8 @@ from airshed.io.archive import load_metadata
 from airshed.io.cf import Compression, Description, Variable
 from airshed.io.strategies.regroup import Regrouping, common
 from airshed.io.strategies.store import (
+    SHARDED,
+    SHARDS,
     Block,
     Place,
     check_sequence,
@@ -44,9 +46,11 @@ _ENDLESS: Final = 2**31 - 1
 class Shards:
     """Records in a Zarr store."""
 
+    kind = SHARDS
+
     def __init__(self, place: Place) -> None:
         self._place, self._channel = place, place.channel
-        self._path = place.records / "records.zarr"
+        self._path = place.records / SHARDED
         self._arrays: dict[str, Any] = {}
         self._set_cut(max(w.shape[0] for w in place.windows), max(w.shape[1] for w in place.windows))
 
