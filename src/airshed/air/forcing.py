@@ -170,7 +170,7 @@ class Forcing:
         return max(bisect_left(self._times, seconds) - 1, 0)
 
     def next_change(self, seconds: float) -> float:
-        """The next instant after a time."""
+        """The next instant after a time [s]; infinity after the last."""
         index = self.index_at(seconds) + 1
         return self._times[index] if index < len(self._times) else inf
 

@@ -132,11 +132,11 @@ class AirModel:
         self._late.settle()
 
     def next_change(self) -> float:
-        """The next instant of the meteorology or hour of the emissions."""
+        """The next instant of the meteorology or hour of the emissions [s]."""
         return min(self.forcing.next_change(self.seconds), self.sources.next_change(self.seconds))
 
     def longest_step(self, until: float) -> float:
-        """The step of the case, or the longest one for its Courant number and `time.longest`.
+        """The step [s] of the case, or the longest one for its Courant number and `time.longest`.
 
         Raises NumericalError when the case fixes a step at which the transport would not be stable.
         """

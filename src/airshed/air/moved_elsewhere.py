@@ -143,12 +143,12 @@ class MovedSpecies:
 
     @property
     def q(self) -> AnyArray:
-        """The packed mixing ratios of the species."""
+        """The packed mixing ratios of the species [mol/mol]."""
         return self._stepper.state.q
 
     @property
     def air(self) -> AnyArray:
-        """The packed air of the whole area."""
+        """The packed air of the whole area [mol]."""
         return self._stepper.state.air
 
     def move(self, begin: float, end: float) -> None:

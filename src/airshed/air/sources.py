@@ -106,7 +106,7 @@ class PackedSources:
         return [hour_of(each, self._start) + 0.5 * _HOUR for each in (first, last)] if self._sum else []
 
     def next_change(self, seconds: float) -> float:
-        """The beginning of the next hour; infinity where nothing is emitted."""
+        """The beginning of the next hour [s]; infinity where nothing is emitted."""
         return hour_of(seconds, self._start) + _HOUR if self._sum else np.inf
 
     def at(self, seconds: float) -> tuple[AnyArray, Array]:

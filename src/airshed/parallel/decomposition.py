@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Final, Literal, Self
 
 from airshed.core.errors import CaseError
-from airshed.core.words import counted
+from airshed.core.words import counted, there_are
 from airshed.grid.window import Window
 from airshed.kernels.pieces import REACH
 
@@ -56,9 +56,10 @@ class Decomposition:
         if tiles is not None and min(tiles) < 1:
             raise CaseError(f'parallel.tiles = {list(tiles)}: give 1 or more of both, or "auto"')
         if tiles is not None and tiles[0] * tiles[1] != ranks:
-            wanted, there = counted(tiles[0] * tiles[1], "rank"), "there is 1" if ranks == 1 else f"there are {ranks}"
+            wanted = counted(tiles[0] * tiles[1], "rank")
             raise CaseError(
-                f'parallel.tiles = {list(tiles)} is for {wanted}, but {there}; start {wanted}, or take "auto"'
+                f"parallel.tiles = {list(tiles)} is for {wanted}, but {there_are(ranks)}; "
+                f'start {wanted}, or take "auto"'
             )
         possible = [(down, ranks // down) for down in range(1, ranks + 1) if ranks % down == 0]
         possible = possible if tiles is None else [tiles]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, Self, cast
 import numpy.typing as npt
 
 from airshed.core.errors import CaseError
-from airshed.core.words import counted
+from airshed.core.words import counted, there_are
 from airshed.parallel.communicator import Alone, Communicator, MpiRanks
 from airshed.parallel.decomposition import Decomposition, even_cuts
 from airshed.parallel.redistribution import Distribution
@@ -137,8 +137,7 @@ def _check(ranks: int, transport: int, chemistry: int) -> None:
             f"parallel.groups gives ranks to {other} alone; give {missing} some too, or leave out both for no groups"
         )
     if transport + chemistry != ranks:
-        there = "there is 1" if ranks == 1 else f"there are {ranks}"
         raise CaseError(
             f"parallel.groups wants {counted(transport, 'rank')} for transport and {chemistry} for chemistry, "
-            f"but {there}; start {transport + chemistry} (airshed run CASE -n {transport + chemistry})"
+            f"but {there_are(ranks)}; start {transport + chemistry} (airshed run CASE -n {transport + chemistry})"
         )

@@ -3,9 +3,8 @@
 import copy
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from os.path import relpath
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -14,10 +13,10 @@ from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
 from airshed.air.case import sections
 from airshed.air.case.messages import dotted, explain, faults_in_words
+from airshed.air.case.places import case_file, locator, place_mechanism
 from airshed.air.case.toml import KeyPath, flatten, key_lines, override, read_toml, write_toml, write_value
 from airshed.core.errors import CaseError
-from airshed.core.nearest import nearest, suggestion
-from airshed.core.resources import resource
+from airshed.core.nearest import suggestion
 from airshed.core.settings import Section, refuse, setting
 from airshed.fields.air import WEATHER
 from airshed.grid import Grid
@@ -66,7 +65,7 @@ class Case(Section):
         A name without a folder, such as "west-europe", that is not there is looked up among the shipped cases.
         Raises CaseError with file, line and key for everything that is wrong with it.
         """
-        file = _case_file(Path(path))
+        file = case_file(Path(path))
         data, text = read_toml(file)
         return cls._build(data, file.parent, overrides, file, key_lines(text))
 
@@ -86,8 +85,8 @@ class Case(Section):
     ) -> Self:
         changed = [override(data, assignment) for assignment in overrides]
         if ("chemistry", "mechanism") in changed:
-            _place_mechanism(data["chemistry"], base.resolve())
-        locate = _locator(data, changed, file, lines)
+            place_mechanism(data["chemistry"], base.resolve())
+        locate = locator(data, changed, file, lines)
         try:
             case = cls.model_validate(data)
         except ValidationError as error:
@@ -237,86 +236,6 @@ def _unknown_species(names: Sequence[str], mechanism: str, known: Iterable[str])
     listed = ", ".join(map(repr, names))
     advice = "name those that it has, or say under [names] of its species map what they are there, or `none`"
     return f"{listed} are not species of {mechanism}; {advice}"
-
-
-def _case_file(path: Path) -> Path:
-    if path.is_dir():
-        if not (path / "case.toml").is_file():
-            raise CaseError(f"the folder {path} has no case.toml")
-        return path / "case.toml"
-    if path.exists():
-        return path
-    shipped = _shipped_cases()
-    if str(path) in shipped:
-        return shipped[str(path)] / "case.toml"
-    match = nearest(str(path), shipped)
-    hint = f"did you mean {match}?" if match else f"shipped cases: {', '.join(shipped)}"
-    raise CaseError(f"there is no case {str(path)!r}; {hint}")
-
-
-def _shipped_cases() -> dict[str, Path]:
-    return {file.parent.name: file.parent for file in sorted(resource("cases").glob("*/case.toml"))}
-
-
-def _place_mechanism(chemistry: dict[str, Any], base: Path) -> None:
-    """Make a reaction file of `--set` relative to the case: it goes from the present folder, else from the case's.
-
-    Raises CaseError where it is in neither.
-    """
-    name = chemistry["mechanism"]
-    if not isinstance(name, str) or not (Path(name).suffix or len(Path(name).parts) > 1):
-        return
-    here = Path.cwd()
-    if _exists(here / name):
-        chemistry["mechanism"] = relpath((here / name).resolve(), base)
-    elif not _exists(base / name):
-        beside = [path.name for folder in (here, base) for path in (folder / name).parent.glob("*")]
-        match = nearest(Path(name).name, beside)
-        raise CaseError(
-            f"--set chemistry.mechanism={name}: there is no such file in the present folder {here}, nor in that of the "
-            f"case, {base}" + (f"; did you mean {match}?" if match else "")
-        )
-
-
-def _exists(path: Path) -> bool:
-    try:
-        return path.exists()
-    except (OSError, ValueError):  # a name that no file system takes
-        return False
-
-
-def _locator(
-    data: Mapping[str, Any], changed: Sequence[KeyPath], file: Path | None, lines: Mapping[KeyPath, int]
-) -> Callable[[KeyPath], str]:
-    """Return the function that says where a key was set: by --set, on a line of the file, in a dictionary, or ''."""
-
-    def locate(path: KeyPath) -> str:
-        if any(path[: len(key)] == key for key in changed):
-            return "--set"
-        if not _contains(data, path):
-            return ""
-        if file is None:
-            return "given"
-        known = next((path[:n] for n in range(len(path), 0, -1) if path[:n] in lines), ())
-        if known:
-            return f"{file.name}:{lines[known]}"
-        return "--set" if any(key[: len(path)] == path for key in changed) else file.name
-
-    return locate
-
-
-def _contains(data: Any, path: KeyPath) -> bool:
-    """Return whether the path was given, itself or as part of a single value such as spacing = "0.25 deg"."""
-    for part in path:
-        if isinstance(data, Mapping):
-            if part not in data:
-                return False
-            data = data[part]
-        elif isinstance(data, list) and isinstance(part, int):
-            if part >= len(data):
-                return False
-            data = data[part]
-    return True
 
 
 def _repeated(names: Sequence[str]) -> str:

@@ -51,7 +51,7 @@ class MethaneGrid:
     flux: Array
 
     def on(self, window: Window) -> Array:
-        """The flux at the centres of the window's cells, nearest neighbour; zero outside the grid."""
+        """The flux [mol m-2 s-1] at the centres of the window's cells, nearest neighbour; zero outside the grid."""
         lon = 0.5 * (window.lon_faces[1:] + window.lon_faces[:-1])
         lat = 0.5 * (window.lat_faces[1:] + window.lat_faces[:-1])
         columns = np.rint((lon - self.lon[0]) / (self.lon[1] - self.lon[0])).astype(int)
@@ -88,7 +88,7 @@ class CountryFields:
 
     @cached_property
     def rural(self) -> Array:
-        """Land area, less where people are many: area / (1 + density / 300 km-2)."""
+        """Land area [m2], less where people are many: area / (1 + density / 300 km-2)."""
         area = self.share * self.window.area
         density = self.population / (self.window.area / _SQUARE_KM)
         return np.asarray(area / (1.0 + density / RURAL_DENSITY))
@@ -111,18 +111,18 @@ class CountryFields:
 
     @cached_property
     def coast(self) -> Array:
-        """Area of water within 20 km of the country's land."""
+        """Area of water [m2] within 20 km of the country's land."""
         near = within(self.share > 0.0, SHORE, self.window.cell_size)
         return np.asarray((1.0 - self.land) * near * self.window.area)
 
     @cached_property
     def methane(self) -> Array:
-        """Methane emitted on the country's land."""
+        """Methane emitted on the country's land [mol/s]."""
         return np.asarray(self.methane_grid.on(self.window) * self.share * self.window.area)
 
     @cached_property
     def rural_methane(self) -> Array:
-        """Methane emitted on rural land, where it comes from livestock and manure rather than from waste."""
+        """Methane emitted on rural land [mol/s], where it comes from livestock and manure rather than from waste."""
         return self.methane_grid.on(self.window) * self.rural
 
     def combustion(self, factors: dict[str, float]) -> Array:
