@@ -7,7 +7,7 @@ import pytest
 
 import airshed
 from airshed.core.errors import OutputError
-from airshed.io.folder import read_state
+from airshed.io.run_state import read_state
 
 from .conftest import CUT, contents
 

@@ -167,7 +167,7 @@ def _place(folder: Path, number: int) -> Path:
 def asked_at_the_target(ranks: Communicator) -> None:
     """One rank is asked to stop in the very step that ends where the run was to end anyway."""
     from airshed.air.case import Case
-    from airshed.io.folder import read_state
+    from airshed.io.run_state import read_state
     from airshed.runtime.simulation import Simulation, StepInfo
 
     place = Path(ranks.broadcast(tempfile.mkdtemp()))

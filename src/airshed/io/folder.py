@@ -9,73 +9,33 @@ RUN/summary.*     what the run has to say at its end, for people (.txt) and prog
 """
 
 import fcntl
-import hashlib
 import json
 import os
 import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Literal, Self
+from typing import Any, Final, Self
 
 from airshed.core.atomic import guarded, is_part, remove_parts, write_whole
-from airshed.core.errors import CaseError, OutputError
+from airshed.core.errors import OutputError
 from airshed.core.version import __version__
 from airshed.io.background import BackgroundWriter
-from airshed.io.cases import first_difference
 from airshed.io.channel import Channel
+from airshed.io.run_state import STATE_FILE, RunState, case_hash, check_resumable, read_state, results
 from airshed.parallel.communicator import Alone, Communicator
 
 RUNS: Final = Path("runs")
 """Where runs go that are given no folder."""
 
-_STATE_FILE: Final = "run.json"
 _LOCK_FILE: Final = ".lock"
 RECORDS: Final = "records"
 RESTARTS: Final = "restart"
 _PREVIOUS: Final = "previous"
 SUMMARIES: Final = ("summary.txt", "summary.json")
-RESULTS: Final = (".nc", ".files", ".zarr")
-"""What a result may be: one netCDF file, a folder of one for each rank, or a Zarr store."""
-
-State = Literal["running", "interrupted", "finished"]
-
-
-@dataclass(frozen=True)
-class RunState:
-    """What ``run.json`` says; ``outputs`` are the names of the output files, without ``.nc``."""
-
-    airshed: str
-    state: State
-    started: str
-    case_hash: str
-    case: str
-    outputs: tuple[str, ...] = ()
-
-
-def read_state(folder: Path) -> RunState | None:
-    """Return the state of a run folder, or None for a folder that holds no run; raises OutputError if unreadable."""
-    try:
-        content = json.loads((folder / _STATE_FILE).read_text(encoding="utf-8"))
-        return RunState(**{**content, "outputs": tuple(content["outputs"])})
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise OutputError(
-            f"{folder / _STATE_FILE} cannot be read ({error}); remove that folder and run anew"
-        ) from error
-
-
-def results(folder: Path, name: str) -> list[Path]:
-    """Return what there is of a result: nothing while it is not whole, else one path, or more after a merge."""
-    return [path for suffix in RESULTS if (path := folder / f"{name}{suffix}").exists()]
-
-
-class FinishedRunError(OutputError):
-    """The run to resume is finished, and its results are there: nothing is left to do."""
 
 
 def check_usable(path: Path, case_toml: str, *, resume: bool = False, may_differ: Collection[str] = ()) -> None:
@@ -87,7 +47,7 @@ def check_usable(path: Path, case_toml: str, *, resume: bool = False, may_differ
     with guarded(path):
         earlier = _earlier_run(path) if path.exists() else None
     if resume and earlier is not None:
-        _check_resumable(path, earlier, case_toml, may_differ)
+        check_resumable(path, earlier, case_toml, may_differ)
 
 
 class RunFolder:
@@ -212,7 +172,7 @@ class RunFolder:
         try:
             resumed = resume and earlier is not None
             if resume and earlier is not None:
-                _check_resumable(self.path, earlier, self.case, may_differ)
+                check_resumable(self.path, earlier, self.case, may_differ)
             with guarded(self.path):
                 self._prepare(earlier, resumed=resumed)
             self._store_state()
@@ -244,7 +204,7 @@ class RunFolder:
                 _set_aside(path, self.path / _PREVIOUS / path.name)
 
     def _store_state(self) -> None:
-        _write_text(self.path / _STATE_FILE, json.dumps(asdict(self._state), indent=1))
+        _write_text(self.path / STATE_FILE, json.dumps(asdict(self._state), indent=1))
 
 
 def _write_text(path: Path, text: str) -> None:
@@ -266,25 +226,6 @@ def _earlier_run(path: Path) -> RunState | None:
             f"{path} holds other files ({min(foreign)}) and is no run of Airshed; choose a new or empty folder"
         )
     return earlier
-
-
-def case_hash(case_toml: str) -> str:
-    """Return a digest of a resolved case."""
-    return hashlib.blake2b(case_toml.encode(), digest_size=16).hexdigest()
-
-
-def _check_resumable(path: Path, earlier: RunState, case_toml: str, may_differ: Collection[str]) -> None:
-    difference = first_difference(earlier.case, case_toml, may_differ)
-    finished = earlier.state == "finished" and all(results(path, name) for name in earlier.outputs)
-    if finished and difference is None:
-        raise FinishedRunError(f"the run in {path} is finished; there is nothing to resume")
-    if earlier.airshed != __version__:
-        raise OutputError(
-            f"the run in {path} was made by Airshed {earlier.airshed}, this is {__version__}; "
-            "resume it with that version, or run anew without --resume"
-        )
-    if difference is not None:
-        raise CaseError(f"the run in {path} cannot be resumed with another case: {difference}; run anew, or undo that")
 
 
 def _lock(path: Path, taken: str) -> int:

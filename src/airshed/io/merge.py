@@ -11,8 +11,9 @@ import xarray as xr
 from airshed.core.atomic import write_whole
 from airshed.core.errors import OutputError
 from airshed.io import cf
-from airshed.io.folder import RunFolder, read_state, results
+from airshed.io.folder import RunFolder
 from airshed.io.results import open_result
+from airshed.io.run_state import read_state, results
 
 
 def merge(folder: Path, name: str | None = None, compression: cf.Compression = "zlib") -> list[Path]:

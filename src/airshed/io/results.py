@@ -8,9 +8,10 @@ import xarray as xr
 from airshed.core.errors import DataError, OutputError
 from airshed.core.nearest import suggestion
 from airshed.io.dataset import open_parts
-from airshed.io.folder import RECORDS, RESULTS, RUNS, read_state, results
+from airshed.io.folder import RECORDS, RUNS
 from airshed.io.hdf5 import hdf5
 from airshed.io.netcdf import check_whole
+from airshed.io.run_state import RESULTS, read_state, results
 from airshed.io.strategies.store import count_records
 from airshed.io.strategies.zarr_store import variables_of
 

@@ -44,7 +44,8 @@ def run(
         Strategy.parse(strategy)
     hand_to_ranks(ranks)
     from airshed.air.case import Case
-    from airshed.io.folder import RUNS, FinishedRunError
+    from airshed.io.folder import RUNS
+    from airshed.io.run_state import FinishedRunError
     from airshed.parallel.communicator import world
 
     loaded = Case.load(case, settings(overrides, threads))

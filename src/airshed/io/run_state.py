@@ -1,0 +1,74 @@
+"""What a run folder tells of its run: its state, its results, and whether it can be taken up again."""
+
+import hashlib
+import json
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+from airshed.core.errors import CaseError, OutputError
+from airshed.core.version import __version__
+from airshed.io.cases import first_difference
+
+STATE_FILE: Final = "run.json"
+RESULTS: Final = (".nc", ".files", ".zarr")
+"""What a result may be: one netCDF file, a folder of one for each rank, or a Zarr store."""
+
+State = Literal["running", "interrupted", "finished"]
+
+
+@dataclass(frozen=True)
+class RunState:
+    """What ``run.json`` says; ``outputs`` are the names of the output files, without ``.nc``."""
+
+    airshed: str
+    state: State
+    started: str
+    case_hash: str
+    case: str
+    outputs: tuple[str, ...] = ()
+
+
+def read_state(folder: Path) -> RunState | None:
+    """Return the state of a run folder, or None for a folder that holds no run; raises OutputError if unreadable."""
+    try:
+        content = json.loads((folder / STATE_FILE).read_text(encoding="utf-8"))
+        return RunState(**{**content, "outputs": tuple(content["outputs"])})
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise OutputError(f"{folder / STATE_FILE} cannot be read ({error}); remove that folder and run anew") from error
+
+
+def results(folder: Path, name: str) -> list[Path]:
+    """Return what there is of a result: nothing while it is not whole, else one path, or more after a merge."""
+    return [path for suffix in RESULTS if (path := folder / f"{name}{suffix}").exists()]
+
+
+class FinishedRunError(OutputError):
+    """The run to resume is finished, and its results are there: nothing is left to do."""
+
+
+def case_hash(case_toml: str) -> str:
+    """Return a digest of a resolved case."""
+    return hashlib.blake2b(case_toml.encode(), digest_size=16).hexdigest()
+
+
+def check_resumable(path: Path, earlier: RunState, case_toml: str, may_differ: Collection[str]) -> None:
+    """Look whether a run may be taken up with a case; ``may_differ`` names settings that may have changed.
+
+    Raises FinishedRunError when nothing is left to do, OutputError when another version made it, CaseError when the
+    run has another case.
+    """
+    difference = first_difference(earlier.case, case_toml, may_differ)
+    finished = earlier.state == "finished" and all(results(path, name) for name in earlier.outputs)
+    if finished and difference is None:
+        raise FinishedRunError(f"the run in {path} is finished; there is nothing to resume")
+    if earlier.airshed != __version__:
+        raise OutputError(
+            f"the run in {path} was made by Airshed {earlier.airshed}, this is {__version__}; "
+            "resume it with that version, or run anew without --resume"
+        )
+    if difference is not None:
+        raise CaseError(f"the run in {path} cannot be resumed with another case: {difference}; run anew, or undo that")
