@@ -171,6 +171,11 @@ def test_equality_and_hash_follow_the_settings() -> None:
         ("output", [{"strategy": "zarrr"}], ['output.0.strategy = "zarrr": there is no strategy', "zarr"]),
         ("output", [{"strategy": "zarr:later"}], ['output.0.strategy = "zarr:later"', '"sync" or "async"']),
         ("restart", {"strategy": "quux"}, ['restart.strategy = "quux": there is no strategy']),
+        (
+            "output",
+            [{"compression": "zlib", "strategy": "mpiio"}],
+            ["output.0.compression", "take gather, files or zarr"],
+        ),
         ("output", [{"levels": [2]}], ["output.0.levels = [2]", "numbered 0 to 1"]),
         ("output", [{"fields": "O3"}], ['output.0.fields must be a list in [ ], not "O3"']),
         ("output", [{"every": "1 h"}, {"every": "2 h"}], ["two [[output]] have the name 'output'"]),
@@ -316,6 +321,14 @@ def test_an_override_of_a_list_that_is_not_there_makes_its_first_item() -> None:
     assert Case.from_dict(SMALL, overrides=["output.0.every=2 h"]).output[0].every.value == 7200.0
 
 
+def test_a_key_of_a_list_is_told_with_its_number() -> None:
+    with pytest.raises(CaseError, match=r"output has no item 'compression'; .* which item: output.0.compression$"):
+        Case.load("west-europe", ["output.compression=zlib"])
+    assert Case.load("west-europe", ["output.0.compression=zlib"]).output[0].compression == "zlib"
+    for strategy in ("gather", "files:async", "zarr", "auto"):
+        Case.load("west-europe", ["output.0.compression=zlib", f"output.0.strategy={strategy}"])
+
+
 @pytest.mark.parametrize(
     ("assignment", "parts"),
     [
@@ -326,7 +339,8 @@ def test_an_override_of_a_list_that_is_not_there_makes_its_first_item() -> None:
         ("time.step=120", ["--set: time.step needs a unit"]),
         ("output.1.every=1 h", ["--set 'output.1.every=1 h': output has no item 1; it has none"]),
         ("grid.layers.5=70 m", ["grid.layers has no item 5; its items are numbered 0 to 1"]),
-        ("grid.layers.top=70 m", ["grid.layers has no item 'top'"]),
+        ("grid.layers.top=70 m", ["grid.layers has no item 'top'; its items are numbered 0 to 1"]),
+        ("output.0.fields=[O3]", ["must be a list in [ ] with quotes around its texts", "a shell takes quotes away"]),
         ("time.length.hours=3", ["time.length is a single value and has no 'hours'"]),
         ("time.length.hours.x=3", ["time.length is a single value and has no 'hours'"]),
     ],

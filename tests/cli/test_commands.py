@@ -152,6 +152,14 @@ def test_reports_are_tables_or_json_and_a_failed_check_is_exit_code_1(monkeypatc
         assert (result.exit_code, json.loads(result.stdout)["ok"]) == (code, ok)
 
 
+@pytest.mark.parametrize("bench", ["io", "scaling"])
+def test_a_picture_that_could_not_be_written_is_told_before_measuring(bench: str, tmp_path: Path) -> None:
+    for picture, reason in ((tmp_path / "x.svg", "ends with .png"), (tmp_path / "no" / "x.png", "there is no folder")):
+        result = airshed("bench", bench, "--picture", str(picture))
+        assert result.exit_code != 0
+        assert reason in result.output
+
+
 def test_numbers_are_not_broken_in_a_table_that_is_too_wide(capsys: pytest.CaptureFixture[str]) -> None:
     table = Table("Wide", [f"column {i}" for i in range(20)], [[-1.234e-5 * (i + 1) for i in range(20)]])
     show(Report("r", [table]))

@@ -15,7 +15,7 @@ from airshed.core.errors import OutputError
 from airshed.io.folder import RunFolder
 from airshed.io.merge import merge
 from airshed.io.results import open_run
-from airshed.io.strategies.names import Strategy, missing
+from airshed.io.strategies.names import COMPRESSING, Strategy, missing
 
 SCRIPT = Path(__file__).with_name("ranks_run.py")
 THERE = [name for name in ("gather", "files", "mpiio", "zarr") if missing(name) is None]
@@ -133,6 +133,8 @@ def test_merging_waits_for_the_end_of_a_run(tmp_path):
             merge(tmp_path / "run")
     with pytest.raises(OutputError, match="holds no finished result output; complete the run"):
         merge(tmp_path / "run")
+    with pytest.raises(OutputError, match=r"has no result outptu; it has output$"):
+        merge(tmp_path / "run", "outptu")
 
 
 def test_private_files_and_stores_are_read_by_plain_xarray(tmp_path, undisturbed):
@@ -160,6 +162,11 @@ def test_auto_measures_and_keeps_its_choice(tmp_path, undisturbed):
     assert taken in THERE
     run_to_the_end(2, tmp_path / "run", "--strategy", "auto", "--resume")
     assert_equal(tmp_path / "run", undisturbed)
+
+
+def test_auto_takes_one_that_can_compress_where_that_is_asked_for(tmp_path):
+    run_to_the_end(1, tmp_path, "--strategy", "auto", "--compression", "zlib", "--hours", "1")
+    assert (tmp_path / "records" / "output" / "strategy").read_text() in COMPRESSING
 
 
 def run_by_openmpi(ranks, name, folder, *options):

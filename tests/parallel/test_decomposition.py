@@ -59,6 +59,9 @@ def test_too_many_ranks_are_told_how_many_would_fit():
         Decomposition.of(4, 16, 8, 7)
     with pytest.raises(CaseError, match=r"^2 ranks cannot share 2 rows of 1 pack of 8 columns; take 1 rank$"):
         Decomposition.of(2, 8, 8, 2)
+    with pytest.raises(CaseError, match=r"1 x 7 ranks \(parallel.tiles\) cannot share .* take at most 20 x 5$"):
+        Decomposition.of(40, 40, 8, 7, tiles=(1, 7))
+    assert Decomposition.of(40, 40, 8, 100, tiles=(20, 5)).ranks == 100
 
 
 @pytest.mark.parametrize(

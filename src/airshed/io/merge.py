@@ -13,7 +13,7 @@ from airshed.core.errors import OutputError
 from airshed.io import cf
 from airshed.io.folder import RunFolder
 from airshed.io.results import open_result
-from airshed.io.run_state import read_state, results
+from airshed.io.run_state import RunState, read_state, results
 
 
 def merge(folder: Path, name: str | None = None, compression: cf.Compression = "zlib") -> list[Path]:
@@ -28,7 +28,7 @@ def merge(folder: Path, name: str | None = None, compression: cf.Compression = "
         raise OutputError(f"{folder} holds no run of Airshed; give the folder of a finished run")
     made = []
     with RunFolder.locked(folder):
-        for each, paths in _finished(folder, names).items():
+        for each, paths in _finished(folder, names, state).items():
             for path in paths:
                 if path.suffix != ".nc":
                     target = folder / f"{each}.nc"
@@ -39,8 +39,10 @@ def merge(folder: Path, name: str | None = None, compression: cf.Compression = "
     return made
 
 
-def _finished(folder: Path, names: Collection[str]) -> dict[str, list[Path]]:
+def _finished(folder: Path, names: Collection[str], state: RunState | None) -> dict[str, list[Path]]:
     """Return what there is of results; raises OutputError where one is not there."""
+    if state is not None and state.outputs and not set(names) & set(state.outputs):
+        raise OutputError(f"{folder} has no result {', '.join(names)}; it has {', '.join(state.outputs)}")
     found = {name: results(folder, name) for name in names}
     lacking = [name for name, paths in found.items() if not paths]
     if lacking or not found:

@@ -66,9 +66,10 @@ class Decomposition:
         fitting = [(down, across) for down, across in possible if down <= max(rows // REACH, 1) and across <= blocks]
         if not fitting:
             asked = counted(ranks, "rank") if tiles is None else f"{tiles[0]} x {tiles[1]} ranks (parallel.tiles)"
+            most = f"at most {max(rows // REACH, 1)} x {blocks}"
             raise CaseError(
                 f"{asked} cannot share {counted(rows, 'row')} of {counted(blocks, 'pack')} of {width} columns; "
-                f"take {counted(_most_ranks(rows, blocks, ranks), 'rank')}"
+                f"take {counted(_most_ranks(rows, blocks, ranks), 'rank') if tiles is None else most}"
             )
         down, across = min(fitting, key=lambda cut: (_cost(rows, blocks, width, cut), cut[1]))
         across_cuts = (*even_cuts(blocks, across)[:-1], -(-columns // width))

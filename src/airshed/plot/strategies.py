@@ -4,6 +4,7 @@ from pathlib import Path
 from statistics import mean
 
 from airshed.core.atomic import write_whole
+from airshed.core.words import counted
 from airshed.plot.page import footer, headline
 from airshed.plot.style import DPI, LINES, PALE, SIZE, axes_at, look, new_figure
 from airshed.runtime.bench_io.experiment import COMPUTE, MODES, Measured
@@ -36,7 +37,8 @@ def save_strategies(measured: Measured, path: Path) -> Path:
         axes.set_ylim(top=1.3 * axes.get_ylim()[1])
         axes.legend(fontsize=SIZE["tiny"], frameon=False, loc="upper right", ncols=4)
         size = " x ".join(map(str, measured.asked.grid))
-        headline(figure, _LEFT, "Strategies of output", f"{size} cells, 66 fields each step, {measured.ranks} ranks")
+        ranks = counted(measured.ranks, "rank")
+        headline(figure, _LEFT, "Strategies of output", f"{size} cells, 66 fields each step, {ranks}")
         footer(
             figure,
             _LEFT + _WIDTH + _RIGHT - _RIGHT,

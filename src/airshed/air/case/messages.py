@@ -109,6 +109,8 @@ def _message(detail: ErrorDetails, path: tuple[int | str, ...], section: type[Se
         return detail["msg"].replace(KEY, key)
     if kind == "extra_forbidden":
         return _unknown(path, section)
+    if kind == "tuple_type" and isinstance(detail["input"], str) and detail["input"].startswith("["):
+        return f"{key} must be a list in [ ] with quotes around its texts, not {value}; a shell takes quotes away"
     if kind in _WANTED:
         return f"{key} must be {_WANTED[kind]}, not {value}"
     if kind in _BOUNDS:

@@ -3,7 +3,7 @@
 import json
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -80,7 +80,7 @@ def override(data: dict[str, Any], assignment: str) -> KeyPath:
             node[str(part)] = ([{}] if after == 0 else []) if isinstance(after, int) else {}
         node = _enter(node, part, path[: depth + 1], assignment)
     if isinstance(node, list) and not (isinstance(path[-1], int) and path[-1] < len(node)):
-        raise CaseError(_no_item(assignment, path, len(node)))
+        raise CaseError(_no_item(assignment, path, node))
     if not isinstance(node, list | dict):
         raise CaseError(f"--set {assignment!r}: {_dotted(path[:-1])} is a single value and has no {path[-1]!r}")
     node[path[-1] if isinstance(node, list) else str(path[-1])] = _value(text.strip())  # type: ignore[index]
@@ -90,16 +90,19 @@ def override(data: dict[str, Any], assignment: str) -> KeyPath:
 def _enter(node: Any, part: int | str, path: KeyPath, assignment: str) -> Any:
     if isinstance(node, list):
         if not isinstance(part, int) or part >= len(node):
-            raise CaseError(_no_item(assignment, path, len(node)))
+            raise CaseError(_no_item(assignment, path, node))
         return node[part]
     if isinstance(node, dict):
         return node[str(part)]
     raise CaseError(f"--set {assignment!r}: {_dotted(path[:-1])} is a single value and has no {part!r}")
 
 
-def _no_item(assignment: str, path: KeyPath, count: int) -> str:
-    there = f"its items are numbered 0 to {count - 1}" if count else "it has none"
-    return f"--set {assignment!r}: {_dotted(path[:-1])} has no item {path[-1]!r}; {there}"
+def _no_item(assignment: str, path: KeyPath, items: Sequence[Any]) -> str:
+    key, part = _dotted(path[:-1]), path[-1]
+    there = f"its items are numbered 0 to {len(items) - 1}" if items else "it has none"
+    if isinstance(part, str) and items and isinstance(items[0], dict):
+        there = f"it is a list, so say which item: {key}.0.{part}"
+    return f"--set {assignment!r}: {key} has no item {part!r}; {there}"
 
 
 def _value(text: str) -> Any:

@@ -73,6 +73,7 @@ def bench_scaling(
     from airshed.cli.render import show
     from airshed.runtime import bench_scaling
 
+    _check_picture(picture)
     with Console(stderr=True).status("bench") as status:
         scaling = bench_scaling.run(
             case, _numbers(ranks), hours, rounds, tell=lambda what: status.update(f"bench: {what}")
@@ -82,6 +83,16 @@ def bench_scaling(
         from airshed.plot.scaling import save_scaling
 
         typer.echo(save_scaling(scaling, picture), err=as_json)
+
+
+def _check_picture(path: Path | None) -> None:
+    """Raise OutputError before minutes of measuring where the picture could not be written after them."""
+    from airshed.core.errors import OutputError
+
+    if path is not None and path.suffix.lower() != ".png":
+        raise OutputError(f"--picture {path}: give a name that ends with .png")
+    if path is not None and not path.parent.is_dir():
+        raise OutputError(f"--picture {path}: there is no folder {path.parent}; make it first")
 
 
 def _numbers(text: str) -> list[int]:
@@ -111,6 +122,7 @@ def bench_io(
     from airshed.cli.render import show
     from airshed.runtime import bench_io
 
+    _check_picture(picture)
     asked = bench_io.Experiment(
         strategies=tuple(filter(None, strategies.split(","))), grid=bench_io.grid_of(grid), steps=steps,
         compute=compute, repeats=repeats, bandwidth=None if bandwidth is None else 1e6 * bandwidth,

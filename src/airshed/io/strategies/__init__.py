@@ -18,7 +18,7 @@ from airshed.io.strategies.files import PrivateRecords
 from airshed.io.strategies.gather import gathered
 from airshed.io.strategies.library import ParallelRecords, PnetcdfFile
 from airshed.io.strategies.mpiio import SharedFile
-from airshed.io.strategies.names import AUTO, Strategy, check_there
+from airshed.io.strategies.names import AUTO, COMPRESSING, Strategy, check_there
 from airshed.io.strategies.store import Place, Store
 from airshed.io.strategies.zarr_store import Shards
 
@@ -45,7 +45,8 @@ def open_store(strategy: Strategy, place: Place) -> Opened:
     """Return what writes by a strategy; raises OutputError where this machine lacks a library for it."""
     measured: Mapping[str, float] = {}
     if strategy.name == AUTO:
-        choice = choose(place.channel, place.records, _STORES, partial(probe_output, place, _STORES))
+        names = _STORES if place.compression == "none" else COMPRESSING
+        choice = choose(place.channel, place.records, names, partial(probe_output, place, _STORES))
         strategy, measured = replace(strategy, name=choice.name), choice.measured
     with place.channel.together():
         check_there(strategy)

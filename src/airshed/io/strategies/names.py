@@ -9,6 +9,9 @@ from airshed.core.nearest import suggestion
 
 STRATEGIES: Final = ("gather", "files", "mpiio", "pnetcdf", "netcdf4", "zarr")
 AUTO: Final = "auto"
+COMPRESSING: Final = ("gather", "files", "zarr")
+"""Those that can compress: ranks that write one file together have to know beforehand where each part begins."""
+
 _MODES: Final = {"sync": False, "async": True}
 LIBRARIES: Final = {
     "pnetcdf": "airshed.io.libraries.pnetcdf",

@@ -58,7 +58,7 @@ def report(measured: Measured) -> Report:
         "runs": asked.repeats,
         "bandwidth [MB/s]": None if asked.bandwidth is None else asked.bandwidth / 1e6,
     }
-    return Report("bench io", [_walls(measured), _shares(measured)], facts)
+    return Report("bench io", [table for table in (_walls(measured), _shares(measured)) if table.rows], facts)
 
 
 def _walls(measured: Measured) -> Table:

@@ -27,7 +27,7 @@ def report(scaling: Scaling) -> Report:
         "bandwidth of a rank [GB/s]": CLUSTER.bandwidth / 1e9,
         "parallel file system, all ranks together [GB/s]": FILE_SYSTEM / 1e9,
     }  # fmt: skip
-    return Report(f"Scaling of {scaling.case}", tables, facts)
+    return Report(f"Scaling of {scaling.case}", [table for table in tables if table.rows], facts)
 
 
 def _walls(scaling: Scaling) -> Table:
