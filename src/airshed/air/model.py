@@ -12,7 +12,7 @@ from airshed.air.assembly import Parts, assemble, initial_state
 from airshed.air.budget import FAMILIES, Baseline, Budget
 from airshed.air.case import Case
 from airshed.air.case_weather import Given
-from airshed.air.cell_chemistry import CellChemistry, CellCounts
+from airshed.air.cell_chemistry import CellCounts
 from airshed.air.forcing import Forcing
 from airshed.air.late_budget import LateBudget
 from airshed.air.light import Light
@@ -22,19 +22,17 @@ from airshed.air.moving import Mover, Moving, without_reactions
 from airshed.air.open_rates import open_rates
 from airshed.air.report import summary
 from airshed.air.sources import BiogenicSource, PackedSources
-from airshed.air.stepping import make_stepper, number_per_mole
+from airshed.air.stepping import make_chemistry, make_stepper, number_per_mole
 from airshed.air.strang import Strang
 from airshed.core.errors import CaseError, NumericalError
 from airshed.core.protocols import Saved, Snapshot
 from airshed.core.report import Report
 from airshed.fields.air import WEATHER, air_registry
-from airshed.kernels.chemistry import ChemistrySolver, Tolerances, compile_chemistry, method
-from airshed.kernels.chemistry.followed import follow
 from airshed.kernels.exact_sum import CompiledSums
 from airshed.kernels.layout import Layout
 from airshed.kernels.pipeline import compile_mechanism
 from airshed.kernels.stepper import ColumnForcing, Stepper
-from airshed.parallel.balance import Balance, message_costs
+from airshed.parallel.balance import Balance
 from airshed.parallel.communicator import Communicator, MpiRanks
 from airshed.parallel.exact_sum import LateTotal
 from airshed.parallel.groups import Groups
@@ -312,9 +310,9 @@ class AirModel:
 
     def _make_strang(self, threads: int) -> Strang:
         return Strang(
-            self.stepper, self._make_chemistry(threads) if self.network.reactions else None, self._make_moving(threads),
-            self.forcing, self._light, density_factor=number_per_mole(self.grid), total=self.share.total,
-            concurrent=self.case.chemistry.concurrent,
+            self.stepper, make_chemistry(self.parts, self.layout, self.families, threads=threads),
+            self._make_moving(threads), self.forcing, self._light, density_factor=number_per_mole(self.grid),
+            total=self.share.total, concurrent=self.case.chemistry.concurrent,
         )  # fmt: skip
 
     def _make_moving(self, threads: int) -> Moving:
@@ -325,28 +323,6 @@ class AirModel:
         exchange = make_exchange(self.parts, groups, self.layout)
         here = MovedSpecies(self.case, self._given, groups, threads, exchange) if groups.moves else None
         return MovedElsewhere(mover, exchange, here)
-
-    def _make_chemistry(self, threads: int) -> CellChemistry:
-        chosen = self.case.chemistry
-        kernel = compile_chemistry(follow(self.network, self.families), chosen.precision, width=self.layout.width)
-        solver = ChemistrySolver(
-            kernel, method(chosen.solver), Tolerances(chosen.relative_tolerance, chosen.absolute_tolerance.value),
-            threads=threads,
-        )  # fmt: skip
-        return CellChemistry(solver, self.network, self.layout, self.grid.shape[0], self._place, self._make_balance())
-
-    def _make_balance(self) -> Balance | None:
-        ranks, wanted = self.share.ranks, self.case.parallel.balance
-        if wanted is False or not isinstance(ranks, MpiRanks) or ranks.size == 1:
-            return None
-        return Balance(ranks, message_costs(ranks) if wanted == "auto" else None)
-
-    def _place(self, row: int, column: int, level: int) -> str:
-        grid = self.grid
-        return (
-            f"the cell at lon {grid.lon[column]:.6g}, lat {grid.lat[row]:.6g}, level {level} "
-            f"({grid.layer_faces[level]:g} to {grid.layer_faces[level + 1]:g} m)"
-        )
 
     def _make_stepper(self, threads: int) -> Stepper:
         cut = CompiledSums(self.kernel)

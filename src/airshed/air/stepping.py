@@ -1,17 +1,23 @@
-"""The compiled step of a case: its kernel bound to the air outside, the vertical grid, and what emits and deposits."""
+"""The compiled code of a case, bound to its columns: the step, and chemistry that has its own steps."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
 from airshed.air.assembly import Parts
+from airshed.air.cell_chemistry import CellChemistry
 from airshed.core.constants import AVOGADRO, NITROGEN_FRACTION, OXYGEN_FRACTION
 from airshed.grid import Grid
+from airshed.kernels.chemistry import ChemistrySolver, Tolerances, compile_chemistry, method
+from airshed.kernels.chemistry.followed import follow
 from airshed.kernels.layout import Layout
 from airshed.kernels.pipeline import MechanismKernel
 from airshed.kernels.rates import REFERENCE_DENSITY
 from airshed.kernels.stepper import Neighbours, Stepper
+from airshed.parallel.balance import Balance, message_costs
+from airshed.parallel.communicator import MpiRanks
 from airshed.process.vertical import parabola_weights
 
 Array = npt.NDArray[np.float64]
@@ -38,6 +44,35 @@ def make_stepper(
         sweeps=parts.case.chemistry.sweeps, threads=threads, oxygen=OXYGEN_FRACTION, nitrogen=NITROGEN_FRACTION,
         neighbours=neighbours, total=total,
     )  # fmt: skip
+
+
+def make_chemistry(parts: Parts, layout: Layout, families: tuple[str, ...], *, threads: int) -> CellChemistry | None:
+    """Return the chemistry of the columns held here by a Rosenbrock method; None where nothing reacts.
+
+    families  elements whose atoms are counted where reactions make or lose them
+    """
+    chosen, network = parts.case.chemistry, parts.network
+    if not network.reactions:
+        return None
+    kernel = compile_chemistry(follow(network, families), chosen.precision, width=layout.width)
+    tolerances = Tolerances(chosen.relative_tolerance, chosen.absolute_tolerance.value)
+    solver = ChemistrySolver(kernel, method(chosen.solver), tolerances, threads=threads)
+    place = partial(_words_for_cell, parts.grid)
+    return CellChemistry(solver, network, layout, parts.grid.shape[0], place, _make_balance(parts))
+
+
+def _make_balance(parts: Parts) -> Balance | None:
+    ranks, wanted = parts.share.ranks, parts.case.parallel.balance
+    if wanted is False or not isinstance(ranks, MpiRanks) or ranks.size == 1:
+        return None
+    return Balance(ranks, message_costs(ranks) if wanted == "auto" else None)
+
+
+def _words_for_cell(grid: Grid, row: int, column: int, level: int) -> str:
+    return (
+        f"the cell at lon {grid.lon[column]:.6g}, lat {grid.lat[row]:.6g}, level {level} "
+        f"({grid.layer_faces[level]:g} to {grid.layer_faces[level + 1]:g} m)"
+    )
 
 
 def number_per_mole(grid: Grid) -> Array:
