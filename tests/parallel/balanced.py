@@ -14,7 +14,7 @@ from mpi4py import MPI
 from worlds import digest, group, wait_for_all
 
 import airshed
-from airshed.air import model
+from airshed.air import stepping
 from airshed.air.box import ChemistryFailure
 from airshed.air.case import Case
 from airshed.parallel.redistribution.costs import FREE, Line
@@ -93,7 +93,7 @@ def moved_by(simulation):
 def main(cases):
     answers = {"runs": [], "retried": [], "failed": []}
     for size, tiles, balance, line in RUNS:
-        ranks, model.message_costs = group(size), lambda _, line=line: line
+        ranks, stepping.message_costs = group(size), lambda _, line=line: line
         settings = [*HALF_DARK, f"parallel.tiles={tiles}", f"parallel.balance={balance}"]
         case = Case.load(cases / "aqm-benchmark", settings)
         if ranks is not None:
