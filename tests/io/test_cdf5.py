@@ -67,3 +67,16 @@ def test_a_header_that_is_cut_or_of_another_format_is_told(tmp_path):
     for length in range(4, 150):
         with pytest.raises(ValueError, match="cut"):
             needed(io.BytesIO(whole[:length]))
+
+
+def test_any_damage_to_a_header_is_passed_over_or_told():
+    layout = Cdf5(Description({"time": None, "lat": 3}, (Variable("lat", "f8", ("lat",), {}, AXIS),), {"title": "T"}))
+    whole, told = layout.start(0)[:200], set()
+    for place in range(32, 8 * len(whole)):
+        damaged = bytearray(whole)
+        damaged[place // 8] ^= 1 << place % 8
+        try:
+            needed(io.BytesIO(damaged))
+        except ValueError as error:
+            told.add(str(error).split()[0])
+    assert told == {"a", "no", "the"}

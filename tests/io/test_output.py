@@ -126,9 +126,10 @@ def test_an_interrupted_run_is_valid_shorter_and_says_so(tmp_path, start_run, va
         assert result.sizes["time"] == 1
 
 
-def test_a_run_without_records_is_still_a_valid_file(tmp_path, write_run):
-    with open_run(write_run(tmp_path / "run", hours=0)) as result:
-        assert result.sizes["time"] == 0
+@pytest.mark.parametrize("strategy", ["gather", "files", "mpiio", "zarr"])
+def test_a_run_without_records_is_still_a_valid_file(tmp_path, write_run, strategy):
+    with open_run(write_run(tmp_path / "run", hours=0, strategy=strategy)) as result:
+        assert result["O3"].load().shape == (0, 3, 4, 2)
 
 
 @pytest.mark.parametrize("seconds", [-3600.0, 1.0, 3599.9])
@@ -272,3 +273,22 @@ def test_a_run_without_restart_begins_anew_with_any_strategy(tmp_path, start_run
         again.folder.finish()
     with open_run(tmp_path / "run") as result:
         assert np.array_equal(result["O3"], [values(7)["O3"].astype(np.float32)])
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_run_that_is_killed_between_its_result_and_its_end_goes_on(tmp_path, start_run, values, way):
+    run = start_run(tmp_path / "run", **WAYS[way])
+    with run.folder:
+        write_records(run, values, range(3), 3600.0)
+        made = run.writer.finish().name
+    again = start_run(tmp_path / "run", resume=True, resume_from=3600.0, **WAYS[way])
+    with again.folder:
+        again.writer.write(2 * 3600.0, values(7))
+        again.folder.wait()
+        with open_run(tmp_path / "run" / "previous" / made) as before:
+            assert np.array_equal(before["O3"], [values(index)["O3"].astype(np.float32) for index in range(3)])
+        again.writer.finish()
+        again.folder.finish()
+    with open_run(tmp_path / "run") as result:
+        assert np.array_equal(result["O3"], [values(index)["O3"].astype(np.float32) for index in (0, 1, 7)])
+        assert result.attrs["airshed_run"] == "complete"

@@ -13,6 +13,7 @@ HYDRA = (
     b"\n" + RULE + b"\n=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n=   PID 77 RUNNING AT node1\n"
     b"=   EXIT CODE: 9\n" + RULE + b"\nYOUR APPLICATION TERMINATED WITH THE EXIT STRING: Killed (signal 9)\n"
     b"This typically refers to a problem with your application.\n"
+    b"MPICH: Builtin communicator 44000000 has pending 1 references.\n"
 )
 OPENMPI = (
     DASHES + b"\nPrimary job  terminated normally, but 1 process returned\na non-zero exit code.\n\nMore.\n" + DASHES
@@ -22,6 +23,7 @@ OPENMPI = (
 OURS = b"airshed-rank 3 77 node1\n"
 THEIRS = [
     b"plain\n", b"\n", RULE + b"\n", DASHES + b"\n", b"\r 10%", b"[a list]\n", b"mpiexec is a program\n",
+    b"MPICH: no memory\n",
     b"Abort(1) mission\n", b"\x1b[1m\xff\n", b"=" * 20 + b"\n",
 ]  # fmt: skip
 

@@ -153,7 +153,10 @@ class _Header:
 
     def variable(self, dims: Sequence[int]) -> _Held:
         self.skip_name()
-        sizes = [dims[self.long()] for _ in range(self.long())]
+        numbers = [self.long() for _ in range(self.long())]
+        if any(number >= len(dims) for number in numbers):
+            raise ValueError("a variable on a dimension that is not there")
+        sizes = [dims[number] for number in numbers]
         self.items(self.attribute)
         size = _SIZE_OF_TYPE[self._type()] * prod(sizes[1:] if sizes and sizes[0] == 0 else sizes)
         self.long()  # the size as the writer padded it

@@ -5,7 +5,6 @@ memory and go as they are; along longitude the two nearest columns, taken out of
 pack where the kernel expects them. No corner is needed: each face looks along its own direction alone.
 """
 
-import atexit
 import weakref
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -78,7 +77,7 @@ class Halo:
         self._requests: dict[int, tuple[AnyArray, list[MPI.Prequest]]] = {}
         self._started: list[MPI.Prequest] = []
         self.wait, self.bytes = 0.0, 0
-        atexit.register(_close, weakref.ref(self))  # before MPI ends, whose end was registered first
+        weakref.finalize(self, _free, self._requests)  # at the latest when Python ends, before MPI does
 
     def start(self, q: AnyArray) -> None:
         """Begin to send the edges of the mixing ratios and to receive the neighbours'."""
@@ -112,10 +111,7 @@ class Halo:
 
     def close(self) -> None:
         """Give the requests back to MPI."""
-        for _, requests in self._requests.values():
-            for request in requests:
-                request.Free()
-        self._requests.clear()
+        _free(self._requests)
 
     def _make_buffers(self, side: Side) -> None:
         layout, middle = self._layout, self._middle
@@ -146,7 +142,9 @@ class Halo:
         return self._lanes[side][1] if side in self._lanes else self._received[side]
 
 
-def _close(halo: "weakref.ref[Halo]") -> None:
-    alive = halo()
-    if alive is not None:
-        alive.close()
+def _free(plans: "dict[int, tuple[AnyArray, list[MPI.Prequest]]]") -> None:
+    """Give requests back to MPI, which complains of those that it finds at its end."""
+    for _, requests in plans.values():
+        for request in requests:
+            request.Free()
+    plans.clear()

@@ -24,11 +24,12 @@ _LINES: Final = tuple(
         rb"\[\S+\] \[\[\d+,\d+\],\d+\] ORTE_ERROR_LOG: .*show_help\.c",
         rb"\[mpiexec@[^]]*\] (Sending |Press )Ctrl-C",
         rb"(mpirun|mpiexec)\S*: (Forwarding signal|abort is already in progress)",
+        rb"MPICH: Builtin communicator [0-9a-f]+ has pending \d+ references",  # after an error, of sums under way
         rb"airshed-rank \d+ \d+ ",
     )
 )
 _STARTS: Final = (
-    *(b"Abort(", b"YOUR APPL", b"This typi", b"Please see", b"[", b"mpirun", b"mpiexec", b"airshed-rank "),
+    *(b"Abort(", b"YOUR APPL", b"This typi", b"Please see", b"[", b"mpirun", b"mpiexec", b"MPICH: ", b"airshed-rank "),
     *(rule[:20] for rule in _RULES),
 )
 """How lines begin that are looked at whole before they are passed on; all others go as they come."""

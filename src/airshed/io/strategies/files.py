@@ -80,13 +80,16 @@ class PrivateRecords:
                 raise lacks(self._place.records, index)
 
     def _groups(self) -> dict[Window, list[int]]:
-        """Return the records of each window; the windows of this run's ranks come first, by rank."""
+        """Return the records of each window; the windows of this run's ranks come first, by rank.
+
+        Windows without any are left out, but where there are no records at all: the fields are told by the files.
+        """
         groups: dict[Window, list[int]] = {window: [] for window in self._place.windows}
         for index, parts in found_records(self._place.records).items():
             for _, window in parts:
                 if window is not None:
                     groups.setdefault(window, []).append(index)
-        return {window: records for window, records in groups.items() if records}
+        return {window: records for window, records in groups.items() if records} or groups
 
     def _make(self, path: Path, window: Window, records: list[int], *, complete: bool) -> None:
         description = self._place.layout.describe(complete=complete, window=window)

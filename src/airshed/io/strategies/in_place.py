@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from airshed.core.atomic import guarded, write_whole
 from airshed.io.cdf5 import Cdf5, count_bytes, count_in
-from airshed.io.strategies.store import IN_PLACE, SHARED_FILE, Block, Place, lacks
+from airshed.io.strategies.store import IN_PLACE, SHARED_FILE, Block, Place, lacks, link
 
 Bytes = NDArray[np.uint8]
 _ROOM: Final = 256
@@ -73,7 +73,7 @@ class FileInPlace(ABC):
             self._write_at(0, self._start(self._count, complete=True))
         with write_whole(path) as part:
             if complete:
-                _link(self._path, part)
+                link(self._path, part)
             else:
                 shutil.copyfile(self._path, part)
             os.truncate(part, self._format.size(self._count))
@@ -131,11 +131,3 @@ class FileInPlace(ABC):
             file.write(content.data)
             file.flush()
             os.fsync(file.fileno())
-
-
-def _link(path: Path, name: Path) -> None:
-    """Give a file another name; a copy, where the file system knows no second names."""
-    try:
-        os.link(path, name)
-    except OSError:
-        shutil.copyfile(path, name)

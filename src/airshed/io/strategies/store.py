@@ -1,5 +1,6 @@
 """Where the records of one output go: what each strategy does in its own way."""
 
+import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -167,3 +168,11 @@ def keep_until(folder: Path, last: int) -> None:
         for path, _ in found.pop(index):
             path.unlink()
     check_sequence(folder, found, last)
+
+
+def link(path: Path, name: Path) -> None:
+    """Give a file another name; a copy, where the file system knows no second names."""
+    try:
+        os.link(path, name)
+    except OSError:
+        shutil.copyfile(path, name)

@@ -30,6 +30,7 @@ from airshed.io.strategies.store import (
     check_sequence,
     found_records,
     keep_until,
+    link,
     record_path,
     save_record,
 )
@@ -62,6 +63,8 @@ class Shards:
                 if last < 0:
                     shutil.rmtree(self._path, ignore_errors=True)
                     self._create()
+                for spec in self._place.layout.fields:
+                    _remove_behind(self._path / spec.name / "c", last + 1)
         self._set_cut(*self._channel.on_root(self._stored_cut))
 
     def write(self, index: int, seconds: float, block: Block) -> None:
@@ -91,10 +94,10 @@ class Shards:
         records = found_records(self._place.records)
         check_sequence(self._place.records, records)
         times = [load_metadata(found)["seconds"] for [(found, _)] in records.values()]
-        made = self._path
-        if not complete:  # the run may go on
-            made = path.with_name(f".{path.name}.part")
-            shutil.copytree(self._path, made, dirs_exist_ok=True)
+        made = path.with_name(f".{path.name}.part")
+        shutil.rmtree(made, ignore_errors=True)
+        # shards stay in the folder of records too, as the run may go on, or be killed before it is marked as over
+        shutil.copytree(self._path, made, copy_function=_linked if complete else shutil.copy2)
         _end(made, self._place.layout.describe(complete=complete), times)
         shutil.rmtree(path, ignore_errors=True)
         os.replace(made, path)
@@ -138,6 +141,14 @@ class Shards:
         levels = ["0"] * (self._array(name).ndim - 3)
         place = [*levels, str(window.south // self._cut[0]), str(window.west // self._cut[1])]
         return self._path.joinpath(name, "c", str(index), *place)
+
+
+def _linked(source: str, target: str) -> None:
+    """Give a shard a second name; metadata are copied, since those of the result get another end."""
+    if Path(source).name == _METADATA:
+        shutil.copyfile(source, target)
+    else:
+        link(Path(source), Path(target))
 
 
 def _owner(shard: Window, windows: Sequence[Window]) -> int:
