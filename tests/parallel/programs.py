@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from airshed.core.errors import CaseError, OutputError
+from airshed.core.errors import CaseError, NumericalError, OutputError
 from airshed.parallel.binding import bind
 from airshed.parallel.communicator import Communicator, world
 from airshed.parallel.failure import failing_together
@@ -185,6 +185,31 @@ def asked_at_the_target(ranks: Communicator) -> None:
     if ends is not None:
         print(ends)
         shutil.rmtree(place)
+
+
+def not_finite(ranks: Communicator) -> None:
+    """The state of one rank is lost a step before a record is due, whose sums come together behind the steps."""
+    from airshed.air.case import Case
+    from airshed.io.strategies.store import count_records
+    from airshed.runtime.simulation import Simulation, StepInfo
+
+    Simulation(Case.from_dict(TRACERS), ranks=ranks).run(600.0)  # is not closed, which MPI need not complain of
+    place = Path(ranks.broadcast(tempfile.mkdtemp()))
+    records = {"output": [{"every": "20 min"}], "restart": {"every": "10 min", "strategy": "gather"}}
+    simulation = Simulation(Case.from_dict(TRACERS | records), output=place / "run", ranks=ranks)
+
+    def lose(info: StepInfo) -> None:
+        if ranks.rank == 1 and info.time == 1800.0:
+            simulation.model.stepper.state.q[0, 0] = float("nan")
+
+    try:
+        simulation.run(observer=lose)
+    except NumericalError as error:
+        ends = ranks.gather(str(error).partition(" (")[0])
+        if ends is not None:
+            restarts = sorted(path.name for path in (place / "run" / "restart").iterdir())
+            print(set(ends), count_records(place / "run" / "records" / "output"), restarts)
+            shutil.rmtree(place)
 
 
 def early(ranks: Communicator) -> None:

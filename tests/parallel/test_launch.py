@@ -88,6 +88,12 @@ def test_a_stop_that_one_rank_hears_at_the_last_moment_is_that_of_all() -> None:
     assert ended("asked_at_the_target", "mpich") == (0, "['interrupted at 600', 'interrupted at 600']\n", [])
 
 
+def test_a_state_that_is_lost_on_one_rank_is_told_by_all_and_is_neither_in_records_nor_in_restarts() -> None:
+    code, output, errors = ended("not_finite", "mpich")
+    assert (code, errors) == (0, [])
+    assert output == "{'the state is no longer finite at 2400 s'} 2 ['1200.0.npz', '1800.0.npz']\n"
+
+
 def test_a_defect_of_the_first_rank_stops_all() -> None:
     assert ended("one_has_a_defect", "mpich") == (1, "", ["defect: nought (rank 0 of 2)"])
 
