@@ -1,5 +1,6 @@
 """Small programs for several ranks: what a test of the launcher starts, as `python programs.py NAME`."""
 
+import gc
 import os
 import shutil
 import signal
@@ -193,7 +194,8 @@ def not_finite(ranks: Communicator) -> None:
     from airshed.io.strategies.store import count_records
     from airshed.runtime.simulation import Simulation, StepInfo
 
-    Simulation(Case.from_dict(TRACERS), ranks=ranks).run(600.0)  # is not closed, which MPI need not complain of
+    Simulation(Case.from_dict(TRACERS), ranks=ranks).run(1800.0)
+    gc.collect()  # it is gone without having been closed, of which MPI need not complain
     place = Path(ranks.broadcast(tempfile.mkdtemp()))
     records = {"output": [{"every": "20 min"}], "restart": {"every": "10 min", "strategy": "gather"}}
     simulation = Simulation(Case.from_dict(TRACERS | records), output=place / "run", ranks=ranks)
