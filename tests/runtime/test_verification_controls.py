@@ -51,14 +51,14 @@ def after_step(monkeypatch):
     """Return a function that has something done to the state after each step."""
 
     def meddle(change):
-        step = Stepper.step
+        step = Stepper.advance
 
         def stepped(self, *arguments):
             sums = step(self, *arguments)
             change(self.state)
             return sums
 
-        monkeypatch.setattr(Stepper, "step", stepped)
+        monkeypatch.setattr(Stepper, "advance", stepped)
 
     return meddle
 

@@ -78,14 +78,14 @@ def test_fluxes_of_tracers_shifted_by_a_cell_are_seen(kernel_text):
 
 
 def test_a_leak_is_seen(monkeypatch):
-    step = Stepper.step
+    step = Stepper.advance
 
     def leaking(self, *arguments):
         sums = step(self, *arguments)
         self.state.q *= 1.0 - 1e-12
         return sums
 
-    monkeypatch.setattr(Stepper, "step", leaking)
+    monkeypatch.setattr(Stepper, "advance", leaking)
     assert missed(turned.check_path()) >= {
         "change of mass, with what crosses the sides",
         "uniform tracer, greatest deviation",
