@@ -216,6 +216,16 @@ def write_records(run, values, indices, every):
         run.writer.write(index * every, values(index))
 
 
+def assert_goes_on(run, values, count, every):
+    """Write one record behind so many that are there, and the result: it holds all of them."""
+    with run.folder:
+        write_records(run, values, [count], every)
+        run.writer.finish()
+        run.folder.finish()
+    with open_run(run.path) as result:
+        assert np.array_equal(result["O3"], [values(index)["O3"].astype(np.float32) for index in range(count + 1)])
+
+
 @pytest.mark.parametrize("strategy", ["gather", "files"])
 def test_a_run_goes_on_behind_a_record_whose_interval_is_not_exact(tmp_path, start_run, values, strategy):
     """999 s are five times 199.8 s, but 999 // 199.8 is 4."""
@@ -224,12 +234,7 @@ def test_a_run_goes_on_behind_a_record_whose_interval_is_not_exact(tmp_path, sta
     with run.folder:
         write_records(run, values, range(6), 199.8)
     again = start_run(tmp_path / "run", resume=True, resume_from=999.0, **options)
-    with again.folder:
-        write_records(again, values, [6], 199.8)
-        again.writer.finish()
-        again.folder.finish()
-    with open_run(tmp_path / "run") as result:
-        assert np.array_equal(result["O3"], [values(index)["O3"].astype(np.float32) for index in range(7)])
+    assert_goes_on(again, values, 6, 199.8)
 
 
 WAYS = {
@@ -249,12 +254,7 @@ def test_a_run_that_began_with_another_strategy_goes_on_with_that_one_alone(tmp_
         with pytest.raises(OutputError, match=f"are of the strategy {way}, and not of {other}; resume with"):
             start_run(tmp_path / "run", resume=True, resume_from=3600.0, **WAYS[other])
     again = start_run(tmp_path / "run", resume=True, resume_from=3600.0, **WAYS[way])
-    with again.folder:
-        write_records(again, values, [2], 3600.0)
-        again.writer.finish()
-        again.folder.finish()
-    with open_run(tmp_path / "run") as result:
-        assert np.array_equal(result["O3"], [values(index)["O3"].astype(np.float32) for index in range(3)])
+    assert_goes_on(again, values, 2, 3600.0)
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -189,9 +189,11 @@ class Simulation:
 
         They tell each other while they make the next step, but for the last time, when there is none.
         """
+        if self.model.share.alone:
+            return self._stop
         before, self._asked = self._asked, self.model.share.ranks.start_largest(np.array([float(self._stop)]))
         stops = before is not None and before()[0] > 0.0
-        if last or stops or self.model.share.alone:
+        if last or stops:
             stops, self._asked = bool(self._asked()[0] > 0.0) or stops, None
         return stops
 
