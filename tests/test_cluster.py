@@ -14,7 +14,7 @@ import pytest
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from airshed.cli.main import app
+from airshed.cli.program import app
 
 ROOT = Path(__file__).parents[1]
 SCRIPT = ROOT / "examples" / "slurm.sh"

@@ -10,7 +10,7 @@ import pytest
 import typer
 from typer.core import TyperGroup
 
-from airshed.cli.main import app
+from airshed.cli.program import app
 
 ROOT = Path(__file__).parents[1]
 SKIPPED = {".venv", ".venv-lock", ".pytest_cache", ".hypothesis", "runs"}

@@ -16,7 +16,7 @@ from airshed import __version__
 from airshed.air.case import Case
 from airshed.cli import progress
 from airshed.cli.estimate import estimate, step_estimate, strang_estimate
-from airshed.cli.main import app
+from airshed.cli.program import app
 from airshed.cli.render import show, terminal
 from airshed.core.report import Report, Table, shown
 from airshed.mechanism import load_mechanism
@@ -63,7 +63,7 @@ def test_numbers_that_cannot_be_are_refused_in_plain_words(value: str, told: str
 
 
 def test_help_needs_none_of_the_heavy_libraries() -> None:
-    code = "import sys; from airshed.cli.main import app; app(['--help'], standalone_mode=False); print(*sys.modules)"
+    code = "import sys; from airshed.cli.program import app; app(['-h'], standalone_mode=False); print(*sys.modules)"
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(answer.stdout.split())
     assert "typer" in loaded

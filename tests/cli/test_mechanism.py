@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from airshed.cli.main import app
+from airshed.cli.program import app
 from airshed.mechanism import load_mechanism
 
 PNG = b"\x89PNG\r\n"

@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from airshed.cli.interrupt import stop_on_interrupt
-from airshed.cli.main import app
+from airshed.cli.program import app
 from airshed.core.errors import NumericalError
 from airshed.core.report import Report, Table
 
@@ -162,6 +162,62 @@ def test_a_second_ctrl_c_ends_at_once(counting: type[Counting], tmp_path: Path) 
     result = run(tmp_path)
     assert (result.exit_code, counting.last.steps) == (130, 0)
     assert result.stderr.endswith("airshed: stopped\n")
+
+
+INTERRUPTED_EARLY = """
+import signal, sys
+from airshed.cli.main import main
+
+class Interrupting:
+    def find_spec(self, name, path, target=None):
+        if name == sys.argv[-1]:
+            signal.raise_signal(signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupting())
+main()
+"""
+
+
+def interrupted_early(*arguments: str, rank: str = "") -> tuple[int, str]:
+    """Run the program, which gets Ctrl-C while it imports what the last argument names."""
+    ranks = {"PMI_RANK": rank, "PMI_SIZE": "2"} if rank else {}
+    command = [sys.executable, "-c", INTERRUPTED_EARLY, "run", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **ranks})
+    assert done.stdout == ""
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("ranks", [[], ["-n", "2"]], ids=["alone", "ranks"])
+@pytest.mark.parametrize("moment", ["typer", "airshed.cli.commands.run", "airshed.parallel.launch"])
+def test_ctrl_c_before_the_run_began_is_told(ranks: list[str], moment: str) -> None:
+    assert interrupted_early(*ranks, moment) == (130, "airshed: interrupted before it began\n")
+
+
+def test_ctrl_c_before_the_run_began_is_told_by_the_first_rank_alone() -> None:
+    assert interrupted_early("typer", rank="1") == (130, "")
+
+
+def test_ctrl_c_once_the_command_has_begun_stops_it() -> None:
+    """The negative control: what answers early answers no longer."""
+    assert interrupted_early("airshed.air.case") == (130, "airshed: stopped\n")
+
+
+def test_ctrl_c_while_arguments_are_read_is_told() -> None:
+    code = (
+        "import signal; from airshed.cli import main, errors; "
+        "errors.Guarded.make_context = lambda *all, **more: signal.raise_signal(signal.SIGINT); main.main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code, "run", "x"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "airshed: interrupted before it began\n")
+
+
+def test_a_signal_that_is_turned_off_stays_so() -> None:
+    code = (
+        "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); from airshed.cli import interrupt; "
+        "interrupt.answer_early(); signal.raise_signal(signal.SIGINT); interrupt.end_early_answers(); print('on')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "on\n", "")
 
 
 def test_a_signal_is_handled_as_before_when_the_block_ends() -> None:

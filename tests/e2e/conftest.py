@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from airshed.cli.main import app
+from airshed.cli.program import app
 
 PROGRAM = Path(sys.executable).with_name("airshed")
 DYING = Path(__file__).with_name("dying")

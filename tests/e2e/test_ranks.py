@@ -173,6 +173,17 @@ def test_what_is_wrong_for_all_ranks_is_told_once(tmp_path: Path, overrides: lis
     assert not folder.parent.exists()
 
 
+def test_a_folder_that_cannot_be_written_is_told_as_on_one_rank(tmp_path: Path) -> None:
+    """The first rank alone tries it, and the others do not wait for it."""
+    (tmp_path / "file").touch()
+    refused = airshed("run", "west-europe", "-n", "2", "--output", tmp_path / "file" / "run")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert told(refused) == [
+        f"airshed: error: cannot write {tmp_path / 'file' / 'run'}: part of that path is a file, not a folder; "
+        "choose another folder"
+    ]
+
+
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """Yield a folder on a real file system of 32 MiB, nearly full; skip where this user may not make one."""

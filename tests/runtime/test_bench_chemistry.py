@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from airshed.cli.main import app
+from airshed.cli.program import app
 from airshed.core.errors import CaseError, MechanismError
 from airshed.kernels.chemistry import ChemistryKernel, compile_chemistry, method
 from airshed.kernels.pipeline import compile_mechanism

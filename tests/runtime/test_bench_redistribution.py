@@ -7,7 +7,7 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
-from airshed.cli.main import app
+from airshed.cli.program import app
 from airshed.core.errors import AirshedError
 from airshed.runtime.bench_redistribution import report, run
 

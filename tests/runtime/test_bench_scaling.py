@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from airshed.cli.main import app
+from airshed.cli.program import app
 from airshed.core.errors import AirshedError, CaseError
 from airshed.core.report import Table
 from airshed.kernels.pipeline import WIDTH

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import airshed
 from airshed.air.box import BoxRun
-from airshed.cli.main import app
+from airshed.cli.program import app
 from airshed.core.errors import AirshedError, CaseError, OutputError
 from airshed.core.resources import resource
 from airshed.runtime.box import run_box

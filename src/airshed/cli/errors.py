@@ -13,6 +13,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from airshed.cli.interrupt import INTERRUPTED, end_early_answers
 from airshed.core.errors import AirshedError
 from airshed.parallel.environment import launched, launched_rank
 
@@ -27,9 +28,6 @@ _PLAINER = (
     (r"Input should be a valid number.*", "give a number"),
 )
 """What the reader of arguments says of values, and plain words for it."""
-
-INTERRUPTED = 130
-"""Exit code after Ctrl-C, as shells have it."""
 
 
 class Guarded(TyperGroup):
@@ -62,6 +60,7 @@ class Guarded(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the chosen command; where it runs on several ranks, they end together."""
+        end_early_answers()
         try:
             if launched():
                 with _one_of_several():

@@ -1,9 +1,37 @@
 """Ctrl-C: the first one asks for a stop at the next step boundary, the second one ends the program."""
 
+import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Final
+
+from airshed.parallel.environment import launched_rank
+
+INTERRUPTED: Final = 130
+"""Exit code after Ctrl-C, as shells have it."""
+
+
+def answer_early() -> None:
+    """Let SIGINT end the program with a line until a command begins; of several ranks the first one says it.
+
+    KeyboardInterrupt could arise in the middle of an import, in the reader of arguments, or where nothing may raise.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is turned off: by nohup, or by sh
+        signal.signal(signal.SIGINT, _early)
+
+
+def end_early_answers() -> None:
+    """Let SIGINT raise KeyboardInterrupt, as a command expects it."""
+    if signal.getsignal(signal.SIGINT) is _early:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _early(number: int, frame: FrameType | None) -> None:
+    if not launched_rank():
+        os.write(2, b"airshed: interrupted before it began\n")
+    os._exit(INTERRUPTED)
 
 
 @contextmanager

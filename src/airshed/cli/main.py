@@ -1,67 +1,13 @@
-"""The `airshed` program."""
+"""The program `airshed`; light, so that Ctrl-C has an answer while everything else is loaded."""
 
-from typing import Annotated
-
-import typer
-
-from airshed import __version__
-from airshed.cli.commands.bench import bench, bench_chemistry, bench_io, bench_redistribution, bench_scaling
-from airshed.cli.commands.box import box
-from airshed.cli.commands.doctor import doctor
-from airshed.cli.commands.kernel import show_kernel
-from airshed.cli.commands.mechanism import check_mechanism, convert_mechanism, map_mechanism, show_mechanism
-from airshed.cli.commands.merge import merge
-from airshed.cli.commands.plot import plot
-from airshed.cli.commands.run import run
-from airshed.cli.commands.show import show
-from airshed.cli.commands.verify import verify
-from airshed.cli.errors import Guarded
-from airshed.parallel.launch import join
-
-app = typer.Typer(
-    cls=Guarded,
-    add_completion=False,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-kernel = typer.Typer(no_args_is_help=True, help="Look at generated code.")
-benchmarks = typer.Typer(invoke_without_command=True)
-mechanism = typer.Typer(no_args_is_help=True, help="Look at reaction files and convert them.")
-
-for command in (run, show, box, plot, merge, verify, doctor):
-    app.command()(command)
-kernel.command("show")(show_kernel)
-app.add_typer(kernel, name="kernel")
-benchmarks.callback()(bench)
-benchmarks.command("chemistry")(bench_chemistry)
-benchmarks.command("io")(bench_io)
-benchmarks.command("redistribution")(bench_redistribution)
-benchmarks.command("scaling")(bench_scaling)
-app.add_typer(benchmarks, name="bench")
-mechanism.command("show")(show_mechanism)
-mechanism.command("check")(check_mechanism)
-mechanism.command("convert")(convert_mechanism)
-mechanism.command("map")(map_mechanism)
-app.add_typer(mechanism, name="mechanism")
-
-
-def _version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"airshed {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def airshed(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which version this is.")
-    ] = False,
-) -> None:
-    """Simulate the air over a region: winds, emissions, chemistry, deposition."""
+from airshed.cli.interrupt import answer_early
 
 
 def main() -> None:
     """Run the program with the arguments of this process."""
+    answer_early()
+    from airshed.cli.program import app
+    from airshed.parallel.launch import join
+
     join()
     app(prog_name="airshed")

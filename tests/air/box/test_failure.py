@@ -8,7 +8,7 @@ import xarray as xr
 from typer.testing import CliRunner
 
 from airshed.air.box import BoxConditions, BoxRun, ChemistryFailure, integrate_box, replay_conditions, states_of
-from airshed.cli.main import app
+from airshed.cli.program import app
 from airshed.core.errors import NumericalError
 from airshed.mechanism import ReactionNetwork, load_mechanism
 

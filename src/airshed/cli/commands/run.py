@@ -1,13 +1,14 @@
 """`airshed run`: simulate a case."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import closing, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from airshed.cli.errors import INTERRUPTED
+from airshed.cli.interrupt import INTERRUPTED
 from airshed.cli.options import CasePath, Overrides, Ranks, Threads, hand_to_ranks, settings
 
 if TYPE_CHECKING:
@@ -54,7 +55,8 @@ def run(
         loaded = Case.load(case, [*settings(overrides, threads), *chosen])
     folder = output or RUNS / loaded.name
     try:
-        _simulate(loaded, folder, resume=resume, quiet=quiet, verbose=verbose)
+        with _made_folder(folder):
+            _simulate(loaded, folder, resume=resume, quiet=quiet, verbose=verbose)
     except FinishedRunError as finished:
         if not quiet and world().rank == 0:
             typer.echo(f"airshed: {finished}", err=True)
@@ -75,7 +77,6 @@ def _simulate(case: "Case", folder: Path, *, resume: bool, quiet: bool, verbose:
     speaks = world().rank == 0
     quiet = quiet or not speaks
     with (
-        _made_folder(folder) if speaks else nullcontext(),
         progress_for(case.time.start, quiet=quiet, verbose=verbose) as progress,
         Simulation(case, output=folder, resume=resume) as simulation,
     ):
@@ -103,10 +104,27 @@ def _tell_beginning(simulation: "Simulation", *, quiet: bool) -> None:
 
 @contextmanager
 def _made_folder(folder: Path) -> Iterator[None]:
-    """Make the folder and see that it can be written to, before anything costly is done; raises OutputError.
+    """Let the first rank make the folder and see that it can be written to, before anything costly is done.
 
-    A run that is refused in the block leaves no empty folders.
+    A run that is refused in the block leaves no empty folders. Raises OutputError on all ranks.
     """
+    from airshed.io.channel import Channel
+    from airshed.parallel.communicator import world
+
+    with closing(Channel(world())) as channel:
+        made = channel.on_root(partial(_make, folder))
+        is_root = channel.is_root
+    try:
+        yield
+    except BaseException:
+        for path in made if is_root else []:
+            with suppress(OSError):  # it is not empty
+                path.rmdir()
+        raise
+
+
+def _make(folder: Path) -> list[Path]:
+    """Make a folder that can be written to, and return the folders that were not there, itself first."""
     from airshed.core.atomic import guarded, part_path
 
     probe, made = part_path(folder / "probe"), [path for path in (folder, *folder.parents) if not path.exists()]
@@ -114,10 +132,4 @@ def _made_folder(folder: Path) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
         probe.touch()
         probe.unlink()
-    try:
-        yield
-    except BaseException:
-        for path in made:
-            with suppress(OSError):  # it is not empty
-                path.rmdir()
-        raise
+    return made
