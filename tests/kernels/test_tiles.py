@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 from airshed.grid.window import Window
 from airshed.kernels.exact_sum import CompiledSums
 from airshed.kernels.layout import AnyArray, Layout, aligned_zeros
-from airshed.kernels.pieces import REACH
+from airshed.kernels.pieces import REACH, SIDES, Side
 from airshed.kernels.pipeline import MechanismKernel
 from airshed.kernels.reference.trial import Trial, forcing, make_stepper, random_trial
 from airshed.kernels.stepper import Stepper, TwoStepWeights
-from airshed.parallel.decomposition import SIDES, Decomposition, Side, Tile
+from airshed.parallel.decomposition import Decomposition, Tile
 from airshed.parallel.exact_sum import total
 from airshed.process.one_step import one_step_weights
 from airshed.process.twostep import two_step_weights
@@ -68,7 +68,7 @@ class Beyond:
             if cut.neighbour(tile.rank, side) is not None:
                 beside = (layout.rows,) if side in ("west", "east") else (REACH, layout.blocks)
                 self.buffers[side] = aligned_zeros((*beside, *middle, layout.width), layout.dtype)
-        self.west, self.east, self.south, self.north = (self.buffers.get(side) for side in SIDES)
+        self.beyond, self.turn = {side: (buffer,) for side, buffer in self.buffers.items()}, 0
 
     def start(self, q: AnyArray) -> None:
         for buffer in self.buffers.values():

@@ -16,18 +16,28 @@ from worlds import digest, group, wait_for_all
 
 import airshed
 from airshed.air.case import Case
+from airshed.parallel import shared_edges
+
+MACHINE = shared_edges._machine()
 
 CUT = (
     "grid.area.lon=[4, 9.25]", "grid.area.lat=[50.5, 52.5]", "time.length=20 min", "time.spinup=0 h",
     "restart.every=10 min", "output.0.every=10 min", "output.0.fields=[\"O3\", \"NO2\", \"OH\"]",
 )  # fmt: skip
-RUNS = {  # integrator: ranks, their tiles, threads
+RUNS = {  # integrator: ranks, their tiles, threads, how they see their neighbours' cells
     "imex": (
-        (1, "auto", 1), (1, "auto", 2), (2, "[2, 1]", 2), (2, "[1, 2]", 1), (3, "[1, 3]", 1), (4, "[2, 2]", 1),
-        (6, "[2, 3]", 1),
+        (1, "auto", 1, "auto"), (1, "auto", 2, "auto"), (2, "[2, 1]", 2, "auto"), (2, "[1, 2]", 1, "messages"),
+        (3, "[1, 3]", 1, "auto"), (4, "[2, 2]", 1, "messages"), (6, "[2, 3]", 1, "two machines"),
     ),
-    "strang": ((1, "auto", 1), (1, "auto", 2), (2, "[1, 2]", 2), (3, "[3, 1]", 1), (4, "[2, 2]", 1), (6, "auto", 1)),
+    "strang": (
+        (1, "auto", 1, "auto"), (1, "auto", 2, "auto"), (2, "[1, 2]", 2, "auto"), (3, "[3, 1]", 1, "messages"),
+        (4, "[2, 2]", 1, "auto"), (6, "auto", 1, "auto"),
+    ),
 }  # fmt: skip
+
+
+SHARED = []
+"""Of each run to its end: ranks, and neighbours in whose memory this one looked."""
 
 
 def of_output(folder):
@@ -40,6 +50,14 @@ def of_summary(report):
     return {table.title: table.rows for table in report.tables if table.title != "Wall time"} | dict(report.facts)
 
 
+def settings_of(tiles, threads, halo):
+    """Settings of a run; on two machines, as far as ranks are told, half of them have shared memory with each other."""
+    half = (str(MPI.COMM_WORLD.rank // 3),) if halo == "two machines" else ()
+    shared_edges._machine = lambda: (*MACHINE, *half)
+    way = "messages" if halo == "messages" else "auto"
+    return [f"parallel.tiles={tiles}", f"run.threads={threads}", f"parallel.halo={way}"]
+
+
 def run(cases, folder, ranks, settings, *, until=None, resume=False):
     case = Case.load(cases / "west-europe", [*CUT, *settings])
     with airshed.Simulation(case, output=folder, resume=resume, ranks=ranks) as simulation:
@@ -48,6 +66,8 @@ def run(cases, folder, ranks, settings, *, until=None, resume=False):
             return None
         simulation.run()
         model, summary = simulation.model, of_summary(simulation.summary())
+        halo = model.stepper.neighbours
+        SHARED.append([ranks.size, 0 if halo is None else halo.shared])
         state = [simulation.model.share.whole(model.mixing_ratios())]
         result = {
             "state": digest(*state), "budget": digest(model.budget.amounts, model.budget.imbalance, model.amounts()),
@@ -61,11 +81,11 @@ def main(cases, folder):
     answers = {}
     for integrator, runs in RUNS.items():
         chosen = f"chemistry.integrator={integrator}"
-        for number, (size, tiles, threads) in enumerate(runs):
+        for number, (size, tiles, threads, halo) in enumerate(runs):
             ranks, name = group(size), f"{integrator}-{number}"
             if ranks is not None:
-                settings = [chosen, f"parallel.tiles={tiles}", f"run.threads={threads}"]
-                answers[f"{integrator} {size} {tiles} {threads}"] = run(cases, folder / name, ranks, settings)
+                settings = [chosen, *settings_of(tiles, threads, halo)]
+                answers[f"{integrator} {size} {tiles} {threads} {halo}"] = run(cases, folder / name, ranks, settings)
             wait_for_all()
         first, second = group(3), group(2)  # a run that three ranks begin and two end
         if first is not None:
@@ -75,7 +95,7 @@ def main(cases, folder):
             answers[f"{integrator} resumed"] = run(cases, folder / f"{integrator}-cut", second, [chosen], resume=True)
         wait_for_all()
     if MPI.COMM_WORLD.rank == 0:
-        print(json.dumps(answers))
+        print(json.dumps({"answers": answers, "shared": SHARED}))
 
 
 main(Path(sys.argv[1]), Path(sys.argv[2]))

@@ -5,8 +5,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from airshed.core.errors import CaseError
-from airshed.kernels.pieces import REACH
-from airshed.parallel.decomposition import OPPOSITE, SIDES, Decomposition
+from airshed.kernels.pieces import REACH, SIDES
+from airshed.parallel.decomposition import OPPOSITE, Decomposition
 
 
 def cut(rows, columns, width, ranks):

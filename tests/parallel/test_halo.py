@@ -5,8 +5,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from airshed.core.errors import CaseError
-from airshed.kernels.pieces import REACH
-from airshed.parallel.decomposition import SIDES, Decomposition
+from airshed.kernels.pieces import REACH, SIDES
+from airshed.parallel.decomposition import Decomposition
 from airshed.parallel.halo import halo_plan
 
 GRIDS = st.tuples(st.integers(2, 30), st.integers(1, 40), st.sampled_from([2, 4, 8]), st.integers(1, 12))

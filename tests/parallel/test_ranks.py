@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(not MPIEXEC.exists(), reason="mpiexec of the whe
 
 
 @pytest.fixture(scope="module")
-def answers(tmp_path_factory):
+def printed(tmp_path_factory):
     command = [MPIEXEC, "-n", "6", sys.executable, "-m", "mpi4py", PROGRAM, CASES, tmp_path_factory.mktemp("runs")]
     environment = {**os.environ, "PYTHONWARNINGS": "default"}
     answer = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, env=environment)
@@ -24,15 +24,26 @@ def answers(tmp_path_factory):
     return json.loads(answer.stdout)
 
 
+@pytest.fixture(scope="module")
+def answers(printed):
+    return printed["answers"]
+
+
 @pytest.mark.parametrize("integrator", ["imex", "strang"])
 def test_any_number_of_ranks_and_threads_gives_the_same_bits(answers, integrator):
     runs = {name: answer for name, answer in answers.items() if name.startswith(integrator)}
     assert len(runs) == {"imex": 8, "strang": 7}[integrator]
-    alone = runs[f"{integrator} 1 auto 1"]
+    alone = runs[f"{integrator} 1 auto 1 auto"]
     assert {name: answer for name, answer in runs.items() if answer != alone} == {}
 
 
 def test_what_is_compared_can_differ(answers):
     """The negative control: another integrator is another run."""
-    one, other = answers["imex 1 auto 1"], answers["strang 1 auto 1"]
+    one, other = answers["imex 1 auto 1 auto"], answers["strang 1 auto 1 auto"]
     assert all(one[key] != other[key] for key in one)
+
+
+def test_halos_went_all_ways(printed):
+    """The first rank looked into the memory of all its neighbours, of those on its own machine, or of none."""
+    of_size = {(size, shared) for size, shared in printed["shared"]}
+    assert {(1, 0), (2, 0), (2, 1), (3, 0), (3, 1), (4, 0), (4, 2), (6, 1), (6, 2)} <= of_size

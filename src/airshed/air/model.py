@@ -29,6 +29,7 @@ from airshed.core.protocols import Saved, Snapshot
 from airshed.core.report import Report
 from airshed.fields.air import WEATHER, air_registry
 from airshed.kernels.exact_sum import CompiledSums
+from airshed.kernels.flags import CompiledFlags
 from airshed.kernels.layout import Layout
 from airshed.kernels.pipeline import compile_mechanism
 from airshed.kernels.stepper import ColumnForcing, Stepper
@@ -336,7 +337,9 @@ class AirModel:
         ranks = self.share.ranks
         if not isinstance(ranks, MpiRanks) or self._groups is not None:
             return None
-        return Halo(ranks, self.share.decomposition, self.layout, len(self.network.species), self.grid.shape[0])
+        flags = CompiledFlags(self.kernel) if self.case.parallel.halo == "auto" else None
+        size = len(self.network.species), self.grid.shape[0]
+        return Halo(ranks, self.share.decomposition, self.layout, *size, flags)
 
     def _set_initial(self, given: xr.Dataset | None) -> None:
         pressure = self.parts.meteorology.at(self.parts.begin).pressure

@@ -2,9 +2,14 @@
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Final, Literal
 
 import numpy as np
 import numpy.typing as npt
+
+Side = Literal["west", "east", "south", "north"]
+
+SIDES: Final[tuple[Side, ...]] = ("west", "east", "south", "north")
 
 LEAST_ROWS = 2
 """Rows of the smallest piece of a step; a piece computes a row of faces twice, unless it goes on where one ended."""

@@ -29,6 +29,8 @@ _POINTER: Final = ctypes.c_void_p
 SIGNATURES: Final[Signatures] = {
     "airshed_worker_bytes": (ctypes.c_int64, [ctypes.c_int64]),
     "airshed_share_pieces": (ctypes.c_int64, [*[_POINTER] * 2, ctypes.c_int64, _POINTER, ctypes.c_int64, _POINTER]),
+    "airshed_raise_flag": (None, [_POINTER, ctypes.c_int64]),
+    "airshed_await_flag": (ctypes.c_int64, [_POINTER, ctypes.c_int64, ctypes.c_int64]),
     "airshed_magnitudes": (None, [_POINTER, ctypes.c_int64, ctypes.c_int64, _POINTER]),
     "airshed_exact_parts": (None, [_POINTER, ctypes.c_int64, ctypes.c_int64, *[_POINTER] * 2]),
     "airshed_exact_value": (None, [*[_POINTER] * 2, ctypes.c_int64, _POINTER]),

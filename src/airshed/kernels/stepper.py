@@ -1,7 +1,7 @@
 """One time step of every column on threads: owns the state's arrays and calls the compiled code over ranges of rows."""
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final, Protocol
@@ -11,11 +11,9 @@ import numpy.typing as npt
 
 from airshed.kernels.exact_sum import CompiledSums
 from airshed.kernels.layout import AnyArray, Layout, aligned_zeros
-from airshed.kernels.pieces import Open, Pieces, cut
+from airshed.kernels.pieces import SIDES, Open, Pieces, Side, cut
 from airshed.kernels.pipeline import MechanismKernel
 from airshed.kernels.step_arguments import PARTS, TERMS, Ends, Ghost, Step, address
-
-SIDES: Final = ("west", "east", "south", "north")
 
 _ALL: Final = 2**62
 """More pieces than any step has."""
@@ -104,14 +102,21 @@ class State:
 class Neighbours(Protocol):
     """Brings what neighbours hold along the open sides of the state; see ``parallel.halo``.
 
-    west, east    packs (row, species, level, W), None at an edge of the area
-    south, north  two rows (2, block, species, level, W), rising as in the grid
+    beyond  by side, none at an edge of the area, one array or several that take turns:
+            west, east    packs (row, species, level, W)
+            south, north  two rows (2, block, species, level, W), rising as in the grid
+    turn    which one is the newest, of those that take turns
     """
 
-    west: AnyArray | None
-    east: AnyArray | None
-    south: AnyArray | None
-    north: AnyArray | None
+    @property
+    def beyond(self) -> Mapping[Side, tuple[AnyArray, ...]]:
+        """See above."""
+        ...
+
+    @property
+    def turn(self) -> int:
+        """See above."""
+        ...
 
     def start(self, q: AnyArray) -> None:
         """Begin to exchange the edges of the mixing ratios, which stay as they are until :meth:`finish`."""
@@ -164,8 +169,8 @@ class Stepper:
         self.pool = ThreadPoolExecutor(self.threads - 1) if self.threads > 1 else None
         size = kernel.functions.airshed_worker_bytes(layout.blocks)
         self._memory = [aligned_zeros((size,), np.uint8) for _ in range(self.threads)]
-        beyond = {side: _beyond(neighbours, side) for side in SIDES}
-        open_to = Open(**{side: buffer is not None for side, buffer in beyond.items()})
+        beyond: Mapping[Side, tuple[AnyArray, ...]] = {} if neighbours is None else neighbours.beyond
+        open_to = Open(**{side: side in beyond for side in SIDES})
         self._inner, self._outer = cut(layout.rows, layout.blocks, self.threads, open_to)
         self._constants = {
             "ghost": self._splat(ghosts),
@@ -175,7 +180,8 @@ class Stepper:
             "deposited": np.asarray(deposited, np.int32),
             "emitted": np.asarray(emitted, np.int32),
         }
-        self._step = self._constant_arguments(oxygen, nitrogen, beyond)
+        self._beyond = {side: [_beside(each, side) for each in edges] for side, edges in beyond.items()}
+        self._step = self._constant_arguments(oxygen, nitrogen)
         self._placed: dict[str, Pair] = {}
 
     def step(
@@ -198,6 +204,7 @@ class Stepper:
             self.neighbours.start(self.state.q)
             self._work(self._inner, between=self.neighbours.progress)
             self.neighbours.finish()
+            self._look_beyond(self.neighbours.turn)
             self._work(self._outer)
         self.state.rotate()
         return self._sums
@@ -247,11 +254,16 @@ class Stepper:
         block[...] = values[..., None]
         return block
 
-    def _constant_arguments(self, oxygen: float, nitrogen: float, beyond: dict[str, AnyArray | None]) -> Step:
+    def _look_beyond(self, turn: int) -> None:
+        """Tell the kernel where the newest edges of neighbours lie."""
+        for side, places in self._beyond.items():
+            setattr(self._step, side, places[turn % len(places)])
+
+    def _constant_arguments(self, oxygen: float, nitrogen: float) -> Step:
         constants, layout = self._constants, self.layout
         step = Step(rows=layout.rows, blocks=layout.blocks, last_lanes=layout.last_lanes)
-        for side, buffer in beyond.items():
-            setattr(step, side, _outside(constants["ghost"]) if buffer is None else _beside(buffer, side))
+        for side in SIDES:
+            setattr(step, side, self._beyond[side][0] if side in self._beyond else _outside(constants["ghost"]))
         for name in ("top", "vertical_weights", "density_factor", "deposited", "emitted"):
             setattr(step, name, address(constants[name]))
         step.deposited_count, step.emitted_count = len(constants["deposited"]), len(constants["emitted"])
@@ -287,18 +299,12 @@ class Stepper:
             self._placed[name] = pair
 
 
-def _beyond(neighbours: Neighbours | None, side: str) -> AnyArray | None:
-    """Where the mixing ratios beyond a side are kept; None at an edge of the area."""
-    buffer: AnyArray | None = None if neighbours is None else getattr(neighbours, side)
-    return buffer
-
-
 def _outside(ghost: AnyArray) -> Ghost:
     """The same air along the whole edge."""
     return Ghost(address(ghost), 0, 0, 0, 1)
 
 
-def _beside(buffer: AnyArray, side: str) -> Ghost:
+def _beside(buffer: AnyArray, side: Side) -> Ghost:
     """The neighbour's packs, which lie one after the other."""
     pack = int(np.prod(buffer.shape[-3:]))
     if side in ("west", "east"):

@@ -7,16 +7,14 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final, Literal, Self
+from typing import Final, Self
 
 from airshed.core.errors import CaseError
 from airshed.core.words import counted, there_are
 from airshed.grid.window import Window
-from airshed.kernels.pieces import REACH
+from airshed.kernels.pieces import REACH, Side
 
-Side = Literal["west", "east", "south", "north"]
-
-SIDES: Final[tuple[Side, ...]] = ("west", "east", "south", "north")
+ALONG_LATITUDE: Final[tuple[Side, ...]] = ("south", "north")
 OPPOSITE: Final[dict[Side, Side]] = {"west": "east", "east": "west", "south": "north", "north": "south"}
 
 

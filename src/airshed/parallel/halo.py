@@ -1,26 +1,22 @@
-"""What neighbours hold along the edges of a tile: a plan of messages, and its executor over MPI.
+"""What neighbours hold along the edges of a tile: a plan of messages, and its executors.
 
 The transport scheme looks two cells beyond each face. Along latitude these are two rows of packs, which lie together in
 memory and go as they are; along longitude the two nearest columns, taken out of their packs and put into the lanes of a
 pack where the kernel expects them. No corner is needed: each face looks along its own direction alone.
+
+Neighbours on one machine look into memory that they share; others get messages by MPI.
 """
 
-import weakref
+import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
-from airshed.kernels.layout import AnyArray, Layout, aligned_zeros
-from airshed.kernels.pieces import REACH
+from airshed.kernels.flags import CompiledFlags
+from airshed.kernels.layout import AnyArray, Layout
+from airshed.kernels.pieces import REACH, SIDES, Side
 from airshed.parallel.communicator import MpiRanks
-from airshed.parallel.decomposition import OPPOSITE, SIDES, Decomposition, Side
-
-if TYPE_CHECKING:
-    from mpi4py import MPI
-
-ALONG_LATITUDE: Final[tuple[Side, ...]] = ("south", "north")
-_TAGS: Final[dict[Side, int]] = {side: number for number, side in enumerate(SIDES)}
+from airshed.parallel.decomposition import ALONG_LATITUDE, Decomposition
+from airshed.parallel.edge_messages import EdgeMessages
+from airshed.parallel.shared_edges import TURNS, SharedEdges
 
 
 @dataclass(frozen=True)
@@ -59,92 +55,64 @@ def _nearest(numbers: tuple[int, ...], side: Side) -> tuple[int, ...]:
 class Halo:
     """Exchanges the edges of one rank's mixing ratios with its neighbours'; satisfies ``kernels.stepper.Neighbours``.
 
-    Messages go by persistent requests from the edges of the state itself, or from buffers where columns are gathered.
-    wait   [s] spent in waiting for neighbours so far;  bytes  sent so far
+    flags   by which ranks of one machine tell each other how far they are; None for messages to all
+    beyond  the edges by side, one array for each turn of the exchanges;  turn  whose arrays hold the newest
+    wait    [s] spent in waiting for neighbours so far;  bytes  received so far
     """
 
     def __init__(
-        self, ranks: MpiRanks, decomposition: Decomposition, layout: Layout, species: int, levels: int
-    ) -> None:
-        self._handle, self._layout, self._middle = ranks.handle, layout, (species, levels)
-        self._to = {m.side: m.receiver for m in halo_plan(decomposition) if m.sender == ranks.rank}
-        self._received: dict[Side, AnyArray] = {}
-        self._lanes: dict[Side, tuple[AnyArray, AnyArray]] = {}
-        for side in self._to:
-            self._make_buffers(side)
-        self.west, self.east, self.south, self.north = (self._received.get(side) for side in SIDES)
-        self._volume = sum(self._incoming(side).nbytes for side in self._to)
-        self._requests: dict[int, tuple[AnyArray, list[MPI.Prequest]]] = {}
-        self._started: list[MPI.Prequest] = []
-        self.wait, self.bytes = 0.0, 0
-        weakref.finalize(self, _free, self._requests)  # at the latest when Python ends, before MPI does
+        self, ranks: MpiRanks, decomposition: Decomposition, layout: Layout, species: int, levels: int,
+        flags: CompiledFlags | None = None,
+    ) -> None:  # fmt: skip
+        to = {message.side: message.receiver for message in halo_plan(decomposition) if message.sender == ranks.rank}
+        middle, self._shared = (species, levels), None
+        if flags is not None:
+            self._shared = SharedEdges(ranks.handle, decomposition, middle, layout.dtype, flags, to)
+        near = {} if self._shared is None else self._shared.beyond
+        far = {side: rank for side, rank in to.items() if side not in near}
+        self._messages = EdgeMessages(ranks.handle, layout, middle, far) if far else None
+        received = {} if self._messages is None else self._messages.received
+        self.beyond = {**near, **{side: (edge,) for side, edge in received.items()}}
+        self._volume = sum(edges[0].nbytes if side in ALONG_LATITUDE else edges[0].nbytes // layout.width * REACH
+                           for side, edges in self.beyond.items())  # fmt: skip
+        self._number, self.wait, self.bytes = 0, 0.0, 0
+
+    @property
+    def turn(self) -> int:
+        """Which of the arrays of each side belong to the last exchange."""
+        return self._number % TURNS
+
+    @property
+    def shared(self) -> int:
+        """The number of neighbours whose memory this rank looks into."""
+        return 0 if self._shared is None else len(self._shared.beyond)
 
     def start(self, q: AnyArray) -> None:
-        """Begin to send the edges of the mixing ratios and to receive the neighbours'."""
-        from mpi4py import MPI
-
-        for side, (outgoing, _) in self._lanes.items():
-            outgoing[...] = q[:, -1, ..., -REACH:] if side == "east" else q[:, 0, ..., :REACH]
-        self._started = self._requests_of(q)
+        """Begin to exchange the edges of the mixing ratios."""
+        self._number += 1
         self.bytes += self._volume
-        MPI.Prequest.Startall(self._started)
+        if self._shared is not None:
+            self._shared.start(q, self._number)
+        if self._messages is not None:
+            self._messages.start(q)
 
     def progress(self) -> None:
         """Let MPI see to messages under way."""
-        from mpi4py import MPI
-
-        MPI.Request.Testall(self._started)
+        if self._messages is not None:
+            self._messages.progress()
+        elif self._shared is not None:
+            self._shared.progress()
 
     def finish(self) -> None:
         """Return when all edges are here."""
-        from mpi4py import MPI
-
-        began = MPI.Wtime()
-        MPI.Request.Waitall(self._started)
-        for side, (_, incoming) in self._lanes.items():
-            target = self._received[side]
-            if side == "east":
-                target[..., :REACH] = incoming
-            else:
-                target[..., -REACH:] = incoming
-        self.wait += MPI.Wtime() - began
+        began = time.perf_counter()
+        if self._shared is not None:
+            self._shared.finish(self._number)
+        if self._messages is not None:
+            self._messages.finish()
+        self.wait += time.perf_counter() - began
 
     def close(self) -> None:
-        """Give the requests back to MPI."""
-        _free(self._requests)
-
-    def _make_buffers(self, side: Side) -> None:
-        layout, middle = self._layout, self._middle
-        if side in ALONG_LATITUDE:
-            self._received[side] = aligned_zeros((REACH, layout.blocks, *middle, layout.width), layout.dtype)
-            return
-        self._received[side] = aligned_zeros((layout.rows, *middle, layout.width), layout.dtype)
-        shape = (layout.rows, *middle, REACH)
-        self._lanes[side] = np.empty(shape, layout.dtype), np.empty(shape, layout.dtype)
-
-    def _requests_of(self, q: AnyArray) -> "list[MPI.Prequest]":
-        """The requests for one of the two arrays that take turns as the state; made once for each."""
-        kept = self._requests.get(id(q))
-        if kept is None:
-            requests = [self._receive(side, rank) for side, rank in self._to.items()]
-            requests += [self._send(q, side, rank) for side, rank in self._to.items()]
-            kept = self._requests[id(q)] = (q, requests)  # with the array, so that no other one gets its number
-        return kept[1]
-
-    def _receive(self, side: Side, rank: int) -> "MPI.Prequest":
-        return self._handle.Recv_init(self._incoming(side), rank, _TAGS[OPPOSITE[side]])
-
-    def _send(self, q: AnyArray, side: Side, rank: int) -> "MPI.Prequest":
-        rows = q[:REACH] if side == "south" else q[-REACH:]
-        return self._handle.Send_init(self._lanes[side][0] if side in self._lanes else rows, rank, _TAGS[side])
-
-    def _incoming(self, side: Side) -> AnyArray:
-        return self._lanes[side][1] if side in self._lanes else self._received[side]
-
-
-def _free(plans: "dict[int, tuple[AnyArray, list[MPI.Prequest]]]") -> None:
-    """Give requests back to MPI, which complains of those that it finds at its end."""
-    for _, requests in plans.values():
-        for request in requests:
-            request.Free()
-    plans.clear()
+        """Give the requests of messages back to MPI."""
+        if self._messages is not None:
+            self._messages.close()

@@ -376,6 +376,11 @@ class ParallelSection(Section):
     input: Literal["parallel", "root"] = setting(
         "parallel", "Who reads the meteorology: `parallel`, each rank its part; `root`, the first one for all."
     )
+    halo: Literal["auto", "messages"] = setting(
+        "auto",
+        "How ranks see their neighbours' cells: `auto`, in memory that ranks of one machine share, by messages from "
+        "others; `messages`, from all.",
+    )
     balance: Annotated[Switch | Literal["auto"], OrWords(("auto",), Switch)] = setting(
         "auto",
         "Whether ranks with costly cells let others integrate some (`strang`): `auto`, where it pays; `true`, "

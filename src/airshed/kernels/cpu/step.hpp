@@ -1,6 +1,7 @@
 // step.hpp: one time step of a rectangle of blocks. Rectangles are independent: the same bits for any cut and any order.
 #include <chrono>
 #include <cmath>
+#include <sched.h>
 #include <vector>
 
 INLINE double sum(pack lanes) {
@@ -14,6 +15,15 @@ static void finish_block(const Step& s, int64_t row, int64_t block, const Worker
     for (int term = 0; term < TERMS; term++)
         for (int i = 0; i < NS; i++) sums[term * NS + i] = sum(t.result[term][i]);
     for (int family = 0; family < FAMILIES; family++) sums[TERMS * NS + family] = sum(t.imbalance[family]);
+}
+
+// Tells the core that the thread waits.
+INLINE void relax() {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
 }
 
 INLINE double now() {
@@ -74,6 +84,22 @@ int64_t airshed_share_pieces(const Step* step, const Piece* pieces, int64_t coun
         step_piece(*step, pieces[piece], memory);
     }
     return 1;
+}
+
+// ---- flags in memory that processes share, see kernels/flags.py ---------------------------------------------------------------
+void airshed_raise_flag(int64_t* flag, int64_t value) { __atomic_store_n(flag, value, __ATOMIC_RELEASE); }
+
+// Whether the flag has come to the value, for which this waits awhile: awake, since it comes soon, and giving way to whoever
+// else wants the core, since the flag's owner may.
+int64_t airshed_await_flag(const int64_t* flag, int64_t value, int64_t turns) {
+    for (; turns > 0; turns--) {
+        for (int look = 0; look < 64; look++) {
+            if (__atomic_load_n(flag, __ATOMIC_ACQUIRE) >= value) return 1;
+            relax();
+        }
+        sched_yield();
+    }
+    return __atomic_load_n(flag, __ATOMIC_ACQUIRE) >= value;
 }
 
 // ---- sums that no order changes, see core/exact_sum.py: (block, column) -> (column) -------------------------------------------

@@ -20,8 +20,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from airshed.kernels.pieces import REACH
-from airshed.parallel.decomposition import SIDES, Decomposition
+from airshed.kernels.pieces import REACH, SIDES
+from airshed.parallel.decomposition import Decomposition
 
 Array = NDArray[np.float64]
 

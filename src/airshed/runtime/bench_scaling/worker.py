@@ -85,7 +85,12 @@ class TimedNeighbours:
 
     def __init__(self, base: Neighbours) -> None:
         self.spent, self._base, self.close = Spent(), base, base.close
-        self.west, self.east, self.south, self.north = base.west, base.east, base.south, base.north
+        self.beyond = base.beyond
+
+    @property
+    def turn(self) -> int:
+        """See the base."""
+        return self._base.turn
 
     def start(self, q: AnyArray) -> None:
         """See the base."""
