@@ -33,6 +33,10 @@ def make(**sections):
     return airshed.Case.from_dict(settings(**sections))
 
 
+def writing(output):
+    return airshed.Case.from_dict({**settings(), "output": [output]})
+
+
 def winds(east=5.0, north=2.0, *, lat=CENTRES, lon=CENTRES, **more):
     shape = (len(lat), len(lon))
     data = {
@@ -98,6 +102,49 @@ def test_what_resuming_does_is_told(tmp_path):
     assert notices(resume=True) == [f"there is nothing to resume in {tmp_path / 'run'}; the run begins at its start"]
     assert notices(resume=True) == ["resumed at 1 h of the case"]
     assert notices(resume=False) == []
+
+
+@pytest.mark.parametrize(
+    ("begun", "then", "told"),
+    [
+        (("files", "none"), "none", "files"),
+        (("zarr", "none"), "none", "zarr"),
+        (("gather", "zlib"), "zlib", "gather"),
+        (("auto", "zlib"), "zlib", "(gather|files|zarr)"),
+        (("mpiio", "none"), "none", "(gather|mpiio|pnetcdf)"),
+    ],
+)
+def test_auto_goes_on_with_the_records_that_are_there_and_says_so(tmp_path, begun, then, told):
+    def run(strategy, compression, until=None):
+        case = writing({"strategy": f"{strategy}:async", "compression": compression})
+        with airshed.Simulation(case, STEADY, puff(), output=tmp_path / "run", resume=until is None) as simulation:
+            simulation.run(until=until)
+            return simulation.notices
+
+    run(*begun, until="2 h")
+    notices = run("auto", then)
+    assert notices[0] == "resumed at 2 h of the case"
+    assert re.fullmatch(f"output goes on by {told}:async, as its records are", notices[1])
+    with airshed.open_run(tmp_path / "run") as results:
+        assert len(results["time"]) == 7
+
+
+def test_auto_goes_on_with_what_is_there_rather_than_with_what_it_took_before(tmp_path):
+    case = writing({"strategy": "gather", "compression": "zlib"})
+    with airshed.Simulation(case, STEADY, output=tmp_path / "run") as simulation:
+        (tmp_path / "run" / "records" / "output" / "strategy").write_text("files")
+        simulation.run(until="2 h")
+    again = writing({"strategy": "auto", "compression": "zlib"})
+    with airshed.Simulation(again, STEADY, output=tmp_path / "run", resume=True) as simulation:
+        assert simulation.notices[1] == "output goes on by gather:sync, as its records are"
+
+
+def test_auto_refuses_records_that_no_strategy_goes_on_with(tmp_path):
+    case = writing({"strategy": "gather", "compression": "zlib"})
+    with airshed.Simulation(case, STEADY, output=tmp_path / "run") as simulation:
+        simulation.run(until="2 h")
+    with pytest.raises(OutputError, match="are of the strategy gather with compression, and not of .*; resume with"):
+        airshed.Simulation(writing({"strategy": "auto"}), STEADY, output=tmp_path / "run", resume=True)
 
 
 def test_time_goes_by_steps_and_by_runs():

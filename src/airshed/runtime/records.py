@@ -17,7 +17,7 @@ from airshed.io.channel import Channel
 from airshed.io.folder import RunFolder, check_usable
 from airshed.io.output import OutputWriter
 from airshed.io.restart import RestartStore
-from airshed.io.strategies.names import Strategy, check_there
+from airshed.io.strategies.names import AUTO, Strategy, check_there
 from airshed.parallel.communicator import Alone, Communicator
 from airshed.runtime.clock import Every
 
@@ -55,6 +55,7 @@ class RunRecords:
             self.notices = self._tell_beginning() if resume else []
             resume_from = None if self._restart is None or self._restart.seconds < 0.0 else self._restart.seconds
             self._writers = [self._writer(section, resume_from) for section in model.parts.case.output]
+            self.notices += self._tell_taken() if resume_from is not None else []
         except BaseException:
             self._folder.close()
             raise
@@ -128,6 +129,15 @@ class RunRecords:
             return ["there is no restart that is whole; the run begins anew"]
         damaged = [f"{message}; an earlier restart is taken" for message in self._restart.skipped]
         return [*damaged, f"resumed at {self._restart.seconds / 3600.0:g} h of the case"]
+
+    def _tell_taken(self) -> list[str]:
+        """Say by which strategy the records of a run go on where the case leaves that open."""
+        pairs = zip(self._model.parts.case.output, self._writers, strict=True)
+        return [
+            f"{section.name} goes on by {writer.strategy}, as its records are"
+            for section, writer in pairs
+            if Strategy.parse(section.strategy).name == AUTO
+        ]
 
     def _writer(self, section: OutputSection, resume_from: float | None) -> OutputWriter:
         levels = {"all": None, "ground": [0]}.get(section.levels) if isinstance(section.levels, str) else section.levels

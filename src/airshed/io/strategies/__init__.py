@@ -19,7 +19,7 @@ from airshed.io.strategies.gather import gathered
 from airshed.io.strategies.library import ParallelRecords, PnetcdfFile
 from airshed.io.strategies.mpiio import SharedFile
 from airshed.io.strategies.names import AUTO, COMPRESSING, Strategy, check_there
-from airshed.io.strategies.store import Place, Store
+from airshed.io.strategies.store import Place, Store, kind_of
 from airshed.io.strategies.zarr_store import Shards
 
 _STORES: Final[dict[str, Callable[[Place], Store]]] = {
@@ -45,9 +45,16 @@ def open_store(strategy: Strategy, place: Place) -> Opened:
     """Return what writes by a strategy; raises OutputError where this machine lacks a library for it."""
     measured: Mapping[str, float] = {}
     if strategy.name == AUTO:
-        names = _STORES if place.compression == "none" else COMPRESSING
-        choice = choose(place.channel, place.records, names, partial(probe_output, place, _STORES))
+        choice = choose(place.channel, place.records, _candidates(place), partial(probe_output, place, _STORES))
         strategy, measured = replace(strategy, name=choice.name), choice.measured
     with place.channel.together():
         check_there(strategy)
     return Opened(strategy, _STORES[strategy.name](place), measured)
+
+
+def _candidates(place: Place) -> list[str]:
+    """Return the names that "auto" may take: of a run that is taken up again those that go on with its records."""
+    names = [name for name in _STORES if place.compression == "none" or name in COMPRESSING]
+    found = place.channel.on_root(lambda: kind_of(place.records))
+    # none go on with them where the compression is another one: that is told when the records are looked at
+    return [name for name in names if found in (None, _STORES[name](place).kind)] or names

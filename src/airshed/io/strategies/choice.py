@@ -2,7 +2,7 @@
 
 The probe writes records of the output itself, as many fields as make a few megabytes, and the result of them, or small
 restarts, into a folder beside the real ones; the slowest rank counts. What was taken stands in a file there, so that a
-run that is taken up again goes on with it.
+run that is taken up again goes on with it; records that are there leave only strategies that go on with them.
 """
 
 import shutil
@@ -39,14 +39,18 @@ class Choice:
 def choose(channel: Channel, folder: Path, names: Iterable[str], probe: Callable[[str, Path], None]) -> Choice:
     """Return the fastest of the named strategies that are there, the same on all ranks.
 
+    names   strategies that can be taken; one alone is not measured
     folder  where what was taken is kept; a run that goes on keeps what it began with, and measures nothing
     probe   writes something by a strategy into an empty folder, on all ranks
     """
     taken = folder / TAKEN
     known = channel.on_root(lambda: taken.read_text(encoding="utf-8") if taken.exists() else None)
-    if known is not None:
+    possible = [name for name in STRATEGIES if name in names]
+    if known in possible:
         return Choice(known, {})
-    available = channel.broadcast([name for name in STRATEGIES if name in names and missing(name) is None])
+    available = channel.broadcast([name for name in possible if missing(name) is None]) or possible[:1]
+    if len(available) == 1:
+        return Choice(available[0], {})
     measured = {name: _measured(channel, folder / ".probe.part", partial(probe, name)) for name in available}
     fastest = min(available, key=lambda name: measured[name])
     channel.on_root(partial(_keep, taken, fastest))

@@ -113,7 +113,7 @@ def prepare_records(folder: Path, kind: str, last: int) -> None:
 
     Raises OutputError for records of a strategy that writes others; they stay as they are.
     """
-    found = _kind_of(folder)
+    found = kind_of(folder)
     if last < 0:
         with guarded(folder):
             _clear(folder)
@@ -133,7 +133,7 @@ def _clear(folder: Path) -> None:
             path.unlink()
 
 
-def _kind_of(folder: Path) -> str | None:
+def kind_of(folder: Path) -> str | None:
     """Return what kind of strategy wrote the records in a folder; None where there are none."""
     if (folder / SHARED_FILE).exists():
         return IN_PLACE
