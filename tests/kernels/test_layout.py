@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airshed.kernels.layout import Layout, aligned_zeros
+from airshed.kernels.layout import Layout, PackedView, aligned_zeros
 
 LAYOUTS = st.builds(Layout, st.integers(1, 6), st.integers(1, 40), st.sampled_from([1, 4, 8, 16]), st.just(np.float64))
 
@@ -62,3 +62,19 @@ def test_memory_is_aligned_to_cache_lines(dtype: type) -> None:
         assert array.ctypes.data % 64 == 0
         assert array.shape == (size,)
         assert not array.any()
+
+
+@given(
+    LAYOUTS, st.sampled_from([np.float64, np.float32]), st.sampled_from([slice(None), [0], [2, 0]]), st.integers(0, 99)
+)
+def test_a_view_is_copied_as_what_unpacking_gives_rounded_once(
+    layout: Layout, dtype: type, levels: slice | list[int], seed: int
+) -> None:
+    layout = Layout(layout.rows, layout.columns, layout.width, dtype)
+    packed = layout.pack(np.random.default_rng(seed).normal(size=(2, 3, layout.rows, layout.columns)))
+    view = PackedView(layout, packed[:, :, 1])
+    expected = layout.unpack(packed[:, :, 1])
+    target = np.full(expected[levels].shape, np.nan, np.float32)
+    view.copy_to(target, levels)
+    assert view.shape == expected.shape
+    assert np.array_equal(target, expected[levels].astype(np.float32))

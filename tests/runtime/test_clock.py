@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airshed.runtime.clock import INSTANT, Clock, Every
+from airshed.core.every import INSTANT, Every
+from airshed.runtime.clock import Clock
 
 
 def ends_of_steps(due, *, end, longest, change=3600.0):

@@ -25,12 +25,12 @@ from airshed.air.sources import BiogenicSource, PackedSources
 from airshed.air.stepping import make_chemistry, make_stepper, number_per_mole
 from airshed.air.strang import Strang
 from airshed.core.errors import CaseError, NumericalError
-from airshed.core.protocols import Saved, Snapshot
+from airshed.core.protocols import FieldView, Saved, Snapshot
 from airshed.core.report import Report
 from airshed.fields.air import WEATHER, air_registry
 from airshed.kernels.exact_sum import CompiledSums
 from airshed.kernels.flags import CompiledFlags
-from airshed.kernels.layout import Layout
+from airshed.kernels.layout import Layout, PackedView
 from airshed.kernels.pipeline import compile_mechanism
 from airshed.kernels.stepper import ColumnForcing, Stepper
 from airshed.parallel.balance import Balance
@@ -201,6 +201,21 @@ class AirModel:
         if spec in WEATHER:
             return np.asarray(getattr(self.weather(), _WEATHER_NAMES.get(spec.name, spec.name)))
         return self._species(self.network.index(name))
+
+    def view(self, name: str) -> FieldView | Array:
+        """A field as :meth:`value` gives it, but a species where it lies in the state."""
+        if self.registry.select([name], where="field")[0] in WEATHER:
+            return self.value(name)
+        return PackedView(self.layout, self.stepper.state.q[:, :, self.network.index(name)])
+
+    @property
+    def lasting(self) -> int:
+        """How many further steps leave what :meth:`view` gives as it is.
+
+        Two time levels take turns: the next step reads the newest one, and the step after that overwrites it. Strang
+        splitting works on both within a step.
+        """
+        return 1 if self._strang is None else 0
 
     def weather(self) -> MetState:
         """The meteorology at the present time, interpolated once for all fields of an output."""

@@ -1,8 +1,8 @@
 """Where layers meet: what the runtime asks of a model, whatever it simulates."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -48,6 +48,24 @@ class Snapshot:
         return self.tiled[name]
 
 
+Levels = slice | Sequence[int]
+"""Indices of layers, from the ground up."""
+
+
+@runtime_checkable
+class FieldView(Protocol):
+    """A field (level, lat, lon) where a model holds it, in an order of its own; see :meth:`Model.view`."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of levels, rows and columns."""
+        ...
+
+    def copy_to(self, target: npt.NDArray[np.float32], levels: Levels) -> None:
+        """Fill an array (level, lat, lon) of some levels with the values as 32-bit floats."""
+        ...
+
+
 class Model(Protocol):
     """A simulated system that advances in steps and knows nothing of files, clocks on the wall, or users.
 
@@ -78,6 +96,15 @@ class Model(Protocol):
 
     def value(self, name: str) -> Array:
         """A field of the model by its registered name, in its registered unit."""
+        ...
+
+    def view(self, name: str) -> FieldView | Array:
+        """A field as :meth:`value` gives it, but not copied: it stays as it is for :attr:`lasting` more steps."""
+        ...
+
+    @property
+    def lasting(self) -> int:
+        """How many further steps leave what :meth:`view` gives as it is; 0 where the next step may change it."""
         ...
 
     def save(self) -> Snapshot:

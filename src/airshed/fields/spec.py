@@ -5,9 +5,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
 from airshed.core.errors import CaseError, DataError
 from airshed.core.nearest import suggestion
 from airshed.core.report import markdown_table
@@ -47,13 +44,11 @@ class FieldSpec:
         """Return the shape of the field's array for the sizes of the dimensions."""
         return tuple(sizes[dim] for dim in self.dims)
 
-    def checked(self, value: ArrayLike, sizes: Mapping[str, int]) -> NDArray[np.float64]:
-        """Return ``value`` as an array of this field; raises DataError when its shape is another one."""
-        array = np.asarray(value)
-        if array.shape != self.shape(sizes):
+    def check_shape(self, shape: tuple[int, ...], sizes: Mapping[str, int]) -> None:
+        """Raise DataError for a shape that is not this field's."""
+        if shape != self.shape(sizes):
             expected = ", ".join(f"{dim} {sizes[dim]}" for dim in self.dims)
-            raise DataError(f"field {self.name} must have the shape ({expected}), not {array.shape}")
-        return array
+            raise DataError(f"field {self.name} must have the shape ({expected}), not {shape}")
 
 
 class FieldRegistry(Mapping[str, FieldSpec]):

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
+from airshed.io.copying import Copy
+
 LIMIT: Final = 512 * 1024 * 1024
 """Bytes of copies that may wait for the thread; one job alone may hold more."""
 
@@ -99,6 +101,15 @@ class BackgroundWriter:
             self._bytes += size
             self._written += spent
             self._waited += spent
+
+    def ensure(self, copy: Copy) -> None:
+        """Have a copy made, by the thread or else by the caller, before its original changes."""
+        began = time.perf_counter()
+        mine = copy.ensure()
+        spent = time.perf_counter() - began
+        with self._changed:
+            self._waited += spent
+            self._written += spent if mine else 0.0
 
     def wait(self) -> None:
         """Return when all jobs are done; raises the error of one that failed."""

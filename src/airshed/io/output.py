@@ -8,24 +8,26 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from airshed.core.atomic import guarded
 from airshed.core.errors import OutputError
+from airshed.core.every import Every
+from airshed.core.protocols import FieldView
 from airshed.fields.spec import FieldSpec
 from airshed.grid import Grid
 from airshed.grid.window import Window
 from airshed.io.cf import Compression, Layout
+from airshed.io.copying import Copy
 from airshed.io.folder import RECORDS, RunFolder
 from airshed.io.strategies import open_store
 from airshed.io.strategies.names import Strategy
-from airshed.io.strategies.store import Place, prepare_records
+from airshed.io.strategies.store import Block, Place, prepare_records
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_CLOCK_ROUNDOFF: Final = 1e-9
 _SPARE: Final = 2
 """Records whose memory is kept, taken at the start: one that is filled while another is written."""
 
@@ -59,7 +61,7 @@ class OutputWriter:
     ) -> None:
         if not _NAME.fullmatch(name):
             raise OutputError(f"output name {name!r} is not usable: letters, digits, '.', '-' and '_' only")
-        self.fields, self.every = tuple(fields), every
+        self.fields, self._due = tuple(fields), Every(every, first=0.0)
         self._run = run
         kept = tuple(range(grid.shape[0]) if levels is None else levels)
         self._levels = slice(None) if levels is None else list(kept)
@@ -78,41 +80,47 @@ class OutputWriter:
         self.strategy, self._store, self.measured = opened.strategy, opened.store, opened.measured
         self._spare = [self._new() for _ in range(_SPARE if self.strategy.asynchronous else 1)]
         # none are due in a spin-up, before the start
-        last = -1 if resume_from is None or resume_from < 0.0 else self._last(resume_from)
+        last = -1 if resume_from is None or resume_from < 0.0 else self._due.last_until(resume_from)
         run.channel.on_root(partial(prepare_records, records, self._store.kind, last))
         self._store.resume(last)
 
     def is_due(self, seconds: float) -> bool:
         """Say whether a record belongs at this time since the start [s]."""
-        distance = abs(seconds - self.every * round(seconds / self.every))
-        return seconds >= 0.0 and distance <= _CLOCK_ROUNDOFF * self.every
+        return self._due.is_due(seconds)
 
-    def _last(self, seconds: float) -> int:
-        """Return the number of the last record up to a time; 999 // 199.8 is 4, since 199.8 is not exact."""
-        return round(seconds / self.every) if self.is_due(seconds) else int(seconds // self.every)
+    def write(self, seconds: float, values: Mapping[str, FieldView | ArrayLike], *, lasting: bool = False) -> Copy:
+        """Take the fields at a time since the start [s], shapes (level, lat, lon) or (lat, lon), and return.
 
-    def write(self, seconds: float, values: Mapping[str, ArrayLike]) -> None:
-        """Take a copy of the fields at a time since the start [s], shapes (level, lat, lon) or (lat, lon), and return.
-
-        With an asynchronous strategy the copy is written behind the run; this waits only when many are still
+        They are copied at once; or, ``lasting``, when the thread that writes comes to it: then they must stay as they
+        are until the caller has called :meth:`ensure` of what this returns, which makes the copy where that thread has
+        not. With an asynchronous strategy the copy is written behind the run; this waits only when many are still
         unwritten. Raises OutputError for a time between records or a missing field, and for an earlier record that
-        failed.
+        failed; DataError for a field of another shape.
         """
         if not self.is_due(seconds):
-            raise OutputError(f"there is no output record at {seconds} s: records are due every {self.every} s")
+            raise OutputError(f"there is no output record at {seconds} s: records are due every {self._due.interval} s")
         missing = [spec.name for spec in self.fields if spec.name not in values]
         if missing:
             raise OutputError(f"output at {seconds} s lacks the field {missing[0]}")
+        given = [(spec, _as_field(spec, values[spec.name], self._sizes)) for spec in self.fields]
         block = self._spare.pop() if self._spare else self._new()
-        for spec in self.fields:
-            self._copy(spec, values[spec.name], block[spec.name])
+        copy = Copy(partial(self._fill, block, given))
+        if not lasting:
+            self.ensure(copy)
         size = sum(array.nbytes for array in block.values())
-        job = partial(self._record, round(seconds / self.every), block)
+        job = partial(self._record, round(seconds / self._due.interval), block, copy)
         self._run.submit(job, size, asynchronous=self.strategy.asynchronous)
+        return copy
 
-    def _record(self, index: int, block: dict[str, NDArray[np.float32]]) -> None:
+    def ensure(self, copy: Copy) -> None:
+        """Return when what :meth:`write` took is copied; its original may change then."""
+        self._run.writer.ensure(copy)
+
+    def _record(self, index: int, block: Block, copy: Copy) -> None:
         """Write a record, and keep its memory for a later one: taking it anew costs as much as the copy."""
-        self._store.write(index, index * self.every, block)
+        with self._run.channel.together():
+            copy.ensure()
+        self._store.write(index, index * self._due.interval, block)
         if len(self._spare) < _SPARE:
             self._spare.append(block)
 
@@ -122,11 +130,21 @@ class OutputWriter:
         with self._run.writer.counted():
             return self._store.finish(complete=complete)
 
-    def _new(self) -> dict[str, NDArray[np.float32]]:
+    def _new(self) -> Block:
         """Return memory for a record, filled: the system gives pages as they are touched, which is slow."""
         sizes = {**self._sizes, "level": self._kept}
         return {spec.name: np.full(spec.shape(sizes), np.nan, np.float32) for spec in self.fields}
 
-    def _copy(self, spec: FieldSpec, value: ArrayLike, chosen: NDArray[np.float32]) -> None:
-        array = spec.checked(value, self._sizes)
-        chosen[...] = array[self._levels] if "level" in spec.dims else array
+    def _fill(self, block: Block, given: Sequence[tuple[FieldSpec, FieldView | NDArray[Any]]]) -> None:
+        for spec, value in given:
+            if isinstance(value, FieldView):
+                value.copy_to(block[spec.name], self._levels)
+            else:
+                block[spec.name][...] = value[self._levels] if "level" in spec.dims else value
+
+
+def _as_field(spec: FieldSpec, value: FieldView | ArrayLike, sizes: Mapping[str, int]) -> FieldView | NDArray[Any]:
+    """Return a value as the field that it is; raises DataError for another shape."""
+    field = value if isinstance(value, FieldView) else np.asarray(value)
+    spec.check_shape(field.shape, sizes)
+    return field

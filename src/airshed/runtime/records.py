@@ -1,6 +1,9 @@
 """What a run leaves on disk: output files and restarts, in one run folder."""
 
+from collections import deque
+from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -11,6 +14,7 @@ from airshed.air.case import Case
 from airshed.air.case.case import MACHINE, WRITING
 from airshed.air.case.sections import OutputSection
 from airshed.air.model import AirModel
+from airshed.core.every import Every
 from airshed.core.report import Report
 from airshed.fields.spec import FieldSpec
 from airshed.io.channel import Channel
@@ -19,7 +23,6 @@ from airshed.io.output import OutputWriter
 from airshed.io.restart import RestartStore
 from airshed.io.strategies.names import AUTO, Strategy, check_there
 from airshed.parallel.communicator import Alone, Communicator
-from airshed.runtime.clock import Every
 
 _MAY_DIFFER = ("title", "description", *(f"output.*.{name}" for name in WRITING), *MACHINE)
 _STRETCH = "stretch"
@@ -61,6 +64,7 @@ class RunRecords:
             raise
         self._restart_due = Every(case.restart.every.value)
         self._saved_at: float | None = None
+        self._lent: deque[tuple[int, Callable[[], None]]] = deque()
 
     def restore(self) -> list[float]:
         """Set the model to the newest restart, if the run is taken up again; return the steps that are to come."""
@@ -78,10 +82,18 @@ class RunRecords:
         due = [writer for writer in self._writers if writer.is_due(seconds)]
         if due:
             self._model.settle()  # which refuses what is not finite
+        lasting = self._model.lasting
         for writer in due:
-            writer.write(seconds, {spec.name: self._model.value(spec.name) for spec in writer.fields})
+            views = {spec.name: self._model.view(spec.name) for spec in writer.fields}
+            copy = writer.write(seconds, views, lasting=lasting > 0)
+            self._lent.append((self._model.steps + lasting, partial(writer.ensure, copy)))
         if self._restart_due.is_due(seconds) and self._model.steps > 0:
             self._save([])
+
+    def release(self) -> None:
+        """Have copied, before the model's next step, what that step may change of what is still to be written."""
+        while self._lent and self._lent[0][0] <= self._model.steps:
+            self._lent.popleft()[1]()
 
     def stop(self, stretch: list[float]) -> None:
         """Write a restart where a run is left, if there is none, with the ends of the steps that were to come."""

@@ -19,12 +19,13 @@ from airshed.air.case import Case
 from airshed.air.case_weather import Given
 from airshed.air.model import AirModel
 from airshed.core.errors import CaseError, DataError
+from airshed.core.every import Every
 from airshed.core.report import Report, Table
 from airshed.core.units import to
 from airshed.fields.spec import FieldSpec
 from airshed.parallel.binding import cores_each
 from airshed.parallel.communicator import Communicator, Later, world
-from airshed.runtime.clock import Clock, Every
+from airshed.runtime.clock import Clock
 from airshed.runtime.records import RunRecords, check_folder
 from airshed.runtime.two_groups import allowing_service, closed_on_error, make_groups, only_moves
 from airshed.runtime.wall_time import waited_for_sums, wall_time
@@ -283,6 +284,7 @@ class Simulation:
         self._check_open()
         if self.seconds >= self.end:
             raise CaseError(f"the case ends at {self.end:g} s, and so far it is simulated; lengthen time.length")
+        self._timed_records(lambda records: records.release())
         before, began, waited = self.seconds, time.perf_counter(), waited_for_sums(self.model)
         with self._telling_to_resume():
             self._advance(self._clock.next_step(until))

@@ -1,0 +1,121 @@
+"""What a model hands over is copied before it changes, by the thread that writes or else by the model's own."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from airshed.core.errors import DataError
+from airshed.io.background import BackgroundWriter
+from airshed.io.copying import Copy
+from airshed.io.results import open_run
+
+RECORDS = 12
+
+
+class Slow:
+    """A view that takes its time, level by level, so that whoever changes the field meanwhile tears it."""
+
+    def __init__(self, field, pause=2e-3):
+        self.field, self.pause, self.shape = field, pause, field.shape
+
+    def copy_to(self, target, levels):
+        for number, level in enumerate(self.field[levels]):
+            target[number] = level
+            time.sleep(self.pause)
+
+
+def run_levels(run, *, ensures=True, lasting=1):
+    """Let two time levels take turns, each written as soon as it may be; return what the records hold."""
+    newest, other = (np.zeros((3, 4, 2)) for _ in range(2))
+    lent = []
+    with run.folder:
+        for step in range(RECORDS):
+            newest[...] = step
+            copy = run.writer.write(3600.0 * step, {"O3": Slow(newest)}, lasting=True)
+            lent.append((step + lasting, copy))
+            while ensures and lent and lent[0][0] <= step:
+                run.writer.ensure(lent.pop(0)[1])
+            newest, other = other, newest
+        run.writer.finish()
+        run.folder.finish()
+    with open_run(run.path) as result:
+        return result["O3"].values
+
+
+def expected():
+    return np.broadcast_to(np.arange(RECORDS, dtype=np.float32)[:, None, None, None], (RECORDS, 3, 4, 2))
+
+
+@pytest.mark.parametrize("strategy", ["gather:async", "gather:sync", "files:async"])
+def test_no_record_is_torn_by_a_model_that_goes_on_as_soon_as_it_may(tmp_path, start_run, strategy):
+    found = run_levels(start_run(tmp_path / "run", fields=["O3"], strategy=strategy))
+    assert np.array_equal(found, expected())
+
+
+@pytest.mark.parametrize("wrong", [{"ensures": False}, {"lasting": 2}])
+def test_a_model_that_does_not_wait_or_waits_a_step_too_late_tears_records(tmp_path, start_run, wrong):
+    """The negative control of the test above."""
+    assert not np.array_equal(run_levels(start_run(tmp_path / "run", fields=["O3"]), **wrong), expected())
+
+
+def test_the_computation_makes_the_copy_where_the_thread_has_not_come_to_it(tmp_path, start_run):
+    run, gate, field = start_run(tmp_path / "run", fields=["O3"]), threading.Event(), np.ones((3, 4, 2))
+    with run.folder:
+        run.folder.submit(gate.wait, 0, asynchronous=True)
+        copy = run.writer.write(0.0, {"O3": field}, lasting=True)
+        before = run.folder.writer.traffic
+        run.writer.ensure(copy)
+        after = run.folder.writer.traffic
+        assert 0.0 < after.waited - before.waited == pytest.approx(after.written - before.written)
+        field[...] = 7.0
+        gate.set()
+        run.writer.finish()
+        run.folder.finish()
+    with open_run(tmp_path / "run") as result:
+        assert np.all(result["O3"] == 1.0)
+
+
+def test_a_copy_is_made_once_and_forgets_its_original():
+    made, threads = [], []
+    copy = Copy(lambda: (time.sleep(0.01), made.append(1)))
+    threads = [threading.Thread(target=copy.ensure) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert made == [1]
+    assert not copy.ensure()
+    assert copy._make is None
+
+
+def test_waiting_for_a_copy_that_another_makes_is_no_writing():
+    writer, begun = BackgroundWriter(), threading.Event()
+    copy = Copy(lambda: (begun.set(), time.sleep(0.01)))
+    other = threading.Thread(target=copy.ensure)
+    other.start()
+    begun.wait()
+    writer.ensure(copy)
+    other.join()
+    writer.close()
+    assert writer.traffic.waited > 0.0 == writer.traffic.written
+
+
+def test_what_goes_wrong_with_a_copy_reaches_the_run(tmp_path, start_run):
+    class Broken(Slow):
+        def copy_to(self, target, levels):
+            raise DataError("the view is broken")
+
+    run = start_run(tmp_path / "run", fields=["O3"])
+    with run.folder:
+        copy = run.writer.write(0.0, {"O3": Broken(np.ones((3, 4, 2)))}, lasting=True)
+        for call in (run.folder.wait, lambda: run.writer.ensure(copy), run.writer.finish):
+            with pytest.raises(DataError, match="the view is broken"):
+                call()
+
+
+def test_a_view_of_another_shape_is_refused_at_once(tmp_path, start_run):
+    run = start_run(tmp_path / "run", fields=["O3"])
+    with run.folder, pytest.raises(DataError, match="O3 must have the shape"):
+        run.writer.write(0.0, {"O3": Slow(np.ones((3, 4, 1)))}, lasting=True)

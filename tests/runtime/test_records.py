@@ -1,0 +1,97 @@
+"""Output that is copied while the next step is made holds the state as it was."""
+
+import time
+from contextlib import closing
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import airshed
+from airshed.kernels.layout import Layout, PackedView
+from airshed.runtime.records import RunRecords
+
+WINDS = xr.Dataset({"eastward_wind": 5.0, "northward_wind": 2.0})
+STEP = 600.0
+
+
+def make(integrator="imex", *, strategy="gather:async"):
+    settings = {
+        "grid": {"area": {"lon": [-5, 5], "lat": [-5, 5]}, "spacing": "0.5 deg", "layers": ["500 m", "1000 m"]},
+        "time": {"start": "2022-01-01T00:00:00Z", "length": "4 h", "step": f"{STEP:g} s"},
+        "chemistry": {"mechanism": "tracer", "integrator": integrator},
+        "transport": {"diffusion": False},
+        "deposition": {"scheme": "none"},
+        "run": {"threads": 1},
+        "output": [{"fields": ["TRACER"], "every": f"{STEP:g} s", "strategy": strategy}],
+        "restart": {"every": "1 h"},
+    }
+    return airshed.Case.from_dict(settings)
+
+
+def puff():
+    centres = np.arange(20) * 0.5 - 4.75
+    values = 1e-9 * np.exp(-0.5 * (centres[:, None] ** 2 + centres**2) / 1.5**2)
+    return xr.Dataset({"TRACER": (("lat", "lon"), values)}, coords={"lat": centres, "lon": centres})
+
+
+def written(folder, case):
+    with closing(airshed.Simulation(case, WINDS, puff(), output=folder)) as simulation:
+        simulation.run()
+    with airshed.open_run(folder) as result:
+        return result["TRACER"].values
+
+
+@pytest.fixture
+def slow_copies(monkeypatch):
+    """Copies are made level by level, and take their time for each."""
+    copy = Layout.unpack_single
+
+    def slow(layout, packed, target):
+        for level in range(packed.shape[2]):
+            time.sleep(3e-3)
+            copy(layout, packed[:, :, level : level + 1], target[level : level + 1])
+
+    monkeypatch.setattr(Layout, "unpack_single", slow)
+
+
+@pytest.mark.parametrize("integrator", ["imex", "strang"])
+def test_slow_copies_hold_the_same_bits_as_quick_ones_that_the_run_waits_for(tmp_path, slow_copies, integrator):
+    behind = written(tmp_path / "behind", make(integrator))
+    waited_for = written(tmp_path / "waited_for", make(integrator, strategy="gather:sync"))
+    assert len(behind) == 25
+    assert np.array_equal(behind, waited_for)
+
+
+def test_without_the_wait_before_a_step_records_are_torn(tmp_path, slow_copies, monkeypatch):
+    """The negative control of the test above."""
+    monkeypatch.setattr(RunRecords, "release", lambda records: None)
+    torn = written(tmp_path / "torn", make())
+    assert not np.array_equal(torn, written(tmp_path / "whole", make(strategy="gather:sync")))
+
+
+@pytest.mark.parametrize(("integrator", "lasting"), [("imex", 1), ("strang", 0)])
+def test_a_view_stays_as_it_is_for_as_many_steps_as_the_model_says(integrator, lasting):
+    with airshed.Simulation(make(integrator), WINDS, puff()) as simulation:
+        for _ in range(3):
+            simulation.step()
+            view, value = simulation.model.view("TRACER"), simulation.model.value("TRACER").astype(np.float32)
+            assert isinstance(view, PackedView)
+            assert simulation.model.lasting == lasting
+            for _ in range(lasting):
+                simulation.step()
+                assert np.array_equal(copied(view), value)
+            simulation.step()
+            assert not np.array_equal(copied(view), value)  # one step more, and it would not do
+
+
+def copied(view):
+    target = np.empty(view.shape, np.float32)
+    view.copy_to(target, slice(None))
+    return target
+
+
+def test_a_view_of_the_weather_is_its_value():
+    with airshed.Simulation(make(), WINDS) as simulation:
+        for name in ("air_temperature", "surface_pressure"):
+            assert np.array_equal(simulation.model.view(name), simulation.model.value(name))
