@@ -143,7 +143,7 @@ def test_auto_refuses_records_that_no_strategy_goes_on_with(tmp_path):
     case = writing({"strategy": "gather", "compression": "zlib"})
     with airshed.Simulation(case, STEADY, output=tmp_path / "run") as simulation:
         simulation.run(until="2 h")
-    with pytest.raises(OutputError, match="are of the strategy gather with compression, and not of .*; resume with"):
+    with pytest.raises(OutputError, match=r"are of the strategy gather with compression, and not of .*; resume with"):
         airshed.Simulation(writing({"strategy": "auto"}), STEADY, output=tmp_path / "run", resume=True)
 
 

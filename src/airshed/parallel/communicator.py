@@ -7,7 +7,7 @@ the order in which ranks answer: greatest values and sums of integers are the sa
 import sys
 import time
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -120,12 +120,18 @@ class Alone:
 class MpiRanks:
     """The ranks of an MPI communicator.
 
-    wait  [s] spent so far in greatest values and sums, with waiting for the last rank to ask for them
+    wait            [s] spent so far in greatest values and sums, with waiting for the last rank to ask for them
+    fails_together  whether somebody sees to it already that an error of some ranks ends all, see ``failure``
     """
 
     def __init__(self, handle: "MPI.Intracomm") -> None:
-        self.handle, self.wait = handle, 0.0
+        self.handle, self.wait, self.fails_together = handle, 0.0, False
         self.rank, self.size = handle.Get_rank(), handle.Get_size()
+
+    @cached_property
+    def line(self) -> "MPI.Intracomm":
+        """A communicator for last words, on which nothing else is ever on its way; all ranks ask for it together."""
+        return self.handle.Dup()
 
     def largest(self, values: AnyArray) -> AnyArray:
         """Return the greatest values of all ranks, element by element; NaN counts as infinite."""

@@ -25,6 +25,7 @@ from airshed.core.units import to
 from airshed.fields.spec import FieldSpec
 from airshed.parallel.binding import cores_each
 from airshed.parallel.communicator import Communicator, Later, world
+from airshed.parallel.failure import raising_together
 from airshed.runtime.clock import Clock
 from airshed.runtime.records import RunRecords, check_folder
 from airshed.runtime.two_groups import allowing_service, closed_on_error, make_groups, only_moves
@@ -82,7 +83,8 @@ class Simulation:
     resume       go on from the newest restart in that folder, or begin where there is none; `notices` then says which
     ranks        those that share the work; None for all that were started together (`mpiexec -n 4`), which is one
                  where none were. Each makes the same calls; fields are whole on all of them
-    Raises AirshedError for everything that is wrong with the case and its data, before anything is computed.
+    Raises AirshedError for everything that is wrong with the case and its data, before anything is computed. An error
+    that only some ranks meet, here or in a step, ends all of them with its message: the others could only wait.
     """
 
     def __init__(
@@ -95,8 +97,15 @@ class Simulation:
         resume: bool = False,
         ranks: Communicator | None = None,
     ) -> None:
-        began = time.perf_counter()
-        ranks = world() if ranks is None else ranks
+        self._everybody = world() if ranks is None else ranks
+        with raising_together(self._everybody):
+            self._prepare(case, meteorology, initial, output, resume=resume)
+
+    def _prepare(
+        self, case: Case | str | Path, meteorology: Given, initial: xr.Dataset | None, output: str | Path | None, *,
+        resume: bool,
+    ) -> None:  # fmt: skip
+        began, ranks = time.perf_counter(), self._everybody
         if not isinstance(case, Case | str | Path):
             raise CaseError(f"the case is a {type(case).__name__}; give a path, or Case.from_dict(...) of a dictionary")
         self.case = case if isinstance(case, Case) else Case.load(case)
@@ -156,7 +165,8 @@ class Simulation:
 
     def step(self) -> StepInfo:
         """Advance by one step, as long as the case and the wind allow. Raises CaseError at the end of the case."""
-        return self._step(inf)
+        with raising_together(self._everybody):
+            return self._step(inf)
 
     def run(self, until: str | float | None = None, observer: Observer | None = None) -> None:
         """Advance to a time since the start ("6 h", or seconds), by default to the end of the case.
@@ -165,7 +175,7 @@ class Simulation:
         """
         target = self._target(until)
         try:
-            with _quick_turns():
+            with raising_together(self._everybody), _quick_turns():
                 stopped = self._stops(last=True)
                 while not stopped and self.seconds < target:
                     info = self._step(target)
@@ -173,8 +183,8 @@ class Simulation:
                         observer(info)
                     stopped = self._stops(last=self.seconds >= target)
                 self.model.settle()
-            if stopped or self.seconds >= self.end:
-                self._finish_records()
+                if stopped or self.seconds >= self.end:
+                    self._finish_records()
         except BaseException:
             self._give_free()
             raise
@@ -246,8 +256,9 @@ class Simulation:
         It ends the other group; ranks in groups cannot ask for fields and sums any more.
         """
         try:
-            if not self._closed:
-                self._timed_records(lambda each: each.stop(self._clock.stretch))
+            with raising_together(self._everybody):
+                if not self._closed:
+                    self._timed_records(lambda each: each.stop(self._clock.stretch))
         finally:
             self._give_free()
 

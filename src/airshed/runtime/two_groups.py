@@ -9,6 +9,7 @@ from airshed.air.moved_elsewhere import MovedSpecies
 from airshed.core.errors import CaseError
 from airshed.parallel.binding import cores_each
 from airshed.parallel.communicator import Communicator, world
+from airshed.parallel.failure import raising_together
 from airshed.parallel.groups import Groups
 
 
@@ -62,11 +63,13 @@ def serve(case: Case, meteorology: Given = None, ranks: Communicator | None = No
 
     For ranks that `only_moves` names, with the same case and meteorology as the others'.
     """
-    groups = make_groups(case, world() if ranks is None else ranks)
-    assert groups is not None
-    with closing(groups):
-        if not groups.world.broadcast(None):
-            return
-        threads = case.run.threads or cores_each(groups.world)
-        with closing(MovedSpecies(case, meteorology, groups, threads)) as species:
-            species.serve()
+    ranks = world() if ranks is None else ranks
+    with raising_together(ranks):
+        groups = make_groups(case, ranks)
+        assert groups is not None
+        with closing(groups):
+            if not groups.world.broadcast(None):
+                return
+            threads = case.run.threads or cores_each(groups.world)
+            with closing(MovedSpecies(case, meteorology, groups, threads)) as species:
+                species.serve()

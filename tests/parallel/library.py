@@ -1,0 +1,83 @@
+"""Scripts of a user on two ranks, as `mpiexec -n 2 python library.py NAME FOLDER`: what goes wrong on one of them."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import airshed
+from airshed.core.errors import AirshedError
+
+EXPLODING = "#DEFVAR\nA = IGNORE; B = IGNORE;\n#EQUATIONS\n<1> A = 2 A : 1e3;\n"
+CASE: dict[str, Any] = {
+    "grid": {"area": {"lon": [0, 8], "lat": [0, 4]}, "spacing": "1 deg", "layers": ["500 m"]},
+    "time": {"start": "2022-01-01T00:00:00Z", "length": "1 h", "step": "600 s"},
+    "meteorology": {"kind": "uniform"},
+    "chemistry": {"mechanism": "exploding.eqn", "integrator": "strang"},
+    "deposition": {"scheme": "none"},
+    "emissions": {"point": [{"species": "A", "lon": 3.5, "lat": 3.5, "rate": "1000 mol/s"}]},
+}
+"""What blows up is emitted in the north, which the second rank has."""
+
+
+def case(folder: Path, **sections: dict[str, Any]) -> airshed.Case:
+    return airshed.Case.from_dict({**CASE, **sections}, base=folder)
+
+
+def caught(folder: Path) -> None:
+    """The one rank whose chemistry fails goes on without the other one."""
+    try:
+        with airshed.Simulation(case(folder), output=folder / "run") as simulation:
+            simulation.run()
+    except AirshedError:
+        print("caught")
+
+
+def by_steps(folder: Path) -> None:
+    simulation = airshed.Simulation(case(folder))
+    try:
+        while True:
+            simulation.step()
+    except AirshedError:
+        print("caught")
+
+
+def at_the_start(folder: Path) -> None:
+    """A script whose ranks make different cases."""
+    from airshed.parallel.communicator import world
+
+    wrong = {"chemistry": {"mechanism": "nosuch", "integrator": "strang"}} if world().rank else {}
+    try:
+        airshed.Simulation(case(folder, **wrong))
+    except AirshedError:
+        print("caught")
+
+
+def observer(folder: Path) -> None:
+    """A defect of the user's on the first rank alone."""
+
+    def look(info: object) -> None:
+        if simulation.model.share.is_root:
+            raise ZeroDivisionError("nought")
+
+    simulation = airshed.Simulation(case(folder, emissions={}))
+    try:
+        simulation.run(observer=look)
+    except ZeroDivisionError:
+        print("caught")
+
+
+def everywhere(folder: Path) -> None:
+    """What all ranks raise can be caught: the scripts go on, and have another simulation."""
+    told = ""
+    try:
+        airshed.Simulation(case(folder, chemistry={"mechanism": "nosuch", "integrator": "strang"}))
+    except AirshedError as error:
+        told = str(error).partition(" (")[0]
+    with airshed.Simulation(case(folder, emissions={})) as simulation:
+        simulation.run()
+        if simulation.model.share.is_root:
+            print(f"{told}, but {simulation.time}")
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]](Path(sys.argv[2]))

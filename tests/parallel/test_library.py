@@ -1,0 +1,44 @@
+"""A simulation on ranks without the program `airshed`: no error of one rank leaves others waiting, caught or not."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from .library import EXPLODING
+
+MPIEXEC = Path(sys.executable).with_name("mpiexec")
+SCRIPT = Path(__file__).with_name("library.py")
+
+pytestmark = pytest.mark.skipif(not MPIEXEC.exists(), reason="mpiexec of the wheel mpich is not installed")
+
+
+def run(name: str, folder: Path) -> tuple[int, str, str]:
+    """Return the exit code of a script on two ranks, what it said, and its errors; a hang is an error of the test."""
+    (folder / "exploding.eqn").write_text(EXPLODING)
+    command = [str(MPIEXEC), "-n", "2", sys.executable, str(SCRIPT), name, str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "told"),
+    [
+        ("caught", 2, "failed-cell.toml (rank 1 of 2)\n"),
+        ("by_steps", 2, "airshed: error: the chemistry of the cell at lon 3.5, lat 3.5"),
+        ("at_the_start", 2, "airshed: error: there is no mechanism 'nosuch'"),
+        ("observer", 1, "ZeroDivisionError: nought (rank 0 of 2)\n"),
+    ],
+)
+def test_an_error_of_one_rank_ends_all_with_its_message_also_where_it_is_caught(
+    tmp_path: Path, name: str, code: int, told: str
+) -> None:
+    returned, output, errors = run(name, tmp_path)
+    assert (returned, "caught" in output) == (code, False), errors
+    assert errors.count(told) == 1
+
+
+def test_an_error_of_all_ranks_can_be_caught_and_the_script_goes_on(tmp_path: Path) -> None:
+    code, output, errors = run("everywhere", tmp_path)
+    assert (code, output) == (0, "there is no mechanism 'nosuch', but 2022-01-01T01:00:00.000\n"), errors
