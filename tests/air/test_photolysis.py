@@ -5,10 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airshed.air.light import Light
+from airshed.air.light import Light, PackedLight
 from airshed.air.photolysis import cloud_factor, daylight, effective_secant
 from airshed.air.radiation import global_radiation, photon_flux
 from airshed.air.solar import cos_zenith
+from airshed.kernels.layout import Layout
+from airshed.kernels.pipeline import compile_mechanism
+from airshed.mechanism import load_mechanism
 
 cosines = st.floats(-1.0, 1.0)
 covers = st.floats(0.0, 1.0)
@@ -73,3 +76,24 @@ def test_light_sees_the_sun_where_the_formula_has_it() -> None:
     for hour in (-30.0, 0.0, 6.37, 13.0, 8000.0):
         when = np.datetime64("2022-03-01T05", "ns") + np.timedelta64(round(hour * 3.6e12), "ns")
         assert light.cos_zenith(3600.0 * hour) == pytest.approx(cos_zenith(when, lon, lat), abs=1e-12)
+
+
+@pytest.mark.parametrize("precision", ["double", "single"])
+@pytest.mark.parametrize("clouds", [False, True])
+def test_compiled_light_is_that_of_its_twin(precision: str, clouds: bool) -> None:
+    kernel, random = compile_mechanism(load_mechanism("tracer"), 2, precision), np.random.default_rng(0)
+    lon, lat = np.linspace(-179.0, 180.0, 19), np.linspace(-89.0, 89.0, 7)
+    layout = Layout(7, 19, kernel.shape.width, kernel.dtype)
+    start = datetime(2022, 3, 1, 5, tzinfo=UTC)
+    packed = PackedLight(kernel, layout, lon, lat, start, clouds=clouds)
+    twin = Light(lon, lat[:, None], start, clouds=clouds)
+    first, last = random.uniform(-0.1, 1.1, (2, 7, 19))
+    ends, exact = (layout.pack(first), layout.pack(last)), 1e-12 if precision == "double" else 3e-6
+    for seconds in (0.0, 20_000.0, 1e6):
+        sun = layout.unpack(packed.at(seconds, ends, 0.3))
+        secant, factor = twin.secant_and_factor(seconds, 0.7 * first + 0.3 * last)
+        assert sun[0] == pytest.approx(secant, rel=200 * exact)  # the secant of a low sun multiplies the cosine's error
+        assert sun[1] == pytest.approx(factor, abs=exact)
+        assert 0.0 < np.mean(factor == 0.0) < 1.0
+        later = twin.secant_and_factor(seconds + 600.0, 0.7 * first + 0.3 * last)[0]
+        assert sun[0] != pytest.approx(later, rel=200 * exact)  # which would be found

@@ -23,7 +23,8 @@ from airshed.kernels.stepper import TwoStepWeights
 Array = npt.NDArray[np.float64]
 
 PROCESSES: Final = ("inflow", "outflow", "emitted", "deposited", "chemistry", "clipped")
-"""Columns of a budget; outflow and deposited are losses and count negative in the balance."""
+"""Columns of a budget, the stepper's terms and what is emitted; outflow and deposited are losses and count negative in
+the balance."""
 
 FAMILIES: Final = {"N": "nitrogen", "S": "sulphur"}
 """Elements whose atoms are followed through all species that hold them."""
@@ -55,17 +56,14 @@ class Budget:
         self._previous = np.zeros_like(self.amounts)
         self._explicit = np.zeros((2, species))
 
-    def add(self, weights: TwoStepWeights, sums: Mapping[str, Array], emission: Array, imbalance: Array) -> None:
-        """Follow one step: `sums` as the stepper returns them by name, emission and imbalance of this step [mol/s]."""
-        explicit = np.stack([sums["inflow"], sums["outflow"]])
-        new = weights.c0 * self.amounts + weights.c1 * self._previous
-        new[:2] += weights.t0 * explicit + weights.t1 * self._explicit
-        new[2] += weights.g * emission
-        new[3] += weights.g * sums["deposited"]
-        new[4] += weights.g * sums["chemistry"]
-        new[5] += sums["clipped"]
-        self._previous, self.amounts, self._explicit = self.amounts, new, explicit
-        made = weights.c0 * self.imbalance + weights.c1 * self._previous_imbalance + weights.g * imbalance
+    def add(self, weights: TwoStepWeights, sums: Array, emission: Array, imbalance: Array) -> None:
+        """Follow one step: the stepper's sums (term, species), emission and imbalance of this step [mol/s]."""
+        c0, c1, t0, t1, g = weights.c0, weights.c1, weights.t0, weights.t1, weights.g
+        rates = np.concatenate([sums[:2], emission[None], sums[2:]])
+        new = c0 * self.amounts + c1 * self._previous + np.array([[t0], [t0], [g], [g], [g], [1.0]]) * rates
+        new[:2] += t1 * self._explicit
+        self._previous, self.amounts, self._explicit = self.amounts, new, rates[:2]
+        made = c0 * self.imbalance + c1 * self._previous_imbalance + g * imbalance
         self._previous_imbalance, self.imbalance = self.imbalance, made
 
     def add_chemistry(self, made: Array, clipped: Array, imbalance: Array) -> None:

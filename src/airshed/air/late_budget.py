@@ -2,6 +2,9 @@
 
 With several ranks the sums of a step over all of them take two messages. They travel while the next two steps are made,
 so that a rank that is late for a moment holds up its neighbours alone, and these only once they need its halo.
+
+Budgets follow many steps at once: after each step's kernels the code and the numbers for them would have to come from
+memory anew.
 """
 
 from collections import deque
@@ -13,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.air.budget import Budget
-from airshed.kernels.step_arguments import TERMS
 from airshed.kernels.stepper import Stepper, TwoStepWeights
 from airshed.parallel.exact_sum import LateTotal
 
@@ -22,12 +24,14 @@ Array = npt.NDArray[np.float64]
 _BEHIND: Final = 2
 """Steps whose sums are under way: one for each message."""
 
+_AT_ONCE: Final = 16
+"""Steps that a budget follows at once."""
+
 
 @dataclass(frozen=True)
 class _Step:
     seconds: float
     weights: TwoStepWeights
-    total: LateTotal
     emission: Array
 
 
@@ -45,24 +49,33 @@ class LateBudget:
     ) -> None:  # fmt: skip
         self._budget, self._stepper, self._start, self._refuse = budget, stepper, start, refuse
         self._behind = _BEHIND if behind else 0
-        self._under_way: deque[_Step] = deque()
+        self._under_way: deque[tuple[_Step, LateTotal]] = deque()
+        self._known: list[tuple[_Step, Array]] = []
 
     def add(self, seconds: float, weights: TwoStepWeights, summands: Array, emission: Array) -> None:
         """Follow the step that ended at a time, with the emission of each species [mol/s] in it."""
-        for step in self._under_way:
-            step.total.proceed()
-        self._under_way.append(_Step(seconds, weights, self._start(summands), emission))
-        while len(self._under_way) > self._behind:
-            self._settle_first()
+        for _, total in self._under_way:
+            total.proceed()
+        self._under_way.append((_Step(seconds, weights, emission), self._start(summands)))
+        self._arrive(self._behind)
+        if len(self._known) >= _AT_ONCE:
+            self._follow()
 
     def settle(self) -> None:
         """Wait for all sums; every rank calls this at the same moments."""
-        while self._under_way:
-            self._settle_first()
+        self._arrive(0)
+        self._follow()
 
-    def _settle_first(self) -> None:
-        step = self._under_way.popleft()
-        sums, imbalance = self._stepper.by_term(step.total.result())
-        self._budget.add(step.weights, dict(zip(TERMS, sums, strict=True)), step.emission, imbalance)
-        if not np.isfinite(sums).all():
-            self._refuse(sums, step.seconds)
+    def _arrive(self, left: int) -> None:
+        """Wait for sums but those of so many of the last steps."""
+        while len(self._under_way) > left:
+            step, total = self._under_way.popleft()
+            self._known.append((step, total.result()))
+
+    def _follow(self) -> None:
+        known, self._known = self._known, []
+        for step, totals in known:
+            sums, imbalance = self._stepper.by_term(totals)
+            self._budget.add(step.weights, sums, step.emission, imbalance)
+            if not np.isfinite(sums).all():
+                self._refuse(sums, step.seconds)

@@ -1,16 +1,27 @@
 """The sun over every column of the grid, as the photolysis functions need it."""
 
+from dataclasses import replace
 from datetime import datetime
 from math import cos, sin
 
 import numpy as np
 import numpy.typing as npt
 
-from airshed.air.photolysis import cloud_factor, daylight, effective_secant
+from airshed.air.photolysis import (
+    OVERCAST,
+    SMALLEST_COSINE,
+    STEEPEST_COSINE,
+    cloud_factor,
+    daylight,
+    effective_secant,
+)
 from airshed.air.solar import sun_over
+from airshed.kernels.layout import AnyArray, Layout
+from airshed.kernels.pipeline import MechanismKernel
+from airshed.kernels.step_arguments import address
+from airshed.kernels.stepper import Pair
 
 Array = npt.NDArray[np.float64]
-AnyArray = npt.NDArray[np.floating]
 
 
 class Light:
@@ -40,3 +51,38 @@ class Light:
         if self._clouds:
             factor = factor * cloud_factor(cloud_cover, cosine)
         return effective_secant(cosine), factor
+
+
+class PackedLight:
+    """The sun over packed columns, by compiled code: every step asks for it. Its twin is :class:`Light`.
+
+        cos z = n . s,   n to the zenith of a place, s to the sun
+
+    kernel, layout  of the state;  lon (nlon,), lat (nlat,)  [degrees] of its columns
+    """
+
+    def __init__(
+        self, kernel: MechanismKernel, layout: Layout, lon: Array, lat: Array, start: datetime, *, clouds: bool
+    ) -> None:
+        self._sunlight, self._clouds = kernel.functions.airshed_sunlight, clouds
+        east, north = np.meshgrid(np.radians(lon), np.radians(lat))
+        zenith = np.cos(north) * np.cos(east), np.cos(north) * np.sin(east), np.sin(north)
+        self._places = replace(layout, dtype=np.float64).pack(zenith)
+        self._sun = layout.zeros(2)
+        self._start = np.datetime64(start.replace(tzinfo=None), "ns")
+        self._limits = np.array([SMALLEST_COSINE, OVERCAST, STEEPEST_COSINE])
+        self._direction = np.zeros(3)
+        self._fixed = [address(each) for each in (self._places, self._direction, self._limits, self._sun)]
+
+    def at(self, seconds: float, cloud: Pair, weight: float) -> AnyArray:
+        """Return secant of the zenith angle and light factor [lat][block][2][W] at a time [s]; until the next call.
+
+        cloud  packed cover at both ends of an interval [1];  weight  where the time lies between them
+        """
+        places, direction, limits, sun = self._fixed
+        declination, east = sun_over(self._start + np.timedelta64(round(seconds * 1e9), "ns"))
+        self._direction[:] = cos(declination) * cos(east), cos(declination) * sin(east), sin(declination)
+        ends = [address(each) for each in cloud] if self._clouds else [None, None]
+        blocks = self._sun.shape[0] * self._sun.shape[1]
+        self._sunlight(places, direction, *ends, weight, limits, blocks, sun)
+        return self._sun

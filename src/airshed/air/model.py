@@ -1,7 +1,7 @@
 """The air-quality model: emission, transport, mixing, chemistry and deposition over a longitude-latitude box."""
 
 from functools import cached_property, partial
-from math import prod
+from math import inf, prod
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from airshed.air.case_weather import Given
 from airshed.air.cell_chemistry import CellCounts
 from airshed.air.forcing import Forcing
 from airshed.air.late_budget import LateBudget
-from airshed.air.light import Light
+from airshed.air.light import PackedLight
 from airshed.air.meteorology import MetState
 from airshed.air.moved_elsewhere import MovedElsewhere, MovedSpecies, make_exchange
 from airshed.air.moving import Mover, Moving, without_reactions
@@ -96,10 +96,11 @@ class AirModel:
             advection=case.transport.advection, diffusion=case.transport.diffusion, greatest=self.share.greatest,
             also=self.sources.middles,
         )  # fmt: skip
-        lat, lon = (self.layout.pack(degrees) for degrees in np.meshgrid(self.grid.lat, self.grid.lon, indexing="ij"))
-        self._light = Light(lon[:1], lat[:, :1, :1], case.time.start, clouds=case.photolysis.cloud)
-        self._sun = self.layout.zeros(2)
+        self._light = PackedLight(
+            self.kernel, self.layout, self.grid.lon, self.grid.lat, case.time.start, clouds=case.photolysis.cloud
+        )
         self.seconds, self.steps = self.parts.begin, 0
+        self._looked_ahead_until = -inf
         self._previous_step: float | None = None
         self._weather: tuple[float, MetState] | None = None
         self.stepper = self._make_stepper(threads)
@@ -173,13 +174,19 @@ class AirModel:
         self._finish_step(seconds)
 
     def _finish_step(self, seconds: float) -> None:
-        for source in self._vegetation:
-            source.totals(0.5 * (self.seconds + seconds))  # now, since its weather will not stay at hand
-        self.forcing.read_ahead(self.seconds, self.stepper.pool)
-        self.sources.read_ahead(self.seconds, self.stepper.pool)
+        if self.seconds >= self._looked_ahead_until:
+            self._look_ahead(0.5 * (self.seconds + seconds))
         self.seconds, self._previous_step, self.steps = seconds, seconds - self.seconds, self.steps + 1
         if self.seconds == 0.0 and self.parts.begin < 0.0:
             self.begin_budget()
+
+    def _look_ahead(self, middle: float) -> None:
+        """Prepare what comes after the hour or interval that has begun with this step; `middle` [s] is that of it."""
+        for source in self._vegetation:
+            source.totals(middle)  # now, since its weather will not stay at hand
+        self.forcing.read_ahead(self.seconds, self.stepper.pool)
+        self.sources.read_ahead(self.seconds, self.stepper.pool)
+        self._looked_ahead_until = self.next_change()
 
     def begin_budget(self) -> None:
         """Count budgets from now on."""
@@ -286,7 +293,7 @@ class AirModel:
             metadata["baseline_seconds"], *(whole[f"baseline.{name}"].copy() for name in _OF_BASELINE)
         )
         self.steps, self._previous_step = metadata["steps"], metadata["previous_step"]
-        self.seconds = metadata["seconds"]
+        self.seconds, self._looked_ahead_until = metadata["seconds"], -inf
         self.forcing.interval(self.forcing.index_at(self.seconds))  # its weather is at hand from now on
 
     def close(self) -> None:
@@ -316,13 +323,12 @@ class AirModel:
         """The forcing of the column at the end of a step, and the emission of each species [mol/s] in it."""
         interval = self.forcing.interval(self.forcing.index_until(end))
         weight = interval.weight(end)
-        cloud = (1.0 - weight) * interval.start.cloud + weight * interval.end.cloud
         packed, totals = self.sources.at(middle)
         emission = np.zeros(len(self.network.species))
         emission[self._emitted] = totals
-        self._sun[:, :, 0], self._sun[:, :, 1] = self._light.secant_and_factor(end, cloud)
+        sun = self._light.at(end, interval.pair("cloud"), weight)
         pairs = {name: interval.pair(name) for name in _OF_COLUMN}
-        return ColumnForcing(**pairs, weight=weight, emission=packed, sun=self._sun), emission
+        return ColumnForcing(**pairs, weight=weight, emission=packed, sun=sun), emission
 
     def _make_strang(self, threads: int) -> Strang:
         return Strang(

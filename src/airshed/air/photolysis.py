@@ -5,15 +5,21 @@ A mechanism gives photolysis rates a exp(-b sec z) under a clear sky, z being th
     J = daylight(cos z) * a exp(-b effective_secant(cos z)) * cloud_factor(cloud cover, cos z)
 """
 
+from math import exp
+from typing import Final
+
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-_SMALLEST_COSINE = 1e-3
-_STEEPEST_COSINE = 0.5
-_OPTICAL_DEPTH = 20.0
-_SCATTER_FORWARD = 0.86
+SMALLEST_COSINE: Final = 1e-3
+STEEPEST_COSINE: Final = 0.5
+_OPTICAL_DEPTH: Final = 20.0
+_SCATTER_FORWARD: Final = 0.86
+_TRANSMISSION: Final = (5.0 - exp(-_OPTICAL_DEPTH)) / (4.0 + 3.0 * _OPTICAL_DEPTH * (1.0 - _SCATTER_FORWARD))
+OVERCAST: Final = 1.6 * _TRANSMISSION
+"""What an overcast sky leaves of the light, over the cosine of the zenith angle."""
 
 
 def daylight(cos_zenith: Array) -> Array:
@@ -30,7 +36,7 @@ def effective_secant(cos_zenith: Array) -> Array:
     reads    cos_zenith [1], any shape
     returns  same shape [1], 1 to 1000
     """
-    return np.asarray(1.0 / np.maximum(cos_zenith, _SMALLEST_COSINE))
+    return np.asarray(1.0 / np.maximum(cos_zenith, SMALLEST_COSINE))
 
 
 def cloud_factor(cloud_cover: Array, cos_zenith: Array) -> Array:
@@ -46,6 +52,5 @@ def cloud_factor(cloud_cover: Array, cos_zenith: Array) -> Array:
     returns  [1] above 0
     source   Chang et al. 1987, J. Geophys. Res. 92, 14681-14700, section 3.3
     """
-    transmission = (5.0 - np.exp(-_OPTICAL_DEPTH)) / (4.0 + 3.0 * _OPTICAL_DEPTH * (1.0 - _SCATTER_FORWARD))
-    overcast = 1.6 * transmission * np.maximum(cos_zenith, _STEEPEST_COSINE)
+    overcast = OVERCAST * np.maximum(cos_zenith, STEEPEST_COSINE)
     return np.asarray(1.0 + np.clip(cloud_cover, 0.0, 1.0) * (overcast - 1.0))

@@ -21,10 +21,9 @@ import numpy.typing as npt
 from airshed.air.budget import Budget
 from airshed.air.cell_chemistry import Air, CellChemistry
 from airshed.air.forcing import Forcing
-from airshed.air.light import Light
+from airshed.air.light import PackedLight
 from airshed.air.moving import Moved, Moving
 from airshed.kernels.layout import AnyArray
-from airshed.kernels.step_arguments import TERMS
 from airshed.kernels.stepper import Stepper
 
 Array = npt.NDArray[np.float64]
@@ -41,8 +40,8 @@ class Strang:
     """
 
     def __init__(
-        self, stepper: Stepper, chemistry: CellChemistry | None, moving: Moving, forcing: Forcing, light: Light, *,
-        density_factor: Array, total: Callable[[Array], Array], concurrent: bool = False,
+        self, stepper: Stepper, chemistry: CellChemistry | None, moving: Moving, forcing: Forcing,
+        light: PackedLight, *, density_factor: Array, total: Callable[[Array], Array], concurrent: bool = False,
     ) -> None:  # fmt: skip
         self.stepper, self.chemistry, self.moving = stepper, chemistry, moving
         self._forcing, self._light, self._total, self._concurrent = forcing, light, total, concurrent
@@ -51,7 +50,6 @@ class Strang:
         self._density_factor = density_factor.T[:, None, :, None]
         lanes = np.arange(layout.blocks * layout.width).reshape(layout.blocks, 1, layout.width) < layout.columns
         self._in_use = lanes.astype(np.float64)
-        self._sun = layout.zeros(2)
 
     def step(self, begin: float, end: float, budget: Budget) -> Array:
         """Advance from `begin` to `end` [s], inside one interval of the forcing; return what chemistry made [mol]."""
@@ -106,8 +104,7 @@ class Strang:
 
     def _follow(self, stages: list[Moved], budget: Budget) -> None:
         for each in stages:
-            sums = dict(zip(TERMS, each.sums, strict=True))
-            budget.add(each.weights, sums, each.emission, np.zeros_like(budget.imbalance))
+            budget.add(each.weights, each.sums, each.emission, np.zeros_like(budget.imbalance))
 
     def _react(self, chemistry: CellChemistry, begin: float, end: float, budget: Budget, *, half: int) -> Array:
         """Chemistry; returns the change of the amount of each species [mol]."""
@@ -126,11 +123,10 @@ class Strang:
     def _air(self, seconds: float) -> Air:
         interval = self._forcing.interval(self._forcing.index_at(seconds))
         weight, pair = interval.weight(seconds), interval.pair
-        cloud = _between(pair("cloud"), weight)
-        self._sun[:, :, 0], self._sun[:, :, 1] = self._light.secant_and_factor(seconds, cloud)
+        sun = self._light.at(seconds, pair("cloud"), weight)
         fields = (_between(pair(name), weight) for name in ("temperature", "water", "parameters"))
         temperature, water, parameters = fields
-        return Air(temperature, water, self.stepper.state.air * self._density_factor, parameters, self._sun)
+        return Air(temperature, water, self.stepper.state.air * self._density_factor, parameters, sun)
 
 
 def _sums(packed: AnyArray, amounts: Array) -> Array:

@@ -73,7 +73,7 @@ def emit(network: ReactionNetwork, schedule: Schedule, shape: MechanismShape) ->
         rate_code=ExpressionCode(table.functions, [each.name for each in network.parameters]),
         head=header("pack.hpp", "layout.hpp", "transport.hpp"),
         column=header("column.hpp"),
-        tail=header("step.hpp"),
+        tail=header("step.hpp", "control.hpp"),
     )
     return Source(text, table, operations)
 

@@ -34,6 +34,7 @@ SIGNATURES: Final[Signatures] = {
     "airshed_magnitudes": (None, [_POINTER, ctypes.c_int64, ctypes.c_int64, _POINTER]),
     "airshed_exact_parts": (None, [_POINTER, ctypes.c_int64, ctypes.c_int64, *[_POINTER] * 2]),
     "airshed_exact_value": (None, [*[_POINTER] * 2, ctypes.c_int64, _POINTER]),
+    "airshed_sunlight": (None, [*[_POINTER] * 4, ctypes.c_double, _POINTER, ctypes.c_int64, _POINTER]),
     "airshed_rates": (None, [*[_POINTER] * 5, *[ctypes.c_double] * 2, *[_POINTER] * 3]),
 }
 

@@ -13,7 +13,17 @@ from airshed.kernels.exact_sum import CompiledSums
 from airshed.kernels.layout import AnyArray, Layout, aligned_zeros
 from airshed.kernels.pieces import SIDES, Open, Pieces, Side, cut
 from airshed.kernels.pipeline import MechanismKernel
-from airshed.kernels.step_arguments import PARTS, TERMS, Ends, Ghost, Step, address
+from airshed.kernels.step_arguments import (
+    FLUX_WEIGHTS,
+    PARTS,
+    STATE,
+    TERMS,
+    WEIGHTS,
+    Ends,
+    Ghost,
+    Step,
+    address,
+)
 
 _ALL: Final = 2**62
 """More pieces than any step has."""
@@ -182,6 +192,9 @@ class Stepper:
         }
         self._beyond = {side: [_beside(each, side) for each in edges] for side, edges in beyond.items()}
         self._step = self._constant_arguments(oxygen, nitrogen)
+        memory = memoryview(self._step).cast("B")
+        self._words, self._numbers = np.frombuffer(memory, np.uint64), np.frombuffer(memory, np.float64)
+        self._addresses: dict[int, tuple[AnyArray, int]] = {}
         self._placed: dict[str, Pair] = {}
 
     def step(
@@ -274,22 +287,32 @@ class Stepper:
     def _fill(self, weights: TwoStepWeights, transport: TransportForcing, column: ColumnForcing) -> None:
         """Tell the kernel where everything lies."""
         step, state = self._step, self.state
-        for name in ("q", "q_other", "tendency", "air", "air_other", "air_tendency"):
-            setattr(step, name, address(getattr(state, name)))
-        for name in ("flux_x", "flux_y", "flux_z"):
-            self._place(name, getattr(transport, name))
-        step.flux_weight, step.flux_z_weight = transport.weight, transport.weight_z
-        for name in ("temperature", "water", "exchange", "deposition"):
-            self._place(name, getattr(column, name))
+        parts = state.q, state.q_other, state.tendency, state.air, state.air_other, state.air_tendency
+        self._words[STATE] = [self._address_of(each) for each in parts]
+        self._place("flux_x", transport.flux_x)
+        self._place("flux_y", transport.flux_y)
+        self._place("flux_z", transport.flux_z)
+        self._numbers[FLUX_WEIGHTS] = transport.weight, transport.weight_z
+        self._place("temperature", column.temperature)
+        self._place("water", column.water)
+        self._place("exchange", column.exchange)
+        self._place("deposition", column.deposition)
         if column.parameters is not None:
             self._place("parameters", column.parameters)
         step.column_weight = column.weight
         step.emission, step.emission_levels = address(column.emission), column.emission.shape[-2]
         step.photolysis_sun = address(column.sun)
-        for name in ("c0", "c1", "t0", "t1", "g", "s0", "s1"):
-            setattr(step, name, getattr(weights, name))
-        step.sums = address(self._sums)
+        w = weights
+        self._numbers[WEIGHTS] = w.c0, w.c1, w.t0, w.t1, w.g, w.s0, w.s1
+        step.sums = self._address_of(self._sums)
         step.sweeps, step.number = self.sweeps, step.number + 1
+
+    def _address_of(self, array: AnyArray) -> int:
+        """The address of an array that is there as long as this is: asked for once."""
+        found = self._addresses.get(id(array))
+        if found is None:
+            found = self._addresses[id(array)] = array, address(array)
+        return found[1]
 
     def _place(self, name: str, pair: Pair) -> None:
         """Tell where a field lies, where it does not lie at the place of the last step."""

@@ -202,10 +202,10 @@ class Simulation:
         """
         if self.model.share.alone:
             return self._stop
-        before, self._asked = self._asked, self.model.share.ranks.start_largest(np.array([float(self._stop)]))
-        stops = before is not None and before()[0] > 0.0
+        before, self._asked = self._asked, self.model.share.ranks.start_total(np.array([int(self._stop)]))
+        stops = before is not None and before()[0] > 0
         if last or stops:
-            stops, self._asked = bool(self._asked()[0] > 0.0) or stops, None
+            stops, self._asked = bool(self._asked()[0] > 0) or stops, None
         return stops
 
     def __repr__(self) -> str:

@@ -1,0 +1,90 @@
+// control.hpp: what a step needs besides computing: flags between processes, sums that no order changes, the sun.
+#include <sched.h>
+
+// Tells the core that the thread waits.
+INLINE void relax() {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
+}
+
+extern "C" {
+// ---- flags in memory that processes share, see kernels/flags.py ---------------------------------------------------------------
+void airshed_raise_flag(int64_t* flag, int64_t value) { __atomic_store_n(flag, value, __ATOMIC_RELEASE); }
+
+// Whether the flag has come to the value, for which this waits awhile: awake, since it comes soon, and giving way to whoever
+// else wants the core, since the flag's owner may.
+int64_t airshed_await_flag(const int64_t* flag, int64_t value, int64_t turns) {
+    for (; turns > 0; turns--) {
+        for (int look = 0; look < 64; look++) {
+            if (__atomic_load_n(flag, __ATOMIC_ACQUIRE) >= value) return 1;
+            relax();
+        }
+        sched_yield();
+    }
+    return __atomic_load_n(flag, __ATOMIC_ACQUIRE) >= value;
+}
+
+// ---- sums that no order changes, see core/exact_sum.py: (block, column) -> (column) -------------------------------------------
+void airshed_magnitudes(const double* values, int64_t count, int64_t columns, double* greatest) {
+    for (int64_t j = 0; j < columns; j++) greatest[j] = 0;
+    for (int64_t i = 0; i < count; i++)
+        for (int64_t j = 0; j < columns; j++) {
+            const double size = std::fabs(values[i * columns + j]);
+            greatest[j] = size <= greatest[j] ? greatest[j] : size == size ? size : HUGE_VAL;
+        }
+}
+
+// 2^(40-e) with 2^e above the greatest magnitude; one for a column of zeros or of what is not finite.
+static double exact_scale(double greatest) {
+    if (!(greatest > 0) || greatest == HUGE_VAL) return 1;
+    int exponent;
+    std::frexp(greatest, &exponent);
+    return std::ldexp(1.0, 40 - (exponent > -850 ? exponent : -850));
+}
+
+// `greatest` [column] of all summands; `parts` [2][column].
+void airshed_exact_parts(const double* values, int64_t count, int64_t columns, const double* greatest, int64_t* parts) {
+    std::vector<double> scale(columns);
+    for (int64_t j = 0; j < columns; j++) scale[j] = exact_scale(greatest[j]);
+    for (int64_t j = 0; j < 2 * columns; j++) parts[j] = 0;
+    for (int64_t i = 0; i < count; i++)
+        for (int64_t j = 0; j < columns; j++) {
+            const double x = values[i * columns + j] * scale[j], first = std::trunc(x);
+            parts[j] += (int64_t)first;
+            parts[columns + j] += (int64_t)((x - first) * 0x1p40);
+        }
+}
+
+// The sums [column] that the parts of all ranks [2][column] stand for; NaN where a summand was not finite.
+void airshed_exact_value(const int64_t* parts, const double* greatest, int64_t columns, double* sums) {
+    for (int64_t j = 0; j < columns; j++) {
+        const double grid = 1 / exact_scale(greatest[j]);
+        const double sum = (double)parts[j] * grid + (double)parts[columns + j] * (grid * 0x1p-40);
+        sums[j] = greatest[j] == HUGE_VAL ? NAN : sum;
+    }
+}
+
+// ---- the sun over columns, see air/light.py -------------------------------------------------------------------------------------
+// `places` [block][3][W]: unit vectors to the zenith of each column; `direction` [3]: to the sun. Clouds at both ends of an
+// interval [block][W], or none. `limits`: the smallest cosine of the zenith angle, the light under an overcast sky over that cosine,
+// and the smallest cosine for that. `sun` [block][2][W]: secant of the zenith angle, light factor (0 at night).
+void airshed_sunlight(const double* places, const double* direction, const real* cloud, const real* later_cloud, double weight,
+                      const double* limits, int64_t blocks, real* sun) {
+    for (int64_t b = 0; b < blocks; b++) {
+        const dpack* place = (const dpack*)(places + 3 * b * W);
+        const dpack cosine = place[0] * direction[0] + place[1] * direction[1] + place[2] * direction[2];
+        dpack light = dsplat(1.0);
+        if (cloud) {
+            const dpack first = to_double(*(const pack*)(cloud + b * W)), last = to_double(*(const pack*)(later_cloud + b * W));
+            const dpack cover = vmax(dpack{}, vmin(dsplat(1.0), (1.0 - weight) * first + weight * last));
+            light = 1.0 + cover * (limits[1] * vmax(cosine, dsplat(limits[2])) - 1.0);
+        }
+        pack* result = (pack*)(sun + 2 * b * W);
+        result[0] = to_real(1.0 / vmax(cosine, dsplat(limits[0])));
+        result[1] = to_real(cosine > 0.0 ? light : dpack{});
+    }
+}
+}
