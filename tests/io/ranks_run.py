@@ -10,6 +10,7 @@ import resource
 import signal
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ import numpy as np
 from airshed.core.errors import AirshedError
 from airshed.fields.air import air_registry
 from airshed.grid import Grid
+from airshed.io.copying import Lent
 from airshed.io.folder import RunFolder
 from airshed.io.output import OutputWriter
 from airshed.io.restart import RestartStore
@@ -77,13 +79,13 @@ def simulate(options, strategy, folder):
             compression=options.compression,
         )  # fmt: skip
         print("started", flush=True)
-        other, lent = np.empty_like(state), []  # two time levels take turns, as in the model
+        other, lent = np.empty_like(state), Lent()  # two time levels take turns, as in the model
         for step in range(first, options.hours * STEPS_PER_HOUR + 1):
             seconds = 3600.0 * step / STEPS_PER_HOUR
             if writer.is_due(seconds) and not (restart is not None and step == first):  # that record is there
                 pressure = step * (state[0, 0] + state[1, 1])  # nothing but zeros at first
                 fields = {"O3": state[0], "NO2": state[1], "surface_pressure": pressure}
-                lent.append((step + 1, writer.write(seconds, fields, lasting=True)))
+                lent.add(step + 1, partial(writer.ensure, writer.write(seconds, fields, lasting=True)))
             if step % 5 == 0:
                 store.save(seconds, {"state": packed(state)}, {"step": np.array(step)}, {"step": step})
             if step == options.kill and ranks.rank == options.victim:
@@ -91,8 +93,7 @@ def simulate(options, strategy, folder):
             if step == options.limit_at and ranks.rank == options.victim:
                 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
                 resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
-            while lent and lent[0][0] == step:
-                writer.ensure(lent.pop(0)[1])
+            lent.release(step)
             np.multiply(3.99 * state, 1.0 - state, out=other)
             state, other = other, state
             time.sleep(options.pause)

@@ -1,15 +1,22 @@
 """The experiment with output: every kind of run is measured, and the share of the writing that is hidden is told."""
 
 import json
+import time
 from itertools import product
 from math import comb
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from airshed.core.errors import CaseError
+from airshed.io.output import OutputWriter
+from airshed.io.results import open_run
+from airshed.parallel.communicator import Alone
 from airshed.plot.strategies import save_strategies
 from airshed.runtime import bench_io
+from airshed.runtime.bench_io import experiment
+from airshed.runtime.bench_io.load import Load
 
 STEPS = 4
 
@@ -131,7 +138,16 @@ def test_the_tables_tell_the_wall_times_and_the_shares():
 def test_the_report_is_json():
     told = json.loads(json.dumps(bench_io.report(measured([sync(1.0, 0.5)] * 2, [behind(1.0, 0.5)] * 2)).to_dict()))
     (row,) = told["tables"][1]["rows"]
-    assert (row["strategy"], row["hidden [%]"], row["at least [%]"]) == ("files", pytest.approx(100.0), None)
+    assert (row["strategy"], row["could be hidden [s]"]) == ("files", pytest.approx(1.5))
+
+
+@pytest.mark.parametrize(("pairs", "told"), [(bench_io.FEWEST - 1, False), (bench_io.FEWEST, True)])
+def test_a_share_is_told_only_with_its_interval(pairs, told):
+    """Fewer runs are refused in words: what they would give can lie far beyond 0 to 100 %."""
+    table = bench_io.report(measured([sync(1.0, 0.5)] * pairs, [behind(1.0, 0.5)] * pairs)).tables[1]
+    (row,) = table.rows
+    assert [value is not None for value in row[-4:]] == [told] * 4
+    assert ("an interval needs 6 at least (--repeats 6)" in table.note) == (not told)
 
 
 def test_the_picture_is_a_png(tmp_path):
@@ -153,6 +169,52 @@ def test_all_kinds_of_runs_are_measured():
     assert [len(run.waited) for run in found.runs["files:async"]] == [2, 2]
     assert not any(run.waited or run.drained or run.final for run in found.runs["with input"])
     assert asked.bytes == 66 * 16 * 8 * 2 * 4
+
+
+@pytest.fixture
+def slow_copies(monkeypatch):
+    fill = OutputWriter._fill
+
+    def slow(writer, block, given):
+        for each in given:
+            time.sleep(3e-4)
+            fill(writer, block, [each])
+
+    monkeypatch.setattr(OutputWriter, "_fill", slow)
+
+
+def records_of_a_run(folder, monkeypatch, strategy):
+    monkeypatch.setattr(experiment, "shutil", SimpleNamespace(rmtree=lambda path: None))
+    asked = bench_io.Experiment((strategy,), (16, 8, 2), steps=8, compute=0.0)
+    experiment._Bench(asked, Alone(), folder).run(strategy, asked.steps)
+    with open_run(folder / "run") as result:
+        return np.stack([result[name].values for name in result.data_vars if name.startswith("S")])
+
+
+@pytest.mark.parametrize("strategy", ["gather:async", "gather:sync"])
+def test_each_record_is_the_state_of_its_step(tmp_path, monkeypatch, slow_copies, strategy):
+    records = records_of_a_run(tmp_path, monkeypatch, strategy)
+    assert records.shape == (66, 8, 2, 8, 16)
+    assert np.all(np.diff(records, axis=1) == 1.0)
+
+
+def test_computing_that_does_not_wait_for_copies_tears_records(tmp_path, monkeypatch, slow_copies):
+    """The negative control of the test above: the state is overwritten as the model's is."""
+    monkeypatch.setattr(experiment.Lent, "release", lambda lent, steps: None)
+    assert not np.all(np.diff(records_of_a_run(tmp_path, monkeypatch, "gather:async"), axis=1) == 1.0)
+
+
+def test_the_load_computes_as_long_as_is_asked_with_the_state_in_it():
+    load = Load(["A", "B", "C"], (2, 3, 4), 0.05, 0)
+    assert load._calls == 3
+    assert load._turns > 0
+    before = {name: values.copy() for name, values in load.newest.items()}
+    held = dict(load.newest)
+    load.step()
+    assert all(np.array_equal(load.newest[name], before[name] + 1.0) for name in before)
+    assert all(np.array_equal(held[name], before[name]) for name in before)  # it lasts for one step
+    load.step()
+    assert not any(np.array_equal(held[name], before[name]) for name in before)
 
 
 def test_a_strategy_that_is_none_is_named():

@@ -1,6 +1,7 @@
 """Copies of what a model holds: made behind its next step where they can be, and in time before that changes."""
 
 import threading
+from collections import deque
 from collections.abc import Callable
 
 
@@ -22,3 +23,19 @@ class Copy:
             self._make()
             self._make = None
             return True
+
+
+class Lent:
+    """Copies that are still to be made of what a model holds, and up to which step they must be."""
+
+    def __init__(self) -> None:
+        self._copies: deque[tuple[int, Callable[[], object]]] = deque()
+
+    def add(self, until: int, ensure: Callable[[], object]) -> None:
+        """Note what makes a copy, or waits for it, once the model has made so many steps."""
+        self._copies.append((until, ensure))
+
+    def release(self, steps: int) -> None:
+        """Return when what the next step may change is copied, of a model that has made so many steps."""
+        while self._copies and self._copies[0][0] <= steps:
+            self._copies.popleft()[1]()

@@ -1,7 +1,5 @@
 """What a run leaves on disk: output files and restarts, in one run folder."""
 
-from collections import deque
-from collections.abc import Callable
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -18,6 +16,7 @@ from airshed.core.every import Every
 from airshed.core.report import Report
 from airshed.fields.spec import FieldSpec
 from airshed.io.channel import Channel
+from airshed.io.copying import Lent
 from airshed.io.folder import RunFolder, check_usable
 from airshed.io.output import OutputWriter
 from airshed.io.restart import RestartStore
@@ -64,7 +63,7 @@ class RunRecords:
             raise
         self._restart_due = Every(case.restart.every.value)
         self._saved_at: float | None = None
-        self._lent: deque[tuple[int, Callable[[], None]]] = deque()
+        self._lent = Lent()
 
     def restore(self) -> list[float]:
         """Set the model to the newest restart, if the run is taken up again; return the steps that are to come."""
@@ -86,14 +85,13 @@ class RunRecords:
         for writer in due:
             views = {spec.name: self._model.view(spec.name) for spec in writer.fields}
             copy = writer.write(seconds, views, lasting=lasting > 0)
-            self._lent.append((self._model.steps + lasting, partial(writer.ensure, copy)))
+            self._lent.add(self._model.steps + lasting, partial(writer.ensure, copy))
         if self._restart_due.is_due(seconds) and self._model.steps > 0:
             self._save([])
 
     def release(self) -> None:
         """Have copied, before the model's next step, what that step may change of what is still to be written."""
-        while self._lent and self._lent[0][0] <= self._model.steps:
-            self._lent.popleft()[1]()
+        self._lent.release(self._model.steps)
 
     def stop(self, stretch: list[float]) -> None:
         """Write a restart where a run is left, if there is none, with the ends of the steps that were to come."""

@@ -7,7 +7,19 @@ source  Blom, Kessler & Verwer, an air quality benchmark and its I/O on a Cray T
 """
 
 from airshed.runtime.bench_io.experiment import Experiment, Measured, Spent, grid_of
-from airshed.runtime.bench_io.hiding import Hiding, Middle, hiding, middle
+from airshed.runtime.bench_io.hiding import FEWEST, Hiding, Middle, hiding, middle
 from airshed.runtime.bench_io.report import report, run
 
-__all__ = ["Experiment", "Hiding", "Measured", "Middle", "Spent", "grid_of", "hiding", "middle", "report", "run"]
+__all__ = [
+    "FEWEST",
+    "Experiment",
+    "Hiding",
+    "Measured",
+    "Middle",
+    "Spent",
+    "grid_of",
+    "hiding",
+    "middle",
+    "report",
+    "run",
+]

@@ -1,11 +1,9 @@
 """What is measured, on one rank or several that make the same calls."""
 
 import shutil
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import ceil
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,11 +13,13 @@ from numpy.typing import NDArray
 from airshed.core.errors import CaseError
 from airshed.fields.air import air_registry
 from airshed.grid import Grid
+from airshed.io.copying import Lent
 from airshed.io.folder import RunFolder
 from airshed.io.output import OutputWriter
 from airshed.io.strategies.names import STRATEGIES, Strategy, missing
 from airshed.parallel.communicator import Communicator
 from airshed.parallel.decomposition import Decomposition, Tile
+from airshed.runtime.bench_io.load import Load, timed
 
 SPECIES: Final = 66
 READ: Final = (4, 5)
@@ -28,9 +28,6 @@ READ: Final = (4, 5)
 COMPUTE, INPUT = "compute alone", "with input"
 MODES: Final = ("sync", "async")
 _WIDTH: Final = 8
-_VALUES: Final = 16384
-_CALL: Final = 0.02
-"""[s] a call that computes takes, in which Python's lock is free, as in the kernels of the model."""
 _INPUT_FILE: Final = "input.bin"
 
 
@@ -154,10 +151,10 @@ class _Bench:
         self._fields = air_registry([(f"S{number:02d}", "a species") for number in range(SPECIES)]).select(
             [f"S{number:02d}" for number in range(SPECIES)]
         )
-        random = np.random.default_rng(ranks.rank)
-        self._state = {spec.name: 1e-9 * random.random((levels, *self._window.shape)) for spec in self._fields}
-        self._values = np.linspace(0.0, 1.0, _VALUES)
-        self._calls, self._turns = self._calibrated()
+        self._load = Load(
+            [spec.name for spec in self._fields], (levels, *self._window.shape), asked.compute, ranks.rank,
+            lambda seconds: float(ranks.largest(np.array([seconds]))[0]),
+        )  # fmt: skip
         if ranks.rank == 0:
             folder.mkdir(parents=True, exist_ok=True)
             np.random.default_rng(0).random((READ[0] * levels + READ[1], rows, columns), np.float32).tofile(
@@ -188,10 +185,11 @@ class _Bench:
                 window=self._window, strategy=strategy, compression="none",
             )  # fmt: skip
             self._ranks.barrier()
-            computed, waited = [], []
+            computed, waited, lent = [], [], Lent()
             for step in range(steps):
+                held = timed(partial(lent.release, self._load.steps))
                 computed.append(self._step(reads=True))
-                waited.append(timed(partial(self._output, writer, step)))
+                waited.append(held + timed(partial(self._output, writer, step, lent)))
             drained = timed(run.wait)
             final = timed(writer.finish)
             run.finish()
@@ -200,18 +198,21 @@ class _Bench:
         self._ranks.barrier()
         return Spent(computed, waited, drained, final)
 
-    def _output(self, writer: OutputWriter, step: int) -> None:
+    def _output(self, writer: OutputWriter, step: int, lent: Lent) -> None:
         """Write, and meet the other ranks, so that what one waits for writing is not counted as another's computing."""
-        writer.write(float(step), self._state)
+        copy = writer.write(float(step), self._load.newest, lasting=True)
+        lent.add(self._load.steps + self._load.lasting, partial(writer.ensure, copy))
         self._ranks.barrier()
 
     def _step(self, *, reads: bool) -> float:
         """Return the time of a step without its output."""
-        began = time.perf_counter()
+        return timed(partial(self._advance, reads=reads))
+
+    def _advance(self, *, reads: bool) -> None:
         if reads:
             self._read()
-        self._compute()
-        return time.perf_counter() - began
+        self._load.step()
+        self._ranks.barrier()
 
     def _read(self) -> list[NDArray[Any]]:
         """Read the input of a step on the root, and send each rank its part."""
@@ -222,27 +223,3 @@ class _Bench:
             parts = [np.ascontiguousarray(tile.window.of(whole)) for tile in self._tiles]
         part: NDArray[Any] = self._ranks.scatter(parts)
         return [part]
-
-    def _compute(self) -> None:
-        """Compute as much as takes the asked time on a core that does nothing else."""
-        for _ in range(self._calls):
-            self._call(self._turns)
-        self._ranks.barrier()
-
-    def _call(self, turns: int) -> None:
-        """Compute in one call on numbers that stay in the core's cache."""
-        np.hypot.reduce(np.broadcast_to(self._values, (turns, _VALUES)), axis=0)
-
-    def _calibrated(self) -> tuple[int, int]:
-        """Return in how many calls, and of what length, a step computes."""
-        best = min(timed(partial(self._call, 16)) for _ in range(50)) / 16
-        turn = float(self._ranks.largest(np.array([best]))[0])
-        calls = ceil(self._asked.compute / _CALL)
-        return calls, round(self._asked.compute / (turn * max(calls, 1)))
-
-
-def timed(work: Callable[[], object]) -> float:
-    """Return the wall time [s] of a call."""
-    began = time.perf_counter()
-    work()
-    return time.perf_counter() - began

@@ -27,6 +27,8 @@ from typing import Final
 from airshed.runtime.bench_io.experiment import Measured, Spent
 
 _CONFIDENCE: Final = 0.95
+FEWEST: Final = 6
+"""Pairs of runs that an interval needs: the median lies beyond all of fewer in more than 5 of 100 experiments."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,11 @@ class Hiding:
     possible: float
     hidden: Middle
     unwaited: Middle
+
+    @property
+    def told(self) -> bool:
+        """Whether there are pairs enough for an interval; the shares of fewer may be anything, also far beyond 0..1."""
+        return self.hidden.low is not None
 
 
 def hiding(measured: Measured, name: str) -> Hiding | None:

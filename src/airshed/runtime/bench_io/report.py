@@ -12,10 +12,11 @@ from statistics import mean, median
 
 from airshed.core.errors import AirshedError
 from airshed.core.report import Cell, Report, Table
+from airshed.core.words import counted
 from airshed.parallel.environment import ASKED_FOR
 from airshed.parallel.mpiexec import find_mpiexec
 from airshed.runtime.bench_io.experiment import COMPUTE, Experiment, Measured, Spent
-from airshed.runtime.bench_io.hiding import hiding
+from airshed.runtime.bench_io.hiding import FEWEST, hiding
 
 _COLUMNS = (
     "strategy", "min [s]", "avg [s]", "max [s]", "I/O min [s]", "I/O avg [s]", "I/O max [s]", "final file [s]",
@@ -81,12 +82,18 @@ def _shares(measured: Measured) -> Table:
         if found is not None:
             parts = (found.writing, found.handing, found.drained, found.slowed, found.possible)
             shares = (found.unwaited.median, found.hidden.median, found.hidden.low, found.hidden.high)
-            rows.append((name, *parts, *(None if share is None else 100.0 * share for share in shares)))
+            told = shares if found.told else [None] * len(shares)
+            rows.append((name, *parts, *(None if share is None else 100.0 * share for share in told)))
     note = (
         "Medians of pairs of runs, without the final file. writing: what the synchronous run waits. handed over, "
         "waited at the end: what the asynchronous run waits. slowed down: what computing takes longer beside the "
         "writer. could be hidden: the smaller of writing and computing, in all steps but one. hidden: writing less "
-        "the three, of what could be; at least, at most: its confidence interval (95 %, by ranks; empty for fewer "
-        "than six runs). not waited for: the same if nothing were slowed down."
+        "the three, of what could be; at least, at most: its confidence interval (95 %, by ranks). not waited for: the "
+        "same if nothing were slowed down."
     )
+    if measured.asked.repeats < FEWEST:
+        note += (
+            f" No shares are told: {counted(measured.asked.repeats, 'pair')} of runs, and how much computing differs "
+            f"from run to run, would decide what they are; an interval needs {FEWEST} at least (--repeats {FEWEST})."
+        )
     return Table("What is hidden of the writing", _HIDDEN, rows, note)
