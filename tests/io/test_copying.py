@@ -119,3 +119,14 @@ def test_a_view_of_another_shape_is_refused_at_once(tmp_path, start_run):
     run = start_run(tmp_path / "run", fields=["O3"])
     with run.folder, pytest.raises(DataError, match="O3 must have the shape"):
         run.writer.write(0.0, {"O3": Slow(np.ones((3, 4, 1)))}, lasting=True)
+
+
+def test_a_record_is_copied_in_the_form_in_which_the_file_has_it(tmp_path, start_run, values):
+    """The thread that writes need not pass over it a second time."""
+    run = start_run(tmp_path / "run")
+    with run.folder:
+        record = run.writer._new()
+        content = run.writer._store._content(5.0, record)
+        assert np.shares_memory(content, record["O3"])
+        assert record["O3"].dtype == np.dtype(">f4")
+        assert content[:8].view(">f8")[0] == 5.0

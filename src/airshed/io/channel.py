@@ -5,16 +5,17 @@ that compute. A rank that waits for others here sleeps between looks: an MPI lib
 from the computation. What goes wrong on one rank is raised on all of them alike.
 """
 
+import pickle
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from airshed.core.errors import AirshedError, OutputError
 from airshed.parallel.communicator import Communicator
 
 if TYPE_CHECKING:
@@ -75,8 +76,9 @@ class Channel:
         first = int(lowest[0])
         if first == self.size:
             return
-        theirs = self.handle.bcast(told(error) if first == self.rank else None, first)
-        raise error if error is not None and first == self.rank else theirs
+        raised = error if first == self.rank else None
+        theirs = self.handle.bcast(None if raised is None else told(raised), first)
+        raise theirs if raised is None else raised
 
     def close(self) -> None:
         """Give the communicator back to MPI, which has some 2000; in a run that is given up it may be in use."""
@@ -127,11 +129,16 @@ class Channel:
             time.sleep(_SHORT if turns < _TURNS else _LONG)
 
 
-def told(error: BaseException | None) -> AirshedError:
-    """Return an error as one that travels: its class, where that is Airshed's own, and its message."""
-    if isinstance(error, AirshedError):
-        try:
-            return type(error)(str(error))
-        except TypeError:
-            pass
-    return OutputError(f"files of another rank: {type(error).__name__}: {error}")
+def told(error: BaseException) -> BaseException:
+    """Return an error as one that travels and is of the same kind.
+
+    That is the error itself; or where that cannot be made anew elsewhere, the nearest of its classes with its message.
+    """
+    ways: list[Callable[[], object]] = [lambda: error, *(partial(kind, str(error)) for kind in type(error).__mro__)]
+    for make in ways:
+        with suppress(Exception):
+            travels = make()
+            anew = pickle.loads(pickle.dumps(travels))
+            if type(anew) is type(travels) and str(anew) == str(error):
+                return cast(BaseException, travels)
+    return Exception(str(error))

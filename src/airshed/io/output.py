@@ -25,7 +25,7 @@ from airshed.io.copying import Copy
 from airshed.io.folder import RECORDS, RunFolder
 from airshed.io.strategies import open_store
 from airshed.io.strategies.names import Strategy
-from airshed.io.strategies.store import Block, Place, prepare_records
+from airshed.io.strategies.store import Block, Place, Record, prepare_records
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _SPARE: Final = 2
@@ -107,7 +107,7 @@ class OutputWriter:
         copy = Copy(partial(self._fill, block, given))
         if not lasting:
             self.ensure(copy)
-        size = sum(array.nbytes for array in block.values())
+        size = block.bytes.nbytes
         job = partial(self._record, round(seconds / self._due.interval), block, copy)
         self._run.submit(job, size, asynchronous=self.strategy.asynchronous)
         return copy
@@ -116,7 +116,7 @@ class OutputWriter:
         """Return when what :meth:`write` took is copied; its original may change then."""
         self._run.writer.ensure(copy)
 
-    def _record(self, index: int, block: Block, copy: Copy) -> None:
+    def _record(self, index: int, block: Record, copy: Copy) -> None:
         """Write a record, and keep its memory for a later one: taking it anew costs as much as the copy."""
         with self._run.channel.together():
             copy.ensure()
@@ -130,10 +130,10 @@ class OutputWriter:
         with self._run.writer.counted():
             return self._store.finish(complete=complete)
 
-    def _new(self) -> Block:
-        """Return memory for a record, filled: the system gives pages as they are touched, which is slow."""
+    def _new(self) -> Record:
+        """Return memory for a record."""
         sizes = {**self._sizes, "level": self._kept}
-        return {spec.name: np.full(spec.shape(sizes), np.nan, np.float32) for spec in self.fields}
+        return Record({spec.name: spec.shape(sizes) for spec in self.fields}, self._store.dtype)
 
     def _fill(self, block: Block, given: Sequence[tuple[FieldSpec, FieldView | NDArray[Any]]]) -> None:
         for spec, value in given:

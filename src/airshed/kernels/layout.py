@@ -78,9 +78,9 @@ class Layout:
     def unpack_single(self, packed: AnyArray, target: npt.NDArray[np.float32]) -> None:
         """Fill (..., lat, lon) with [lat][block][...][W] in single precision, in a quarter of :meth:`unpack`'s time.
 
-        Rounded first, as they lie in memory, W columns move as one item.
+        Rounded first, as they lie in memory and to the target's byte order, W columns move as one item.
         """
-        rounded = packed.astype(np.float32, copy=False)
+        rounded = packed.astype(target.dtype, copy=False)
         item = np.dtype((np.void, rounded.itemsize * self.width))
         full = self.columns // self.width
         if full:

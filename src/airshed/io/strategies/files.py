@@ -20,6 +20,7 @@ from airshed.io.archive import load_arrays, load_metadata
 from airshed.io.strategies.regroup import covers
 from airshed.io.strategies.shared_folder import made_together
 from airshed.io.strategies.store import (
+    NATIVE,
     PRIVATE,
     Block,
     Place,
@@ -38,7 +39,7 @@ SHARED: Final = "shared.nc"
 class PrivateRecords:
     """Records of which each rank writes its own part."""
 
-    kind = PRIVATE
+    kind, dtype = PRIVATE, NATIVE
 
     def __init__(self, place: Place) -> None:
         self._place, self._channel = place, place.channel

@@ -15,6 +15,7 @@ from airshed.io.strategies.in_place import FileInPlace
 from airshed.io.strategies.regroup import Regrouping
 from airshed.io.strategies.store import (
     BY_ROOT,
+    NATIVE,
     Block,
     Place,
     Store,
@@ -39,7 +40,7 @@ class GatheredFile(FileInPlace):
         self._gather = _to_the_root(place)
 
     def _put(self, index: int, seconds: float, block: Block) -> None:
-        records = self._gather.move(block)
+        records: list[Block] = [block] if self._channel.size == 1 else [*self._gather.move(block)]
         with self._channel.together():
             for record in records:
                 self._write_at(self._begin_of(index), self._content(seconds, record))
@@ -48,7 +49,7 @@ class GatheredFile(FileInPlace):
 class GatheredRecords:
     """Records that the root of the ranks writes to a file each, and one compressed file of them at the end."""
 
-    kind = BY_ROOT
+    kind, dtype = BY_ROOT, NATIVE
 
     def __init__(self, place: Place) -> None:
         self._place, self._channel = place, place.channel

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from airshed.core.atomic import guarded, write_whole
 from airshed.io.cdf5 import Cdf5, count_bytes, count_in
-from airshed.io.strategies.store import IN_PLACE, SHARED_FILE, Block, Place, lacks, link
+from airshed.io.strategies.store import AS_IN_FILE, IN_PLACE, SHARED_FILE, Block, Place, Record, lacks, link
 
 Bytes = NDArray[np.uint8]
 _ROOM: Final = 256
@@ -26,7 +26,7 @@ _ROOM: Final = 256
 class FileInPlace(ABC):
     """Records in one file; how a record comes into it is up to the strategy."""
 
-    kind = IN_PLACE
+    kind, dtype = IN_PLACE, AS_IN_FILE
 
     def __init__(self, place: Place) -> None:
         self._place, self._channel = place, place.channel
@@ -106,8 +106,10 @@ class FileInPlace(ABC):
     def _content(self, seconds: float, block: Block) -> Bytes:
         """Return this rank's bytes of a record in the order of the file, until the next call; the root writes the time.
 
-        The memory is kept from record to record: taking it anew costs more than filling it.
+        Of what was gathered the memory is kept from record to record: taking it anew costs more than filling it.
         """
+        if isinstance(block, Record):
+            return block.timed(seconds) if self._channel.is_root else block.untimed()
         values = [block[name] for name in self._format.within if name != "time"]
         parts = [np.array([seconds]), *values] if self._channel.is_root else values
         size = sum(part.nbytes for part in parts)

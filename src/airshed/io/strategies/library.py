@@ -24,7 +24,7 @@ from airshed.io.channel import Channel
 from airshed.io.hdf5 import hdf5
 from airshed.io.strategies.in_place import FileInPlace
 from airshed.io.strategies.names import LIBRARIES
-from airshed.io.strategies.store import TOGETHER, Block, Place, check_sequence
+from airshed.io.strategies.store import NATIVE, TOGETHER, Block, Place, check_sequence
 from airshed.io.strategies.tiles import Arrays, Shapes
 
 _TILES: Final = "tiles.nc"
@@ -32,6 +32,8 @@ _TILES: Final = "tiles.nc"
 
 class PnetcdfFile(FileInPlace):
     """Records in one CDF-5 file that PnetCDF writes."""
+
+    dtype = NATIVE
 
     def _put(self, index: int, seconds: float, block: Block) -> None:
         with self._channel.together(), guarded(self._path):
@@ -43,7 +45,7 @@ class PnetcdfFile(FileInPlace):
 class ParallelRecords:
     """Records that parallel netCDF-4 writes, each to a file of its own."""
 
-    kind = TOGETHER
+    kind, dtype = TOGETHER, NATIVE
 
     def __init__(self, place: Place) -> None:
         self._place, self._channel = place, place.channel

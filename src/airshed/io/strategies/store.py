@@ -4,6 +4,8 @@ import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from math import prod
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -20,6 +22,36 @@ from airshed.io.channel import Channel
 
 Block = Mapping[str, NDArray[np.float32]]
 """One record of the fields, (level, lat, lon) or (lat, lon) of a window."""
+
+NATIVE, AS_IN_FILE = "=f4", ">f4"
+"""How the numbers of a record lie in memory: as the machine has them, or as a CDF-5 file does."""
+_TIME: Final = 8
+
+
+class Record(dict[str, NDArray[np.float32]]):
+    """A block whose arrays lie in one stretch of memory, one after the other, behind room for the record's time.
+
+    bytes  the stretch, room and all
+    """
+
+    def __init__(self, shapes: Mapping[str, tuple[int, ...]], dtype: str) -> None:
+        ends = list(accumulate((4 * prod(shape) for shape in shapes.values()), initial=_TIME))
+        # filled, as the system gives pages when they are touched, which is slow; all bits set are no number
+        self.bytes = np.full(ends[-1], 0xFF, np.uint8)
+        super().__init__(
+            (name, self.bytes[begin:end].view(dtype).reshape(shape))
+            for (name, shape), (begin, end) in zip(shapes.items(), pairwise(ends), strict=True)
+        )
+
+    def timed(self, seconds: float) -> NDArray[np.uint8]:
+        """Return the bytes with a time before them, as a CDF-5 file has it."""
+        self.bytes[:_TIME].view(">f8")[0] = seconds
+        return self.bytes
+
+    def untimed(self) -> NDArray[np.uint8]:
+        """Return the bytes of the arrays."""
+        return self.bytes[_TIME:]
+
 
 RECORD: Final = ".npz"
 SHARED_FILE: Final = "records.nc"
@@ -59,10 +91,12 @@ class Place:
 class Store(Protocol):
     """The records of one output. Every rank makes the same calls in the same order; all end alike on all ranks.
 
-    kind  which strategies go on with its records: IN_PLACE, BY_ROOT ...
+    kind   which strategies go on with its records: IN_PLACE, BY_ROOT ...
+    dtype  how numbers best lie in the blocks that it is given
     """
 
     kind: str
+    dtype: str
 
     def resume(self, last: int) -> None:
         """Keep the records up to this one and forget later ones; raises OutputError where one is missing."""

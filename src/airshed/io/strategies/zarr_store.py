@@ -23,6 +23,7 @@ from airshed.io.archive import load_metadata
 from airshed.io.cf import Compression, Description, Variable
 from airshed.io.strategies.regroup import Regrouping, common
 from airshed.io.strategies.store import (
+    NATIVE,
     SHARDED,
     SHARDS,
     Block,
@@ -47,7 +48,7 @@ _ENDLESS: Final = 2**31 - 1
 class Shards:
     """Records in a Zarr store."""
 
-    kind = SHARDS
+    kind, dtype = SHARDS, NATIVE
 
     def __init__(self, place: Place) -> None:
         self._place, self._channel = place, place.channel
