@@ -91,6 +91,11 @@ def test_a_field_does_not_change_when_the_run_goes_on(tmp_path):
     assert not np.array_equal(simulation["SMOKE"], before)
 
 
+def test_a_setting_that_does_nothing_is_told():
+    with airshed.Simulation(make(chemistry={"mechanism": "tracer", "solver": "ros2"}), STEADY) as simulation:
+        assert simulation.notices == ['chemistry.solver has no effect with chemistry.integrator = "imex"']
+
+
 def test_what_resuming_does_is_told(tmp_path):
     """Nothing there yet: it begins, so that one command can begin and go on; later it goes on."""
 

@@ -15,7 +15,7 @@ import numpy as np
 import xarray as xr
 
 from airshed.air.box import ChemistryFailure
-from airshed.air.case import Case
+from airshed.air.case import Case, idle_settings
 from airshed.air.case_weather import Given
 from airshed.air.model import AirModel
 from airshed.core.errors import CaseError, DataError
@@ -80,7 +80,8 @@ class Simulation:
                  air_temperature, air_pressure ... on time, level, lat, lon), or a function seconds -> Dataset
     initial      in place of the case's: a Dataset of species on level, lat, lon
     output       folder for results and restarts; None keeps everything in memory
-    resume       go on from the newest restart in that folder, or begin where there is none; `notices` then says which
+    resume       go on from the newest restart in that folder, or begin where there is none; `notices` says which,
+                 and which settings of the case have no effect
     ranks        those that share the work; None for all that were started together (`mpiexec -n 4`), which is one
                  where none were. Each makes the same calls; fields are whole on all of them
     Raises AirshedError for everything that is wrong with the case and its data, before anything is computed. An error
@@ -121,7 +122,7 @@ class Simulation:
                 check_folder(self.case, Path(output), resume=resume, ranks=ranks)
         self._stack = ExitStack()
         self._records: RunRecords | None = None
-        self.notices: list[str] = []
+        self.notices = idle_settings(self.case)
         self.wall = {"preparation": 0.0, "forcing and steps": 0.0, "output and restarts": 0.0}
         threads = self.case.run.threads or cores_each(ranks if groups is None else groups.world)
         self._groups = groups
@@ -146,7 +147,7 @@ class Simulation:
         try:
             self.model.longest_step(self.model.next_change())  # refuses its step before earlier results are set aside
             self._records = self._stack.enter_context(RunRecords(self.case, self.model, folder, resume=resume))
-            self.notices = self._records.notices
+            self.notices += self._records.notices
             return self._records.restore()
         except BaseException:
             self.model.close()

@@ -192,6 +192,15 @@ class ChemistrySection(Section):
     )
     precision: Literal["double", "single"] = setting("double", "Floating-point precision of the kernels.")
 
+    @model_validator(mode="after")
+    def _splits(self) -> Self:
+        if self.concurrent and self.integrator != "strang":
+            raise refuse(
+                f'{KEY}.concurrent = true has no effect with {KEY}.integrator = "{self.integrator}", which has no phases '
+                'apart; take "strang", or leave it out'
+            )
+        return self
+
 
 class TransportSection(Section):
     """Movement of the air."""
