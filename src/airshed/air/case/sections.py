@@ -196,8 +196,8 @@ class ChemistrySection(Section):
     def _splits(self) -> Self:
         if self.concurrent and self.integrator != "strang":
             raise refuse(
-                f'{KEY}.concurrent = true has no effect with {KEY}.integrator = "{self.integrator}", which has no phases '
-                'apart; take "strang", or leave it out'
+                f'{KEY}.concurrent = true has no effect with {KEY}.integrator = "{self.integrator}", which has no '
+                'phases apart; take "strang", or leave it out'
             )
         return self
 
