@@ -17,6 +17,7 @@ from airshed.core.report import Table
 from airshed.kernels.pipeline import WIDTH
 from airshed.parallel.decomposition import Decomposition
 from airshed.runtime.bench_scaling import study
+from airshed.runtime.bench_scaling.efficiency import Efficiency, report
 from airshed.runtime.bench_scaling.measure import SHARES, Run, Setup, Spent, median, ratio, run_once
 from airshed.runtime.bench_scaling.model import Disk, Load, Machine, Measured, Network, extreme
 from airshed.runtime.bench_scaling.northeast import COLUMNS, THEIR_BYTES, region
@@ -162,6 +163,29 @@ def test_two_ranks_are_measured_in_processes_of_their_own() -> None:
     assert run.halo > 0.0
     assert run.sums > 0.0
     assert sum(run.shares.values()) == pytest.approx(1.0)
+
+
+def test_copies_of_a_case_run_at_once_and_share_nothing() -> None:
+    run = run_once(Setup("aqm-benchmark", "coarse", 2, COARSE, apart=True), 0.5)
+    assert [rank.columns for rank in run.ranks] == [256, 256]
+    assert [rank.bytes for rank in run.ranks] == [0, 0]
+
+
+def test_efficiency_tells_the_program_from_the_machine() -> None:
+    """Two ranks lose 10 % on a machine on which two programs lose 20 %, whatever its speed in a round."""
+    speeds = (1.0, 3.0, 2.0, 1.5, 1.2, 4.0)
+    kinds = {"one": (1, 1.0), "together": (2, 0.5 / 0.8 / 0.9), "apart": (2, 1.0 / 0.8)}
+    runs = {
+        kind: [Run(Setup("case", "grid", ranks), (spent(wall * speed, 0.0, 1.0),) * ranks) for speed in speeds]
+        for kind, (ranks, wall) in kinds.items()
+    }
+    found = Efficiency(**runs)
+    assert found.of().median == pytest.approx(0.72)
+    assert (found.of().low, found.of().high) == (pytest.approx(0.72), pytest.approx(0.72))
+    assert found.of_machine.median == pytest.approx(0.8)
+    assert found.of_program.median == pytest.approx(0.9)
+    rows = report(found).tables[1].rows
+    assert [row[1] for row in rows] == pytest.approx([0.72, 0.5, 0.8, 0.9])
 
 
 def test_ranks_that_fail_say_why() -> None:

@@ -5,7 +5,14 @@ from typing import Annotated
 import typer
 
 from airshed import __version__
-from airshed.cli.commands.bench import bench, bench_chemistry, bench_io, bench_redistribution, bench_scaling
+from airshed.cli.commands.bench import (
+    bench,
+    bench_chemistry,
+    bench_io,
+    bench_ranks,
+    bench_redistribution,
+    bench_scaling,
+)
 from airshed.cli.commands.box import box
 from airshed.cli.commands.doctor import doctor
 from airshed.cli.commands.kernel import show_kernel
@@ -37,6 +44,7 @@ benchmarks.command("chemistry")(bench_chemistry)
 benchmarks.command("io")(bench_io)
 benchmarks.command("redistribution")(bench_redistribution)
 benchmarks.command("scaling")(bench_scaling)
+benchmarks.command("ranks")(bench_ranks)
 app.add_typer(benchmarks, name="bench")
 mechanism.command("show")(show_mechanism)
 mechanism.command("check")(check_mechanism)

@@ -85,6 +85,22 @@ def bench_scaling(
         typer.echo(save_scaling(scaling, picture), err=as_json)
 
 
+def bench_ranks(
+    case: Annotated[str, typer.Option(metavar="CASE", help="Case to run, shipped or a path.")] = "west-europe",
+    ranks: Annotated[int, typer.Option("-n", min=2, metavar="RANKS", help="How many ranks.")] = 2,
+    hours: Hours = 12.0, rounds: Rounds = 8, as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Measure how much of several cores a case on as many ranks makes use of, and how much the machine gives at all."""
+    from rich.console import Console
+
+    from airshed.cli.render import show
+    from airshed.runtime.bench_scaling import efficiency
+
+    with Console(stderr=True).status("bench") as status:
+        found = efficiency.efficiency(case, ranks, hours, rounds, tell=lambda what: status.update(f"bench: {what}"))
+    show(efficiency.report(found), as_json=as_json)
+
+
 def _check_picture(path: Path | None) -> None:
     """Raise OutputError before minutes of measuring where the picture could not be written after them."""
     from airshed.core.errors import OutputError

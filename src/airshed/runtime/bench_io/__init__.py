@@ -6,8 +6,9 @@ floats; between them it computes.
 source  Blom, Kessler & Verwer, an air quality benchmark and its I/O on a Cray T3E, section 5 and table 3
 """
 
+from airshed.core.middle import FEWEST, Middle, middle
 from airshed.runtime.bench_io.experiment import Experiment, Measured, Spent, grid_of
-from airshed.runtime.bench_io.hiding import FEWEST, Hiding, Middle, hiding, middle
+from airshed.runtime.bench_io.hiding import Hiding, hiding
 from airshed.runtime.bench_io.report import report, run
 
 __all__ = [

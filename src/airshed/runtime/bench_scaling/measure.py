@@ -25,12 +25,16 @@ SHARES = (*PARTS, CONTROL, HALO, SUMS, IMBALANCE)
 
 @dataclass(frozen=True)
 class Setup:
-    """A case, how it differs from the shipped one, and on how many ranks; ``size`` names its grid."""
+    """A case, how it differs from the shipped one, and on how many ranks; ``size`` names its grid.
+
+    apart  whether each rank runs all of the case by itself, at the same time as the others
+    """
 
     case: str
     size: str
     ranks: int
     overrides: tuple[str, ...] = ()
+    apart: bool = False
 
 
 @dataclass(frozen=True)
@@ -144,7 +148,7 @@ def measure(setups: Sequence[Setup], hours: float, rounds: int, tell: Callable[[
 
 def run_once(setup: Setup, hours: float) -> Run:
     """Run one setup in processes of its own; raises AirshedError with what they said when they fail."""
-    asked = json.dumps({"case": setup.case, "overrides": setup.overrides, "hours": hours})
+    asked = json.dumps({"case": setup.case, "overrides": setup.overrides, "hours": hours, "apart": setup.apart})
     command = [sys.executable, "-m", "airshed.runtime.bench_scaling.worker", asked]
     environment = dict(os.environ)
     if setup.ranks > 1:

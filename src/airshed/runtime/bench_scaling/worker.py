@@ -22,7 +22,7 @@ from airshed.air.model import AirModel
 from airshed.kernels.layout import AnyArray
 from airshed.kernels.stepper import Neighbours
 from airshed.parallel.binding import bind
-from airshed.parallel.communicator import Communicator, Later, MpiRanks, world
+from airshed.parallel.communicator import Alone, Communicator, Later, MpiRanks, world
 from airshed.parallel.failure import failing_together
 from airshed.runtime.clock import Clock
 
@@ -159,9 +159,12 @@ class Rank:
             self.calls.append((after.halo.wall - before.halo.wall, after.sums.wall - before.sums.wall))
 
 
-def run(case: Case, hours: float, ranks: Communicator) -> dict[str, Any]:
-    """Advance the case by so many hours after its first step, which fills caches; return what this rank spent."""
-    rank = Rank(case, ranks)
+def run(case: Case, hours: float, ranks: Communicator, *, apart: bool = False) -> dict[str, Any]:
+    """Advance the case by so many hours after its first step, which fills caches; return what this rank spent.
+
+    apart  each rank all of the case, at the same time
+    """
+    rank = Rank(case, Alone() if apart else ranks)
     end = 3600.0 * hours
     clock = Clock(rank.model, (), end)
     rank.model.step_to(clock.next_step(end))
@@ -169,6 +172,7 @@ def run(case: Case, hours: float, ranks: Communicator) -> dict[str, Any]:
     before = rank.account()
     rank.advance(end, clock)
     spent = rank.account().since(before)
+    ranks.barrier()
     levels, rows, columns = rank.model.grid.shape
     rank.model.close()
     held = {"columns": rows * columns, "levels": levels, "species": len(rank.model.network.species)}
@@ -184,7 +188,8 @@ def main(argument: str) -> None:
     asked, ranks = json.loads(argument), world()
     with failing_together(ranks, lambda error: (f"{type(error).__name__}: {error}", 1)):
         bind(ranks)
-        spent = ranks.gather(run(Case.load(asked["case"], asked["overrides"]), asked["hours"], ranks))
+        case = Case.load(asked["case"], asked["overrides"])
+        spent = ranks.gather(run(case, asked["hours"], ranks, apart=asked["apart"]))
     if spent is not None:
         print(json.dumps(spent), flush=True)
 

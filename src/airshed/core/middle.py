@@ -1,0 +1,35 @@
+"""The median of measurements and how sure it is, whatever their distribution."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import comb
+from statistics import median
+from typing import Final
+
+_CONFIDENCE: Final = 0.95
+FEWEST: Final = 6
+"""Measurements that an interval needs: the median lies beyond all of fewer in more than 5 of 100 experiments."""
+
+
+@dataclass(frozen=True)
+class Middle:
+    """The median of a sample and the ends of its confidence interval; None where the sample is too small for one."""
+
+    median: float
+    low: float | None
+    high: float | None
+
+
+def middle(sample: Sequence[float]) -> Middle:
+    """Return the median and its confidence interval of at least 95 %, between two values of the sample.
+
+    The number of values below the median of what they are drawn from is binomial, whatever its distribution.
+    """
+    ordered, count = sorted(sample), len(sample)
+    cut, beyond = 0, 0.5**count  # the chance that the median lies below the smallest value
+    if 2.0 * beyond > 1.0 - _CONFIDENCE:
+        return Middle(median(ordered), None, None)
+    while 2.0 * (beyond + comb(count, cut + 1) * 0.5**count) <= 1.0 - _CONFIDENCE:
+        cut += 1
+        beyond += comb(count, cut) * 0.5**count
+    return Middle(median(ordered), ordered[cut], ordered[count - 1 - cut])
