@@ -1,5 +1,6 @@
 """What ``airshed doctor`` says of MPI: found, mixed up, or not there."""
 
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -29,7 +30,11 @@ def test_library_and_mpiexec_of_the_packages_belong_together() -> None:
     assert "MPICH" in checks["MPI"].detail
     assert str(Path(sys.executable).parent / "mpiexec") in checks["mpiexec"].detail
     assert checks["ranks"].detail == "2 started, and found each other"
-    assert "apt install" in checks["PnetCDF"].detail or "speaks OpenMPI" in checks["PnetCDF"].detail
+    for check in (checks["PnetCDF"], checks["parallel netCDF-4"]):
+        wrong = r"is not installed|speaks OpenMPI, but the ranks speak MPICH \(/\S+\)"
+        remedy = r"optional; (apt install \S+|run with MPI4PY_MPIABI=openmpi), or name .* in AIRSHED_\w+"
+        assert re.fullmatch(wrong, check.detail), check
+        assert re.fullmatch(remedy, check.advice), check
 
 
 def test_without_any_mpiexec_it_says_how_to_get_one(monkeypatch: pytest.MonkeyPatch) -> None:

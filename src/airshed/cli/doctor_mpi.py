@@ -82,16 +82,16 @@ def _files(environment: dict[str, str]) -> list[Check]:
     code, text = _answer([sys.executable, "-c", _FILES], environment)
     found = json.loads(text.splitlines()[-1]) if code == 0 else ["cannot be looked at without MPI"] * 2
     return [
-        Check(
-            module.LIBRARY.title,
-            "warning",
-            reason,
-            "or leave it: the strategies gather, files, mpiio and zarr need none",
-        )
-        if reason
-        else Check(module.LIBRARY.title, "ok", "found, and speaks the same MPI")
-        for module, reason in zip((pnetcdf, netcdf4_parallel), found, strict=True)
+        _file_library(module.LIBRARY.title, why) for module, why in zip((pnetcdf, netcdf4_parallel), found, strict=True)
     ]
+
+
+def _file_library(title: str, reason: str | None) -> Check:
+    """Say what is to say of a library; its reason tells what is wrong and where, and after a semicolon what to do."""
+    if reason is None:
+        return Check(title, "ok", "found, and speaks the same MPI")
+    wrong, _, remedy = reason.removeprefix(f"{title} ").partition("; ")
+    return Check(title, "warning", wrong, f"optional; {remedy}".removesuffix("; "))
 
 
 def _answer(command: list[str], environment: dict[str, str]) -> tuple[int, str]:

@@ -14,6 +14,8 @@ from airshed.core.errors import OutputError
 if TYPE_CHECKING:
     from mpi4py import MPI
 
+_MEND = "name the file of the library, or unset it"
+
 
 @dataclass(frozen=True)
 class Wanted:
@@ -51,10 +53,10 @@ def load(wanted: Wanted) -> ctypes.CDLL:
         raise OutputError(f"{wanted.title} needs MPI, and none can be loaded: {str(error).splitlines()[0]}") from error
     addresses = _mpi_of(library), _mpi_of(ctypes.CDLL(MPI.__file__))
     if addresses[0] != addresses[1]:
-        theirs, ours = map(_family, addresses)
+        theirs, ours = _named(addresses)
         other = "MPI4PY_MPIABI=openmpi" if theirs.startswith("OpenMPI") else "its MPI"
         raise OutputError(
-            f"{wanted.title} ({_file_of(library, wanted.symbol)}) speaks {theirs}, but the ranks speak {ours}; "
+            f"{wanted.title} speaks {theirs}, but the ranks speak {ours} ({_file_of(library, wanted.symbol)}); "
             f"run with {other}, or name another library in {wanted.variable}"
         )
     return library
@@ -95,14 +97,15 @@ def _found(wanted: Wanted) -> ctypes.CDLL:
             library = ctypes.CDLL(name)
         except OSError as error:
             if named:
-                raise OutputError(f"{wanted.variable}={named}: {error}") from None
+                reason = str(error).removeprefix(f"{named}: ")
+                raise OutputError(f"{wanted.variable}={named} does not load: {reason}; {_MEND}") from None
             continue
         if hasattr(library, wanted.symbol):
             return library
         if named:
-            raise OutputError(f"{wanted.variable}={named} is not {wanted.title}: it has no {wanted.symbol}")
+            raise OutputError(f"{wanted.variable}={named} is not {wanted.title}: it has no {wanted.symbol}; {_MEND}")
     raise OutputError(
-        f"{wanted.title} is not installed: apt install {wanted.packages}, or name its file in {wanted.variable}"
+        f"{wanted.title} is not installed; apt install {wanted.packages}, or name its file in {wanted.variable}"
     )
 
 
@@ -119,13 +122,17 @@ def _mpi_of(library: ctypes.CDLL) -> int:
     return ctypes.cast(library.MPI_Init, ctypes.c_void_p).value or 0
 
 
-def _family(address: int) -> str:
-    """Return the name and file of the MPI that a function of it belongs to."""
-    if not address:
-        return "no MPI"
-    file = _loaded_from(address)
-    name = "OpenMPI" if hasattr(ctypes.CDLL(file), "ompi_mpi_comm_world") else "MPICH"
-    return f"{name} ({Path(file).resolve()})"
+def _named(addresses: Sequence[int]) -> list[str]:
+    """Return the names of the MPIs that functions belong to, with their files where these are what differs."""
+    files = [_loaded_from(address) if address else "" for address in addresses]
+    names = [_family(file) if file else "no MPI" for file in files]
+    if len(set(names)) == len(names):
+        return names
+    return [f"{name} ({Path(file).resolve()})" for name, file in zip(names, files, strict=True)]
+
+
+def _family(file: str) -> str:
+    return "OpenMPI" if hasattr(ctypes.CDLL(file), "ompi_mpi_comm_world") else "MPICH"
 
 
 def _file_of(library: ctypes.CDLL, symbol: str) -> str:
