@@ -461,6 +461,13 @@ def test_written_toml_reads_back_the_same(data: dict[str, Any]) -> None:
     assert tomllib.loads(write_toml(data)) == data
 
 
+def test_vertical_transport_apart_needs_a_splitting():
+    apart = {"transport": {"vertical": "with chemistry"}}
+    assert Case.from_dict(small(**apart, chemistry={"mechanism": "tracer", "integrator": "strang"})).moves_planes
+    with pytest.raises(CaseError, match=r'transport.vertical = "with chemistry" needs chemistry.integrator = "strang"'):
+        Case.from_dict(small(**apart))
+
+
 def test_the_document_lists_every_setting_and_is_up_to_date() -> None:
     document = case_file_document()
     for setting in settings_of(Case):

@@ -13,6 +13,7 @@ from airshed.kernels.stepper import TwoStepWeights
 from airshed.runtime.checks import chemistry, real, sameness
 
 INTEGRATORS = ("imex", "strang")
+APART = {"vertical": "with chemistry"}
 AREA = {"area": {"lon": [4.0, 8.0], "lat": [49.0, 53.0]}}
 CHIMNEYS = {"point": [{"species": "TRACER2", "lon": 6.7, "lat": 51.4, "height": "100 m", "rate": "2 mol/s"}]}
 
@@ -41,6 +42,25 @@ def test_a_uniform_mixing_ratio_stays_so_on_real_winds_and_plumes_stay_positive(
     assert missed(real.check_uniform(tracers(integrator, "3 h"))) == []
 
 
+def test_a_uniform_mixing_ratio_stays_so_where_vertical_transport_is_apart():
+    """Air in between differs from the given by the divergence of one part; after both it is as given."""
+    figures = real.check_uniform(tracers("strang", "3 h", transport=APART))
+    found = {figure.what.partition(",")[0]: figure.value for figure in figures}
+    assert found["uniform mixing ratio"] < 1e-12
+    assert found["advanced air against the given"] < 1e-12
+    assert found["plumes of five chimneys"] >= 0.0
+    assert found["clipped at zero"] < 1e-7  # no mixing in the stages of transport
+
+
+def test_what_acts_along_columns_alone_leaves_other_air():
+    """The negative control: half of a step's divergence is missing after the vertical part."""
+    with airshed.Simulation(tracers("strang", "1 h", transport=APART, time={"step": "10 min"})) as simulation:
+        model = simulation.model
+        before = real.air_drift(simulation)
+        model._strang.vertical.finish(0.0, 300.0)
+        assert before < 1e-12 < 1e-4 < real.air_drift(simulation) < 0.1
+
+
 def test_plumes_are_clipped_because_a_weight_is_negative(monkeypatch):
     """Two Euler steps in the place of the one-step formula, all weights positive, clip nothing."""
 
@@ -58,10 +78,10 @@ def test_plumes_are_clipped_because_a_weight_is_negative(monkeypatch):
     assert clipped() == 0.0
 
 
-@pytest.mark.parametrize("integrator", INTEGRATORS)
-def test_the_budget_of_a_tracer_closes(integrator):
+@pytest.mark.parametrize(("integrator", "transport"), [("imex", {}), ("strang", {}), ("strang", APART)])
+def test_the_budget_of_a_tracer_closes(integrator, transport):
     deposition = {"scheme": "constant", "velocities": {"TRACER": "0.3 cm/s", "TRACER2": "1 cm/s"}}
-    assert missed(real.check_budget(tracers(integrator, "6 h", deposition=deposition))) == []
+    assert missed(real.check_budget(tracers(integrator, "6 h", deposition=deposition, transport=transport))) == []
 
 
 @pytest.mark.parametrize("integrator", INTEGRATORS)
@@ -207,8 +227,9 @@ def test_padding_is_never_seen(tmp_path):
     np.testing.assert_array_equal(*fields)
 
 
+@pytest.mark.parametrize("transport", [{}, APART], ids=["together", "apart"])
 @pytest.mark.parametrize("windy", [False, True])
-def test_the_order_of_the_splitting_is_two(tmp_path, windy):
+def test_the_order_of_the_splitting_is_two(tmp_path, windy, transport):
     """Mixing, emission, deposition and a nonlinear reaction: errors fall with the square of the step.
 
     With wind the order comes and goes, as the limiter of the transport has kinks: over a factor of eight it is two.
@@ -223,8 +244,9 @@ def test_the_order_of_the_splitting_is_two(tmp_path, windy):
 
     def end(step):
         case = small(
-            tmp_path, PAIR + "<1> A + B = 2 B : 5e-16;\n", time={"length": "1 h", "step": f"{step} s"}, **sections
-        )
+            tmp_path, PAIR + "<1> A + B = 2 B : 5e-16;\n", time={"length": "1 h", "step": f"{step} s"},
+            transport=transport, **sections,
+        )  # fmt: skip
         return np.stack(ended(case, "A", "B"))
 
     fine = end(10)
@@ -362,6 +384,44 @@ def test_a_rate_that_follows_the_sun(tmp_path, integrator):
     (formula,) = ended(small(tmp_path, PAIR + "<1> A = B : 2e-4*SUN;\n", **chosen), "A")
     np.testing.assert_allclose(called, formula, rtol=2e-2)
     assert not np.array_equal(called, formula)
+
+
+def full_apart(length="10 min", **sections):
+    """The full chemistry with vertical transport apart from horizontal one."""
+    case = full("strang", length)
+    data = case.to_dict()
+    chosen = {name: {**data[name], **section} for name, section in sections.items()}
+    return airshed.Case.from_dict({**data, "transport": {**data["transport"], **APART}, **chosen}, base=case.base)
+
+
+@pytest.mark.parametrize("chemistry", [{}, {"concurrent": True}], ids=["in turn", "concurrent"])
+def test_vertical_transport_apart_has_the_same_bits_on_threads_and_after_a_restart(chemistry):
+    case = full_apart(chemistry={**full("strang").to_dict()["chemistry"], **chemistry})
+    parallel = airshed.Case.from_dict({**case.to_dict(), "run": {"threads": 2}}, base=case.base)
+    with airshed.Simulation(case) as undisturbed, airshed.Simulation(parallel) as resumed:
+        undisturbed.run(until="5 min")
+        resumed.model.restore(copy.deepcopy(undisturbed.model.save()))
+        for each in (undisturbed, resumed):
+            each.run()
+        states = [each.model.mixing_ratios() for each in (undisturbed, resumed)]
+        np.testing.assert_array_equal(*states)
+        np.testing.assert_array_equal(undisturbed.model.budget.amounts, resumed.model.budget.amounts)
+        budget = undisturbed.budget()
+    assert min(state.min() for state in states) >= 0.0
+    assert float(np.abs(budget["residual"] / budget["throughput"]).max()) < 1e-12
+
+
+def test_columns_and_planes_have_pieces_of_their_own():
+    case = full_apart("15 min", time={"step": "15 min", "courant": 0.2, "spinup": "0 h"})
+    with airshed.Simulation(case) as simulation:
+        model = simulation.model
+        planes, columns = model._strang.moving, model._strang.vertical
+        rates = [each._outflow_rate(0.0) for each in (planes, columns)]
+        together = model.forcing.outflow_rate(0.0)
+        assert max(rates) < together <= sum(rates)
+        length = simulation.step().dt
+        assert len(planes.pieces(0.0, length)) == np.ceil(length * rates[0] / 0.2) > 1
+        assert len(columns.pieces(0.0, 0.5 * length)) == np.ceil(0.5 * length * rates[1] / 0.2)
 
 
 def test_concurrent_phases_differ_from_strang_by_first_order():

@@ -12,6 +12,7 @@ import xarray as xr
 
 import airshed
 from airshed.air.model import AirModel
+from airshed.air.strang import Strang
 from airshed.core.errors import CaseError
 from airshed.kernels.layout import Layout
 from airshed.parallel.communicator import Alone
@@ -134,21 +135,29 @@ def test_a_lost_rank_of_transport_ends_the_run(tmp_path):
     assert answer.returncode == 3
 
 
-@pytest.mark.parametrize(("transport", "chemistry"), [(1, 1), (1, 2), (3, 2), (2, 6)])
-def test_tiles_become_planes_and_come_back(transport, chemistry):
+@pytest.mark.parametrize("apart", [False, True])
+@pytest.mark.parametrize(("transport", "chemistry"), [(1, 1), (1, 2), (3, 2), (2, 6), (7, 2)])
+def test_tiles_become_planes_and_come_back(transport, chemistry, apart):
     both, layout = groups(transport, chemistry), Layout(9, 21, 8, np.float64)
     decomposition = Decomposition.of(9, 21, 8, chemistry)
-    rest = 7, 2, 8
+    rest = 7, 3, 8
     columns = both.columns(decomposition, layout.blocks, rest, np.float64)
-    planes = both.planes(layout.rows, layout.blocks, rest, np.float64)
-    whole = np.arange(float(9 * 3 * 7 * 2 * 8)).reshape(9, 3, *rest)
+    planes = both.planes(layout.rows, layout.blocks, rest, np.float64, apart=apart)
+    whole = np.arange(float(9 * 3 * 7 * 3 * 8)).reshape(9, 3, *rest)
     plan = make_plan(columns, planes)
     moved = simulate(plan, {rank: columns.take(whole, rank) for rank in columns.ranks})
-    for rank in both.transport:
-        there = groups(transport, chemistry, rank)
-        np.testing.assert_array_equal(moved[rank], whole[:, :, there.species(7)])
+    own = [groups(transport, chemistry, rank).mine(7, 3, apart=apart) for rank in both.transport]
+    for rank, each in zip(both.transport, own, strict=True):
+        np.testing.assert_array_equal(moved[rank], whole[:, :, each.species, each.levels])
     back = simulate(plan.inverse(), moved)
     assert all(np.array_equal(back[rank], columns.take(whole, rank)) for rank in both.chemistry)
+    air, tiles = whole[:, :, 0], both.columns(decomposition, layout.blocks, rest[1:], np.float64)
+    for held in both.air(
+        layout.rows, layout.blocks, rest, np.float64, apart=apart
+    ):  # every rank has that of its levels
+        brought = simulate(make_plan(tiles, held), {rank: tiles.take(air, rank) for rank in tiles.ranks})
+        for rank in held.ranks:
+            np.testing.assert_array_equal(brought[rank], air[:, :, own[rank - chemistry].levels])
 
 
 def test_sums_of_a_rank_alone_are_its_own():
@@ -157,6 +166,9 @@ def test_sums_of_a_rank_alone_are_its_own():
     sums = [np.array([[0.1, -2.0, np.inf], [1e-300, 0.0, 3.0]]), np.ones((2, 3))]
     np.testing.assert_array_equal(exchange.share_sums(2, 2, sums, 0.5), np.stack(sums))
     assert exchange.times.moving == 0.5
+    apart = Exchange(both, Decomposition.of(4, 8, 8, 1), Layout(4, 8, 8, np.float64), 3, 2, apart=True)
+    levels = np.random.default_rng(1).random((2, 4, 3, 2))
+    np.testing.assert_array_equal(apart.share_sums(2, 4, list(levels)), levels)
 
 
 def test_numbers_that_do_not_fit_are_refused():
@@ -172,10 +184,14 @@ def test_numbers_that_do_not_fit_are_refused():
         make_groups(case("chemistry.integrator=imex"), Pretended(0, 3))
     refused = "4 ranks cannot share the transport of 3 species, each of which stays on one rank; "
     with pytest.raises(CaseError, match=f"{refused}set parallel.groups.transport to at most 3, and give the other"):
-        groups(4, 1).planes(2, 1, (3, 1, 8), np.float64)
+        groups(4, 1).planes(2, 1, (3, 1, 8), np.float64, apart=False)
     everybody = tuple(range(4))
-    with pytest.raises(CaseError, match=f"{refused}start at most 3, or leave out parallel.groups"):
-        Groups(Pretended(0, 4), everybody, everybody, Alone()).planes(2, 1, (3, 1, 8), np.float64)
+    with pytest.raises(CaseError, match=f"{refused}start at most 3, or leave out parallel.groups; levels are shared"):
+        Groups(Pretended(0, 4), everybody, everybody, Alone()).planes(2, 1, (3, 1, 8), np.float64, apart=False)
+    groups(6, 1).check_species(3, 2, apart=True)
+    refused = "7 ranks cannot share the transport of 3 species in 2 levels, each level of each on one rank; "
+    with pytest.raises(CaseError, match=f"{refused}set parallel.groups.transport to at most 6, and give the other"):
+        groups(7, 1).check_species(3, 2, apart=True)
     with pytest.raises(CaseError, match="needs two ranks in both groups; there are 1 and 1"):
         Exchange(
             Groups.of(Alone(), "same", 0), Decomposition.of(4, 8, 8, 1), Layout(4, 8, 8, np.float64), 3, 2,
@@ -192,6 +208,11 @@ def test_more_ranks_than_species_are_refused_before_anything_is_compiled(monkeyp
         AirModel(tracers(), groups=groups(2, 1))
     with pytest.raises(CaseError, match="3 ranks cannot share the transport of 2 species"):
         AirModel(tracers(), groups=groups(3, 1))
+    apart = {"transport": {"vertical": "with chemistry"}}
+    with pytest.raises(AssertionError, match="compiled"):
+        AirModel(tracers(apart), groups=groups(24, 1))
+    with pytest.raises(CaseError, match="25 ranks cannot share the transport of 2 species in 12 levels"):
+        AirModel(tracers(apart), groups=groups(25, 1))
 
 
 def after_a_step(factor, **settings):
@@ -216,6 +237,21 @@ def test_a_step_of_transport_couples_all_levels_and_no_species():
     np.testing.assert_array_equal(other, same)
     still, moved = (after_a_step(factor, transport={"diffusion": False})[0] for factor in (1.0, 2.0))
     assert (still[4:] == moved[4:]).all()  # the negative control: advection reaches no further
+
+
+def test_horizontal_transport_alone_couples_neither_levels_nor_species(monkeypatch):
+    """What lets TRANS be shared out by level and species: the tracer of one level stays apart from all others."""
+    monkeypatch.setattr(Strang, "_mix", lambda *_: None)
+    wind = {"kind": "uniform", "eastward": "10 m/s", "diffusivity": "100 m2/s"}
+    further = {
+        "transport": {"vertical": "with chemistry"},
+        "meteorology": wind,
+        "boundary": {"values": dict.fromkeys(TWO, "2 ppb")},
+    }
+    (tracer, other), (more, same) = after_a_step(1.0, **further), after_a_step(2.0, **further)
+    assert (tracer[0] != more[0]).any()
+    np.testing.assert_array_equal(tracer[1:], more[1:])
+    np.testing.assert_array_equal(other, same)
 
 
 def test_groups_that_were_closed_are_not_asked_any_more():

@@ -31,8 +31,8 @@ from airshed.fields.air import WEATHER, air_registry
 from airshed.kernels.exact_sum import CompiledSums
 from airshed.kernels.flags import CompiledFlags
 from airshed.kernels.layout import Layout, PackedView
-from airshed.kernels.pipeline import compile_mechanism
-from airshed.kernels.stepper import ColumnForcing, Stepper
+from airshed.kernels.pipeline import MechanismKernel, compile_mechanism
+from airshed.kernels.stepper import ColumnForcing, State, Stepper
 from airshed.parallel.balance import Balance
 from airshed.parallel.communicator import Communicator, MpiRanks
 from airshed.parallel.exact_sum import LateTotal
@@ -72,7 +72,8 @@ class AirModel:
         self.share = self.parts.share
         self.network, self.grid = self.parts.network, self.parts.grid
         if groups is not None:
-            groups.check_species(len(self.network.species))  # before anything is compiled
+            planes = len(self.network.species), self.parts.whole.shape[0]
+            groups.check_species(*planes, apart=case.moves_planes)  # before anything is compiled
         self.registry = air_registry(
             [(species.name, species.text) for species in self.network.species],
             {species.name: species.molar_mass for species in self.network.species},
@@ -81,7 +82,7 @@ class AirModel:
         split = case.chemistry.integrator == "strang"
         self.kernel = compile_mechanism(
             without_reactions(self.network) if split else self.network, self.grid.shape[0], case.chemistry.precision,
-            families=self.families,
+            families=self.families, directions="horizontal" if case.moves_planes else "all",
         )  # fmt: skip
         _, rows, columns = self.grid.shape
         self.layout = Layout(rows, columns, self.kernel.shape.width, self.kernel.dtype)
@@ -103,7 +104,7 @@ class AirModel:
         self._looked_ahead_until = -inf
         self._previous_step: float | None = None
         self._weather: tuple[float, MetState] | None = None
-        self.stepper = self._make_stepper(threads)
+        self.stepper = self._make_stepper(threads, self.kernel, self._make_halo())
         self._strang = self._make_strang(threads) if split else None
         self._earlier_counts = CellCounts().to_array()
         self._budget = Budget(len(self.network.species), len(self.families))
@@ -233,6 +234,9 @@ class AirModel:
     def wall(self) -> dict[str, float]:
         """Wall time of the parts of all steps so far [s]; what threads share as their mean."""
         parts = {name: seconds / self.stepper.threads for name, seconds in self.stepper.seconds.items()}
+        if self._strang is not None and self._strang.vertical is not None:
+            for name, seconds in self._strang.vertical.stepper.seconds.items():
+                parts[name] += seconds / self.stepper.threads
         if self._strang is not None and self._strang.chemistry is not None:
             parts["chemistry of cells"] = self._strang.chemistry.wall
         if self.balance is not None:
@@ -335,23 +339,38 @@ class AirModel:
             self.stepper, make_chemistry(self.parts, self.layout, self.families, threads=threads),
             self._make_moving(threads), self.forcing, self._light, density_factor=number_per_mole(self.grid),
             total=self.share.total, concurrent=self.case.chemistry.concurrent,
+            vertical=self._make_vertical(threads) if self.case.moves_planes else None,
         )  # fmt: skip
 
+    def _make_mover(self, stepper: Stepper) -> Mover:
+        return Mover(
+            stepper, self.forcing, self.sources, emitted=self._emitted, courant=self.case.time.courant,
+            greatest=self.share.greatest,
+        )  # fmt: skip
+
+    def _make_vertical(self, threads: int) -> Mover:
+        """What moves the state along columns: it asks no neighbour."""
+        kernel = compile_mechanism(
+            without_reactions(self.network), self.grid.shape[0], self.case.chemistry.precision, directions="vertical"
+        )
+        return self._make_mover(self._make_stepper(threads, kernel, None, self.stepper.state))
+
     def _make_moving(self, threads: int) -> Moving:
-        courant, groups = self.case.time.courant, self._groups
-        mover = Mover(self.stepper, self.forcing, self.sources, emitted=self._emitted, courant=courant)
+        groups, mover = self._groups, self._make_mover(self.stepper)
         if groups is None:
             return mover
         exchange = make_exchange(self.parts, groups, self.layout)
         here = MovedSpecies(self.case, self._given, groups, threads, exchange) if groups.moves else None
         return MovedElsewhere(mover, exchange, here)
 
-    def _make_stepper(self, threads: int) -> Stepper:
-        cut = CompiledSums(self.kernel)
+    def _make_stepper(
+        self, threads: int, kernel: MechanismKernel, neighbours: Halo | None, state: State | None = None
+    ) -> Stepper:
+        cut = CompiledSums(kernel)
         return make_stepper(
-            self.parts, self.kernel, self.layout, emitted=self._emitted, threads=threads,
+            self.parts, kernel, self.layout, emitted=self._emitted, threads=threads,
             deposited=[self.network.index(name) for name in self.parts.deposition.species],
-            neighbours=self._make_halo(), total=lambda sums: self.share.total(sums, cut),
+            neighbours=neighbours, total=lambda sums: self.share.total(sums, cut), state=state,
         )  # fmt: skip
 
     def _make_halo(self) -> Halo | None:

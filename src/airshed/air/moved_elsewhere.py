@@ -1,7 +1,7 @@
 """Two phases on two groups of ranks: tiles whose species others move, and ranks that move species for others.
 
-The same numbers as on ranks that do both: species move independently, each by the same compiled code, and the sums of
-budgets are exact.
+The same numbers as on ranks that do both: species, and levels where they are apart from each other, move independently,
+each by the same compiled code, and the sums of budgets are exact.
 """
 
 import time
@@ -41,23 +41,27 @@ def make_exchange(parts: Parts, groups: Groups, layout: Layout) -> Exchange:
     decomposition = Decomposition.of(rows, columns, layout.width, len(groups.chemistry), tiles)
     whole = Layout(rows, columns, layout.width, layout.dtype)
     species, levels = len(parts.network.species), parts.whole.shape[0]
-    return Exchange(groups, decomposition, whole, species, levels, settings.groups.strategy)
+    return Exchange(
+        groups, decomposition, whole, species, levels, settings.groups.strategy, apart=parts.case.moves_planes
+    )
 
 
 class MovedElsewhere:
     """Lets the ranks of TRANS move the species of this tile; satisfies :class:`airshed.air.moving.Moving`.
 
-    mover    of this tile, which knows the pieces of a step and what is emitted in it
-    species  what this rank moves for all tiles, where it is in both groups
+    mover  of this tile, which knows the pieces of a step and what is emitted in it
+    here   what this rank moves for all tiles, where it is in both groups
     """
 
-    def __init__(self, mover: Mover, exchange: Exchange, species: "MovedSpecies | None") -> None:
-        self._mover, self.exchange, self._here = mover, exchange, species
+    def __init__(self, mover: Mover, exchange: Exchange, here: "MovedSpecies | None") -> None:
+        self._mover, self.exchange, self._here = mover, exchange, here
 
     def start(self, begin: float, end: float) -> None:
         """Send the mixing ratios."""
+        state = self._mover.stepper.state
+        there = (None, None) if self._here is None else (self._here.q, self._here.air)
         self.exchange.order(MOVE, begin, end)
-        self.exchange.to_transport(self._mover.stepper.state.q, None if self._here is None else self._here.q)
+        self.exchange.to_transport(state.q, there[0], state.air, there[1])
 
     def finish(self, begin: float, end: float) -> list[Moved]:
         """Receive the mixing ratios, the air, and what the stages did."""
@@ -72,14 +76,14 @@ class MovedElsewhere:
         sums = iter(self.exchange.share_sums(2 * len(pieces), len(TERMS), *mine))
         moved = []
         for start, step in pieces:
-            _, emission = self._mover.emission(start, step)
+            emission = self._mover.emitted(start, step)
             moved += [Moved(weights, next(sums), emission) for weights in one_step_weights(step)]
         return moved
 
     def reload(self) -> None:
         """Send the air of a restart."""
         self.exchange.order(RELOAD)
-        self.exchange.reload_air(self._mover.stepper.state.air, None if self._here is None else self._here.air)
+        self.exchange.load_air(self._mover.stepper.state.air, None if self._here is None else self._here.air)
 
     def close(self) -> None:
         """Let the others end."""
@@ -104,39 +108,45 @@ class MovedElsewhere:
 
 
 class MovedSpecies:
-    """Some species of a case in the whole area, with all their levels; what one rank of TRANS moves.
+    """Some species of a case in the whole area, with all their levels or some; what one rank of TRANS moves.
 
     exchange  made here, unless this rank is in both groups and has one
-    sums      (term, species) of each stage of the last move;  seconds  that it took
+    sums      (term, species) of each stage of the last move, or (term, species, level);  seconds  that it took
     """
 
     def __init__(
         self, case: Case, meteorology: Given, groups: Groups, threads: int, exchange: Exchange | None = None
     ) -> None:
         parts = assemble(case, meteorology)
-        self.species = groups.species(len(parts.network.species))
-        network = without_reactions(parts.network, self.species)
-        kernel = compile_mechanism(network, parts.grid.shape[0], case.chemistry.precision)
+        apart = case.moves_planes
+        own = groups.mine(len(parts.network.species), parts.grid.shape[0], apart=apart)
+        self.species, self.levels = own.species, own.levels
+        network = without_reactions(parts.network, own.species)
+        kernel = compile_mechanism(
+            network, own.levels.stop - own.levels.start, case.chemistry.precision,
+            directions="horizontal" if apart else "all",
+        )  # fmt: skip
         _, rows, columns = parts.grid.shape
         layout = Layout(rows, columns, kernel.shape.width, kernel.dtype)
-        numbers = {name: number for number, name in enumerate(network.names)}
-        own = [_Some(source, numbers) for source in parts.own_sources if set(source.species) & set(numbers)]
-        sources = PackedSources(own, layout, (rows, columns), parts.start, parts.share.total_over_columns)
+        numbers = {} if apart else {name: number for number, name in enumerate(network.names)}
+        emitting = [_Some(source, numbers) for source in parts.own_sources if set(source.species) & set(numbers)]
+        self._sources = PackedSources(emitting, layout, (rows, columns), parts.start, parts.share.total_over_columns)
         self._deposition, self._land, self._light = parts.deposition, parts.land, parts.light
         self._close_meteorology = parts.meteorology.close
         self._deposited = [name for name in parts.deposition.species if name in numbers]
-        emitted = [numbers[name] for name in sources.species]
-        forcing = Forcing(
+        emitted = [numbers[name] for name in self._sources.species]
+        self._forcing = Forcing(
             parts.grid, layout, parts.meteorology, self._velocities, lambda met, _: np.zeros((0, *parts.grid.shape)),
-            begin=parts.begin, sunlit_until=parts.sunlit_until,
-            advection=case.transport.advection, diffusion=case.transport.diffusion, also=sources.middles,
+            begin=parts.begin, sunlit_until=parts.sunlit_until, advection=case.transport.advection,
+            diffusion=case.transport.diffusion and not apart, also=self._sources.middles,
         )  # fmt: skip
         deposited = [numbers[name] for name in self._deposited]
-        self._stepper = make_stepper(
-            parts, kernel, layout, self.species, deposited=deposited, emitted=emitted, threads=threads
-        )
-        self._stepper.state.air[...] = layout.pack(forcing.instant(0).air)
-        self._mover = Mover(self._stepper, forcing, sources, emitted=emitted, courant=case.time.courant)
+        self._stepper = make_stepper(parts, kernel, layout, own, deposited=deposited, emitted=emitted, threads=threads)
+        self._stepper.state.air[...] = layout.pack(self._forcing.instant(0).air[own.levels])
+        self._mover = Mover(
+            self._stepper, self._forcing, self._sources, emitted=emitted, courant=case.time.courant,
+            levels=own.levels if apart else None,
+        )  # fmt: skip
         self.exchange, self._own_exchange = exchange or make_exchange(parts, groups, layout), exchange is None
         self.sums: list[Array] = []
         self.seconds = 0.0
@@ -148,15 +158,15 @@ class MovedSpecies:
 
     @property
     def air(self) -> AnyArray:
-        """The packed air of the whole area [mol]."""
+        """The packed air of the levels in the whole area [mol]."""
         return self._stepper.state.air
 
     def move(self, begin: float, end: float) -> None:
         """Move the species from one time to another [s]."""
         began = time.perf_counter()
         self.sums = [each.sums for each in self._mover.finish(begin, end)]
-        self._mover.forcing.read_ahead(begin, self._stepper.pool)
-        self._mover.sources.read_ahead(begin, self._stepper.pool)
+        self._forcing.read_ahead(begin, self._stepper.pool)
+        self._sources.read_ahead(begin, self._stepper.pool)
         self.seconds = time.perf_counter() - began
 
     def serve(self) -> None:
@@ -166,9 +176,9 @@ class MovedSpecies:
             if what == END:
                 return
             if what == RELOAD:
-                self.exchange.reload_air(None, self.air)
+                self.exchange.load_air(None, self.air)
                 continue
-            self.exchange.to_transport(None, self.q)
+            self.exchange.to_transport(None, self.q, None, self.air)
             self.move(begin, end)
             self.exchange.to_chemistry(self.q, None, self.air, None)
             self.exchange.share_sums(len(self.sums), len(TERMS), self.sums, self.seconds)

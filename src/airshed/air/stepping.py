@@ -15,9 +15,10 @@ from airshed.kernels.chemistry.followed import follow
 from airshed.kernels.layout import Layout
 from airshed.kernels.pipeline import MechanismKernel
 from airshed.kernels.rates import REFERENCE_DENSITY
-from airshed.kernels.stepper import Neighbours, Stepper
+from airshed.kernels.stepper import Neighbours, State, Stepper
 from airshed.parallel.balance import Balance, message_costs
 from airshed.parallel.communicator import MpiRanks
+from airshed.parallel.planes import Planes
 from airshed.process.vertical import parabola_weights
 
 Array = npt.NDArray[np.float64]
@@ -26,23 +27,24 @@ _CUBIC_CENTIMETRES = 1e6
 
 
 def make_stepper(
-    parts: Parts, kernel: MechanismKernel, layout: Layout, species: slice = slice(None), *, deposited: Sequence[int],
+    parts: Parts, kernel: MechanismKernel, layout: Layout, some: Planes | None = None, *, deposited: Sequence[int],
     emitted: Sequence[int], threads: int, neighbours: Neighbours | None = None,
-    total: Callable[[Array], Array] | None = None,
+    total: Callable[[Array], Array] | None = None, state: State | None = None,
 ) -> Stepper:  # fmt: skip
-    """Return the stepper of the columns held here, for some of the case's species in the kernel's order.
+    """Return the stepper of the columns held here, for all of the case's species and levels, or some of both.
 
-    deposited, emitted  their numbers among those species;  neighbours, total  see Stepper
+    deposited, emitted  their numbers among those species;  neighbours, total, state  see Stepper
     """
+    species, levels = (slice(None), slice(None)) if some is None else (some.species, some.levels)
     start = parts.meteorology.at(parts.begin)
     pressure = parts.share.mean_over_columns(start.pressure)
     return Stepper(
-        kernel, layout, ghosts=parts.boundary.lateral_of(pressure)[species],
+        kernel, layout, ghosts=parts.boundary.lateral_of(pressure)[species, levels],
         top=parts.boundary.top(float(pressure[-1]))[species],
-        density_factor=number_per_mole(parts.grid) / REFERENCE_DENSITY,
-        vertical_weights=parabola_weights(parts.grid.thickness), deposited=deposited, emitted=emitted,
+        density_factor=number_per_mole(parts.grid)[levels] / REFERENCE_DENSITY,
+        vertical_weights=parabola_weights(parts.grid.thickness)[levels], deposited=deposited, emitted=emitted,
         sweeps=parts.case.chemistry.sweeps, threads=threads, oxygen=OXYGEN_FRACTION, nitrogen=NITROGEN_FRACTION,
-        neighbours=neighbours, total=total,
+        neighbours=neighbours, total=total, state=state,
     )  # fmt: skip
 
 

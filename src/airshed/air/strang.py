@@ -4,10 +4,17 @@ Transport and column advance by ``air.moving``, chemistry by a Rosenbrock method
 Second order (Strang 1968, SIAM J. Numer. Anal. 5, 506-517). Chemistry comes last, since the fastest process should:
 what is emitted is then in balance with it where a step ends (Sportisse 2000, J. Comput. Phys. 161, 140-168).
 
+Where vertical transport, mixing, emission and deposition V are split from horizontal transport H, a step is C V H V C
+with halves of C and V: all between two H acts along columns.
+
 Concurrent, transport M starts from the state before the first half of chemistry C, so that both can run at once on
 different ranks, and what each changes is added up, as amounts, before the second half:
 
-    A(n+1) w = A(n+1) M q(n) + A(n) (C q(n) - q(n)),      q(n+1) = C max(w, 0)
+    A w = A_M M q(n) + A(n) (C q(n) - q(n)),      A = A_M = A(n+1),      q(n+1) = C max(w, 0)
+
+With vertical transport split off, V C is in the place of the first C, C V in that of the second, H in that of M, and
+
+    A w = A_H H q(n) + A_V V C q(n) - A(n) q(n),      A = A_H + A_V - A(n)
 
 Transport then acts on a state that is half a step of chemistry too early: first order. What is made to be zero is
 counted as clipped, so that budgets close; a uniform mixing ratio stays uniform.
@@ -22,7 +29,7 @@ from airshed.air.budget import Budget
 from airshed.air.cell_chemistry import Air, CellChemistry
 from airshed.air.forcing import Forcing
 from airshed.air.light import PackedLight
-from airshed.air.moving import Moved, Moving
+from airshed.air.moving import Moved, Mover, Moving
 from airshed.kernels.layout import AnyArray
 from airshed.kernels.stepper import Stepper
 
@@ -34,6 +41,7 @@ class Strang:
 
     chemistry       None where nothing reacts
     moving          what moves the species of the state
+    vertical        what moves them along columns, where `moving` is horizontal transport alone
     density_factor  (level, lat) number density of air per mole in a cell [molecules cm-3]
     total           sums over the first axis, of all ranks
     concurrent      whether transport takes the state as it is before chemistry, so that both can be done at once
@@ -42,8 +50,9 @@ class Strang:
     def __init__(
         self, stepper: Stepper, chemistry: CellChemistry | None, moving: Moving, forcing: Forcing,
         light: PackedLight, *, density_factor: Array, total: Callable[[Array], Array], concurrent: bool = False,
+        vertical: Mover | None = None,
     ) -> None:  # fmt: skip
-        self.stepper, self.chemistry, self.moving = stepper, chemistry, moving
+        self.stepper, self.chemistry, self.moving, self.vertical = stepper, chemistry, moving, vertical
         self._forcing, self._light, self._total, self._concurrent = forcing, light, total, concurrent
         self._species = len(stepper.kernel.network.species)
         layout = stepper.layout
@@ -53,17 +62,16 @@ class Strang:
 
     def step(self, begin: float, end: float, budget: Budget) -> Array:
         """Advance from `begin` to `end` [s], inside one interval of the forcing; return what chemistry made [mol]."""
-        if self.chemistry is None:
-            self.moving.start(begin, end)
-            self._follow(self.moving.finish(begin, end), budget)
-            return np.zeros(self._species)
         middle = 0.5 * (begin + end)
+        if self.chemistry is None:
+            self._move(begin, middle, end, budget)
+            return np.zeros(self._species)
         if self._concurrent:
             first = self._both(self.chemistry, begin, middle, end, budget)
+            self._mix(middle, end, budget)
         else:
             first = self._react(self.chemistry, begin, middle, budget, half=0)
-            self.moving.start(begin, end)
-            self._follow(self.moving.finish(begin, end), budget)
+            self._move(begin, middle, end, budget)
         return first + self._react(self.chemistry, middle, end, budget, half=1)
 
     def save(self) -> dict[str, AnyArray]:
@@ -84,27 +92,43 @@ class Strang:
     def close(self) -> None:
         """End the threads of the chemistry, and those who move species for others."""
         self.moving.close()
+        if self.vertical is not None:
+            self.vertical.stepper.close()
         if self.chemistry is not None:
             self.chemistry.solver.close()
 
     def _both(self, chemistry: CellChemistry, begin: float, middle: float, end: float, budget: Budget) -> Array:
-        """Chemistry's first half and the move from the same state, added up; returns what chemistry made [mol]."""
+        """The first half along columns and the move from one state, added up; returns what chemistry made [mol]."""
         state = self.stepper.state
         self.moving.start(begin, end)
+        q, air = state.q.copy(), state.air.copy()
         made = self._react(chemistry, begin, middle, budget, half=0)
-        change, air = state.q - state.q_other, state.air.copy()
-        state.q, state.q_other = state.q_other, state.q
+        self._mix(begin, middle, budget)
+        change, grown = _amounts(state.q, state.air) - _amounts(q, air), state.air - air
+        state.q[...], state.air[...] = q, air
         self._follow(self.moving.finish(begin, end), budget)
-        state.q += change * (air / state.air)[:, :, None].astype(state.q.dtype)
-        below = np.maximum(-state.q, 0.0)
-        np.maximum(state.q, 0.0, out=state.q)
-        clipped = self._total(_sums(below, state.air * self._in_use))
+        amounts = _amounts(state.q, state.air) + change
+        state.air += grown
+        sums = amounts / state.air[:, :, None]
+        np.maximum(sums, 0.0, out=state.q)
+        clipped = self._total(_sums(np.maximum(-sums, 0.0), state.air * self._in_use))
         budget.add_chemistry(np.zeros(self._species), clipped, np.zeros_like(budget.imbalance))
         return made
 
+    def _move(self, begin: float, middle: float, end: float, budget: Budget) -> None:
+        self._mix(begin, middle, budget)
+        self.moving.start(begin, end)
+        self._follow(self.moving.finish(begin, end), budget)
+        self._mix(middle, end, budget)
+
+    def _mix(self, begin: float, end: float, budget: Budget) -> None:
+        if self.vertical is not None:
+            self._follow(self.vertical.finish(begin, end), budget)
+
     def _follow(self, stages: list[Moved], budget: Budget) -> None:
         for each in stages:
-            budget.add(each.weights, each.sums, each.emission, np.zeros_like(budget.imbalance))
+            by_species = each.sums if each.sums.ndim == 2 else each.sums.sum(axis=2)
+            budget.add(each.weights, by_species, each.emission, np.zeros_like(budget.imbalance))
 
     def _react(self, chemistry: CellChemistry, begin: float, end: float, budget: Budget, *, half: int) -> Array:
         """Chemistry; returns the change of the amount of each species [mol]."""
@@ -127,6 +151,11 @@ class Strang:
         fields = (_between(pair(name), weight) for name in ("temperature", "water", "parameters"))
         temperature, water, parameters = fields
         return Air(temperature, water, self.stepper.state.air * self._density_factor, parameters, sun)
+
+
+def _amounts(q: AnyArray, air: AnyArray) -> AnyArray:
+    """Amounts [mol] of mixing ratios [lat][block][species][level][W] in air [lat][block][level][W]."""
+    return np.asarray(q * air[:, :, None])
 
 
 def _sums(packed: AnyArray, amounts: Array) -> Array:

@@ -18,10 +18,15 @@ from airshed.mechanism.network import ReactionNetwork, Term
 
 @dataclass(frozen=True)
 class MechanismShape(Shape):
-    """What the code is compiled for: levels of a column, and elements whose atoms are counted."""
+    """What the code is compiled for: levels of a column, elements whose atoms are counted, and where transport goes.
+
+    Without `vertical` levels are apart: there is nothing implicit, and each has its own sums.
+    """
 
     levels: int
     families: tuple[str, ...] = ()
+    horizontal: bool = True
+    vertical: bool = True
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ of levels and one precision.
 
 import ctypes
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from airshed.kernels.compiled import CompiledKernel, Signatures, compile_and_load, timed
 from airshed.kernels.emit import MechanismShape, Source, emit
@@ -23,6 +23,8 @@ WIDTH: Final = 8
 UNITS: Final = {"step": 1, "sweeps": 2}
 """Translation units of a kernel, each the whole text under its number: two compilers take half the time of one."""
 
+
+Directions = Literal["all", "horizontal", "vertical"]
 
 _POINTER: Final = ctypes.c_void_p
 
@@ -54,20 +56,24 @@ def compile_mechanism(
     families: tuple[str, ...] = (),
     width: int = WIDTH,
     largest_group: int = LARGEST_GROUP,
+    directions: Directions = "all",
 ) -> MechanismKernel:
     """Return the compiled code of a mechanism for `levels` levels, in "double" or "single" precision.
 
     What the mechanism leaves open takes its default where it has one, else it is a field that steps are given.
 
-    families  elements whose atoms a step counts where reactions do not balance them
+    families    elements whose atoms a step counts where reactions do not balance them
+    directions  where transport goes: "all"; "horizontal", each level by itself, with nothing implicit; or "vertical"
     Raises KernelError when there is no compiler or it refuses the code.
     """
     seconds: dict[str, float] = {}
     network = network.with_defaults()
-    shape = MechanismShape(width, precision, levels, families)
+    shape = MechanismShape(
+        width, precision, levels, families, horizontal=directions != "vertical", vertical=directions != "horizontal"
+    )
     order = timed(seconds, "schedule", lambda: schedule(network, largest_group))
     source = timed(seconds, "emit", lambda: emit(network, order, shape))
-    name = f"{network.name}-{levels}-{precision}"
+    name = f"{network.name}-{levels}-{precision}" + ("" if directions == "all" else f"-{directions}")
     units = [(unit, f"#define UNIT {number}\n{source.text}") for unit, number in UNITS.items()]
     library, functions = compile_and_load(units, SIGNATURES, seconds, name=name)
     return MechanismKernel(network, shape, source, library, functions, seconds, order)

@@ -4,6 +4,7 @@ import ctypes
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from math import prod
 from typing import Final, Protocol
 
 import numpy as np
@@ -156,6 +157,7 @@ class Stepper:
     vertical_weights (level, 4) parabola weights of each upper face for upward and for downward flow
     neighbours      what lies beyond the sides where the area goes on; None where it ends on all of them
     total           sums over the first axis of the sums of blocks, of all ranks; the same bits in any order
+    state           that of another stepper, to be advanced by both in turn; None for one of its own
     """
 
     def __init__(
@@ -163,14 +165,14 @@ class Stepper:
         density_factor: npt.NDArray[np.float64], vertical_weights: npt.NDArray[np.float64],
         deposited: Sequence[int] = (), emitted: Sequence[int] = (), sweeps: int = 1, threads: int = 1,
         oxygen: float = 0.2095, nitrogen: float = 0.7808, neighbours: Neighbours | None = None,
-        total: Callable[[Array], Array] | None = None,
+        total: Callable[[Array], Array] | None = None, state: State | None = None,
     ) -> None:  # fmt: skip
         self.kernel, self.layout, self.sweeps, self.neighbours = kernel, layout, sweeps, neighbours
         self._total = total or CompiledSums(kernel).total
         species, levels = len(kernel.network.species), kernel.shape.levels
-        self.state = State.zeros(layout, species, levels)
-        self._terms = len(TERMS), species
-        sums = len(TERMS) * species + len(kernel.shape.families)
+        self.state = state or State.zeros(layout, species, levels)
+        self._terms = (len(TERMS), species) if kernel.shape.vertical else (len(TERMS), species, levels)
+        sums = prod(self._terms) + len(kernel.shape.families)
         self._sums = np.zeros((layout.rows * layout.blocks, sums))
         self._sums_before = np.zeros_like(self._sums)
         self._totals = np.zeros(sums)
@@ -198,13 +200,16 @@ class Stepper:
         self._placed: dict[str, Pair] = {}
 
     def step(
-        self, weights: TwoStepWeights, transport: TransportForcing, column: ColumnForcing
+        self, weights: TwoStepWeights, transport: TransportForcing, column: ColumnForcing | None
     ) -> npt.NDArray[np.float64]:
-        """Advance the state from n to n+1; return the sums of the budget terms (term, species), see TERMS."""
+        """Advance the state from n to n+1; return the sums of the budget terms (term, species), see TERMS.
+
+        column  None where the kernel has no vertical part; the sums are then (term, species, level).
+        """
         self._totals = self._total(self.advance(weights, transport, column))
         return self.by_term(self._totals)[0]
 
-    def advance(self, weights: TwoStepWeights, transport: TransportForcing, column: ColumnForcing) -> Array:
+    def advance(self, weights: TwoStepWeights, transport: TransportForcing, column: ColumnForcing | None) -> Array:
         """Advance the state from n to n+1; return what is to be summed up, (block, sum), see :meth:`by_term`.
 
         The array stays as it is during one more step.
@@ -224,7 +229,7 @@ class Stepper:
 
     def by_term(self, totals: Array) -> tuple[Array, Array]:
         """Return the sums (sum,) of a step as those of the budget terms (term, species), and of the families."""
-        terms = self._terms[0] * self._terms[1]
+        terms = prod(self._terms)
         return totals[:terms].reshape(self._terms), totals[terms:]
 
     def _work(self, pieces: Pieces, between: Callable[[], None] | None = None) -> None:
@@ -284,7 +289,7 @@ class Stepper:
         step.seconds = address(self._seconds)
         return step
 
-    def _fill(self, weights: TwoStepWeights, transport: TransportForcing, column: ColumnForcing) -> None:
+    def _fill(self, weights: TwoStepWeights, transport: TransportForcing, column: ColumnForcing | None) -> None:
         """Tell the kernel where everything lies."""
         step, state = self._step, self.state
         parts = state.q, state.q_other, state.tendency, state.air, state.air_other, state.air_tendency
@@ -293,6 +298,15 @@ class Stepper:
         self._place("flux_y", transport.flux_y)
         self._place("flux_z", transport.flux_z)
         self._numbers[FLUX_WEIGHTS] = transport.weight, transport.weight_z
+        if column is not None:
+            self._fill_column(column)
+        w = weights
+        self._numbers[WEIGHTS] = w.c0, w.c1, w.t0, w.t1, w.g, w.s0, w.s1
+        step.sums = self._address_of(self._sums)
+        step.sweeps, step.number = self.sweeps, step.number + 1
+
+    def _fill_column(self, column: ColumnForcing) -> None:
+        step = self._step
         self._place("temperature", column.temperature)
         self._place("water", column.water)
         self._place("exchange", column.exchange)
@@ -302,10 +316,6 @@ class Stepper:
         step.column_weight = column.weight
         step.emission, step.emission_levels = address(column.emission), column.emission.shape[-2]
         step.photolysis_sun = address(column.sun)
-        w = weights
-        self._numbers[WEIGHTS] = w.c0, w.c1, w.t0, w.t1, w.g, w.s0, w.s1
-        step.sums = self._address_of(self._sums)
-        step.sweeps, step.number = self.sweeps, step.number + 1
 
     def _address_of(self, array: AnyArray) -> int:
         """The address of an array that is there as long as this is: asked for once."""

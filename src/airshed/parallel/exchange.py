@@ -43,6 +43,7 @@ class Exchange:
     """This rank's end of all that the two groups tell each other; every rank makes one, at the same time.
 
     layout    of the packed state of the whole area
+    apart     whether levels are apart in TRANS; its air is then renewed before each move
     strategy  of the redistribution: "auto" for the one that is expected to be fastest
     line      cost of a message between two ranks
     predicted [s] that redistributions to TRANS and back are expected to take
@@ -52,14 +53,18 @@ class Exchange:
 
     def __init__(
         self, groups: Groups, decomposition: Decomposition, layout: Layout, species: int, levels: int,
-        strategy: str = "auto",
+        strategy: str = "auto", *, apart: bool = False,
     ) -> None:  # fmt: skip
-        self.groups, self.species, self.times, self.wall = groups, species, Times(), 0.0
+        self.groups, self.apart, self.times, self.wall = groups, apart, Times(), 0.0
+        self._pairs = (species, levels) if apart else (species,)
         self._messages = messages_of(groups.world)
         rows, blocks, dtype = layout.rows, layout.blocks, layout.dtype
         rest = species, levels, layout.width
+        if groups.moves:
+            own = groups.mine(species, levels, apart=apart)
+            self._own = (own.species, own.levels) if apart else (own.species,)
         columns = groups.columns(decomposition, blocks, rest, dtype)
-        planes = groups.planes(rows, blocks, rest, dtype)
+        planes = groups.planes(rows, blocks, rest, dtype, apart=apart)
         costs = measure(self._messages, columns, planes)
         there = _chosen(columns, planes, predictions(columns, planes, costs), strategy)
         back = there.plan.inverse()
@@ -67,9 +72,10 @@ class Exchange:
         self.predicted = there.seconds, predict(back, costs).seconds
         self.line = costs.within
         self._there, self._back = (Redistribution(self._messages, plan) for plan in (there.plan, back))
-        whole_air = groups.first_of_transport(rows, blocks, rest[1:], dtype)
-        air = make_plan(whole_air, groups.columns(decomposition, blocks, rest[1:], dtype))
-        self._air_back, self._air_there = (Redistribution(self._messages, plan) for plan in (air, air.inverse()))
+        tiles = groups.columns(decomposition, blocks, rest[1:], dtype)
+        plans = [make_plan(tiles, held) for held in groups.air(rows, blocks, rest, dtype, apart=apart)]
+        self._air_there = [Redistribution(self._messages, plan) for plan in plans]
+        self._air_back = Redistribution(self._messages, plans[0].inverse())
         self._spent = [0.0, 0.0]
 
     def close(self) -> None:
@@ -92,38 +98,42 @@ class Exchange:
         what, begin, end = order.tolist()
         return what, begin, end
 
-    def to_transport(self, columns: AnyArray | None, planes: AnyArray | None) -> None:
-        """Bring mixing ratios from tiles into whole planes; None for what this rank does not hold."""
+    def to_transport(
+        self, columns: AnyArray | None, planes: AnyArray | None, air: AnyArray | None, air_there: AnyArray | None
+    ) -> None:
+        """Bring mixing ratios, and air where levels are apart, from tiles into planes; None for what is not here."""
         began = time.perf_counter()
         self._there(columns, planes)
         self._spent[0] = self._there.seconds
+        if self.apart:
+            self.load_air(air, air_there)
         self.wall += time.perf_counter() - began
 
     def to_chemistry(
-        self, planes: AnyArray | None, columns: AnyArray | None, whole_air: AnyArray | None, air: AnyArray | None
+        self, planes: AnyArray | None, columns: AnyArray | None, air_there: AnyArray | None, air: AnyArray | None
     ) -> None:
-        """Bring mixing ratios, and the air of the first rank of TRANS, into tiles."""
+        """Bring mixing ratios, and the air of the ranks that hold the first species, into tiles."""
         began = time.perf_counter()
         self._back(planes, columns)
         self._spent[1] = self._back.seconds
-        self._air_back(self._of_first(whole_air), air)
+        self._air_back(self._held(air_there, self._air_there[0]), air)
         self.wall += time.perf_counter() - began
 
-    def reload_air(self, air: AnyArray | None, whole_air: AnyArray | None) -> None:
+    def load_air(self, air: AnyArray | None, air_there: AnyArray | None) -> None:
         """Bring the air of tiles to all ranks of TRANS."""
-        self._air_there(air, self._of_first(whole_air))
-        if whole_air is not None:
-            whole_air[...] = self.groups.own.broadcast(whole_air)
+        for bring in self._air_there:
+            bring(air, self._held(air_there, bring))
 
     def share_sums(self, stages: int, terms: int, mine: Sequence[Array] | None, moving: float = 0.0) -> Array:
-        """Return the sums (stage, term, species) of all ranks of TRANS, to all; each gives those of its species.
+        """Return the sums (stage, term, species) of all ranks of TRANS, to all; each gives those of what it moves.
 
+        Where levels are apart they are (stage, term, species, level).
         Where all but one have zeros, integers of the same bits add up exactly. Times go with them.
         """
         began = time.perf_counter()
-        sums = np.zeros((stages, terms, self.species))
+        sums = np.zeros((stages, terms, *self._pairs))
         if mine is not None:
-            sums[..., self.groups.species(self.species)] = np.stack(mine)
+            sums[(..., *self._own)] = np.stack(mine)
         times = np.zeros((self.groups.world.size, 3))
         times[self.groups.world.rank] = *self._spent, moving
         bits = np.concatenate([sums.ravel(), times.ravel()]).view(np.int64)
@@ -139,8 +149,9 @@ class Exchange:
         self.times.out, self.times.back = self.times.out + out, self.times.back + back
         self.times.moving += float(times[:, 2].max())
 
-    def _of_first(self, whole_air: AnyArray | None) -> AnyArray | None:
-        return whole_air if self.groups.world.rank == self.groups.transport[0] else None
+    def _held(self, air_there: AnyArray | None, bring: Redistribution) -> AnyArray | None:
+        """The air of a rank of TRANS, where it is one of those that a redistribution brings it to."""
+        return air_there if self.groups.world.rank in bring.plan.target.ranks else None
 
 
 def _chosen(source: Distribution, target: Distribution, found: list[Prediction], strategy: str) -> Prediction:

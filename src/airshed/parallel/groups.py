@@ -1,13 +1,13 @@
 """Two groups of ranks, one for each phase of a run: what moves air and species, and what chemistry does to cells.
 
-CHEM holds tiles of whole columns, TRANS some species in the whole area each, with all their levels: what Segall et al.
-(Environmental modeling on the C90-T3D heterogeneous system) run on two machines. The two distributions of the packed
-mixing ratios [lat][block][species][level][W] are data for ``parallel.redistribution``.
+CHEM holds tiles of whole columns, TRANS some species in the whole area each, with all their levels, or with some where
+these are apart from each other: what Segall et al. (Environmental modeling on the C90-T3D heterogeneous system) run on
+two machines. The two distributions of the packed mixing ratios [lat][block][species][level][W] are data for
+``parallel.redistribution``.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, Self, cast
 
 import numpy.typing as npt
@@ -15,7 +15,8 @@ import numpy.typing as npt
 from airshed.core.errors import CaseError
 from airshed.core.words import counted, there_are
 from airshed.parallel.communicator import Alone, Communicator, MpiRanks
-from airshed.parallel.decomposition import Decomposition, even_cuts
+from airshed.parallel.decomposition import Decomposition
+from airshed.parallel.planes import Planes, cut_planes, most_ranks
 from airshed.parallel.redistribution import Distribution
 
 if TYPE_CHECKING:
@@ -80,9 +81,10 @@ class Groups:
         """Whether this rank moves species."""
         return self.world.rank in self.transport
 
-    def species(self, count: int) -> slice:
-        """Return the numbers of the species that this rank moves, of so many."""
-        return self._cut(count)[self.transport.index(self.world.rank)]
+    def mine(self, species: int, levels: int, *, apart: bool) -> Planes:
+        """Return what this rank moves of so many species and levels."""
+        everything = [planes for stretch in self._cut(species, levels, apart) for planes in stretch]
+        return everything[self.transport.index(self.world.rank)]
 
     def columns(
         self, decomposition: Decomposition, blocks: int, rest: Sequence[int], dtype: npt.DTypeLike
@@ -94,40 +96,53 @@ class Groups:
         }
         return Distribution((decomposition.rows, blocks, *rest), parts, dtype)
 
-    def planes(self, rows: int, blocks: int, rest: Sequence[int], dtype: npt.DTypeLike) -> Distribution:
-        """Return who of TRANS holds what of a packed array: all columns of some of `rest[0]` species."""
-        columns = (slice(rows), slice(blocks))
+    def planes(self, rows: int, blocks: int, rest: Sequence[int], dtype: npt.DTypeLike, *, apart: bool) -> Distribution:
+        """Return who of TRANS holds what of a packed array: all columns of some of `rest[0]` species and levels."""
+        species, levels, width = rest
+        everything = [planes for stretch in self._cut(species, levels, apart) for planes in stretch]
         parts = {
-            rank: (*columns, numbers, *(slice(length) for length in rest[1:]))
-            for rank, numbers in zip(self.transport, self._cut(rest[0]), strict=True)
+            rank: (slice(rows), slice(blocks), each.species, each.levels, slice(width))
+            for rank, each in zip(self.transport, everything, strict=True)
         }
         return Distribution((rows, blocks, *rest), parts, dtype)
 
-    def first_of_transport(self, rows: int, blocks: int, rest: Sequence[int], dtype: npt.DTypeLike) -> Distribution:
-        """Return the distribution that leaves a whole array with the first rank of TRANS: that of the air."""
-        shape = (rows, blocks, *rest)
-        return Distribution(shape, {self.transport[0]: tuple(slice(length) for length in shape)}, dtype)
+    def air(
+        self, rows: int, blocks: int, rest: Sequence[int], dtype: npt.DTypeLike, *, apart: bool
+    ) -> list[Distribution]:
+        """Return who holds what of the packed air of the levels of `rest`, for each stretch of species."""
+        species, levels, width = rest
+        ranks = iter(self.transport)
+        return [
+            Distribution(
+                (rows, blocks, levels, width),
+                {next(ranks): (slice(rows), slice(blocks), each.levels, slice(width)) for each in stretch},
+                dtype,
+            )
+            for stretch in self._cut(species, levels, apart)
+        ]
 
-    def check_species(self, count: int) -> None:
-        """Raise CaseError where so many species are fewer than the ranks that move them: a species stays in one piece.
+    def check_species(self, species: int, levels: int, *, apart: bool) -> None:
+        """Raise CaseError where so many species have fewer parts than there are ranks to move them.
 
-        Its levels cannot be shared out, since vertical mixing couples all of them at once.
+        Levels cannot be shared out where vertical mixing, in the same step, couples all of them at once.
         """
-        if len(self.transport) <= count:
+        most = most_ranks(species, levels, apart)
+        if len(self.transport) <= most:
             return
+        what = f"{species} species in {levels} levels" if apart else f"{species} species"
+        why = "each of which stays on one rank" if not apart else "each level of each on one rank"
         remedy = (
-            f"start at most {count}, or leave out parallel.groups" if self.same else
-            f"set parallel.groups.transport to at most {count}, and give the other ranks to chemistry"
+            f"start at most {most}, or leave out parallel.groups" if self.same else
+            f"set parallel.groups.transport to at most {most}, and give the other ranks to chemistry"
         )  # fmt: skip
+        more = "" if apart else '; levels are shared out, too, with transport.vertical = "with chemistry"'
         raise CaseError(
-            f"parallel.groups: {len(self.transport)} ranks cannot share the transport of {count} species, "
-            f"each of which stays on one rank; {remedy}"
+            f"parallel.groups: {len(self.transport)} ranks cannot share the transport of {what}, {why}; {remedy}{more}"
         )
 
-    def _cut(self, species: int) -> list[slice]:
-        self.check_species(species)
-        cuts = even_cuts(species, len(self.transport))
-        return [slice(*pair) for pair in pairwise(cuts)]
+    def _cut(self, species: int, levels: int, apart: bool) -> list[list[Planes]]:
+        self.check_species(species, levels, apart=apart)
+        return cut_planes(species, levels, len(self.transport), apart=apart)
 
 
 def _check(ranks: int, transport: int, chemistry: int) -> None:

@@ -104,6 +104,10 @@ class Case(Section):
             raise refuse(
                 f'output: two [[output]] have the name {_repeated(names)!r}; give each its own, name = "ground"'
             )
+        if self.transport.vertical == "with chemistry" and self.chemistry.integrator != "strang":
+            raise refuse(
+                'transport.vertical = "with chemistry" needs chemistry.integrator = "strang": "imex" splits nothing'
+            )
         layers = len(self.grid.layers)
         for index, output in enumerate(self.output):
             if isinstance(output.levels, tuple) and any(not 0 <= level < layers for level in output.levels):
@@ -123,6 +127,11 @@ class Case(Section):
     def start(self) -> np.datetime64:
         """The start of the case, UTC."""
         return np.datetime64(self.time.start.replace(tzinfo=None), "s")
+
+    @property
+    def moves_planes(self) -> bool:
+        """Whether horizontal transport is split from the vertical one, so that each level moves by itself."""
+        return self.transport.vertical == "with chemistry"
 
     @property
     def name(self) -> str:

@@ -207,6 +207,12 @@ class TransportSection(Section):
 
     advection: Switch = setting(True, "Whether the wind carries the species.")
     diffusion: Switch = setting(True, "Whether turbulence mixes them vertically.")
+    vertical: Literal["with horizontal", "with chemistry"] = setting(
+        "with horizontal",
+        "For `strang`: whether vertical transport, mixing, emission and deposition are one step with horizontal "
+        "transport, or split from it, in halves next to those of chemistry; horizontal transport is then apart, level "
+        "by level. docs/parallel.md tells what it costs.",
+    )
 
 
 class MeteorologySection(Section):

@@ -3,12 +3,6 @@
 #include <cmath>
 #include <vector>
 
-INLINE double sum(pack lanes) {
-    double result = 0;
-    for (int lane = 0; lane < W; lane++) result += double(lanes[lane]);
-    return result;
-}
-
 static void finish_block(const Step& s, int64_t row, int64_t block, const Worker& t) {
     double* sums = s.sums + (row * s.blocks + block) * SUMS;
     for (int term = 0; term < TERMS; term++)
@@ -30,6 +24,10 @@ static void step_block(const Step& s, int64_t row, int64_t block, Worker& t) {
     if (edge) transport<true>(s, row, block, t);
     else transport<false>(s, row, block, t);
     const double moved = now();
+    if constexpr (!VERTICAL) {
+        seconds[TRANSPORT] += moved - began;
+        return;
+    }
     prepare_column(s, row, block, t);
     const double prepared = now();
     pack* y = (pack*)(s.q_other + (row * s.blocks + block) * BLOCK);
@@ -56,10 +54,10 @@ static void step_piece(const Step& s, const Piece& piece, void* memory) {
     t.carry_y = (pack*)(((uintptr_t)(&t + 1) + 63) & ~(uintptr_t)63);
     const int64_t west = piece.first_block;
     const bool goes_on = t.step == s.number && t.row == piece.first_row && t.first_block == west && t.last_block == piece.last_block;
-    if (!goes_on)
+    if (HORIZONTAL && !goes_on)
         for (int64_t b = west; b < piece.last_block; b++) start_row(s, piece.first_row, b, t.carry_y + b * NS * NZ);
     for (int64_t row = piece.first_row; row < piece.last_row; row++) {
-        if (west > 0 || !s.west.edge) start_block(s, row, west, t.carry_x);
+        if (HORIZONTAL && (west > 0 || !s.west.edge)) start_block(s, row, west, t.carry_x);
         for (int64_t b = west; b < piece.last_block; b++) step_block(s, row, b, t);
     }
     t.step = s.number, t.row = piece.last_row, t.first_block = west, t.last_block = piece.last_block;

@@ -4,6 +4,9 @@
 // alpha |c-b| + beta |b-a|), psi = 0 at an extremum (Hundsdorfer, Koren, van Loon & Verwer 1995, kappa = 1/3:
 // alpha = 1/3, beta = 1/6; on layers of unequal thickness the weights of the parabola through three cell means).
 // Outside the area: inflow brings the ghost value; for outflow the ghost equals the cell inside, so that it is free.
+//
+// Compiled without VERTICAL this is transport along whole planes, each level by itself, with nothing implicit; without
+// HORIZONTAL that of columns, each by itself.
 
 constexpr int64_t COLUMN = NZ * W;                  // reals of one species in a block
 constexpr int64_t BLOCK = NS * COLUMN;              // reals of a block
@@ -54,6 +57,12 @@ struct Worker {                        // what one thread carries from block to 
     BlockFlux flux;
 };
 
+INLINE double sum(pack lanes) {
+    double result = 0;
+    for (int lane = 0; lane < W; lane++) result += double(lanes[lane]);
+    return result;
+}
+
 INLINE pack lane_mask(int64_t used) {  // 1 in lanes in use, 0 in padding
     pack mask;
     for (int i = 0; i < W; i++) mask[i] = i < used ? real(1) : real(0);
@@ -65,10 +74,14 @@ static void load_fluxes(const Step& s, int64_t row, int64_t block, BlockFlux& f)
     const int64_t here = (row * s.blocks + block) * COLUMN, x = (row * (s.blocks + 1) + block) * COLUMN;
     for (int z = 0; z < NZ; z++) {
         const int64_t k = z * W;
-        f.west[z] = between(s.flux_x.start, s.flux_x.end, w, x + k);
-        f.east[z] = from_east_1(f.west[z], between(s.flux_x.start, s.flux_x.end, w, x + COLUMN + k));
-        f.south[z] = between(s.flux_y.start, s.flux_y.end, w, here + k);
-        f.north[z] = between(s.flux_y.start, s.flux_y.end, w, here + s.blocks * COLUMN + k);
+        f.west[z] = f.east[z] = f.south[z] = f.north[z] = f.up[z] = pack{};
+        if constexpr (HORIZONTAL) {
+            f.west[z] = between(s.flux_x.start, s.flux_x.end, w, x + k);
+            f.east[z] = from_east_1(f.west[z], between(s.flux_x.start, s.flux_x.end, w, x + COLUMN + k));
+            f.south[z] = between(s.flux_y.start, s.flux_y.end, w, here + k);
+            f.north[z] = between(s.flux_y.start, s.flux_y.end, w, here + s.blocks * COLUMN + k);
+        }
+        if constexpr (!VERTICAL) continue;
         f.up[z] = between(s.flux_z.start, s.flux_z.end, wz, here + k);
         const real* v = s.vertical_weights + 4 * z;
         f.alpha[z] = f.up[z] > 0 ? splat(v[0]) : splat(v[2]);
@@ -190,52 +203,63 @@ static void transport(const Step& s, int64_t row, int64_t block, Worker& t) {
         pack gone = pack{}, come = pack{};
         for (int z = 0; z < NZ; z++) {
             const int64_t k = o + z * W;
-            pack c = q[z], west = at(a.west, k), east = at(a.east, k), n1 = at(a.north, k), n2 = at(a.north2, k);
-            const pack so = at(a.south, k);
-            pack s_1 = so;
-            if (EDGE) {
-                if (a.west_edge) west = f.west[z][0] > 0 ? west : splat(c[0]);
-                if (a.east_edge) {
-                    const pack ghost = f.east[z][last] > 0 ? splat(c[last]) : east;
-                    c = mask > 0 ? c : ghost, east = ghost;
+            pack x = pack{}, from_west = pack{}, y = pack{}, from_south = pack{}, v = pack{};
+            if constexpr (HORIZONTAL) {
+                pack c = q[z], west = at(a.west, k), east = at(a.east, k), n1 = at(a.north, k), n2 = at(a.north2, k);
+                const pack so = at(a.south, k);
+                pack s_1 = so;
+                if (EDGE) {
+                    if (a.west_edge) west = f.west[z][0] > 0 ? west : splat(c[0]);
+                    if (a.east_edge) {
+                        const pack ghost = f.east[z][last] > 0 ? splat(c[last]) : east;
+                        c = mask > 0 ? c : ghost, east = ghost;
+                    }
+                    if (before_one_column(s, block)) {
+                        const int64_t next = (row * (s.blocks + 1) + block + 1) * COLUMN + z * W;
+                        const pack edge = between(s.flux_x.start, s.flux_x.end, splat(real(s.flux_weight)), next);
+                        east[1] = edge[1] > 0 ? east[0] : s.east.data[row * s.east.row_stride + k];
+                    }
+                    if (a.south_edge) s_1 = f.south[z] > 0 ? s_1 : c;
+                    if (a.north_edge) n1 = f.north[z] > 0 ? c : n1, n2 = n1;
+                    if (row == s.rows - 2 && s.north.edge) n2 = between(s.flux_y.start, s.flux_y.end, splat(real(s.flux_weight)),
+                        ((row + 2) * s.blocks + block) * COLUMN + z * W) > 0 ? n1 : n2;
                 }
-                if (before_one_column(s, block)) {
-                    const int64_t next = (row * (s.blocks + 1) + block + 1) * COLUMN + z * W;
-                    const pack edge = between(s.flux_x.start, s.flux_x.end, splat(real(s.flux_weight)), next);
-                    east[1] = edge[1] > 0 ? east[0] : s.east.data[row * s.east.row_stride + k];
-                }
-                if (a.south_edge) s_1 = f.south[z] > 0 ? s_1 : c;
-                if (a.north_edge) n1 = f.north[z] > 0 ? c : n1, n2 = n1;
-                if (row == s.rows - 2 && s.north.edge) n2 = between(s.flux_y.start, s.flux_y.end, splat(real(s.flux_weight)),
-                    ((row + 2) * s.blocks + block) * COLUMN + z * W) > 0 ? n1 : n2;
+                x = face(f.east[z], from_west_1(west, c), c, from_east_1(c, east), from_east_2(c, east));
+                from_west = from_west_1(EDGE && a.west_edge ? splat(f.west[z][0] * west[W - 1]) : t.carry_x[i * NZ + z], x);
+                y = face(f.north[z], s_1, c, n1, n2);
+                from_south = carry_y[i * NZ + z];
+                t.carry_x[i * NZ + z] = x, carry_y[i * NZ + z] = y;
             }
-            const pack x = face(f.east[z], from_west_1(west, c), c, from_east_1(c, east), from_east_2(c, east));
-            const pack x_west = EDGE && a.west_edge ? splat(f.west[z][0] * west[W - 1]) : t.carry_x[i * NZ + z];
-            const pack from_west = from_west_1(x_west, x);
-            const pack y = face(f.north[z], s_1, c, n1, n2);
-            const pack from_south = carry_y[i * NZ + z];
-            const pack v = z < NZ - 1
+            if constexpr (VERTICAL) v = z < NZ - 1
                 ? upper_face(f.up[z], q[z > 0 ? z - 1 : 0], q[z], q[z + 1], q[z + 2 < NZ ? z + 2 : NZ - 1], f.alpha[z], f.beta[z])
                 : f.up[z] * (f.up[z] > 0 ? q[z] : splat(s.top[i]));
             pack change = (from_west - x) + (from_south - y) + (below - v);
             if (EDGE) {
                 change = change * mask;
-                if (a.west_edge) come[0] += from_west[0] > 0 ? from_west[0] : 0, gone[0] -= from_west[0] < 0 ? from_west[0] : 0;
-                if (a.east_edge) gone[0] += x[last] > 0 ? x[last] : 0, come[0] -= x[last] < 0 ? x[last] : 0;
-                if (a.south_edge) come += maximum(from_south, pack{}) * mask, gone -= minimum(from_south, pack{}) * mask;
-                if (a.north_edge) gone += maximum(y, pack{}) * mask, come -= minimum(y, pack{}) * mask;
+                if (HORIZONTAL && a.west_edge) come[0] += from_west[0] > 0 ? from_west[0] : 0, gone[0] -= from_west[0] < 0 ? from_west[0] : 0;
+                if (HORIZONTAL && a.east_edge) gone[0] += x[last] > 0 ? x[last] : 0, come[0] -= x[last] < 0 ? x[last] : 0;
+                if (HORIZONTAL && a.south_edge) come += maximum(from_south, pack{}) * mask, gone -= minimum(from_south, pack{}) * mask;
+                if (HORIZONTAL && a.north_edge) gone += maximum(y, pack{}) * mask, come -= minimum(y, pack{}) * mask;
             }
-            if (z == NZ - 1) gone += maximum(v, pack{}) * mask, come -= minimum(v, pack{}) * mask;
-            t.carry_x[i * NZ + z] = x, carry_y[i * NZ + z] = y, below = v;
+            if (VERTICAL && z == NZ - 1) gone += maximum(v, pack{}) * mask, come -= minimum(v, pack{}) * mask;
+            below = v;
             // the next species of what comes from memory: the two-step formula streams through it once
             __builtin_prefetch(s.q_other + offset + k + COLUMN, 1);
             __builtin_prefetch(s.tendency + offset + k + COLUMN, 1);
-            __builtin_prefetch(a.north2 + k + COLUMN, 0);
+            if constexpr (HORIZONTAL) __builtin_prefetch(a.north2 + k + COLUMN, 0);
             pack& other = *(pack*)(s.q_other + offset + k);
             pack& kept = *(pack*)(s.tendency + offset + k);
-            t.rhs[i * NZ + z] = f.c0[z] * q[z] + f.c1[z] * other + f.t0[z] * change + f.t1[z] * kept;
-            other = maximum(s0 * q[z] + s1 * other, pack{});
+            const pack rhs = f.c0[z] * q[z] + f.c1[z] * other + f.t0[z] * change + f.t1[z] * kept;
             kept = change;
+            if constexpr (VERTICAL) {
+                t.rhs[i * NZ + z] = rhs;
+                other = maximum(s0 * q[z] + s1 * other, pack{});
+            } else {   // nothing is implicit; and no sum is over levels, which may be on different ranks
+                other = maximum(rhs, pack{});
+                double* sums = s.sums + (row * s.blocks + block) * SUMS + i * NZ + z;
+                if (EDGE) sums[INFLOW * NS * NZ] = sum(come), sums[OUTFLOW * NS * NZ] = sum(gone), come = gone = pack{};
+                sums[CLIPPED * NS * NZ] = sum((other - rhs) * f.weight[z]);
+            }
         }
         t.result[INFLOW][i] = come, t.result[OUTFLOW][i] = gone;
     }

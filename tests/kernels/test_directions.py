@@ -1,0 +1,104 @@
+"""Kernels of horizontal transport alone, and of columns alone: the code of both together without what is not there."""
+
+from collections.abc import Callable
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from airshed.kernels.pipeline import Directions, MechanismKernel, compile_mechanism
+from airshed.kernels.reference.step import Fields, Stepped
+from airshed.kernels.reference.trial import Trial, compiled_step, random_trial
+from airshed.mechanism import ReactionNetwork
+from airshed.process.one_step import one_step_weights
+
+LEVELS = 4
+
+
+def kernel(network: Callable[[str], ReactionNetwork], directions: Directions, levels: int = LEVELS) -> MechanismKernel:
+    inert = replace(network("toy"), name="inert", reactions=())
+    return compile_mechanism(inert, levels, directions=directions)
+
+
+def trial_of(kernel: MechanismKernel, stage: int) -> Trial:
+    return random_trial(kernel, 9, 17, one_step_weights(100.0)[stage], seed=stage, wind=0.2)
+
+
+def still(trial: Trial, **names: bool) -> Trial:
+    """The same trial without the air fluxes that are named, or without exchange."""
+
+    def zeroed(record: Any) -> Any:
+        found = [name for name in names if hasattr(record, name)]
+        return replace(record, **{name: np.zeros_like(getattr(record, name)) for name in found})
+
+    one, two = map(zeroed, trial.air_fluxes)
+    first, second = map(zeroed, trial.columns)
+    return replace(trial, air_fluxes=(one, two), columns=(first, second))
+
+
+def horizontal(trial: Trial) -> Trial:
+    flat = still(trial, upward=True, exchange=True)
+    return replace(flat, box=replace(flat.box, deposited=(), emitted=()), columns=_without_sources(flat))
+
+
+def _without_sources(trial: Trial) -> Any:
+    return tuple(replace(each, emission=each.emission[:0], deposition=each.deposition[:0]) for each in trial.columns)
+
+
+def same(one: Stepped, other: Stepped) -> bool:
+    return all(np.array_equal(getattr(one.fields, f.name), getattr(other.fields, f.name)) for f in fields(Fields))
+
+
+@pytest.mark.parametrize("stage", [0, 1])
+def test_planes_move_as_in_a_step_without_anything_vertical(network: Any, stage: int) -> None:
+    everything, planes = kernel(network, "all"), kernel(network, "horizontal")
+    trial = trial_of(everything, stage)
+    expected = compiled_step(everything, horizontal(trial))
+    found = compiled_step(planes, trial)
+    assert same(found, expected)
+    assert found.sums.shape == (*expected.sums.shape, LEVELS)
+    np.testing.assert_allclose(found.sums.sum(axis=2), expected.sums, rtol=1e-12)
+    assert (expected.sums[:2].sum(axis=1) > 0.0).all()  # inflow and outflow there are
+    assert (expected.sums[4].sum() > 0.0) == (stage == 1)  # and clipping, where a weight is negative
+    assert not same(compiled_step(everything, trial), expected)  # the negative control
+
+
+@pytest.mark.parametrize("stage", [0, 1])
+def test_columns_move_as_in_a_step_without_anything_horizontal(network: Any, stage: int) -> None:
+    everything, columns = kernel(network, "all"), kernel(network, "vertical")
+    trial = trial_of(everything, stage)
+    expected = compiled_step(everything, still(trial, eastward=True, northward=True))
+    found = compiled_step(columns, trial)
+    assert same(found, expected)
+    np.testing.assert_array_equal(found.sums, expected.sums)
+    assert (expected.sums[:2].sum(axis=1) > 0.0).all()  # through the top
+    assert not same(compiled_step(everything, trial), expected)
+
+
+@pytest.mark.parametrize("levels", [slice(0, 1), slice(1, 4), slice(2, 4)], ids=str)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_some_levels_move_with_the_bits_of_all(network: Any, levels: slice, threads: int) -> None:
+    whole = kernel(network, "horizontal")
+    trial = trial_of(whole, 1)
+    part = kernel(network, "horizontal", len(range(LEVELS)[levels]))
+    expected, found = compiled_step(whole, trial), compiled_step(part, of_levels(trial, levels), threads)
+    for each in fields(Fields):
+        np.testing.assert_array_equal(
+            getattr(found.fields, each.name), getattr(expected.fields, each.name)[..., levels, :, :]
+        )
+    np.testing.assert_array_equal(found.sums, expected.sums[..., levels])
+
+
+def of_levels(trial: Trial, levels: slice) -> Trial:
+    def cut(record: Any, *names: str) -> Any:
+        return replace(record, **{name: getattr(record, name)[..., levels, :, :] for name in names})
+
+    one, two = (cut(each, *(field.name for field in fields(each))) for each in trial.air_fluxes)
+    first, second = (cut(each, "temperature", "water", "exchange") for each in trial.columns)
+    box = replace(
+        trial.box, density_factor=trial.box.density_factor[levels], vertical_weights=trial.box.vertical_weights[levels],
+        outside=replace(trial.box.outside, sides=trial.box.outside.sides[:, levels]),
+    )  # fmt: skip
+    before = cut(trial.fields, *(field.name for field in fields(Fields)))
+    return replace(trial, box=box, fields=before, air_fluxes=(one, two), columns=(first, second))
