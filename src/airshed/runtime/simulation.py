@@ -148,6 +148,8 @@ class Simulation:
             self.model.longest_step(self.model.next_change())  # refuses its step before earlier results are set aside
             self._records = self._stack.enter_context(RunRecords(self.case, self.model, folder, resume=resume))
             self.notices += self._records.notices
+            if self.model.share.is_root:
+                (folder / FAILED_CELL).unlink(missing_ok=True)  # of an earlier run
             return self._records.restore()
         except BaseException:
             self.model.close()
