@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_np
 
 from airshed.core.errors import OutputError
-from airshed.io.archive import load_arrays, save_arrays
+from airshed.io.archive import load_arrays, load_rows, save_arrays
 from airshed.io.folder import RunFolder
 from airshed.io.restart import RestartStore
 
@@ -125,3 +125,37 @@ def test_any_array_of_doubles_survives(tmp_path_factory, array, transposed):
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(OutputError, match=r"there is no file .*a\.npz"):
         load_arrays(tmp_path / "a.npz")
+
+
+@given(st.integers(0, 6), st.integers(0, 6), st.sampled_from([np.float64, np.float32, np.int16]))
+@settings(max_examples=20, deadline=None)
+def test_some_rows_of_an_array_are_those_of_the_whole(tmp_path_factory, first, last, dtype):
+    first, last = sorted((first, last))
+    path = tmp_path_factory.mktemp("rows") / "a.npz"
+    arrays = {name: np.random.default_rng(7).random((6, 2, 3)).astype(dtype) for name in ("a", "bb")}
+    save_arrays(path, arrays, {"x": 1})
+    for name, array in arrays.items():
+        found = load_rows(path, name, first, last)
+        assert found.dtype == dtype
+        assert np.array_equal(found, array[first:last])
+
+
+def test_rows_that_are_not_there_are_refused(tmp_path):
+    path = tmp_path / "a.npz"
+    save_arrays(path, {"a": np.ones((6, 2))}, {})
+    with pytest.raises(OutputError, match="damaged"):
+        load_rows(path, "a", 0, 10**6)
+    with pytest.raises(OutputError, match="damaged"):
+        load_rows(path, "b", 0, 1)
+    np.savez_compressed(path, a=np.ones((6, 2)))
+    with pytest.raises(OutputError, match="is compressed"):
+        load_rows(path, "a", 0, 1)
+
+
+def test_a_rank_reads_its_rows_of_a_gathered_restart_alone(run, monkeypatch):
+    tile = np.random.default_rng(3).random((6, 2, 3))
+    RestartStore(run).save(5.0, {"q": tile}, {}, {})
+    run.wait()
+    restart = RestartStore(run).latest()
+    monkeypatch.setattr("airshed.io.strategies.states.load_array", None)
+    assert np.array_equal(restart.tile("q", (2, 5), (1, 2)), tile[2:5, 1:2])

@@ -1,5 +1,6 @@
 """Output that is copied while the next step is made holds the state as it was."""
 
+import re
 import time
 from contextlib import closing
 
@@ -95,3 +96,14 @@ def test_a_view_of_the_weather_is_its_value():
     with airshed.Simulation(make(), WINDS) as simulation:
         for name in ("air_temperature", "surface_pressure"):
             assert np.array_equal(simulation.model.view(name), simulation.model.value(name))
+
+
+def test_the_summary_tells_output_and_restarts_apart(tmp_path):
+    with closing(airshed.Simulation(make(), WINDS, puff(), output=tmp_path / "run")) as simulation:
+        simulation.run()
+        note = simulation.summary().tables[-1].note
+    pattern = r"([\d.]+) MB of output by gather:async and ([\d.]+) MB of restarts by gather:async written in .* behind"
+    output, restarts = map(float, re.search(pattern, note).groups())
+    assert output * 1e6 == pytest.approx((tmp_path / "run" / "output.nc").stat().st_size, rel=0.05)
+    left = [path.stat().st_size for path in (tmp_path / "run" / "restart").iterdir()]
+    assert restarts * 1e6 == pytest.approx(4 * np.mean(left), rel=0.1)  # of which the last two are kept

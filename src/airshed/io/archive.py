@@ -6,11 +6,14 @@ thread at a time may use that library, and what writes these files would wait fo
 """
 
 import json
+import os
+import struct
 import zipfile
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
+from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +21,8 @@ from numpy.typing import NDArray
 from airshed.core.errors import OutputError
 
 _METADATA = "metadata.json"
+_NAME_LENGTHS: Final = 26
+"""Where a member's own header tells how long its name and what follows it are; its content comes behind them."""
 
 
 def save_arrays(path: Path, arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]) -> None:
@@ -49,6 +54,24 @@ def load_array(path: Path, name: str) -> NDArray[Any]:
     """Return one array of a file; raises OutputError when it is damaged or not there."""
     with _opened(path) as archive:
         return _read_member(archive, f"{name}.npy")
+
+
+def load_rows(path: Path, name: str, first: int, last: int) -> NDArray[Any]:
+    """Return rows first <= n < last of an array, and read no others; raises OutputError when they are not there.
+
+    The checksum is that of the whole array: what it tells, :func:`load_array` alone finds.
+    """
+    with _opened(path) as archive, path.open("rb") as file:
+        member = archive.getinfo(f"{name}.npy")
+        if member.compress_type != zipfile.ZIP_STORED:
+            raise OutputError(f"{path} is compressed, which files of Airshed are not")
+        file.seek(member.header_offset + _NAME_LENGTHS)
+        file.seek(sum(struct.unpack("<HH", file.read(4))), os.SEEK_CUR)
+        np.lib.format.read_magic(file)
+        shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+        row = prod(shape[1:])
+        file.seek(first * row * dtype.itemsize, os.SEEK_CUR)
+        return np.fromfile(file, dtype, (last - first) * row).reshape(last - first, *shape[1:])
 
 
 def load_metadata(path: Path) -> dict[str, Any]:

@@ -38,8 +38,9 @@ class OutputWriter:
     ``levels`` are the indices of the layers to keep, all for None; ``attributes`` are global attributes to add, such
     as ``references`` with the licence of the input data, or another text for ``airshed_case``. A run resumed at
     ``resume_from`` seconds must have the records up to then. ``window`` are the columns that this rank holds of the
-    grid, all for None; with several ranks each makes a writer and the same calls. Raises OutputError when records are
-    missing, when the folder cannot be written to, and for a strategy that this machine lacks.
+    grid, all for None; with several ranks each makes a writer and the same calls. ``bytes`` counts what this rank gave
+    to be written. Raises OutputError when records are missing, when the folder cannot be written to, and for a strategy
+    that this machine lacks.
     """
 
     def __init__(
@@ -78,6 +79,7 @@ class OutputWriter:
         chosen = Strategy.parse(strategy) if isinstance(strategy, str) else strategy
         opened = open_store(chosen, place)
         self.strategy, self._store, self.measured = opened.strategy, opened.store, opened.measured
+        self.bytes = 0
         self._spare = [self._new() for _ in range(_SPARE if self.strategy.asynchronous else 1)]
         # none are due in a spin-up, before the start
         last = -1 if resume_from is None or resume_from < 0.0 else self._due.last_until(resume_from)
@@ -109,6 +111,7 @@ class OutputWriter:
             self.ensure(copy)
         size = block.bytes.nbytes
         job = partial(self._record, round(seconds / self._due.interval), block, copy)
+        self.bytes += size
         self._run.submit(job, size, asynchronous=self.strategy.asynchronous)
         return copy
 

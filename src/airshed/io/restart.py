@@ -72,11 +72,11 @@ class Restart:
         for number, (window, piece) in enumerate(pieces):
             if piece is None:
                 continue
-            part = self._parts.load(number, name)
+            into, taken = piece.within(target), piece.within(window)
+            part = self._parts.rows(number, name, taken.south, taken.north)
             if result is None:
                 result = np.empty((*target.shape, *part.shape[2:]), part.dtype)
-            into, taken = piece.within(target), piece.within(window)
-            result[into.rows, into.columns] = part[taken.rows, taken.columns]
+            result[into.rows, into.columns] = part[:, taken.columns]
         assert result is not None
         return result
 
@@ -85,11 +85,11 @@ class RestartStore:
     """The last two restarts of a run, in ``RUN/restart``, written by a strategy of the case's choice.
 
     ``tile`` is what this rank holds; with several ranks each makes a store and the same calls. None stands for one rank
-    that holds everything.
+    that holds everything. ``bytes`` counts what this rank gave to be written.
     """
 
     def __init__(self, run: RunFolder, tile: Tile | None = None, strategy: Strategy | str = "gather:async") -> None:
-        self._run, self._folder = run, run.path / RESTARTS
+        self._run, self._folder, self.bytes = run, run.path / RESTARTS, 0
         chosen = Strategy.parse(strategy) if isinstance(strategy, str) else strategy
         with run.channel.together(), guarded(self._folder):
             self._folder.mkdir(exist_ok=True)
@@ -122,6 +122,7 @@ class RestartStore:
             with self._run.writer.counted():
                 publish = store.hand_over(*state)
         size = sum(array.nbytes for array in (*tiled.values(), *whole.values()))
+        self.bytes += size
         if publish is not None:
             self._run.submit(partial(self._write, publish), size, asynchronous=True)
             return

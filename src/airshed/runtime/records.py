@@ -111,13 +111,15 @@ class RunRecords:
     def written(self) -> str:
         """Say what has been written so far, by all ranks, and how much of the time nobody waited for it."""
         traffic, share = self._folder.writer.traffic, self._model.share
-        amount, busy, waited = share.total(np.array([[float(traffic.bytes), traffic.written, traffic.waited]]))
-        names = dict.fromkeys(
-            str(strategy) for strategy in (*(each.strategy for each in self._writers), self._store.strategy)
-        )
+        output = float(sum(writer.bytes for writer in self._writers))
+        amounts = share.total(np.array([[output, float(self._store.bytes), traffic.written, traffic.waited]]))
+        output, restarts, busy, waited = amounts.tolist()
         hidden = 100.0 * max(1.0 - waited / busy, 0.0) if busy > 0.0 else 100.0
-        what = f"{amount / 1e6:.3g} MB written by {', '.join(names)}"
-        return f"{what} in {share.greatest(traffic.written):.2g} s, {hidden:.0f} % of it behind the run"
+        names = ", ".join(dict.fromkeys(str(writer.strategy) for writer in self._writers))
+        parts = [f"{output / 1e6:.3g} MB of output by {names}"] if self._writers else []
+        parts += [f"{restarts / 1e6:.3g} MB of restarts by {self._store.strategy}"] if restarts else []
+        what = " and ".join(parts) or "nothing"
+        return f"{what} written in {share.greatest(traffic.written):.2g} s, {hidden:.0f} % of it behind the run"
 
     def finish(self, summary: Report, *, complete: bool) -> None:
         """Write the summary and end the run, whose output files are there; an incomplete one can be resumed."""

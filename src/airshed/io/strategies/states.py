@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from airshed.core.atomic import guarded, part_path, publish, write_whole
 from airshed.core.errors import OutputError
 from airshed.grid.window import Window
-from airshed.io.archive import load_array, load_arrays, load_metadata, reading, save_arrays
+from airshed.io.archive import load_array, load_arrays, load_metadata, load_rows, reading, save_arrays
 from airshed.io.channel import Channel
 from airshed.io.strategies.library import LibraryTiles
 from airshed.io.strategies.regroup import Regrouping
@@ -53,6 +53,10 @@ class Parts(Protocol):
 
     def load(self, number: int, name: str) -> NDArray[Any]:
         """Return a part of an array; raises OutputError when it is damaged."""
+        ...
+
+    def rows(self, number: int, name: str, first: int, last: int) -> NDArray[Any]:
+        """Return rows first <= n < last of a part that was found to be whole; raises OutputError."""
         ...
 
     def shared(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
@@ -182,6 +186,10 @@ class GatheredParts:
         """Return an array; see :class:`Parts`."""
         return load_array(self._path, name)
 
+    def rows(self, number: int, name: str, first: int, last: int) -> NDArray[Any]:
+        """Return rows, and read no others: any rank needs a few of this one part; see :class:`Parts`."""
+        return load_rows(self._path, name, first, last)
+
     def shared(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Return the rest; see :class:`Parts`."""
         arrays, metadata = load_arrays(self._path, without=self.tiled)
@@ -207,6 +215,10 @@ class FolderParts:
             if _checksum(array) != self._checksums[number][self.tiled.index(name)]:
                 raise OutputError(f"{self._folder} is damaged: part {number} of {name} has another checksum")
             return array
+
+    def rows(self, number: int, name: str, first: int, last: int) -> NDArray[Any]:
+        """Return rows; see :class:`Parts`."""
+        return self.load(number, name)[first:last]
 
     def shared(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Return the rest; see :class:`Parts`."""
