@@ -9,6 +9,7 @@ from airshed.cli.commands.bench import (
     bench,
     bench_chemistry,
     bench_io,
+    bench_output,
     bench_ranks,
     bench_redistribution,
     bench_scaling,
@@ -42,6 +43,7 @@ app.add_typer(kernel, name="kernel")
 benchmarks.callback()(bench)
 benchmarks.command("chemistry")(bench_chemistry)
 benchmarks.command("io")(bench_io)
+benchmarks.command("output")(bench_output)
 benchmarks.command("redistribution")(bench_redistribution)
 benchmarks.command("scaling")(bench_scaling)
 benchmarks.command("ranks")(bench_ranks)

@@ -150,3 +150,21 @@ def bench_io(
         from airshed.plot.strategies import save_strategies
 
         typer.echo(save_strategies(measured, picture), err=as_json)
+
+
+def bench_output(
+    case: Annotated[str, typer.Option(metavar="CASE", help="Case to run, shipped or a path.")] = "west-europe",
+    hours: Annotated[float, typer.Option(min=0.25, help="Hours of the case that each run simulates.")] = 8.0,
+    pairs: Annotated[int, typer.Option(min=1, help="Pairs of runs, with and without output.")] = 16,
+    folder: Annotated[Path | None, typer.Option(help="Where to write; a temporary folder without it.")] = None,
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Measure what the output of a case costs: whole runs with and without it, in turn; some minutes."""
+    from rich.console import Console
+
+    from airshed.cli.render import show
+    from airshed.runtime import bench_output
+
+    with Console(stderr=True).status("bench output") as status:
+        report = bench_output.run(case, hours, pairs, folder, tell=lambda what: status.update(f"bench output: {what}"))
+    show(report, as_json=as_json)
