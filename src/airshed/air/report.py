@@ -188,7 +188,8 @@ def _species_of_output(model: Reported) -> list[str]:
 
 def _rows(budget: xr.Dataset, labels: list[str], columns: Sequence[str]) -> list[tuple[str | float, ...]]:
     chosen = budget.sel(species=labels)
-    return [(name, *(float(chosen[column][row]) for column in columns)) for row, name in enumerate(labels)]
+    values = [chosen[column].values.tolist() for column in columns]
+    return list(zip(labels, *values, strict=True))
 
 
 def _brief_budgets(model: Reported, budget: xr.Dataset, names: list[str]) -> Table:
