@@ -1,8 +1,9 @@
 """The air-quality model: emission, transport, mixing, chemistry and deposition over a longitude-latitude box."""
 
+from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from math import inf, prod
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +29,8 @@ from airshed.core.errors import CaseError, NumericalError
 from airshed.core.protocols import FieldView, Saved, Snapshot
 from airshed.core.report import Report
 from airshed.fields.air import WEATHER, air_registry
+from airshed.fields.spec import FieldSpec
+from airshed.grid import Grid
 from airshed.kernels.exact_sum import CompiledSums
 from airshed.kernels.flags import CompiledFlags
 from airshed.kernels.layout import Layout, PackedView
@@ -47,8 +50,8 @@ LARGEST_COURANT = 0.5
 
 ELSEWHERE, BALANCE = "transport on other ranks", "balance of chemistry"
 
-WAITING = ("waiting for neighbours", "sums over ranks", ELSEWHERE, BALANCE)
-"""Parts of the wall time in which a rank does not compute."""
+_NEIGHBOURS = "waiting for neighbours"
+_WITH_EVERY_OUTPUT = ("air_temperature", "air_pressure")
 
 _OF_COLUMN = ("temperature", "water", "exchange", "deposition", "parameters")
 _OF_BASELINE = ("amounts", "processes", "imbalance")
@@ -56,7 +59,7 @@ _WEATHER_NAMES = {"air_temperature": "temperature", "air_pressure": "pressure"} 
 
 
 class AirModel:
-    """One case in memory: its state and what moves it; satisfies :class:`airshed.core.protocols.Model`.
+    """One case in memory: its state and what moves it; satisfies :class:`airshed.runtime.model.GriddedModel`.
 
     The state is q [mol/mol] (species, level, lat, lon) at two time levels, advanced by ``process.twostep``. With
     several ranks it is that of this one's columns; steps, budgets and the summary are made by all ranks together.
@@ -113,6 +116,16 @@ class AirModel:
             self._refuse_not_finite, behind=not self.share.alone,
         )  # fmt: skip
         self._set_initial(initial)
+
+    @property
+    def whole(self) -> Grid:
+        """The grid of the case."""
+        return self.parts.whole
+
+    @property
+    def attributes(self) -> Mapping[str, str]:
+        """What results must say of the input."""
+        return self.parts.attributes
 
     @cached_property
     def cells(self) -> int:
@@ -225,6 +238,12 @@ class AirModel:
         """
         return 1 if self._strang is None else 0
 
+    def output_fields(self, names: Sequence[str] | Literal["all"]) -> tuple[FieldSpec, ...]:
+        """The fields of an output: species and weather that it names, or all species, with temperature and pressure."""
+        chosen = self.network.names if names == "all" else tuple(names)
+        extra = [name for name in _WITH_EVERY_OUTPUT if name not in chosen]
+        return self.registry.select([*chosen, *extra], where="output.fields")
+
     def weather(self) -> MetState:
         """The meteorology at the present time, interpolated once for all fields of an output."""
         if self._weather is None or self._weather[0] != self.seconds:
@@ -244,7 +263,14 @@ class AirModel:
         if self._strang is not None and isinstance(self._strang.moving, MovedElsewhere):
             parts[ELSEWHERE] = self._strang.moving.exchange.wall
         halo = self.stepper.neighbours
-        return parts | ({WAITING[0]: halo.wait} if isinstance(halo, Halo) else {})
+        return parts | ({_NEIGHBOURS: halo.wait} if isinstance(halo, Halo) else {})
+
+    waiting = (_NEIGHBOURS, ELSEWHERE, BALANCE)
+    """Parts of the wall time in which a rank does not compute."""
+
+    def wall_notes(self) -> list[str]:
+        """What there is to say of the wall time: how work was balanced."""
+        return [] if self.balance is None else [self.balance.summary()]
 
     @property
     def balance(self) -> Balance | None:

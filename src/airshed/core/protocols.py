@@ -69,7 +69,8 @@ class FieldView(Protocol):
 class Model(Protocol):
     """A simulated system that advances in steps and knows nothing of files, clocks on the wall, or users.
 
-    Times are seconds since the start of the case; before it they are negative.
+    What a run on ranks with files asks of it beside that is in :class:`airshed.runtime.model.GriddedModel`. Times are
+    seconds since the start of the case; before it they are negative.
     """
 
     @property
@@ -78,8 +79,13 @@ class Model(Protocol):
         ...
 
     @property
+    def steps(self) -> int:
+        """The number of steps since the start; a restart brings it back."""
+        ...
+
+    @property
     def cells(self) -> int:
-        """The number of cells that a step advances."""
+        """The number of cells that a step advances, of all ranks."""
         ...
 
     def next_change(self) -> float:
@@ -91,7 +97,11 @@ class Model(Protocol):
         ...
 
     def step_to(self, seconds: float) -> None:
-        """Advance the state by one step that ends at this time."""
+        """Advance the state by one step that ends at this time; all ranks do so together."""
+        ...
+
+    def settle(self) -> None:
+        """Wait for what earlier steps left under way, all ranks together; raises NumericalError for a lost state."""
         ...
 
     def value(self, name: str) -> Array:

@@ -1,5 +1,6 @@
 """What a run leaves on disk: output files and restarts, in one run folder."""
 
+from collections.abc import Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -11,10 +12,8 @@ import numpy as np
 from airshed.air.case import Case
 from airshed.air.case.case import MACHINE, WRITING
 from airshed.air.case.sections import OutputSection
-from airshed.air.model import AirModel
 from airshed.core.every import Every
 from airshed.core.report import Report
-from airshed.fields.spec import FieldSpec
 from airshed.io.channel import Channel
 from airshed.io.copying import Lent
 from airshed.io.folder import RunFolder, check_usable
@@ -22,10 +21,10 @@ from airshed.io.output import OutputWriter
 from airshed.io.restart import RestartStore
 from airshed.io.strategies.names import AUTO, Strategy, check_there
 from airshed.parallel.communicator import Alone, Communicator
+from airshed.runtime.model import GriddedModel
 
 _MAY_DIFFER = ("title", "description", *(f"output.*.{name}" for name in WRITING), *MACHINE)
 _STRETCH = "stretch"
-_WITH_EVERY_OUTPUT = ("air_temperature", "air_pressure")
 
 
 def check_folder(case: Case, folder: Path, *, resume: bool, ranks: Communicator | None = None) -> None:
@@ -43,12 +42,15 @@ def check_folder(case: Case, folder: Path, *, resume: bool, ranks: Communicator 
 class RunRecords:
     """Writes output and restarts of a model when they are due, and takes a run up again.
 
+    outputs  what is to be written, in the model's own names
     notices  what a person should know of the beginning: from where a run goes on, and which restarts were damaged
     Raises OutputError for a folder that cannot be used, CaseError when the run to resume has another case.
     """
 
-    def __init__(self, case: Case, model: AirModel, folder: Path, *, resume: bool) -> None:
-        self._case, self._model = case, model
+    def __init__(
+        self, case: Case, model: GriddedModel, outputs: Sequence[OutputSection], folder: Path, *, resume: bool
+    ) -> None:
+        self._case, self._model, self._outputs = case, model, outputs
         share = model.share
         self._folder = RunFolder(folder, case.to_toml(), resume=resume, may_differ=_MAY_DIFFER, ranks=share.ranks)
         try:
@@ -56,7 +58,7 @@ class RunRecords:
             self._restart = self._store.latest() if resume and self._folder.resumed else None
             self.notices = self._tell_beginning() if resume else []
             resume_from = None if self._restart is None or self._restart.seconds < 0.0 else self._restart.seconds
-            self._writers = [self._writer(section, resume_from) for section in model.parts.case.output]
+            self._writers = [self._writer(section, resume_from) for section in outputs]
             self.notices += self._tell_taken() if resume_from is not None else []
         except BaseException:
             self._folder.close()
@@ -144,7 +146,7 @@ class RunRecords:
 
     def _tell_taken(self) -> list[str]:
         """Say by which strategy the records of a run go on where the case leaves that open."""
-        pairs = zip(self._model.parts.case.output, self._writers, strict=True)
+        pairs = zip(self._outputs, self._writers, strict=True)
         return [
             f"{section.name} goes on by {writer.strategy}, as its records are"
             for section, writer in pairs
@@ -155,21 +157,16 @@ class RunRecords:
         levels = {"all": None, "ground": [0]}.get(section.levels) if isinstance(section.levels, str) else section.levels
         return OutputWriter(
             self._folder,
-            self._model.parts.whole,
-            self._fields(section.fields),
+            self._model.whole,
+            self._model.output_fields(section.fields),
             start=self._case.start,
             title=self._case.title,
             every=section.every.value,
             levels=levels,
-            attributes={**self._model.parts.attributes, "airshed_case": self._case.to_toml(machine=False)},
+            attributes={**self._model.attributes, "airshed_case": self._case.to_toml(machine=False)},
             name=section.name,
             resume_from=resume_from,
             window=self._model.share.window,
             strategy=section.strategy,
             compression=section.compression,
         )
-
-    def _fields(self, names: tuple[str, ...] | str) -> tuple[FieldSpec, ...]:
-        chosen = self._model.network.names if names == "all" else tuple(names)
-        extra = [name for name in _WITH_EVERY_OUTPUT if name not in chosen]
-        return self._model.registry.select([*chosen, *extra], where="output.fields")

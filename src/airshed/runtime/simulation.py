@@ -146,7 +146,9 @@ class Simulation:
         """Prepare the folder, or take its run up again; return the ends of the steps that were to come there."""
         try:
             self.model.longest_step(self.model.next_change())  # refuses its step before earlier results are set aside
-            self._records = self._stack.enter_context(RunRecords(self.case, self.model, folder, resume=resume))
+            self._records = self._stack.enter_context(
+                RunRecords(self.case, self.model, self.model.parts.case.output, folder, resume=resume)
+            )
             self.notices += self._records.notices
             if self.model.share.is_root:
                 (folder / FAILED_CELL).unlink(missing_ok=True)  # of an earlier run
@@ -212,7 +214,7 @@ class Simulation:
         return stops
 
     def __repr__(self) -> str:
-        size = " x ".join(str(count) for count in reversed(self.model.parts.whole.shape))
+        size = " x ".join(str(count) for count in reversed(self.model.whole.shape))
         return f"<Simulation {self.case.title!r}: {size} cells (lon x lat x level), at {self.time}>"
 
     def __getitem__(self, name: str) -> xr.DataArray:
@@ -222,7 +224,7 @@ class Simulation:
         """
         self._check_group()
         spec: FieldSpec = self.model.registry.select([name], where="field")[0]
-        grid = self.model.parts.whole
+        grid = self.model.whole
         coordinates = {
             "level": ("level", grid.level, {"units": "m", "long_name": "height above ground", "positive": "up"}),
             "lat": ("lat", grid.lat, {"units": "degrees_north"}),
