@@ -50,6 +50,7 @@ def test_the_next_due_time_lies_ahead(interval, number):
     assert every.is_due(now)
     assert now + 0.5 * interval < every.next_after(now) < now + 1.5 * interval
     assert not every.is_due(now + 0.4 * interval)
+    assert [every.last_until(now + part * interval) for part in (-0.4, 0.0, 0.4)] == [number - 1, number, number]
 
 
 def test_nothing_is_due_before_the_first_time():
