@@ -42,8 +42,12 @@ def main():
     parser.add_argument("--kill", type=int, default=None, metavar="STEP", help="a rank kills itself after this step")
     parser.add_argument("--limit-at", type=int, help="a rank can write no large files after this step")
     parser.add_argument("--victim", type=int, default=0)
+    parser.add_argument("--slow", action="store_true", help="copy field by field, with a rest before each")
+    parser.add_argument("--careless", action="store_true", help="do not wait for copies: the negative control")
     parser.add_argument("--pause", type=float, default=0.0)
     options = parser.parse_args()
+    if options.slow:
+        copy_slowly()
     try:
         for strategy in options.strategy.split(","):
             simulate(
@@ -93,13 +97,25 @@ def simulate(options, strategy, folder):
             if step == options.limit_at and ranks.rank == options.victim:
                 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
                 resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
-            lent.release(step)
+            if not options.careless:
+                lent.release(step)
             np.multiply(3.99 * state, 1.0 - state, out=other)
             state, other = other, state
             time.sleep(options.pause)
         complete = options.hours == HOURS
         writer.finish(complete=complete)
         run.finish(complete=complete)
+
+
+def copy_slowly():
+    fill = OutputWriter._fill
+
+    def slow(writer, block, given):
+        for each in given:
+            time.sleep(5e-3)
+            fill(writer, block, [each])
+
+    OutputWriter._fill = slow
 
 
 def packed(state):

@@ -64,6 +64,17 @@ def test_all_strategies_leave_the_same_content(tmp_path, undisturbed, ranks, mod
         assert_equal(tmp_path / f"{name}-{mode}", undisturbed)
 
 
+@pytest.mark.parametrize("careless", [False, True])
+def test_slow_copies_on_two_ranks_hold_the_state_as_it_was(tmp_path, undisturbed, careless):
+    """The control is a model that does not wait for them before it overwrites what they are made of."""
+    options = ["--careless"] if careless else []
+    strategies = ("gather:async", "mpiio:async")
+    run_to_the_end(2, tmp_path, "--slow", "--strategy", ",".join(strategies), *options)
+    for strategy in strategies:
+        with open_run(tmp_path / strategy.replace(":", "-")) as found, open_run(undisturbed) as expected:
+            assert found.load().identical(expected.load()) != careless
+
+
 def test_the_comparison_sees_a_single_bit(tmp_path, undisturbed):
     run_to_the_end(1, tmp_path / "run", "--strategy", "mpiio")
     with netCDF4.Dataset(tmp_path / "run" / "output.nc", "a") as file:
