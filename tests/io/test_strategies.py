@@ -1,5 +1,6 @@
 """Every strategy, on any number of ranks, leaves the same content, and a run goes on from what another one left."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -146,6 +147,33 @@ def test_merging_waits_for_the_end_of_a_run(tmp_path):
         merge(tmp_path / "run")
     with pytest.raises(OutputError, match=r"has no result outptu; it has output$"):
         merge(tmp_path / "run", "outptu")
+
+
+def shard_of(store):
+    return next(path for path in sorted((store / "O3" / "c").rglob("*")) if path.is_file())
+
+
+def spoil_manifest(folder):
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["files"].pop()
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+
+
+@pytest.mark.parametrize(
+    ("name", "spoil", "told"),
+    [
+        ("zarr", lambda store: shard_of(store).unlink(), r"is damaged \(O3/c/0/0/0/0 is missing\); make it again"),
+        ("zarr", lambda store: shard_of(store).write_bytes(b"x" * 4000), r"is damaged \(.*\); make it again"),
+        ("files", spoil_manifest, r"is damaged \(its files do not make up the whole\); make it again"),
+        ("files", lambda folder: (folder.parent / "output.nc").touch(), r"output.nc is damaged or is no netCDF file"),
+    ],
+)
+def test_a_damaged_result_is_neither_merged_nor_removed(tmp_path, name, spoil, told):
+    run_to_the_end(2, tmp_path, "--strategy", name, "--hours", "2")
+    spoil(tmp_path / f"output.{name}")
+    with pytest.raises(OutputError, match=told):
+        merge(tmp_path)
+    assert (tmp_path / f"output.{name}").exists()
 
 
 def test_private_files_and_stores_are_read_by_plain_xarray(tmp_path, undisturbed):

@@ -156,6 +156,11 @@ def test_setups_are_the_case_four_times_its_columns_and_half_its_layers() -> Non
             setups("aqm-benchmark", wrong)
 
 
+def test_ranks_that_cannot_share_the_case_are_refused_before_any_is_started() -> None:
+    with pytest.raises(CaseError, match="1000 ranks cannot share 32 rows of 4 packs of 8 columns; take 64 ranks"):
+        setups("aqm-benchmark", [1, 1000])
+
+
 def test_two_ranks_are_measured_in_processes_of_their_own() -> None:
     run = run_once(Setup("aqm-benchmark", "coarse", 2, COARSE), 0.5)
     assert [rank.columns for rank in run.ranks] == [128, 128]

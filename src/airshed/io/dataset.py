@@ -60,6 +60,12 @@ def open_parts(folder: Path, *, decode: bool = True) -> xr.Dataset:
                 window = Window(*entry["rows"], *entry["columns"])
                 part = xr.open_dataset(folder / entry["file"], engine="netcdf4", decode_times=False)
                 pieces.append((part, window, entry["records"]))
+        rows, columns = shared.sizes["lat"], shared.sizes["lon"]
+        if (
+            sum(len(records) * w.shape[0] * w.shape[1] for _, w, records in pieces)
+            != manifest["records"] * rows * columns
+        ):
+            raise ValueError("its files do not make up the whole")
         fields = {}
         for name, shape in manifest["fields"].items():
             first = pieces[0][0][name]

@@ -12,7 +12,7 @@ from airshed.core.atomic import write_whole
 from airshed.core.errors import OutputError
 from airshed.io import cf
 from airshed.io.folder import RunFolder
-from airshed.io.results import open_result
+from airshed.io.results import damaged, open_result
 from airshed.io.run_state import RunState, read_state, results
 
 
@@ -32,7 +32,9 @@ def merge(folder: Path, name: str | None = None, compression: cf.Compression = "
             for path in paths:
                 if path.suffix != ".nc":
                     target = folder / f"{each}.nc"
-                    if not target.exists():  # else an earlier merge made it and was killed before the end
+                    if target.exists():
+                        open_result(target).close()  # an earlier merge made it, and was killed before the end
+                    else:
                         _merge(path, target, compression)
                         made.append(target)
                     shutil.rmtree(path)
@@ -60,7 +62,16 @@ def _merge(path: Path, target: Path, compression: cf.Compression) -> None:
             file["time"][: dataset.sizes["time"]] = dataset["time"].to_numpy()
             for index in range(dataset.sizes["time"]):
                 for field in fields:
-                    file[field][index] = dataset[field][index].to_numpy()
+                    file[field][index] = _record(dataset, field, index, path)
+
+
+def _record(dataset: xr.Dataset, field: str, index: int, path: Path) -> np.ndarray[Any, Any]:
+    """Return a record of a field; what cannot be read is told as damage, and not as a fault of writing."""
+    try:
+        record: np.ndarray[Any, Any] = dataset[field][index].to_numpy()
+    except (OSError, ValueError, RuntimeError, KeyError) as error:
+        raise damaged(path, error) from error
+    return record
 
 
 def _description(dataset: xr.Dataset) -> cf.Description:

@@ -13,7 +13,7 @@ from airshed.io.hdf5 import hdf5
 from airshed.io.netcdf import check_whole
 from airshed.io.run_state import RESULTS, read_state, results
 from airshed.io.strategies.store import count_records
-from airshed.io.strategies.zarr_store import variables_of
+from airshed.io.strategies.zarr_store import check_shards, variables_of
 
 
 def open_run(path: str | Path, name: str = "output") -> xr.Dataset:
@@ -43,6 +43,13 @@ def _output_of(folder: Path, name: str) -> Path:
     )
 
 
+def damaged(path: Path, error: Exception) -> OutputError:
+    """Return the error of a result that cannot be read."""
+    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+    what = "is damaged" if path.suffix in (".files", ".zarr") else "is damaged or is no netCDF file"
+    return OutputError(f"{path} {what} ({reason}); make it again with airshed run")
+
+
 def open_result(path: Path, *, decode: bool = True) -> xr.Dataset:
     """Return a result, by its path, as a lazily read dataset; without ``decode`` times stay numbers.
 
@@ -53,12 +60,13 @@ def open_result(path: Path, *, decode: bool = True) -> xr.Dataset:
     try:
         if path.suffix == ".zarr":
             dataset: xr.Dataset = xr.open_zarr(path, chunks=None, decode_times=decode)[variables_of(path)]
+            check_shards(path)
         else:
             check_whole(path)
             with hdf5():
                 dataset = xr.open_dataset(path, engine="netcdf4", decode_times=decode)
     except (OSError, ValueError, RuntimeError, KeyError, DataError) as error:
-        raise OutputError(f"{path} is damaged or is no netCDF file; make it again with airshed run") from error
+        raise damaged(path, error) from error
     missing = {"time", "lat", "lon"} - set(dataset.variables)
     if missing or (decode and not np.issubdtype(dataset["time"].dtype, np.datetime64)):
         dataset.close()

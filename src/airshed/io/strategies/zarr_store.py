@@ -11,6 +11,7 @@ import os
 import shutil
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
@@ -206,6 +207,17 @@ def variables_of(path: Path) -> list[str]:
     """Return the variables of a store but the coordinates, in order; raises OSError, ValueError or KeyError."""
     arrays = _read(path / _METADATA)["consolidated_metadata"]["metadata"]
     return [name for name, array in arrays.items() if array["dimension_names"] != [name]]
+
+
+def check_shards(path: Path) -> None:
+    """Raise FileNotFoundError for a shard that is not there: who reads the store would take it for values not given."""
+    for name, array in _read(path / _METADATA)["consolidated_metadata"]["metadata"].items():
+        shard = array["chunk_grid"]["configuration"]["chunk_shape"]
+        counts = [range(-(-size // length)) for size, length in zip(array["shape"], shard, strict=True)]
+        for place in product(*counts):
+            file = path.joinpath(name, "c", *map(str, place))
+            if not file.exists():
+                raise FileNotFoundError(f"{file.relative_to(path)} is missing")
 
 
 def _read(path: Path) -> dict[str, Any]:

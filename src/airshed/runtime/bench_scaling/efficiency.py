@@ -17,7 +17,7 @@ from airshed.core.middle import Middle, middle
 from airshed.core.report import Cell, Report, Table
 from airshed.kernels.host import processor, usable_cores
 from airshed.runtime.bench_scaling.measure import Run, Setup, measure, median
-from airshed.runtime.bench_scaling.setups import size_of
+from airshed.runtime.bench_scaling.setups import check_shared, size_of
 
 CASE = "west-europe"
 HOURS = 12.0
@@ -59,6 +59,7 @@ def efficiency(
     tell: Callable[[str], None] = lambda _: None,
 ) -> Efficiency:  # fmt: skip
     """Measure a case on one rank, on several, and as often at once, in turn."""
+    check_shared(case, [ranks])
     size = size_of(case, ())
     setups = [Setup(case, size, 1), Setup(case, size, ranks), Setup(case, size, ranks, apart=True)]
     runs = measure(setups, hours, rounds, tell)

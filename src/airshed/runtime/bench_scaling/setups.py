@@ -5,6 +5,8 @@ from itertools import pairwise
 
 from airshed.air.case import Case
 from airshed.core.errors import CaseError
+from airshed.kernels.pipeline import WIDTH
+from airshed.parallel.decomposition import Decomposition
 from airshed.runtime.bench_scaling.measure import Setup
 
 SMALL, LARGE, THIN = "small", "large", "thin"
@@ -18,6 +20,7 @@ def setups(name: str, ranks: Sequence[int]) -> dict[str, list[Setup]]:
     if sorted(set(ranks)) != list(ranks) or ranks[0] != 1:
         raise CaseError(f"--ranks {','.join(map(str, ranks))}: give rising numbers that begin with 1, such as 1,2,4")
     case = Case.load(name)
+    check_shared(name, ranks)
     layers = ", ".join(f'"{top.text}"' for top in case.grid.layers[1::2])
     changes = {SMALL: (), LARGE: (_finer(case),), THIN: (f"grid.layers=[{layers}]",)}
     chosen = {SMALL: ranks, LARGE: ranks, THIN: [each for each in ranks if each <= 2]}
@@ -25,6 +28,13 @@ def setups(name: str, ranks: Sequence[int]) -> dict[str, list[Setup]]:
         size: [Setup(name, size_of(name, changes[size]), each, changes[size]) for each in chosen[size]]
         for size in (SMALL, LARGE, THIN)
     }
+
+
+def check_shared(name: str, ranks: Sequence[int]) -> None:
+    """Raise CaseError where the columns of a case are too few for some numbers of ranks, before any are started."""
+    _, rows, columns = Case.load(name).make_grid().shape
+    for each in ranks:
+        Decomposition.of(rows, columns, WIDTH, each)
 
 
 def size_of(name: str, overrides: Sequence[str]) -> str:
