@@ -12,6 +12,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from airshed.kernels import arrays
+from airshed.kernels.step_arguments import address
+
 ALIGNMENT = 64  # bytes: a cache line, and the widest vector
 
 AnyArray = npt.NDArray[np.floating]
@@ -20,10 +23,22 @@ Padding = Literal["edge", "constant"]
 
 def aligned_zeros(shape: tuple[int, ...], dtype: npt.DTypeLike) -> AnyArray:
     """Return zeros whose first element lies at a multiple of 64 bytes, as vector loads need it."""
-    size = prod(shape) * np.dtype(dtype).itemsize
-    memory = np.zeros(size + ALIGNMENT, np.uint8)
-    first = -memory.ctypes.data % ALIGNMENT
-    return memory[first : first + size].view(dtype).reshape(shape)
+    return _aligned(np.zeros(_bytes(shape, dtype), np.uint8), shape, dtype)
+
+
+def aligned_empty(shape: tuple[int, ...], dtype: npt.DTypeLike) -> AnyArray:
+    """Return an array that lies as one of :func:`aligned_zeros`, to be written."""
+    return _aligned(np.empty(_bytes(shape, dtype), np.uint8), shape, dtype)
+
+
+def _bytes(shape: tuple[int, ...], dtype: npt.DTypeLike) -> int:
+    """Return the size of an array, with room to move it to where it is to begin."""
+    return prod(shape) * np.dtype(dtype).itemsize + ALIGNMENT
+
+
+def _aligned(memory: npt.NDArray[np.uint8], shape: tuple[int, ...], dtype: npt.DTypeLike) -> AnyArray:
+    first = -address(memory) % ALIGNMENT
+    return memory[first : first + memory.size - ALIGNMENT].view(dtype).reshape(shape)
 
 
 @dataclass(frozen=True)
@@ -55,18 +70,11 @@ class Layout:
         padding  of the lanes beyond the last column: "edge" (the last column again) or "constant" (zero)
         One row or one column more than the grid has, as for the faces of cells, gives one row or one block more.
         """
-        values = np.asarray(field, dtype=np.float64)
+        values = np.ascontiguousarray(field, dtype=np.float64)
         *middle, rows, columns = values.shape
         blocks = self.blocks + 1 if columns == self.columns + 1 else -(-columns // self.width)
-        full = columns // self.width
-        inside = full * self.width
-        result = aligned_zeros((rows, blocks, *middle, self.width), self.dtype)
-        lanes = np.moveaxis(result, (0, 1), (-3, -2))  # (..., lat, block, W)
-        lanes[..., :full, :] = values[..., :inside].reshape(*middle, rows, full, self.width)
-        if full < blocks:
-            lanes[..., full, : columns - inside] = values[..., inside:]
-            if padding == "edge":
-                lanes[..., full, columns - inside :] = values[..., -1:]
+        result = aligned_empty((rows, blocks, *middle, self.width), self.dtype)
+        arrays.pack(values, result, repeat=padding == "edge")
         return result
 
     def unpack(self, packed: AnyArray) -> npt.NDArray[np.float64]:

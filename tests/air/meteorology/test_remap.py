@@ -3,12 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airshed.air.meteorology.remap import (
-    ColumnIntegrals,
-    averaging_matrix,
-    clamped_matrix,
-    interpolation_matrix,
-)
+from airshed.air.meteorology.remap import averaging_matrix, clamped_matrix, interpolation_matrix
 
 rising = st.lists(st.floats(0.1, 3.0), min_size=2, max_size=12).map(np.cumsum)
 
@@ -43,34 +38,3 @@ def test_a_clamped_matrix_holds_the_ends() -> None:
 def test_one_node_is_the_same_everywhere() -> None:
     assert interpolation_matrix(np.array([3.0]), np.array([0.0, 9.0])) @ [7.0] == pytest.approx([7.0, 7.0])
     assert averaging_matrix(np.array([3.0]), np.array([0.0, 9.0])) @ [7.0] == pytest.approx([7.0])
-
-
-def columns(heights: np.ndarray) -> np.ndarray:
-    return np.broadcast_to(heights[:, None, None], (heights.size, 2, 3)).copy()
-
-
-def test_column_means_of_a_linear_field_are_its_values_in_the_middle() -> None:
-    heights = columns(np.array([0.0, 10.0, 10.0, 90.0, 400.0, 1000.0]))
-    faces = np.array([0.0, 20.0, 50.0, 400.0, 900.0])
-    integrals = ColumnIntegrals.of(heights, faces)
-    means = integrals.layer_means(2.0 + 0.01 * heights)
-    assert means[:, 1, 2] == pytest.approx(2.0 + 0.01 * 0.5 * (faces[1:] + faces[:-1]))
-    assert integrals.at_faces(heights)[:, 0, 0] == pytest.approx(faces)
-
-
-def test_column_integral_of_a_kinked_field_by_hand() -> None:
-    heights = columns(np.array([0.0, 10.0, 20.0]))
-    values = columns(np.array([1.0, 1.0, 3.0]))
-    integral = ColumnIntegrals.of(heights, np.array([0.0, 5.0, 10.0, 15.0, 20.0])).integral(values)
-    assert integral[:, 0, 0] == pytest.approx([0.0, 5.0, 10.0, 17.5, 30.0])
-
-
-def test_columns_of_different_heights_are_kept_apart() -> None:
-    heights = columns(np.array([0.0, 10.0, 20.0]))
-    heights[:, 1, 1] *= 2.0
-    means = ColumnIntegrals.of(heights, np.array([0.0, 10.0, 20.0])).layer_means(heights / 10.0)
-    assert means[:, 0, 0] == pytest.approx([0.5, 1.5])
-    assert means[:, 1, 1] == pytest.approx([0.5, 1.5])
-    # the same numbers on the stretched column mean half the gradient
-    stretched = ColumnIntegrals.of(heights, np.array([0.0, 10.0, 20.0])).layer_means(columns(np.array([0.0, 1.0, 2.0])))
-    assert stretched[:, 1, 1] == pytest.approx([0.25, 0.75])

@@ -30,12 +30,16 @@ _EPSILON = MOLAR_MASS_WATER / MOLAR_MASS_DRY_AIR
 
 def mole_fraction(specific_humidity: Array) -> Array:
     """Return water vapour [mol/mol of moist air] of specific humidity [kg/kg]: q / (eps + (1 - eps) q)."""
-    return np.asarray(specific_humidity / (_EPSILON + (1.0 - _EPSILON) * specific_humidity))
+    mass = (1.0 - _EPSILON) * specific_humidity
+    mass += _EPSILON
+    return np.asarray(specific_humidity / mass)
 
 
 def molar_mass(water_vapour: Array) -> Array:
     """Return the molar mass of moist air [kg/mol] of its water vapour [mol/mol]."""
-    return np.asarray(MOLAR_MASS_DRY_AIR + (MOLAR_MASS_WATER - MOLAR_MASS_DRY_AIR) * water_vapour)
+    mass = np.asarray((MOLAR_MASS_WATER - MOLAR_MASS_DRY_AIR) * water_vapour)
+    mass += MOLAR_MASS_DRY_AIR
+    return mass
 
 
 def virtual_temperature(temperature: Array, water_vapour: Array) -> Array:
@@ -91,10 +95,22 @@ def hypsometric_heights(pressure: Array, virtual: Array, surface_pressure: Array
 
     reads  pressure [Pa], virtual [K]  (level, ...), falling pressure;  surface_pressure [Pa] (...)
     """
-    inverse = inverse_scale_height(virtual)
-    first = np.log(surface_pressure / pressure[0]) / inverse[0]
-    rises = np.log(pressure[:-1] / pressure[1:]) / (0.5 * (inverse[1:] + inverse[:-1]))
-    return np.asarray(np.concatenate([first[None], first[None] + np.cumsum(rises, axis=0)]))
+    return heights_of_levels(pressure, inverse_scale_height(virtual), surface_pressure)
+
+
+def heights_of_levels(pressure: Array, inverse: Array, surface_pressure: Array) -> Array:
+    """Return the heights above ground [m] of levels, as :func:`hypsometric_heights`, of g / (R Tv) [1/m]."""
+    rises = np.empty_like(inverse)
+    np.divide(pressure[:-1], pressure[1:], out=rises[1:])
+    np.divide(surface_pressure, pressure[0], out=rises[0, ...])
+    np.log(rises, out=rises)
+    mean = inverse[1:] + inverse[:-1]
+    mean *= 0.5
+    rises[1:] /= mean
+    rises[0] /= inverse[0]
+    np.cumsum(rises[1:], axis=0, out=rises[1:])
+    rises[1:] += rises[0]
+    return rises
 
 
 def hydrostatic_density(face_pressure: Array, water_vapour: Array, thickness: Array) -> Array:
@@ -102,5 +118,7 @@ def hydrostatic_density(face_pressure: Array, water_vapour: Array, thickness: Ar
 
     The mass of a column is then (p_ground - p_top) / g to round-off.
     """
-    mass = -np.diff(face_pressure, axis=0) / (GRAVITY * thickness[:, None, None])
-    return np.asarray(mass / molar_mass(water_vapour))
+    density = face_pressure[:-1] - face_pressure[1:]
+    density /= GRAVITY * thickness[:, None, None]
+    density /= molar_mass(water_vapour)
+    return density

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from airshed.air.meteorology import atmosphere
-from airshed.air.meteorology.remap import ColumnIntegrals
 from airshed.core.constants import GAS_CONSTANT_DRY_AIR, GRAVITY, MOLAR_MASS_DRY_AIR
 from airshed.core.errors import DataError
+from airshed.kernels.arrays import column_integrals, column_values
 
 Array = NDArray[np.float64]
 
@@ -46,6 +46,8 @@ def above_ground(pressure: Array, surface_pressure: Array, values: Array, ground
 
     With ``ground`` they take that value instead: then it holds at the ground, and the field is linear from there up.
     """
+    if (pressure[0] < surface_pressure).all():  # so are all others, as pressures fall
+        return values
     filled = values.copy()
     for level in range(filled.shape[0] - 2, -1, -1):
         buried = pressure[level] >= surface_pressure
@@ -63,50 +65,56 @@ def layer_means(columns: Columns, faces: Array) -> LayerMeans:
     """
     ps = columns.surface_pressure
     wind = columns.ground_wind or (None, None)
-    east = _with_ground(columns, columns.east, wind[0])
-    north = _with_ground(columns, columns.north, wind[1])
-    vapour = _with_ground(columns, columns.water_vapour)
-    temperature = _with_ground(columns, columns.temperature)
+    nodes = np.empty((5, len(columns.pressure) + 1, *ps.shape))
+    inverse, east, north, vapour, temperature = nodes
+    _with_ground(columns, columns.east, east, wind[0])
+    _with_ground(columns, columns.north, north, wind[1])
+    _with_ground(columns, columns.water_vapour, vapour)
+    _with_ground(columns, columns.temperature, temperature)
     virtual = atmosphere.virtual_temperature(temperature, vapour)
-    pressure = np.concatenate([ps[None], np.minimum(columns.pressure, ps)])
-    heights = _heights(columns, pressure, virtual)
+    inverse[...] = atmosphere.inverse_scale_height(virtual)
+    np.divide(1.0, temperature, out=temperature)
+    pressure = np.minimum(columns.pressure, ps)
+    heights = _heights(columns, pressure, virtual, inverse)
     lowest_top = float(heights[-1].min())
     if lowest_top < faces[-1]:
         raise DataError(
             f"the data reaches up to {lowest_top:.0f} m above ground, the model's layers to {faces[-1]:.0f} m; "
             "give data on higher levels or fewer layers"
         )
-    integrals = ColumnIntegrals.of(heights, faces)
-    inverse = atmosphere.inverse_scale_height(virtual)
-    log_pressure = np.log(ps) - integrals.integral(inverse)
+    integrals = column_integrals(heights, nodes, faces)
+    log_pressure = np.log(ps) - integrals[0]
     if columns.geopotential is not None:
         # given heights need not agree with the given temperature to the last metre: the levels keep their pressures
         hydrostatic = np.log(ps) - _integral_to_nodes(heights, inverse)
-        log_pressure += integrals.at_faces(np.log(pressure) - hydrostatic)
-    return LayerMeans(
-        face_pressure=np.exp(log_pressure),
-        east=integrals.layer_means(east),
-        north=integrals.layer_means(north),
-        water_vapour=integrals.layer_means(vapour),
-        temperature=1.0 / integrals.layer_means(1.0 / temperature),
-    )
+        given = np.log(np.concatenate([ps[None], pressure]))
+        log_pressure += column_values(heights, (given - hydrostatic)[None], faces)[0]
+    means = np.diff(integrals[1:], axis=1)
+    means /= np.diff(faces)[:, None, None]
+    east, north, vapour, inverse = means
+    return LayerMeans(np.exp(log_pressure), east, north, vapour, temperature=1.0 / inverse)
 
 
-def _with_ground(columns: Columns, values: Array, ground: Array | None = None) -> Array:
-    """Return level values with the ground as the first node."""
-    filled = above_ground(columns.pressure, columns.surface_pressure, values, ground)
-    return np.concatenate([filled[:1] if ground is None else ground[None], filled])
+def _with_ground(columns: Columns, values: Array, nodes: Array, ground: Array | None = None) -> None:
+    """Write level values into nodes, the first of which is the ground."""
+    nodes[1:] = above_ground(columns.pressure, columns.surface_pressure, values, ground)
+    nodes[0] = nodes[1] if ground is None else ground
 
 
-def _heights(columns: Columns, pressure: Array, virtual: Array) -> Array:
-    """Return the heights of the nodes above ground [m], given by geopotential or hypsometric."""
+def _heights(columns: Columns, pressure: Array, virtual: Array, inverse: Array) -> Array:
+    """Return the heights of the nodes above ground [m], given by geopotential or hypsometric.
+
+    reads  pressure [Pa] of the levels, virtual [K] and inverse, its inverse scale height [1/m], of the nodes
+    """
+    heights = np.zeros_like(virtual)
     if columns.geopotential is None:
-        rises = atmosphere.hypsometric_heights(pressure[1:], virtual[1:], pressure[0])
-        return np.concatenate([np.zeros_like(rises[:1]), rises])
+        heights[1:] = atmosphere.heights_of_levels(pressure, inverse[1:], columns.surface_pressure)
+        return heights
     height = columns.geopotential / GRAVITY
     ground = height_of_pressure(columns.pressure, height, virtual[1:], columns.surface_pressure)
     above = np.where(columns.pressure < columns.surface_pressure, height - ground, 0.0)
-    return np.concatenate([np.zeros_like(above[:1]), np.maximum(above, 0.0)])
+    np.maximum(above, 0.0, out=heights[1:])
+    return heights
 
 
 def _integral_to_nodes(heights: Array, values: Array) -> Array:

@@ -11,6 +11,7 @@ from airshed.air.meteorology.window import Area
 from airshed.core.errors import DataError
 from airshed.grid import Grid
 from airshed.grid.weights import Weights, apply
+from airshed.kernels.arrays import weighted
 
 Array = NDArray[np.float64]
 
@@ -53,15 +54,15 @@ class Points:
 
     def cells(self, field: Array) -> Array:
         """Return the means over the model's cells."""
-        return apply(self._by_lat.means, field, self._by_lon.means)
+        return weighted(self._by_lat.means, field, self._by_lon.means)
 
     def east_faces(self, field: Array) -> Array:
         """Return the means over the model's west and east faces."""
-        return apply(self._by_lat.means, field, self._by_lon.faces)
+        return weighted(self._by_lat.means, field, self._by_lon.faces)
 
     def north_faces(self, field: Array) -> Array:
         """Return the means over the model's south and north faces."""
-        return apply(self._by_lat.faces, field, self._by_lon.means)
+        return weighted(self._by_lat.faces, field, self._by_lon.means)
 
     def from_cells(self, field: Array) -> Array:
         """Return the values at the points of a field (lat, lon) of the whole's cells; beyond them the last ones."""

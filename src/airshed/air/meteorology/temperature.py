@@ -90,12 +90,18 @@ def temperature_profile(
     reads  sea_level    [K]  T0, (lat, lon)
            near_ground  [K]  T', the deviation at the ground from the first term, (lat, lon)
     """
-    large_scale = standard_lapse(sea_level, pressure)
-    depth = np.maximum(surface_pressure - pressure, 0.0)
-    profile = large_scale + near_ground * np.exp(-depth / DIURNAL_DEPTH)
-    return np.asarray(np.maximum(profile, dew_point(water_vapour * pressure)))
+    depth = np.asarray(surface_pressure - pressure)
+    np.maximum(depth, 0.0, out=depth)
+    depth /= -DIURNAL_DEPTH
+    profile = np.exp(depth, out=depth)
+    profile *= near_ground
+    profile += standard_lapse(sea_level, pressure)
+    return np.maximum(profile, dew_point(water_vapour * pressure), out=profile)
 
 
 def standard_lapse(sea_level: Array, pressure: Array) -> Array:
     """Return max(T0 (p / 1013.25 hPa)^0.190, 216.65 K) [K]."""
-    return np.asarray(np.maximum(sea_level * (pressure / STANDARD_PRESSURE) ** LAPSE_EXPONENT, TROPOPAUSE_TEMPERATURE))
+    lapse = np.asarray(pressure / STANDARD_PRESSURE)
+    np.power(lapse, LAPSE_EXPONENT, out=lapse)
+    lapse *= sea_level
+    return np.maximum(lapse, TROPOPAUSE_TEMPERATURE, out=lapse)

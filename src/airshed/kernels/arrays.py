@@ -1,0 +1,95 @@
+"""Compiled work on plain arrays, for which NumPy would take many passes; it knows no mechanism, and no field by name.
+
+The bits are those of the same operations in NumPy: nothing is contracted, and no sum changes its order.
+"""
+
+import ctypes
+from functools import cache
+from itertools import chain
+from math import prod
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.grid.weights import Weights
+from airshed.kernels.compiled import Signatures, declared
+from airshed.kernels.one_pass import NUMPY_FLAGS
+from airshed.kernels.step_arguments import address
+from airshed.kernels.template import header
+from airshed.kernels.toolchain import build, load
+
+Array = npt.NDArray[np.float64]
+
+_POINTER: Final = ctypes.c_void_p
+_PACK: Final = (None, [_POINTER, *[ctypes.c_int64] * 6, _POINTER])
+_BAND: Final = [*[_POINTER] * 2, *[ctypes.c_int64] * 2]
+_COLUMNS: Final = (None, [*[_POINTER] * 3, *[ctypes.c_int64] * 4, _POINTER])
+
+_SIGNATURES: Final[Signatures] = {
+    "airshed_pack_double": _PACK,
+    "airshed_pack_single": _PACK,
+    "airshed_column_integrals": _COLUMNS,
+    "airshed_column_values": _COLUMNS,
+    "airshed_weighted": (None, [_POINTER, *[ctypes.c_int64] * 3, *_BAND, *_BAND, _POINTER]),
+}
+
+
+@cache
+def _functions() -> ctypes.CDLL:
+    return declared(load(build(header("arrays.hpp"), name="arrays", extra_flags=NUMPY_FLAGS)), _SIGNATURES)
+
+
+def pack(field: Array, packed: npt.NDArray[np.floating], *, repeat: bool) -> None:
+    """Write a field (..., row, column) into [row][block][...][lane], of single or double precision.
+
+    repeat  whether lanes beyond the last column have its values; else they are zero
+    Raises KernelError when there is no compiler.
+    """
+    *_, rows, columns = field.shape
+    blocks, width = packed.shape[1], packed.shape[-1]
+    functions = _functions()
+    write = functions.airshed_pack_double if packed.dtype == np.float64 else functions.airshed_pack_single
+    if packed.size:
+        outer = packed.size // (rows * blocks * width)
+        write(address(field), outer, rows, columns, blocks, width, repeat, address(packed))
+
+
+def column_integrals(heights: Array, values: Array, faces: Array) -> Array:
+    """Return the integrals of fields that are linear between the nodes of columns, from the lowest node up to faces.
+
+    heights  (node, ...)  of each column, rising from the first; equal ones are allowed
+    values   (field, node, ...)
+    faces    (face,)  rising, at or below each column's last node
+    returns  (field, face, ...)
+    Raises KernelError when there is no compiler.
+    """
+    return _in_columns(_functions().airshed_column_integrals, heights, values, faces)
+
+
+def column_values(heights: Array, values: Array, faces: Array) -> Array:
+    """Return fields, linear between the nodes of columns, at faces: as :func:`column_integrals`."""
+    return _in_columns(_functions().airshed_column_values, heights, values, faces)
+
+
+def _in_columns(function: "ctypes._FuncPointer", heights: Array, values: Array, faces: Array) -> Array:
+    heights, values, faces = (np.ascontiguousarray(each, dtype=np.float64) for each in (heights, values, faces))
+    fields, nodes, *across = values.shape
+    result = np.empty((fields, faces.size, *across))
+    columns = heights.size // nodes
+    function(address(heights), address(values), address(faces), fields, nodes, columns, faces.size, address(result))
+    return result
+
+
+def weighted(lat: Weights, field: Array, lon: Weights) -> Array:
+    """Return a field (..., lat, lon) at the targets of weights: :func:`airshed.grid.weights.apply` in one pass.
+
+    Raises KernelError when there is no compiler.
+    """
+    field = np.ascontiguousarray(field, dtype=np.float64)
+    *outer, rows, columns = field.shape
+    result = np.empty((*outer, lat.first.size, lon.first.size))
+    bands = ((address(of.first), address(of.weight), *of.weight.shape) for of in (lat, lon))
+    if result.size:
+        _functions().airshed_weighted(address(field), prod(outer), rows, columns, *chain(*bands), address(result))
+    return result

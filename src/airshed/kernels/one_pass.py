@@ -1,0 +1,153 @@
+"""Formulas of arrays, compiled into one pass over memory where NumPy makes one for every operation.
+
+A formula is a function of arrays, written with NumPy: + - * /, maximum, minimum and sqrt, on what broadcasts. It is
+called once with symbols, which note what is done to them; the C++ code does the same to one value after the other. Each
+operation is rounded as in NumPy, so that both give the same bits.
+"""
+
+import ctypes
+from collections.abc import Callable, Sequence
+from functools import cache, lru_cache, wraps
+from itertools import chain
+from math import isfinite
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from airshed.core.errors import KernelError
+from airshed.kernels.compiled import Signatures, declared
+from airshed.kernels.step_arguments import address
+from airshed.kernels.template import render
+from airshed.kernels.toolchain import Toolchain, build, find_toolchain, load
+
+Array = npt.NDArray[np.float64]
+Formula = Callable[..., Any]
+
+NUMPY_FLAGS: Final = ("-ffp-contract=off",)
+"""NumPy rounds each product before it adds it."""
+
+_CODE: Final = {
+    np.add: "{} + {}",
+    np.subtract: "{} - {}",
+    np.multiply: "{} * {}",
+    np.divide: "{} / {}",
+    np.negative: "-{}",
+    np.maximum: "{0} > {1} ? {0} : {1}",
+    np.minimum: "{0} < {1} ? {0} : {1}",
+    np.sqrt: "__builtin_sqrt({})",
+}
+
+_AXES: Final = 4
+_BYTES: Final = 8  # of a double
+
+_PLANS: Final = 32
+"""Shapes of arrays for which a formula remembers how to walk through them; to find out takes longer than small ones."""
+
+_SIGNATURES: Final[Signatures] = {"airshed_formula": (None, [ctypes.c_void_p])}
+
+
+class _Symbol(NDArrayOperatorsMixin):
+    """A value of a formula: what is done to it goes, line by line, into the code."""
+
+    def __init__(self, name: str, lines: list[str]) -> None:
+        self.name, self.lines = name, lines
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> "_Symbol":
+        if ufunc not in _CODE or method != "__call__" or options:
+            raise KernelError(f"a formula in one pass cannot have {ufunc.__name__}; take it out, or add it to one_pass")
+        names = [each.name if isinstance(each, _Symbol) else _constant(each) for each in inputs]
+        result = _Symbol(f"t{len(self.lines)}", self.lines)
+        self.lines.append(f"const double {result.name} = {_CODE[ufunc].format(*names)};")
+        return result
+
+
+def _constant(value: Any) -> str:
+    if np.ndim(value) != 0:
+        raise KernelError("a formula in one pass has an array that is none of its arguments; make it one")
+    number = float(value)
+    return f"({number!r})" if isfinite(number) else f"({'-' if number < 0.0 else ''}__builtin_inf())"
+
+
+def one_pass(formula: Formula) -> Callable[..., Array]:
+    """Return a formula that makes one pass over its arrays, and is compiled when it is first called.
+
+    The arrays, of four axes at most, broadcast against each other; the result has their common shape. It is written
+    into `out` where that is given, an array of this shape and in C order along its last axis, and none of the others.
+    Numbers that the formula has from elsewhere are constants of the code.
+    Raises KernelError where there is no compiler, or the formula has what no code can be made of.
+    """
+
+    @cache
+    def compiled(along: tuple[bool, ...]) -> Callable[[Any], None]:
+        return _compile(formula, along)
+
+    @lru_cache(maxsize=_PLANS)
+    def plan(*lies: tuple[tuple[int, ...], tuple[int, ...]]) -> tuple[Callable[[Any], None], tuple[int, ...]] | None:
+        """Return the code for arrays of these shapes and strides, and where it goes; None for values lying apart."""
+        shape, steps = _joined(lies)
+        if not set(steps[-1]) <= {0, 1}:
+            return None
+        return compiled(tuple(step == 1 for step in steps[-1][:-1])), (*shape, *chain.from_iterable(steps))
+
+    @wraps(formula)
+    def in_one_pass(*fields: npt.ArrayLike, out: Array | None = None) -> Array:
+        arrays = [np.asarray(each, dtype=np.float64) for each in fields]
+        arrays.append(np.empty(np.broadcast(*arrays).shape) if out is None else out)
+        planned = plan(*((each.shape, each.strides) for each in arrays))
+        if planned is None:
+            return in_one_pass(*(each.copy() for each in arrays[:-1]), out=out)
+        function, walk = planned
+        function((ctypes.c_int64 * (len(arrays) + len(walk)))(*map(address, arrays), *walk))
+        return arrays[-1]
+
+    return in_one_pass
+
+
+def _joined(lies: Sequence[tuple[tuple[int, ...], tuple[int, ...]]]) -> tuple[list[int], list[tuple[int, ...]]]:
+    """Return the four axes of the last array, joined where memory goes on, and the steps of all along each [values].
+
+    lies  shape and strides of each array
+    """
+    last = lies[-1][0]
+    shape: list[int] = []
+    steps: list[tuple[int, ...]] = []
+    if len(last) > _AXES:
+        raise KernelError(f"a formula in one pass takes arrays of {_AXES} axes at most, not {len(last)}")
+    strides = [_strides(*each, axes=len(last)) for each in lies]
+    for size, along in zip(reversed(last), zip(*strides, strict=True), strict=False):
+        if size == 1:
+            continue
+        if shape and along == tuple(step * shape[-1] for step in steps[-1]):
+            shape[-1] *= size
+        else:
+            shape.append(size)
+            steps.append(along)
+    if not shape:  # a single value
+        shape, steps = [1], [(0,) * len(lies)]
+    missing = _AXES - len(shape)
+    return [1] * missing + shape[::-1], [(0,) * len(lies)] * missing + steps[::-1]
+
+
+def _strides(shape: tuple[int, ...], strides: tuple[int, ...], axes: int) -> list[int]:
+    """Return the steps of an array [values] along axes counted from the last, 0 where it is the same along one."""
+    own = [0 if size == 1 else stride // _BYTES for size, stride in zip(shape, strides, strict=True)]
+    return own[::-1] + [0] * (axes - len(own))
+
+
+@cache
+def _toolchain() -> Toolchain:
+    """Return the compiler, found once: to ask it for its version takes longer than to load what it made before."""
+    return find_toolchain()
+
+
+def _compile(formula: Formula, along: tuple[bool, ...]) -> Callable[[Any], None]:
+    """Return the code of a formula; ``along`` tells which arrays change along the last axis."""
+    lines: list[str] = []
+    result = formula(*(_Symbol(f"x{n}", lines) for n in range(len(along))))
+    text = render("one_pass.cpp.jinja", count=len(along), along=along, lines=lines, result=result.name)
+    built = build(text, name="formula", toolchain=_toolchain(), extra_flags=NUMPY_FLAGS)
+    library = declared(load(built), _SIGNATURES)
+    function: Callable[[Any], None] = library.airshed_formula
+    return function
