@@ -128,7 +128,7 @@ class Forcing:
         if pool is None or following >= len(self._times) or following in self._intervals:
             return
         if self._ahead is None or self._ahead[0] != following:
-            self._ahead = following, pool.submit(self._build_interval, following)
+            self._ahead = following, pool.submit(self._build_ahead, following)
 
     def outflow_rate(self, seconds: float) -> float:
         """The largest sum of outflow over air content of any cell of the whole area [1/s] in the interval of a time.
@@ -201,8 +201,9 @@ class Forcing:
     def _build_instant(self, index: int) -> Instant:
         seconds, grid, pack = self._times[index], self.grid, self.layout.pack
         met = self.meteorology.at(seconds)
-        factor = 1.0 if self._advection else 0.0
-        eastward, northward = factor * met.eastward_air_flux, factor * met.northward_air_flux
+        eastward, northward = met.eastward_air_flux, met.northward_air_flux
+        if not self._advection:
+            eastward, northward = np.zeros_like(eastward), np.zeros_like(northward)
         diffusivity = met.diffusivity if self._diffusion else np.zeros_like(met.diffusivity)
         exchange = turbulent_exchange(met.air_density, diffusivity, grid.cell_area, grid.thickness)
         deposition = self._velocities(met, seconds) * (grid.cell_area * met.air_density[0])
@@ -213,6 +214,15 @@ class Forcing:
             deposition=pack(deposition, padding="constant"), cloud=pack(met.cloud_cover),
             parameters=pack(self._open_rates(met, seconds)),
         )  # fmt: skip
+
+    def _build_ahead(self, index: int) -> Interval:
+        """Build an interval on a thread of the steps, and leave nothing behind.
+
+        What each of several threads frees only this thread would use again; the computing thread does so by itself.
+        """
+        interval = self._build_interval(index)
+        give_back()
+        return interval
 
     def _build_interval(self, index: int) -> Interval:
         start = self.instant(index)
@@ -229,5 +239,4 @@ class Forcing:
             for each, up in zip((start, end), upward, strict=True)
         ]
         first, last = (self.layout.pack(up, padding="constant") for up in upward)
-        give_back()
         return Interval(start, end, until, (first, last), max(rates))

@@ -12,7 +12,6 @@ from airshed.air.emissions.biogenic import BiogenicIsoprene
 from airshed.air.emissions.source import CombinedEmissions, EmissionSource
 from airshed.air.meteorology import Meteorology
 from airshed.kernels.layout import AnyArray, Layout
-from airshed.kernels.memory import give_back
 
 Array = npt.NDArray[np.float64]
 
@@ -78,11 +77,11 @@ class BiogenicSource:
 
 @dataclass(frozen=True)
 class Hour:
-    """Emission of the hour that begins at a time [s] [mol/s]: packed, and (species, level, lat, lon)."""
+    """Emission of the hour that begins at a time [s] [mol/s]: packed, and of whole columns (species, lat, lon)."""
 
     begin: float
     packed: AnyArray
-    rate: Array
+    columns: Array
 
 
 class PackedSources:
@@ -117,7 +116,7 @@ class PackedSources:
         hour = hour_of(seconds, self._start) if self._sum else 0.0
         if self._now is None or hour != self._now[0]:
             made = self._read(hour)
-            self._now = hour, made.packed, self._total(made.rate.sum(axis=1))
+            self._now = hour, made.packed, self._total(made.columns)
         return self._now[1:]
 
     def read_ahead(self, seconds: float, pool: Executor | None) -> None:
@@ -137,5 +136,4 @@ class PackedSources:
 
     def _build(self, hour: float) -> Hour:
         rate = self._sum.rate(hour) if self._sum else np.zeros((0, 1, *self._columns))
-        give_back()
-        return Hour(hour, self._layout.pack(rate, padding="constant"), rate)
+        return Hour(hour, self._layout.pack(rate, padding="constant"), rate.sum(axis=1))

@@ -10,21 +10,31 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-_PRESSURE: Final = 611.2  # [Pa] at the freezing point
+SATURATION_AT_FREEZING: Final = 611.2
+"""Vapour pressure over water at the freezing point [Pa]."""
+
 _FACTOR: Final = 17.67
 _FREEZING: Final = 273.15  # [K]
 _RANGE: Final = 243.5  # [K]
 _POLE: Final = 29.65  # [K], freezing point less range
 _COLDEST: Final = 150.0  # [K], below which the formula says nothing
 
-SATURATION_FORMULA: Final = f"{_PRESSURE!r}*exp({_FACTOR!r}*(T - {_FREEZING!r})/(T - {_POLE!r}))"
+SATURATION_FORMULA: Final = f"{SATURATION_AT_FREEZING!r}*exp({_FACTOR!r}*(T - {_FREEZING!r})/(T - {_POLE!r}))"
 """The vapour pressure over water [Pa] as a formula of the temperature T [K]."""
 
 
 def saturation_vapour_pressure(temperature: Array) -> Array:
     """Return the vapour pressure over water [Pa] at a temperature [K]."""
+    exponent = np.asarray(saturation_exponent(temperature))
+    np.exp(exponent, out=exponent)
+    exponent *= SATURATION_AT_FREEZING
+    return exponent
+
+
+def saturation_exponent(temperature: Array) -> Array:
+    """Return the logarithm of the vapour pressure over water over that at the freezing point, of a temperature [K]."""
     celsius = np.maximum(temperature, _COLDEST) - _FREEZING
-    return np.asarray(_PRESSURE * np.exp(_FACTOR * celsius / (celsius + _RANGE)))
+    return _FACTOR * celsius / (celsius + _RANGE)
 
 
 def saturation_slope(temperature: Array) -> Array:
@@ -34,5 +44,10 @@ def saturation_slope(temperature: Array) -> Array:
 
 def dew_point(vapour_pressure: Array) -> Array:
     """Return the temperature [K] at which a vapour pressure [Pa] is that over water."""
-    logarithm = np.log(np.maximum(vapour_pressure, 1e-3) / _PRESSURE)
-    return np.asarray(_FREEZING + _RANGE * logarithm / (_FACTOR - logarithm))
+    logarithm = np.asarray(np.maximum(vapour_pressure, 1e-3) / SATURATION_AT_FREEZING)
+    np.log(logarithm, out=logarithm)
+    left = _FACTOR - logarithm
+    logarithm *= _RANGE
+    logarithm /= left
+    logarithm += _FREEZING
+    return logarithm

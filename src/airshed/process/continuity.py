@@ -1,7 +1,11 @@
 """Vertical air flux from continuity, and how long a step may be."""
 
+from itertools import pairwise
+
 import numpy as np
 import numpy.typing as npt
+
+from airshed.kernels.one_pass import one_pass
 
 Array = npt.NDArray[np.float64]
 
@@ -15,8 +19,10 @@ def upward_air_flux(eastward: Array, northward: Array, change: Array) -> Array:
     change     [mol/s] (level, lat, lon)  dA/dt of the air content that the fluxes must reproduce
     returns    [mol/s] (level, lat, lon), the last one through the model's top
     """
-    divergence = np.diff(eastward, axis=2) + np.diff(northward, axis=1)
-    return np.asarray(-np.cumsum(divergence + change, axis=0))
+    upward = _loss(*_sides(eastward, northward), change)
+    for below, here in pairwise(upward):  # NumPy's cumsum goes along columns, where this goes through memory
+        here += below
+    return upward
 
 
 def outflow_rate(eastward: Array, northward: Array, upward: Array, air: Array) -> Array:
@@ -24,8 +30,24 @@ def outflow_rate(eastward: Array, northward: Array, upward: Array, air: Array) -
 
     Times the step this is the sum of the Courant numbers over the directions, the measure for positivity.
     """
-    out = np.maximum(eastward[:, :, 1:], 0.0) - np.minimum(eastward[:, :, :-1], 0.0)
-    out += np.maximum(northward[:, 1:], 0.0) - np.minimum(northward[:, :-1], 0.0)
-    out += np.maximum(upward, 0.0)
-    out[1:] -= np.minimum(upward[:-1], 0.0)
-    return np.asarray(out / air)
+    below = np.zeros_like(upward)
+    below[1:] = upward[:-1]
+    return _outflow_rate(*_sides(eastward, northward), below, upward, air)
+
+
+def _sides(eastward: Array, northward: Array) -> tuple[Array, Array, Array, Array]:
+    """Return the fluxes through the west, east, south and north faces of each cell."""
+    return eastward[:, :, :-1], eastward[:, :, 1:], northward[:, :-1], northward[:, 1:]
+
+
+@one_pass
+def _loss(west: Array, east: Array, south: Array, north: Array, change: Array) -> Array:
+    return -((east - west) + (north - south) + change)
+
+
+@one_pass
+def _outflow_rate(
+    west: Array, east: Array, south: Array, north: Array, below: Array, above: Array, air: Array
+) -> Array:  # fmt: skip
+    out: Array = (np.maximum(east, 0.0) - np.minimum(west, 0.0)) + (np.maximum(north, 0.0) - np.minimum(south, 0.0))
+    return (out + np.maximum(above, 0.0) - np.minimum(below, 0.0)) / air

@@ -3,6 +3,8 @@
 import numpy as np
 import numpy.typing as npt
 
+from airshed.kernels.one_pass import one_pass
+
 Array = npt.NDArray[np.float64]
 
 _EQUAL = (
@@ -46,7 +48,12 @@ def turbulent_exchange(density: Array, diffusivity: Array, area: Array, thicknes
     """
     between = 0.5 * (thickness[1:] + thickness[:-1])
     share = (thickness[:-1] / (thickness[1:] + thickness[:-1]))[:, None, None]
-    face_density = density[:-1] * (1.0 - share) + density[1:] * share
-    exchange = np.zeros_like(density)
-    exchange[:-1] = face_density * diffusivity[1:-1] * area / between[:, None, None]
+    exchange = np.empty_like(density)
+    exchange[-1] = 0.0
+    _exchange(density[:-1], density[1:], share, diffusivity[1:-1], area, between[:, None, None], out=exchange[:-1])
     return exchange
+
+
+@one_pass
+def _exchange(below: Array, above: Array, share: Array, diffusivity: Array, area: Array, between: Array) -> Array:
+    return (below * (1.0 - share) + above * share) * diffusivity * area / between

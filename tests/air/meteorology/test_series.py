@@ -31,6 +31,16 @@ def test_fields_are_linear_in_time() -> None:
     assert middle.eastward_air_flux[0, 0] == 2.5
 
 
+def test_between_instants_only_what_is_asked_for_is_made() -> None:
+    before, after = state(0.0), state(10.0)
+    middle = interpolate(before, after, 0.5)
+    assert middle.temperature is middle.temperature
+    assert not {field.name for field in fields(MetState)} - {"temperature"} & set(vars(middle))
+    with pytest.raises(AttributeError, match="has no wind"):
+        middle.wind  # noqa: B018
+    assert interpolate(before, after, 0.0) is before
+
+
 def test_the_obukhov_length_passes_through_infinity() -> None:
     middle = interpolate(state(0.0, obukhov=-50.0), state(0.0, obukhov=50.0), 0.5)
     assert abs(middle.obukhov_length[0, 0]) == 1e6

@@ -1,6 +1,8 @@
 """Dry deposition velocities of a mechanism's species."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from math import isfinite
 
 import numpy as np
@@ -13,6 +15,7 @@ from airshed.air.meteorology import MetState
 from airshed.air.radiation import global_radiation
 from airshed.core.errors import CaseError
 from airshed.core.nearest import suggestion
+from airshed.kernels.one_pass import one_pass
 
 Array = NDArray[np.float64]
 
@@ -66,11 +69,17 @@ class DryDeposition:
             for name in self.species
         }
         kinds = surfaces(season)
-        self._land = tuple(kind for name, kind in kinds.items() if name != WATER)
-        self._sea = (kinds[WATER],)
+        self._over_land = _velocity_over(tuple(kind for name, kind in kinds.items() if name != WATER))
+        self._over_sea = _velocity_over((kinds[WATER],))
         self._scheme, self._height = scheme, reference_height
         self._given = {row: given[name] for row, name in enumerate(self.species) if name in given}
         self._tabled = {row: table[name] for row, name in enumerate(self.species) if name in table}
+        entries = list(self._tabled.values())
+        self._particles, self._gases = (
+            [row for row, entry in enumerate(entries) if entry.particle is particle] for particle in (True, False)
+        )
+        gases = [[entry.mass, entry.henry, entry.reactivity] for entry in entries if not entry.particle]
+        self._properties = np.array(gases).reshape(-1, 3).T[..., None].copy()  # each (n, 1)
 
     @property
     def follows_the_sun(self) -> bool:
@@ -93,29 +102,62 @@ class DryDeposition:
                 land, sea = entry.constant or (0.0, 0.0)
                 velocity[row] = by_day * (land_fraction * land + (1.0 - land_fraction) * sea)
         elif self._tabled:
-            roughness = np.full(land_fraction.shape, LAND_ROUGHNESS)
-            over_land = self._over(self._land, roughness, met, cos_zenith)
-            over_sea = self._over(self._sea, sea_roughness(met.friction_velocity), met, cos_zenith)
-            velocity[list(self._tabled)] = land_fraction * over_land + (1.0 - land_fraction) * over_sea
+            light = global_radiation(cos_zenith, met.cloud_cover)
+            air = _Air(met.friction_velocity, met.obukhov_length, met.surface_temperature, light)
+            total = np.zeros((len(self._tabled), land_fraction.size))
+            for over, share in ((self._over_land, land_fraction), (self._over_sea, 1.0 - land_fraction)):
+                cells = np.flatnonzero(share)
+                here = air.at(cells)
+                rough = sea_roughness(here.friction) if over is self._over_sea else np.full(cells.shape, LAND_ROUGHNESS)
+                total[:, cells] += share.take(cells) * self._through_all(over, rough, here)
+            velocity[list(self._tabled)] = total.reshape(-1, *land_fraction.shape)
         return velocity
 
-    def _over(self, kinds: Sequence[Surface], roughness: Array, met: MetState, cos_zenith: Array) -> Array:
-        """Return velocities (tabled species, nlat, nlon) [m/s] over kinds of surface, weighted by their shares."""
-        turbulent = resistance.aerodynamic(self._height, roughness, met.friction_velocity, met.obukhov_length)
-        gases = [entry for entry in self._tabled.values() if not entry.particle]
-        mass, henry, reactivity = (
-            np.array([getattr(entry, name) for entry in gases]).reshape(-1, 1, 1)
-            for name in ("mass", "henry", "reactivity")
-        )
-        air = turbulent + resistance.quasi_laminar(mass, met.friction_velocity)
-        light = global_radiation(cos_zenith, met.cloud_cover)
-        of_gases = np.zeros(air.shape)
-        for kind in kinds:
-            uptake = resistance.surface(kind, mass, henry, reactivity, light, met.surface_temperature)
-            of_gases += kind.share / (air + uptake)
-        of_particles = resistance.fine_particles(met.friction_velocity, met.obukhov_length, turbulent)
-        gas = iter(of_gases)
-        return np.array([of_particles if entry.particle else next(gas) for entry in self._tabled.values()])
+    def _through_all(self, over: Callable[..., Array], roughness: Array, air: "_Air") -> Array:
+        """Return velocities (tabled species, cell) [m/s] through the air and into the surfaces of land or sea."""
+        turbulent = resistance.aerodynamic(self._height, roughness, air.friction, air.obukhov)
+        weather = resistance.SurfaceWeather.of(air.light, air.temperature)
+        velocity = np.empty((len(self._tabled), *roughness.shape))
+        velocity[self._particles] = resistance.fine_particles(air.friction, air.obukhov, turbulent)
+        way_down = turbulent + resistance.quasi_laminar(self._properties[0], air.friction)
+        velocity[self._gases] = over(way_down, *self._properties, weather.openness, weather.cold, weather.down)
+        return velocity
+
+
+@cache
+def _velocity_over(kinds: tuple[Surface, ...]) -> Callable[..., Array]:
+    """Return the formula of the velocities (n, cell) [m/s] of gases over kinds of surface, weighted by their shares.
+
+    Of way_down, the resistance of the air (n, cell) [s/m]; mass, henry and reactivity of the gases (n, 1); and the
+    fields of SurfaceWeather (cell,).
+    """
+
+    def velocity(
+        way_down: Array, mass: Array, henry: Array, reactivity: Array, openness: Array, cold: Array, down: Array
+    ) -> Array:
+        weather = resistance.SurfaceWeather(openness, cold, down)
+        uptakes = (resistance.surface(kind, mass, henry, reactivity, weather) for kind in kinds)
+        of_kinds = [kind.share / (way_down + uptake) for kind, uptake in zip(kinds, uptakes, strict=True)]
+        return sum(of_kinds[1:], start=of_kinds[0])
+
+    return one_pass(velocity)
+
+
+@dataclass(frozen=True)
+class _Air:
+    """What deposition sees of the weather: friction velocity [m/s], Obukhov length [m], temperature [K], light [W/m2].
+
+    (nlat, nlon), or (cell,)
+    """
+
+    friction: Array
+    obukhov: Array
+    temperature: Array
+    light: Array
+
+    def at(self, cells: NDArray[np.intp]) -> "_Air":
+        """Return the weather of some cells, by their places in the fields."""
+        return _Air(*(field.take(cells) for field in (self.friction, self.obukhov, self.temperature, self.light)))
 
 
 def _substances(surrogates: Mapping[str, str]) -> Mapping[str, str]:

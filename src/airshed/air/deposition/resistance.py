@@ -2,8 +2,13 @@
 
     v = 1 / (R_a + R_b + R_c)
 
-Velocities and resistances carry the model's (nlat, nlon) at the end, species in front: (n, 1, 1) or (n, nlat, nlon).
+Velocities and resistances carry places at the end, (nlat, nlon) or cells in a row, and species in front: (n, 1, 1) or
+(n, nlat, nlon).
 """
+
+from dataclasses import dataclass
+from math import isfinite
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,7 +70,32 @@ def quasi_laminar(mass: Array, friction_velocity: Array) -> Array:
     return np.asarray(2.0 / (VON_KARMAN * friction) * (schmidt / _PRANDTL) ** (2.0 / 3.0))
 
 
-def surface(kind: Surface, mass: Array, henry: Array, reactivity: Array, radiation: Array, temperature: Array) -> Array:
+@dataclass(frozen=True)
+class SurfaceWeather:
+    """What the weather does to the uptake by any surface, (nlat, nlon).
+
+    openness  of pores to water vapour over their least resistance, { 1 + [200 / (G + 0.1)]^2 }^-1 T (40 - T) / 400 [1]
+    cold      1000 exp(-T - 4), by which surfaces take up less in the cold [s/m]
+    down      from the air above the canopy into it, r_dc = 100 [1 + 1000/(G + 10)] [s/m]
+    """
+
+    openness: Array
+    cold: Array
+    down: Array
+
+    @classmethod
+    def of(cls, radiation: Array, temperature: Array) -> Self:
+        """Take radiation G [W/m2] and temperature of the air near the ground [K]."""
+        celsius = temperature - _FREEZING
+        warmth = np.maximum(celsius * (_WARMEST_LEAF - celsius), 0.0) / 400.0
+        return cls(
+            openness=warmth / (1.0 + (200.0 / (radiation + 0.1)) ** 2),
+            cold=1000.0 * np.exp(-np.maximum(celsius, -20.0) - 4.0),
+            down=100.0 * (1.0 + 1000.0 / (radiation + 10.0)),
+        )
+
+
+def surface(kind: Surface, mass: Array, henry: Array, reactivity: Array, weather: SurfaceWeather) -> Array:
     """Return the resistance of a kind of surface to gases: leaf pores, leaf skin, lower canopy and ground in parallel.
 
     1/R_c = 1/(r_s + r_m) + 1/r_lu + 1/(r_dc + r_cl) + 1/(r_ac + r_gs);  at least 1 s/m
@@ -74,24 +104,25 @@ def surface(kind: Surface, mass: Array, henry: Array, reactivity: Array, radiati
     r_m = 1 / (H/3000 + 100 f0),   r_lu = r_lu' / (H/1e5 + f0),   r_dc = 100 [1 + 1000/(G + 10)]
     r_cl, r_gs = 1 / (H/(1e5 r_SO2) + f0/r_O3); r_lu, r_cl and r_gs grow by 1000 exp(-T - 4) in the cold
 
+    Written so that it can be compiled, see ``kernels.one_pass``.
+
     reads    mass [g/mol], henry [mol/(l atm)], reactivity f0 [1]: (n, 1, 1)
-             radiation G [W/m2], temperature of the air near the ground [K]: (nlat, nlon)
     returns  (n, nlat, nlon) [s/m]
     source   Wesely 1989, Atmos. Environ. 23, 1293-1304; least R_c: Wang et al. 1998, J. Geophys. Res. 103, 10713
     """
-    celsius = temperature - _FREEZING
-    cold = 1000.0 * np.exp(-np.maximum(celsius, -20.0) - 4.0)
-    openness = np.maximum(celsius * (_WARMEST_LEAF - celsius), 0.0) / 400.0 / (1.0 + (200.0 / (radiation + 0.1)) ** 2)
-    pores = openness / (kind.stomata * np.sqrt(mass / _WATER_MASS))
-    mesophyll = 1.0 / (henry / 3000.0 + 100.0 * reactivity)
-    skin = _uptake(henry, reactivity, kind.cuticle, kind.cuticle)
-    exposed = _uptake(henry, reactivity, kind.exposed_so2, kind.exposed_o3)
+    paths = []
+    if isfinite(kind.stomata):
+        mesophyll = 1.0 / (henry / 3000.0 + 100.0 * reactivity)
+        paths.append(_then(weather.openness / (kind.stomata * np.sqrt(mass / _WATER_MASS)), mesophyll))
+    if isfinite(kind.cuticle):
+        paths.append(_then(_uptake(henry, reactivity, kind.cuticle, kind.cuticle), weather.cold))
+    if isfinite(min(kind.exposed_so2, kind.exposed_o3)):
+        exposed = _uptake(henry, reactivity, kind.exposed_so2, kind.exposed_o3)
+        paths.append(_then(exposed, weather.cold + weather.down))
     ground = _uptake(henry, reactivity, kind.ground_so2, kind.ground_o3)
-    down = 100.0 * (1.0 + 1000.0 / (radiation + 10.0))
-    conductance = (
-        _then(pores, mesophyll) + _then(skin, cold) + _then(exposed, cold + down) + _then(ground, cold + kind.in_canopy)
-    )
-    return np.asarray(1.0 / np.clip(conductance, 1e-12, 1.0 / _SMALLEST_SURFACE))
+    paths.append(_then(ground, weather.cold + kind.in_canopy))
+    conductance = sum(paths[1:], start=paths[0])
+    return 1.0 / np.minimum(np.maximum(conductance, 1e-12), 1.0 / _SMALLEST_SURFACE)
 
 
 def _uptake(henry: Array, reactivity: Array, as_so2: float, as_o3: float) -> Array:
@@ -101,9 +132,7 @@ def _uptake(henry: Array, reactivity: Array, as_so2: float, as_o3: float) -> Arr
 
 def _then(conductance: Array, resistance: Array | float) -> Array:
     """Return the conductance [m/s] of a conductance and a resistance [s/m] one after the other."""
-    loss = np.asarray(conductance * resistance)
-    loss += 1.0
-    return np.divide(conductance, loss, out=loss)
+    return conductance / (1.0 + conductance * resistance)
 
 
 def fine_particles(friction_velocity: Array, obukhov_length: Array, turbulent: Array) -> Array:

@@ -106,11 +106,16 @@ class Inventory:
         """
         hour = int(np.floor((self._start + seconds) / HOUR))
         if hour != self._hour:
-            by_sector = [
-                _weighted(factors, maps) for factors, maps in zip(self._factors(hour), self._annual, strict=True)
-            ]
-            by_layer = np.stack([_weighted(shares, by_sector) for shares in self._height.T], axis=1)
-            rate = np.stack([_weighted(shares, by_layer) for shares in self._split])
+            sectors, _, pollutants, *cells = self._annual.shape
+            by_sector = np.empty((sectors, pollutants, *cells))
+            for factors, maps, total in zip(self._factors(hour), self._annual, by_sector, strict=True):
+                _add_up(factors, maps, total)
+            by_layer = np.empty((pollutants, self.levels, *cells))
+            for level, shares in enumerate(self._height.T):
+                _add_up(shares, by_sector, by_layer[:, level])
+            rate = np.empty((len(self.species), self.levels, *cells))
+            for shares, total in zip(self._split, rate, strict=True):
+                _add_up(shares, by_layer, total)
             rate.setflags(write=False)
             self._hour, self._rate = hour, rate
         return self._rate
@@ -157,14 +162,14 @@ class Inventory:
         return [(hour, min(end, (hour + 1) * HOUR) - max(self._start, hour * HOUR)) for hour in hours]
 
 
-def _weighted(weights: Array, fields: Sequence[Array] | Array) -> Array:
-    """Return the weighted sum of fields.
+def _add_up(weights: Array, fields: Array, total: Array) -> None:
+    """Write the weighted sum of fields into an array.
 
     Term after term: products of matrices, and einsum, add up in an order that depends on the shape of the fields, and
     a part of the grid would have other bits than the whole.
     """
-    total = np.zeros(np.shape(fields[0]))
-    for weight, values in zip(weights, fields, strict=True):
-        if weight != 0.0:
-            total += weight * values
-    return total
+    first, *others = np.flatnonzero(weights) if weights.any() else (0,)
+    np.multiply(weights[first], fields[first], out=total)
+    term = np.empty_like(total) if others else total
+    for each in others:
+        total += np.multiply(weights[each], fields[each], out=term)

@@ -57,5 +57,6 @@ class CombinedEmissions:
         rates = [source.rate(seconds) for source in self.sources]
         total = np.zeros((len(self.species), self.levels, *rates[0].shape[2:]))
         for rate, rows, source in zip(rates, self._rows, self.sources, strict=True):
-            total[rows, : source.levels] += rate
+            for of_species, row in zip(rate, rows, strict=True):  # NumPy would copy all of several rows at once
+                total[row, : source.levels] += of_species
         return total

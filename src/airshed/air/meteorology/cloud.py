@@ -1,17 +1,17 @@
 """Cloud cover from relative humidity, for data that has no cloud."""
 
-from itertools import pairwise
-
 import numpy as np
 from numpy.typing import NDArray
 
-from airshed.core.saturation import saturation_vapour_pressure
+from airshed.core.saturation import SATURATION_AT_FREEZING, saturation_exponent
+from airshed.kernels.one_pass import one_pass
 
 Array = NDArray[np.float64]
 
 _CRITICAL_LAND = 0.75
 _CRITICAL_SEA = 0.85
 _DEEPEST_FOG = 100.0
+_NEARLY_ALL = 1.0 - 1e-9
 _TEMPERATURE_ERROR = 3.0
 _MIDDLES_OF_FIFTHS = (-1.2816, -0.5244, 0.0, 0.5244, 1.2816)  # of the normal distribution
 
@@ -22,8 +22,8 @@ def cloud_fraction(relative_humidity: Array, land_fraction: Array) -> Array:
     source  Sundqvist, Berge & Kristjansson 1989, Mon. Weather Rev. 117, 1641-1657
     """
     critical = _CRITICAL_LAND * land_fraction + _CRITICAL_SEA * (1.0 - land_fraction)
-    dryness = np.clip((1.0 - relative_humidity) / (1.0 - critical), 0.0, 1.0)
-    return np.asarray(1.0 - np.sqrt(dryness))
+    dryness = (1.0 - relative_humidity) / (1.0 - critical)
+    return 1.0 - np.sqrt(np.minimum(np.maximum(dryness, 0.0), 1.0))  # as it can be compiled, see kernels.one_pass
 
 
 def total_cover(fraction: Array) -> Array:
@@ -32,11 +32,16 @@ def total_cover(fraction: Array) -> Array:
     1 - product over k of (1 - max(c(k), c(k-1))) / (1 - c(k-1))
     source  Geleyn & Hollingsworth 1979, Beitr. Phys. Atmos. 52, 1-16
     """
-    bounded = np.clip(fraction, 0.0, 1.0 - 1e-9)
-    clear = 1.0 - bounded[0]
-    for below, here in pairwise(bounded):
-        clear *= (1.0 - np.maximum(here, below)) / (1.0 - below)
+    clear = 1.0 - np.clip(fraction[0], 0.0, _NEARLY_ALL)
+    for gap in _gaps(fraction[1:], fraction[:-1]):
+        clear *= gap
     return np.asarray(np.clip(1.0 - clear, 0.0, 1.0))
+
+
+@one_pass
+def _gaps(here: Array, below: Array) -> Array:
+    here, below = (np.minimum(np.maximum(each, 0.0), _NEARLY_ALL) for each in (here, below))
+    return (1.0 - np.maximum(here, below)) / (1.0 - below)
 
 
 def diagnosed_cover(relative_humidity: Array, heights: Array, land_fraction: Array) -> Array:
@@ -57,11 +62,21 @@ def possible_covers(
     """
     layers = _with_cloud(heights)
     vapour_pressure, estimate = water_vapour[layers] * pressure[layers], temperature[layers]
-    covers = [
-        total_cover(cloud_fraction(vapour_pressure / saturation_vapour_pressure(estimate + offset), land_fraction))
-        for offset in _TEMPERATURE_ERROR * np.array(_MIDDLES_OF_FIFTHS)
-    ]
+    covers = []
+    for offset in _TEMPERATURE_ERROR * np.array(_MIDDLES_OF_FIFTHS):
+        exponent = _exponent(estimate, offset)
+        covers.append(total_cover(_fraction(vapour_pressure, np.exp(exponent, out=exponent), land_fraction)))
     return np.array(covers)
+
+
+@one_pass
+def _exponent(temperature: Array, offset: Array) -> Array:
+    return saturation_exponent(temperature + offset)
+
+
+@one_pass
+def _fraction(vapour_pressure: Array, exponential: Array, land_fraction: Array) -> Array:
+    return cloud_fraction(vapour_pressure / (SATURATION_AT_FREEZING * exponential), land_fraction)
 
 
 def _with_cloud(heights: Array) -> slice:

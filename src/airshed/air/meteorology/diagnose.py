@@ -15,6 +15,7 @@ from airshed.air.meteorology.state import MetState, bounded_obukhov_length
 from airshed.air.solar import cos_zenith, day_length
 from airshed.core.constants import GAS_CONSTANT_DRY_AIR, HEAT_CAPACITY_DRY_AIR
 from airshed.grid import Grid
+from airshed.kernels.one_pass import one_pass
 
 Array = NDArray[np.float64]
 
@@ -147,13 +148,16 @@ class Diagnosis:
         sensible = surface.kinematic(flux, pressure, temperature)
         if instant.evaporation is not None:
             sensible = sensible + surface.buoyancy_of_evaporation(instant.evaporation, pressure, temperature)
-        friction = surface.friction_of_flux(wind, height, roughness, temperature, sensible)
-        if instant.sensible_heat is None:
-            theta_scale = surface.night_temperature_scale(covers).mean(axis=0) * self._land
-            at_night = surface.friction_of_night(wind, height, roughness, temperature, theta_scale)
-            night = (flux <= 0.0) & (self._land > 0.0)
-            friction = np.where(night, at_night, friction)
-            sensible = np.where(night, -friction * theta_scale, sensible)
+        friction = np.empty(flux.shape)
+        night = (flux <= 0.0) & (self._land > 0.0) & (instant.sensible_heat is None)
+        if night.any():
+            theta_scale = (surface.night_temperature_scale(covers).mean(axis=0) * self._land)[night]
+            friction[night] = surface.friction_of_night(
+                wind[night], height, roughness[night], temperature[night], theta_scale
+            )
+            sensible[night] = -friction[night] * theta_scale
+        day = ~night
+        friction[day] = surface.friction_of_flux(wind[day], height, roughness[day], temperature[day], sensible[day])
         if instant.friction_velocity is not None:
             friction = np.maximum(instant.friction_velocity, 1e-3)
         inverse = surface.inverse_obukhov(friction, temperature, sensible)
@@ -165,8 +169,8 @@ class Diagnosis:
         """Return a wind speed near the ground [m/s] and its height [m]."""
         if instant.wind_speed_10m is not None:
             return instant.wind_speed_10m, 10.0
-        east, north = centred_winds(instant)
-        return np.hypot(east[0], north[0]), float(self._grid.level[0])
+        east, north = centred_winds(instant.eastward_wind[0], instant.northward_wind[0])
+        return np.hypot(east, north), float(self._grid.level[0])
 
     def _day_flux(self, instant: Instant, covers: Array, temperature: Array, when: np.datetime64) -> Array:
         """Return the sensible heat flux [W/m2] of the cells, given or from the ground's energy; the sea's is 0."""
@@ -196,7 +200,7 @@ class Diagnosis:
     def _richardson(self, instant: Instant, ground: _Ground) -> Array:
         """Return the height from the bulk Richardson number."""
         theta = potential_temperature(instant.temperature, instant.pressure)
-        east, north = centred_winds(instant)
+        east, north = centred_winds(instant.eastward_wind, instant.northward_wind)
         excess = np.minimum(np.maximum(8.5 * ground.heat / np.maximum(ground.friction, 0.1), 0.0), 3.0)
         return mixing.richardson_height(theta, east, north, self._grid.level, ground.friction, excess)
 
@@ -234,24 +238,33 @@ class Diagnosis:
     def _diffusivity(self, instant: Instant, ground: _Ground, depth: Array) -> Array:
         """Return the diffusivity at the layer faces: the larger of the boundary layer's and the free air's."""
         grid = self._grid
-        east, north = centred_winds(instant)
+        east, north = centred_winds(instant.eastward_wind, instant.northward_wind)
         theta = potential_temperature(instant.temperature, instant.pressure)
-        profile = mixing.boundary_layer_diffusivity(grid.layer_faces, depth, ground.friction, ground.inverse_obukhov)
-        free = mixing.free_diffusivity(theta, east, north, grid.level, grid.layer_faces)
         diffusivity = np.zeros((grid.shape[0] + 1, *grid.shape[1:]))
-        diffusivity[1:-1] = np.maximum(profile[1:-1], free)
+        diffusivity[1:-1] = mixing.free_diffusivity(theta, east, north, grid.level, grid.layer_faces)
+        # no column is mixed from below above the deepest layer
+        mixed = slice(1, min(int(np.searchsorted(grid.layer_faces, depth.max())), grid.shape[0]))
+        profile = mixing.boundary_layer_diffusivity(
+            grid.layer_faces[mixed], depth, ground.friction, ground.inverse_obukhov
+        )
+        np.maximum(diffusivity[mixed], profile, out=diffusivity[mixed])
         return diffusivity
 
 
 def potential_temperature(temperature: Array, pressure: Array) -> Array:
     """Return theta = T (1000 hPa / p)^(R/cp) [K]."""
-    return np.asarray(temperature * (_REFERENCE_PRESSURE / pressure) ** (GAS_CONSTANT_DRY_AIR / HEAT_CAPACITY_DRY_AIR))
+    theta = _REFERENCE_PRESSURE / pressure
+    np.power(theta, GAS_CONSTANT_DRY_AIR / HEAT_CAPACITY_DRY_AIR, out=theta)
+    theta *= temperature
+    return theta
 
 
-def centred_winds(instant: Instant) -> tuple[Array, Array]:
-    """Return both wind components at the cell centres [m/s], as means of the faces."""
-    east, north = instant.eastward_wind, instant.northward_wind
-    return 0.5 * (east[..., 1:] + east[..., :-1]), 0.5 * (north[:, 1:, :] + north[:, :-1, :])
+def centred_winds(eastward: Array, northward: Array) -> tuple[Array, Array]:
+    """Return both wind components at the cell centres [m/s], as means of the faces (..., lat, lon)."""
+    east, north = eastward[..., 1:] + eastward[..., :-1], northward[..., 1:, :] + northward[..., :-1, :]
+    east *= 0.5
+    north *= 0.5
+    return east, north
 
 
 def air_fluxes(grid: Grid, density: Array, eastward_wind: Array, northward_wind: Array) -> tuple[Array, Array]:
@@ -264,18 +277,20 @@ def air_fluxes(grid: Grid, density: Array, eastward_wind: Array, northward_wind:
            northward_wind  [m/s]     (nz, nlat + 1, nlon)
     """
     thickness = grid.thickness[:, None, None]
-    east = _face_means(density, 2) * eastward_wind * thickness * grid.meridional_face_length
-    north = _face_means(density, 1) * northward_wind * thickness * grid.zonal_face_length[:, None]
-    return east, north
+    length = grid.meridional_face_length, grid.zonal_face_length[:, None]
+    east = _air_flux(*_both_sides(density, 2), eastward_wind, thickness, length[0])
+    return east, _air_flux(*_both_sides(density, 1), northward_wind, thickness, length[1])
 
 
-def _face_means(density: Array, axis: int) -> Array:
-    """Return the mean of the cells on both sides of each face along an axis."""
-    widths = [(1, 1) if a == axis else (0, 0) for a in range(3)]
-    padded = np.pad(density, widths, mode="edge")
-    low = np.take(padded, np.arange(padded.shape[axis] - 1), axis=axis)
-    high = np.take(padded, np.arange(1, padded.shape[axis]), axis=axis)
-    return np.asarray(0.5 * (low + high))
+@one_pass
+def _air_flux(before: Array, behind: Array, wind: Array, thickness: Array, length: Array) -> Array:
+    return 0.5 * (before + behind) * wind * thickness * length
+
+
+def _both_sides(density: Array, axis: int) -> tuple[Array, Array]:
+    """Return the cells before and behind each face along an axis; beyond the edge of the grid is the cell inside."""
+    first, last = density.take([0], axis), density.take([-1], axis)
+    return np.concatenate([first, density], axis), np.concatenate([density, last], axis)
 
 
 def _surface_temperature(instant: Instant) -> Array:

@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from airshed.air.meteorology.atmosphere import LAPSE_RATE
 from airshed.core.constants import GRAVITY, HEAT_CAPACITY_DRY_AIR, VON_KARMAN
+from airshed.kernels.one_pass import one_pass
 
 Array = NDArray[np.float64]
 
@@ -112,16 +113,23 @@ def free_diffusivity(theta: Array, east: Array, north: Array, levels: Array, fac
 
     reads  theta [K], east, north [m/s]  (level, lat, lon);  levels, faces [m]
     """
-    rise = np.diff(levels)[:, None, None]
-    shear_squared = (np.diff(east, axis=0) / rise) ** 2 + (np.diff(north, axis=0) / rise) ** 2
-    stability = GRAVITY / (0.5 * (theta[1:] + theta[:-1])) * np.diff(theta, axis=0) / rise
-    richardson = stability / np.maximum(shear_squared, 1e-8)
-    stable = np.maximum(richardson, 0.0)
-    reduction = np.where(
-        richardson > 0.0,
-        1.0 / (1.0 + 10.0 * stable * (1.0 + 8.0 * stable)),
-        np.sqrt(1.0 - 18.0 * np.minimum(richardson, 0.0)),
-    )
     z = faces[1:-1, None, None]
     length = 1.0 / (1.0 / (VON_KARMAN * z) + 1.0 / _ASYMPTOTIC_LENGTH)
-    return np.asarray(np.clip(length**2 * np.sqrt(shear_squared) * reduction, LEAST_DIFFUSIVITY, 100.0))
+    neighbours = (each for field in (theta, east, north) for each in (field[:-1], field[1:]))
+    return _free_diffusivity(*neighbours, np.diff(levels)[:, None, None], length**2)
+
+
+@one_pass
+def _free_diffusivity(
+    theta: Array, theta_above: Array, east: Array, east_above: Array, north: Array, north_above: Array, rise: Array,
+    length_squared: Array,
+) -> Array:  # fmt: skip
+    east_shear, north_shear = (east_above - east) / rise, (north_above - north) / rise
+    shear_squared = east_shear * east_shear + north_shear * north_shear
+    stability = GRAVITY / (0.5 * (theta_above + theta)) * (theta_above - theta) / rise
+    richardson = stability / np.maximum(shear_squared, 1e-8)
+    stable, unstable = np.maximum(richardson, 0.0), np.minimum(richardson, 0.0)
+    # one of both factors is 1
+    reduction = 1.0 / (1.0 + 10.0 * stable * (1.0 + 8.0 * stable)) * np.sqrt(1.0 - 18.0 * unstable)
+    diffusivity = length_squared * np.sqrt(shear_squared) * reduction
+    return np.minimum(np.maximum(diffusivity, LEAST_DIFFUSIVITY), 100.0)

@@ -85,17 +85,28 @@ def interpolate(before: MetState, after: MetState, weight: float) -> MetState:
 
     The length goes to infinity between stable and unstable, its inverse passes through 0.
     """
-    if weight == 0.0:
-        return before
-    blended = {}
-    for field in fields(MetState):
-        first, second = getattr(before, field.name), getattr(after, field.name)
-        if field.name == "obukhov_length":
-            inverse = (1.0 - weight) / first + weight / second
-            blended[field.name] = bounded_obukhov_length(inverse)
+    return before if weight == 0.0 else _Between(before, after, weight)
+
+
+class _Between(MetState):
+    """The state at a time between two others: a field is made when it is first asked for, as few are."""
+
+    _ends: tuple[MetState, MetState]
+    _weight: float
+
+    def __init__(self, before: MetState, after: MetState, weight: float) -> None:
+        vars(self).update(_ends=(before, after), _weight=weight)  # the class is frozen
+
+    def __getattr__(self, name: str) -> Array:
+        if name not in MetState.__dataclass_fields__:
+            raise AttributeError(f"{type(self).__name__} has no {name}")
+        weight, (first, second) = self._weight, (getattr(end, name) for end in self._ends)
+        if name == "obukhov_length":
+            value = bounded_obukhov_length((1.0 - weight) / first + weight / second)
         else:
-            blended[field.name] = (1.0 - weight) * first + weight * second
-    return MetState(**blended)
+            value = (1.0 - weight) * first + weight * second
+        vars(self)[name] = value
+        return value
 
 
 def bounded_obukhov_length(inverse: Array) -> Array:

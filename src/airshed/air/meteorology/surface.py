@@ -58,9 +58,12 @@ def night_temperature_scale(cloud: Array) -> Array:
 
 def stability_momentum(zeta: Array) -> Array:
     """Return psi_m(z / L) of the log law; source: Businger-Dyer, as in Paulson 1970, J. Appl. Meteorol. 9, 857-861."""
+    stable, turbulent = -5.0 * np.maximum(zeta, 0.0), zeta < 0.0
+    if not turbulent.any():
+        return np.asarray(stable)
     x = np.sqrt(np.sqrt(1.0 - 16.0 * np.minimum(zeta, 0.0)))
     unstable = 2.0 * np.log(0.5 * (1.0 + x)) + np.log(0.5 * (1.0 + x * x)) - 2.0 * np.arctan(x) + 0.5 * np.pi
-    return np.asarray(np.where(zeta < 0.0, unstable, -5.0 * np.maximum(zeta, 0.0)))
+    return np.asarray(np.where(turbulent, unstable, stable))
 
 
 def roughness_length(wind: Array, height: float, land_fraction: Array) -> Array:
