@@ -8,6 +8,9 @@ import numpy as np
 TERMS: Final = ("inflow", "outflow", "deposited", "chemistry", "clipped")
 """What a step sums for budgets, in the order of ``enum Term``: [mol/s], clipped in [mol]."""
 
+OF_PLANES: Final = (0, 1, 4)
+"""Which of them there are where levels move each by itself, with nothing implicit."""
+
 PARTS: Final = ("transport", "rates and sources", "chemistry and mixing")
 """Parts of a step whose wall time is measured, in the order of ``enum Part``."""
 

@@ -16,6 +16,7 @@ from airshed.kernels.pieces import SIDES, Open, Pieces, Side, cut
 from airshed.kernels.pipeline import MechanismKernel
 from airshed.kernels.step_arguments import (
     FLUX_WEIGHTS,
+    OF_PLANES,
     PARTS,
     STATE,
     TERMS,
@@ -171,7 +172,7 @@ class Stepper:
         self._total = total or CompiledSums(kernel).total
         species, levels = len(kernel.network.species), kernel.shape.levels
         self.state = state or State.zeros(layout, species, levels)
-        self._terms = (len(TERMS), species) if kernel.shape.vertical else (len(TERMS), species, levels)
+        self._terms = (len(TERMS), species) if kernel.shape.vertical else (len(OF_PLANES), species, levels)
         sums = prod(self._terms) + len(kernel.shape.families)
         self._sums = np.zeros((layout.rows * layout.blocks, sums))
         self._sums_before = np.zeros_like(self._sums)
@@ -229,8 +230,13 @@ class Stepper:
 
     def by_term(self, totals: Array) -> tuple[Array, Array]:
         """Return the sums (sum,) of a step as those of the budget terms (term, species), and of the families."""
-        terms = prod(self._terms)
-        return totals[:terms].reshape(self._terms), totals[terms:]
+        count = prod(self._terms)
+        found, families = totals[:count].reshape(self._terms), totals[count:]
+        if self.kernel.shape.vertical:
+            return found, families
+        terms = np.zeros((len(TERMS), *self._terms[1:]))
+        terms[list(OF_PLANES)] = found
+        return terms, families
 
     def _work(self, pieces: Pieces, between: Callable[[], None] | None = None) -> None:
         """Compute pieces on all threads; this one calls `between` after each of its own."""

@@ -14,9 +14,9 @@ class Planes:
     levels: slice
 
     @property
-    def number(self) -> int:
-        """How many planes there are."""
-        return int(self.species.stop - self.species.start) * int(self.levels.stop - self.levels.start)
+    def work(self) -> int:
+        """What it takes to move them, in planes: the air of a level, and its fluxes, take about as much as a species."""
+        return int(self.species.stop - self.species.start + 1) * int(self.levels.stop - self.levels.start)
 
 
 def most_ranks(species: int, levels: int, apart: bool) -> int:
@@ -27,7 +27,7 @@ def most_ranks(species: int, levels: int, apart: bool) -> int:
 def cut_planes(species: int, levels: int, ranks: int, *, apart: bool) -> list[list[Planes]]:
     """Return what ranks move: stretches of species, each with one rank for each of its own stretches of levels.
 
-    The rank with most planes has as few as it can; of cuts that are alike in that, the one with most stretches of
+    The rank with most work has as little as it can; of cuts that are alike in that, the one with most stretches of
     species is taken, since all levels of a species lie one after the other in memory.
     apart  whether levels move each by itself; else each stretch of species has one rank
 
@@ -38,7 +38,7 @@ def cut_planes(species: int, levels: int, ranks: int, *, apart: bool) -> list[li
     fitting = [cut for cut in possible if cut is not None]
     if not fitting:
         raise ValueError(f"{ranks} ranks cannot share {species} species x {levels} levels")
-    return min(fitting, key=lambda cut: max(each.number for stretch in cut for each in stretch))
+    return min(fitting, key=lambda cut: max(each.work for stretch in cut for each in stretch))
 
 
 def _cut(species: int, levels: int, ranks: int, stretches: int) -> list[list[Planes]] | None:

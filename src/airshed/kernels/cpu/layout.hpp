@@ -55,14 +55,15 @@ struct Step {
     int64_t sweeps;
     int64_t number;                        // of the step: each another, so that a thread knows what it carries
     // sums for the budgets of each block, [lat][block][SUMS] [mol/s]: those of `Term` for each species, [TERMS][species], and
-    // the atoms that unbalanced reactions make, [family]; of levels that move each by itself [TERMS][species][level]
+    // the atoms that unbalanced reactions make, [family]; of levels that move each by itself inflow, outflow and
+    // clipping alone, [3][species][level]
     double* sums;
     double* seconds;                       // wall time of each block, [lat][block][PARTS], see `Part`; added to
 };
 
 enum Part { TRANSPORT, RATES_AND_SOURCES, SOLVE, PARTS };
 enum Term { INFLOW, OUTFLOW, DEPOSITED, CHEMISTRY, CLIPPED, TERMS };
-constexpr int64_t SUMS = TERMS * NS * (VERTICAL ? 1 : NZ) + FAMILIES;
+constexpr int64_t SUMS = (VERTICAL ? TERMS * NS : 3 * NS * NZ) + FAMILIES;
 
 INLINE pack between(const real* start, const real* end, pack weight, int64_t at) {
     const pack a = *(const pack*)(start + at), b = *(const pack*)(end + at);

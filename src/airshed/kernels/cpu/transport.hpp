@@ -258,7 +258,7 @@ static void transport(const Step& s, int64_t row, int64_t block, Worker& t) {
                 other = maximum(rhs, pack{});
                 double* sums = s.sums + (row * s.blocks + block) * SUMS + i * NZ + z;
                 if (EDGE) sums[INFLOW * NS * NZ] = sum(come), sums[OUTFLOW * NS * NZ] = sum(gone), come = gone = pack{};
-                sums[CLIPPED * NS * NZ] = sum((other - rhs) * f.weight[z]);
+                sums[2 * NS * NZ] = sum((other - rhs) * f.weight[z]);
             }
         }
         t.result[INFLOW][i] = come, t.result[OUTFLOW][i] = gone;
