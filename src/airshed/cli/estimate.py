@@ -112,13 +112,15 @@ def imex_estimate(case: Case) -> float:
 def strang_estimate(case: Case, step: float) -> float:
     """Return one core's time for a step [s] of a cell and species [s] by Strang splitting.
 
-    Two half steps of chemistry, and two stages of transport and column for each piece of the step.
+    Two half steps of chemistry, and two stages of transport and column for each piece of the step. Vertical transport
+    split from the horizontal one takes as long as another piece.
     """
     from airshed.kernels.chemistry import method
 
     stages = method(case.chemistry.solver).stages
     chemistry = SECONDS_PER_HALF_STEP + TRIES * (SECONDS_PER_TRY + stages * SECONDS_PER_STAGE)
-    moved = math.ceil(step / courant_step(case)) * (SECONDS_PER_CELL_SPECIES + SECONDS_PER_SWEEP)
+    pieces = math.ceil(step / courant_step(case)) + case.moves_planes
+    moved = pieces * (SECONDS_PER_CELL_SPECIES + SECONDS_PER_SWEEP)
     return 2.0 * (chemistry + moved)
 
 
