@@ -19,8 +19,8 @@ from airshed.runtime.checks import real
 
 APART = "with chemistry"
 CUT = (
-    "grid.area.lon=[4, 7.25]", "grid.area.lat=[50.5, 52]", "time.length=20 min", "time.spinup=0 h",
-    "restart.every=10 min", "output.0.every=10 min", "output.0.fields=[\"O3\", \"NO2\", \"OH\"]",
+    "grid.area.lon=[4, 7.25]", "grid.area.lat=[50.5, 52]", "time.length=10 min", "time.spinup=0 h",
+    "output.0.every=10 min", "output.0.fields=[\"O3\", \"NO2\", \"OH\"]",
     "chemistry.integrator=strang", "run.threads=1", f"transport.vertical={APART}",
 )  # fmt: skip
 RUNS = {  # name: ranks with transport, ranks with chemistry, further settings

@@ -15,7 +15,7 @@ class Planes:
 
     @property
     def work(self) -> int:
-        """What it takes to move them, in planes: the air of a level, and its fluxes, take about as much as a species."""
+        """What moving them takes, in planes: the air of a level, with its fluxes, takes about as much as a species."""
         return int(self.species.stop - self.species.start + 1) * int(self.levels.stop - self.levels.start)
 
 
