@@ -10,7 +10,7 @@ import pytest
 import xarray as xr
 
 from airshed.air.meteorology import Era5Meteorology
-from airshed.air.meteorology.era5_data import Era5Data, open_part
+from airshed.air.meteorology.era5_data import Era5Data, _SomeAtOnce, open_part
 from airshed.core.errors import DataError
 from airshed.grid import Grid
 from airshed.grid.window import Window
@@ -101,3 +101,39 @@ def test_damage_beyond_what_is_read_does_no_harm(files: list[Path], tmp_path: Pa
     damage = open_part(mended, GRID, START, LENGTH, WINDOWS, east, "parallel")
     with pytest.raises(DataError, match=r"variable u is missing \(NaN\) at .* longitude 6"):
         damage.instants.take([0])
+
+
+class Batches:
+    """Instants that are read some at once; some of them cannot be."""
+
+    def __init__(self, *damaged: int) -> None:
+        self.asked: list[list[int]] = []
+        self._damaged = damaged
+
+    def __call__(self, indices: Sequence[int]) -> list[dict[str, np.ndarray]]:
+        self.asked.append(list(indices))
+        for index in indices:
+            if index in self._damaged:
+                raise DataError(f"instant {index} is damaged")
+        return [{"u": np.array(float(index))} for index in indices]
+
+
+def test_instants_are_read_some_at_once_and_returned_once() -> None:
+    read = Batches()
+    one_by_one = _SomeAtOnce(read, 6)
+    assert [float(one_by_one(index)["u"]) for index in (0, 1, 2, 3, 4, 5, 2)] == [0, 1, 2, 3, 4, 5, 2]
+    assert read.asked == [[0, 1, 2, 3], [4, 5], [2, 3, 4, 5]]
+
+
+def test_a_later_instant_that_is_damaged_is_told_when_it_is_needed() -> None:
+    read = _SomeAtOnce(Batches(3), 8)
+    assert [float(read(index)["u"]) for index in (0, 1, 2)] == [0, 1, 2]
+    with pytest.raises(DataError, match="instant 3"):
+        read(3)
+    assert float(read(4)["u"]) == 4
+
+
+def test_what_is_read_at_once_does_not_stay_in_memory(files: list[Path]) -> None:
+    with open_era5(files) as dataset:
+        fields = Era5Data.of(dataset, GRID, START, LENGTH, WINDOWS[0]).instants(0)
+    assert all(each.base is None for each in fields.values())

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from threading import Lock
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -26,6 +27,9 @@ Array = NDArray[np.float64]
 
 _ACCUMULATED: Final = ("tp", "e", "ssrd", "sshf")
 """Sums over the hour before each time: an instant needs that hour and the next."""
+
+_AT_ONCE: Final = 4
+"""Instants that are read at once."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +155,8 @@ def _own(
 ) -> Instants:
     """Return the instants of a window that this rank reads for itself."""
     here = around.isel(_places(head, grid, window))
-    return Instants(len(head.period.times), partial(_fields, here, head.period), ranks, finish=finish)
+    count = len(head.period.times)
+    return Instants(count, _SomeAtOnce(partial(_fields, here, head.period), count), ranks, finish=finish)
 
 
 def _places(head: Era5Head, grid: Grid, window: Window | None) -> dict[str, slice]:
@@ -159,29 +164,68 @@ def _places(head: Era5Head, grid: Grid, window: Window | None) -> dict[str, slic
     return Points(head.lat, head.lon, Area.of(grid, window)).places
 
 
-def _fields(dataset: xr.Dataset, period: ForcingTimes, index: int) -> dict[str, NDArray[np.floating]]:
-    """Return the values of an instant, contiguous.
+class _SomeAtOnce:
+    """Reads some instants at once, and returns one after the other, each of them once.
+
+    To find the way to a variable's values takes longer than to read those of an instant, whatever the window is.
+    """
+
+    def __init__(self, read: Callable[[Sequence[int]], list[Fields]], count: int) -> None:
+        self._read, self._count = read, count
+        self._ready: dict[int, Fields] = {}
+        self._lock = Lock()  # the computing thread reads too, where it needs what the other one has not begun
+
+    def __call__(self, index: int) -> Fields:
+        """Return the fields of an instant; DataError where it cannot be read, whatever becomes of later ones."""
+        with self._lock:
+            if index not in self._ready:
+                self._ready = self._from(index)
+            return self._ready.pop(index)
+
+    def _from(self, index: int) -> dict[int, Fields]:
+        several = range(index, min(index + _AT_ONCE, self._count))
+        try:
+            return dict(zip(several, self._read(several), strict=True))
+        except DataError:  # perhaps of a later one, which is told when it is needed
+            return {index: self._read([index])[0]}
+
+
+def _fields(dataset: xr.Dataset, period: ForcingTimes, indices: Sequence[int]) -> list[Fields]:
+    """Return the values of some instants, contiguous.
 
     Archives pack values into 16 bits; single precision holds them in half the memory of what xarray makes of them.
     """
-    place, fields = period.source[index], {}
+    instants: list[dict[str, NDArray[np.floating]]] = [{} for _ in indices]
     for name in map(str, dataset.data_vars):
         if name == "lsm":
             continue
         field, accumulated = dataset.variables[name], name in _ACCUMULATED  # without coordinates, which take longer
-        kind = np.float32 if field.ndim == 4 else np.float64
-        if "time" in field.dims:
-            field = field.isel(time=slice(place, place + 2) if accumulated and period.is_hourly else [place])
-        elif accumulated:
-            field = field.set_dims({"time": 1, **field.sizes})  # type: ignore[no-untyped-call]
-        values = np.ascontiguousarray(field.values.astype(kind))
-        fields[name] = values[0] if "time" in field.dims and not accumulated else values
-    return fields
+        if "time" not in field.dims:
+            values = _kept(field)
+            for fields in instants:
+                fields[name] = values[None] if accumulated else values
+            continue
+        hours = 2 if accumulated and period.is_hourly else 1
+        spans = [
+            range(period.source[index], min(period.source[index] + hours, field.sizes["time"])) for index in indices
+        ]
+        times = sorted({place for span in spans for place in span})
+        values = _kept(field.isel(time=times))
+        for span, fields in zip(spans, instants, strict=True):
+            first = times.index(span[0])
+            # a copy: a part of what was read at once would keep all of it in memory
+            fields[name] = values[first : first + len(span)].copy() if accumulated else values[first].copy()
+    return list(instants)
+
+
+def _kept(field: xr.Variable) -> NDArray[np.floating]:
+    """Return the values of a variable in the precision in which they are kept, contiguous."""
+    return np.ascontiguousarray(field.values.astype(np.float32 if field.ndim == 4 else np.float64))
 
 
 def _parts(around: xr.Dataset, period: ForcingTimes, places: Sequence[dict[str, slice]], index: int) -> list[Fields]:
     """Return the values of an instant for each of several windows."""
-    whole = _fields(around, period, index)
+    whole = _fields(around, period, [index])[0]
     cuts = [(..., where["latitude"], where["longitude"]) for where in places]
     return [{name: np.ascontiguousarray(values[cut]) for name, values in whole.items()} for cut in cuts]
 
