@@ -26,12 +26,11 @@ CUT = (
 RUNS = {  # name: ranks with transport, ranks with chemistry, further settings
     "emep, alone": (0, 0, ()),
     "emep, 3 ranks": (0, 3, ()),
-    "emep, 4+2": (4, 2, ("parallel.groups.strategy=parallel funnel",)),
-    "emep, both on 4": ("same", 4, ()),
+    "emep, 4+1": (4, 1, ("parallel.groups.strategy=funnel",)),
     "concurrent, alone": (0, 0, ("chemistry.concurrent=true",)),
-    "concurrent, 4+1": (4, 1, ("chemistry.concurrent=true", "run.threads=2")),
+    "concurrent, 1+1": (1, 1, ("chemistry.concurrent=true", "run.threads=2")),
 }
-TRACERS = {"tracers, alone": (0, 0), "tracers, 4+2": (4, 2), "tracers, both on 5": ("same", 5)}
+TRACERS = {"tracers, alone": (0, 0), "tracers, both on 5": ("same", 5)}
 
 
 def tracers(transport, chemistry):

@@ -11,7 +11,7 @@ import pytest
 MPIEXEC = Path(sys.executable).with_name("mpiexec")
 CASES = Path(__file__).parents[2] / "cases"
 PROGRAM = Path(__file__).with_name("planes_apart.py")
-KINDS = {"emep": 3, "concurrent": 1, "tracers": 3}
+KINDS = {"emep": 2, "concurrent": 1, "tracers": 2}
 
 
 with_mpi = pytest.mark.skipif(not MPIEXEC.exists(), reason="mpiexec of the wheel mpich is not installed")

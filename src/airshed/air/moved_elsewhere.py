@@ -191,6 +191,8 @@ class MovedSpecies:
             self.exchange.close()
 
     def _velocities(self, met: MetState, seconds: float) -> Array:
+        if not self._deposited:
+            return np.zeros((0, *met.air_density.shape[1:]))
         all_of_them = self._deposition.velocities(met, self._land, self._light.cos_zenith(seconds))
         rows = [self._deposition.species.index(name) for name in self._deposited]
         return all_of_them[rows]
