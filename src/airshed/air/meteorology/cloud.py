@@ -61,12 +61,11 @@ def possible_covers(
     reads  water_vapour [mol/mol], temperature [K], pressure [Pa]  (level, lat, lon);  heights [m]  (level,)
     """
     layers = _with_cloud(heights)
-    vapour_pressure, estimate = water_vapour[layers] * pressure[layers], temperature[layers]
-    covers = []
-    for offset in _TEMPERATURE_ERROR * np.array(_MIDDLES_OF_FIFTHS):
-        exponent = _exponent(estimate, offset)
-        covers.append(total_cover(_fraction(vapour_pressure, np.exp(exponent, out=exponent), land_fraction)))
-    return np.array(covers)
+    offsets = _TEMPERATURE_ERROR * np.array(_MIDDLES_OF_FIFTHS)[:, None, None]
+    exponent = _exponent(temperature[layers, None], offsets)  # (level, 5, lat, lon)
+    exponential = np.exp(exponent, out=exponent)
+    vapour_pressure = water_vapour[layers, None] * pressure[layers, None]
+    return total_cover(_fraction(vapour_pressure, exponential, land_fraction))
 
 
 @one_pass

@@ -90,11 +90,12 @@ def friction_of_flux(wind: Array, height: float, roughness: Array, temperature: 
     """
     speed = np.maximum(wind, _LEAST_WIND)
     logarithm = np.log(height / roughness)
-    friction = VON_KARMAN * speed / logarithm
+    neutral = VON_KARMAN * speed
+    friction = neutral / logarithm
     for _ in range(_ITERATIONS):
         zeta = np.clip(height * inverse_obukhov(friction, temperature, kinematic_flux), -20.0, 1.0)
-        drag = logarithm - stability_momentum(zeta) + stability_momentum(zeta * roughness / height)
-        friction = 0.5 * (friction + VON_KARMAN * speed / drag)
+        above, below = stability_momentum(np.array([zeta, zeta * roughness / height]))
+        friction = 0.5 * (friction + neutral / (logarithm - above + below))
     return np.asarray(np.maximum(friction, _LEAST_FRICTION_VELOCITY))
 
 
