@@ -25,7 +25,7 @@ RUN apt-get update \
     && install -d -m 1777 /var/cache/airshed \
     && install -d -o airshed -g airshed /work
 COPY --from=build /opt/airshed /opt/airshed
-ENV PATH=/opt/airshed/bin:$PATH AIRSHED_CACHE=/var/cache/airshed
+ENV PATH=/opt/airshed/bin:$PATH AIRSHED_CACHE=/var/cache/airshed MPLCONFIGDIR=/tmp/matplotlib
 USER airshed
 WORKDIR /work
 ENTRYPOINT ["airshed"]

@@ -1,5 +1,5 @@
 #!/bin/sh
-# A run on several nodes, with the environment in which Airshed is installed: sbatch examples/slurm.sh CASE [FOLDER]
+# A run on several nodes: . .venv/bin/activate && sbatch examples/slurm.sh CASE [FOLDER]
 # It goes on where it stopped, in the same job when the time is over or a node is lost, or by another job with the same folder.
 #SBATCH --job-name=airshed
 #SBATCH --nodes=2
@@ -14,11 +14,16 @@ set -eu
 
 CASE=${1:?name a case: sbatch examples/slurm.sh CASE}
 FOLDER=${2:-runs/$(basename "$CASE" .toml)-$SLURM_JOB_ID}
+command -v airshed >/dev/null || {
+    echo "there is no program airshed on this node: activate its environment, which all nodes see, before sbatch" >&2
+    exit 1
+}
 STOPPED=130 # what a run that was asked to stop ends with
 
 # Each node compiles the kernels once into its own disk: processors may differ between nodes, and a shared folder would be
 # asked by all ranks at once.
-export AIRSHED_CACHE="${TMPDIR:-/tmp}/airshed-kernels-$(id -u)"
+AIRSHED_CACHE="${TMPDIR:-/tmp}/airshed-kernels-$(id -u)"
+export AIRSHED_CACHE
 
 # Slurm gives each rank its cores; a rank takes as many threads as it has cores. --mpi=pmi2 speaks to the MPICH of the
 # package mpich; for a cluster's OpenMPI load its module and set AIRSHED_PMI=pmix.
@@ -27,7 +32,7 @@ export AIRSHED_CACHE="${TMPDIR:-/tmp}/airshed-kernels-$(id -u)"
 restarts() { ls "$FOLDER/restart" 2>/dev/null || true; }
 before=$(restarts)
 code=0
-srun --mpi="${AIRSHED_PMI:-pmi2}" --cpus-per-task="$SLURM_CPUS_PER_TASK" --cpu-bind=cores --kill-on-bad-exit=1 \
+srun --mpi="${AIRSHED_PMI:-pmi2}" --cpus-per-task="${SLURM_CPUS_PER_TASK:-1}" --cpu-bind=cores --kill-on-bad-exit=1 \
     airshed run "$CASE" --output "$FOLDER" --resume || code=$?
 
 if [ "$code" -eq "$STOPPED" ]; then

@@ -1,7 +1,6 @@
 """The script for Slurm and the container file, as far as can be told without either: shell, options, exit codes."""
 
 import json
-import os
 import re
 import shlex
 import subprocess
@@ -57,23 +56,25 @@ def test_a_wrong_command_line_and_a_wrong_script_are_found() -> None:
 @pytest.fixture
 def submit(tmp_path: Path) -> Submit:
     """Runs the script as a job whose `srun` ends with a given code; gives the job's code and the commands it called."""
-    for name in ("srun", "scontrol"):
+    for name in ("srun", "scontrol", "airshed"):
         stub = tmp_path / name
         code = 'if [ -n "$RESTART" ]; then mkdir -p "$RESTART"; fi; exit $CODE' if name == "srun" else ""
         stub.write_text(f'#!/bin/sh\nprintf "%s\\n" {name} "$@" "" >>"$CALLS"\n{code}\n')
         stub.chmod(0o755)
 
-    def job(*arguments: str, code: int = 0, restart: str = "", **variables: str) -> tuple[int, list[list[str]]]:
+    def job(
+        *arguments: str, code: int = 0, restart: str = "", cores: str | None = "4", **variables: str
+    ) -> tuple[int, list[list[str]]]:
         calls = tmp_path / "calls"
         calls.write_text("")
         slurm = {
             "SLURM_JOB_ID": "17",
-            "SLURM_CPUS_PER_TASK": "4",
+            **({"SLURM_CPUS_PER_TASK": cores} if cores else {}),
             "CODE": str(code),
             "CALLS": str(calls),
             "RESTART": restart,
         }
-        environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", **slurm, **variables}
+        environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", **slurm, **variables}
         command = ["sh", str(SCRIPT), *arguments]
         done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, check=False)
         return done.returncode, [call.split("\n") for call in calls.read_text().split("\n\n") if call]
@@ -91,6 +92,16 @@ def test_a_job_starts_ranks_on_their_cores_and_goes_on_where_it_was(submit: Subm
     _, (srun,) = submit("mine.toml", "folder", AIRSHED_PMI="pmix")
     assert "--mpi=pmix" in srun
     assert srun[-2:] == ["folder", "--resume"]
+
+
+def test_a_job_without_the_program_says_what_to_do(submit: Submit, tmp_path: Path) -> None:
+    (tmp_path / "airshed").unlink()
+    assert submit("west-europe") == (1, [])
+
+
+def test_a_rank_has_one_core_where_the_job_does_not_say(submit: Submit) -> None:
+    code, (srun,) = submit("west-europe", cores=None)
+    assert (code, "--cpus-per-task=1" in srun) == (0, True)
 
 
 def test_a_job_without_a_case_says_how_to_name_one(submit: Submit) -> None:
@@ -150,6 +161,11 @@ def test_a_container_says_doctor_and_its_user_is_no_root() -> None:
     told = {word: rest for word, rest in STEPS if word in ("ENTRYPOINT", "CMD", "USER")}
     assert is_taken([*json.loads(told["ENTRYPOINT"]), *json.loads(told["CMD"])])
     assert f"useradd --create-home {told['USER']}" in STAGES[-1]
+
+
+def test_a_user_without_a_home_draws_without_a_warning() -> None:
+    """Of Matplotlib, which keeps its fonts beside its settings."""
+    assert re.search(r"^ENV .*MPLCONFIGDIR=/tmp/", STAGES[-1], re.MULTILINE)
 
 
 def test_the_way_to_start_a_container_is_one_that_the_program_takes() -> None:
