@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from airshed.core.nearest import nearest
-from airshed.core.settings import KEY, Section, section_inside, settings_of
+from airshed.core.settings import KEY, OrWords, Section, section_inside, settings_of
 
 Locate = Callable[[tuple[int | str, ...]], str]
 """Returns where a key was set, such as ``case.toml:12``, "--set" or "given"; empty when it was not."""
@@ -112,7 +112,7 @@ def _message(detail: ErrorDetails, path: tuple[int | str, ...], section: type[Se
     if kind == "tuple_type" and isinstance(detail["input"], str) and detail["input"].startswith("["):
         return f"{key} must be a list in [ ] with quotes around its texts, not {value}; a shell takes quotes away"
     if kind in _WANTED:
-        return f"{key} must be {_WANTED[kind]}, not {value}"
+        return f"{key} must be {_WANTED[kind]}{_or_words(path, section)}, not {value}"
     if kind in _BOUNDS:
         word, name = _BOUNDS[kind]
         return f"{key} = {value} must be {word} {context[name]:g}"
@@ -146,6 +146,13 @@ def _section_of(path: tuple[int | str, ...], section: type[Section]) -> type[Sec
         if isinstance(part, str):
             section = section_inside(section.model_fields[part].annotation)[0] or section
     return section
+
+
+def _or_words(path: tuple[int | str, ...], section: type[Section]) -> str:
+    """Return which words a setting may be instead: ``, or "auto"``; nothing where there are none."""
+    field = _section_of(path, section).model_fields.get(str(path[-1])) if path else None
+    words = [f'"{word}"' for a in (field.metadata if field else ()) if isinstance(a, OrWords) for word in a.words]
+    return f", or {' or '.join(words)}" if words else ""
 
 
 def _missing(path: tuple[int | str, ...], section: type[Section]) -> str:

@@ -373,8 +373,8 @@ class RestartSection(Section):
 class GroupsSection(Section):
     """Transport and chemistry on groups of ranks of their own, for `strang`; see docs/parallel.md."""
 
-    transport: Annotated[Whole | Literal["same"], OrWords(("same",), Whole)] = setting(
-        0, "Ranks that move species; `same` for all, which then have chemistry too; 0 for no groups.", unit="1", ge=0
+    transport: Annotated[Whole | Literal["same"], OrWords(("same",), Annotated[Whole, Field(ge=0)])] = setting(
+        0, "Ranks that move species; `same` for all, which then have chemistry too; 0 for no groups.", unit="1"
     )
     chemistry: Whole = setting(0, "Ranks that have chemistry, tiles and files.", unit="1", ge=0)
     strategy: Literal["auto", "direct", "funnel", "parallel funnel"] = setting(
