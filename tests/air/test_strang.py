@@ -9,7 +9,7 @@ import airshed
 from airshed.air import moving
 from airshed.core.errors import NumericalError
 from airshed.io.strategies.states import found_states
-from airshed.kernels.stepper import TwoStepWeights
+from airshed.kernels.step_data import TwoStepWeights
 from airshed.runtime.checks import chemistry, real, sameness
 
 INTEGRATORS = ("imex", "strang")

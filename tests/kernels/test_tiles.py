@@ -20,7 +20,8 @@ from airshed.kernels.layout import AnyArray, Layout, aligned_zeros
 from airshed.kernels.pieces import REACH, SIDES, Side
 from airshed.kernels.pipeline import MechanismKernel
 from airshed.kernels.reference.trial import Trial, forcing, make_stepper, random_trial
-from airshed.kernels.stepper import Stepper, TwoStepWeights
+from airshed.kernels.step_data import TwoStepWeights
+from airshed.kernels.stepper import Stepper
 from airshed.parallel.decomposition import Decomposition, Tile
 from airshed.parallel.exact_sum import total
 from airshed.process.one_step import one_step_weights

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airshed.kernels.stepper import TransportForcing
+from airshed.kernels.step_data import TransportForcing
 from airshed.process.one_step import GAMMA, one_step_weights
 from airshed.runtime.checks import courant
 from airshed.runtime.checks.driven import Driven

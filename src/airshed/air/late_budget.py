@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.air.budget import Budget
-from airshed.kernels.stepper import Stepper, TwoStepWeights
+from airshed.kernels.step_data import TwoStepWeights
+from airshed.kernels.stepper import Stepper
 from airshed.parallel.exact_sum import LateTotal
 
 Array = npt.NDArray[np.float64]

@@ -19,7 +19,7 @@ from airshed.air.solar import sun_over
 from airshed.kernels.layout import AnyArray, Layout
 from airshed.kernels.pipeline import MechanismKernel
 from airshed.kernels.step_arguments import address
-from airshed.kernels.stepper import Pair
+from airshed.kernels.step_data import Pair
 
 Array = npt.NDArray[np.float64]
 

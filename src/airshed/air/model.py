@@ -35,7 +35,8 @@ from airshed.kernels.exact_sum import CompiledSums
 from airshed.kernels.flags import CompiledFlags
 from airshed.kernels.layout import Layout, PackedView
 from airshed.kernels.pipeline import MechanismKernel, compile_mechanism
-from airshed.kernels.stepper import ColumnForcing, State, Stepper
+from airshed.kernels.step_data import ColumnForcing, State
+from airshed.kernels.stepper import Stepper
 from airshed.parallel.balance import Balance
 from airshed.parallel.communicator import Communicator, MpiRanks
 from airshed.parallel.exact_sum import LateTotal

@@ -18,7 +18,8 @@ import numpy.typing as npt
 from airshed.air.forcing import Forcing, Interval
 from airshed.air.sources import PackedSources
 from airshed.kernels.layout import AnyArray, aligned_zeros
-from airshed.kernels.stepper import ColumnForcing, Pair, Stepper, TransportForcing, TwoStepWeights
+from airshed.kernels.step_data import ColumnForcing, Pair, TransportForcing, TwoStepWeights
+from airshed.kernels.stepper import Stepper
 from airshed.mechanism.network import ReactionNetwork
 from airshed.process.continuity import outflow_rate
 from airshed.process.one_step import GAMMA, one_step_weights

@@ -15,7 +15,8 @@ from airshed.kernels.chemistry.followed import follow
 from airshed.kernels.layout import Layout
 from airshed.kernels.pipeline import MechanismKernel
 from airshed.kernels.rates import REFERENCE_DENSITY
-from airshed.kernels.stepper import Neighbours, State, Stepper
+from airshed.kernels.step_data import Neighbours, State
+from airshed.kernels.stepper import Stepper
 from airshed.parallel.balance import Balance, message_costs
 from airshed.parallel.communicator import MpiRanks
 from airshed.parallel.planes import Planes

@@ -53,7 +53,7 @@ def _nearest(numbers: tuple[int, ...], side: Side) -> tuple[int, ...]:
 
 
 class Halo:
-    """Exchanges the edges of one rank's mixing ratios with its neighbours'; satisfies ``kernels.stepper.Neighbours``.
+    """Exchanges the edges of one rank's mixing ratios with its neighbours'; satisfies ``kernels.step_data.Neighbours``.
 
     flags   by which ranks of one machine tell each other how far they are; None for messages to all
     beyond  the edges by side, one array for each turn of the exchanges;  turn  whose arrays hold the newest

@@ -10,7 +10,7 @@ what keeps the limited scheme positive. Sources: Verwer, Blom & Hundsdorfer 1996
 Hundsdorfer, Ruuth & Spiteri 2003, SIAM J. Numer. Anal. 41, 605-623.
 """
 
-from airshed.kernels.stepper import TwoStepWeights
+from airshed.kernels.step_data import TwoStepWeights
 
 
 def two_step_weights(step: float, previous: float | None) -> TwoStepWeights:

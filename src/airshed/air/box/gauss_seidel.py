@@ -15,7 +15,8 @@ from airshed.kernels.layout import AnyArray, Layout
 from airshed.kernels.pipeline import MechanismKernel
 from airshed.kernels.rates import REFERENCE_DENSITY
 from airshed.kernels.step_arguments import TERMS
-from airshed.kernels.stepper import ColumnForcing, Stepper, TransportForcing
+from airshed.kernels.step_data import ColumnForcing, TransportForcing
+from airshed.kernels.stepper import Stepper
 from airshed.process.twostep import two_step_weights
 
 Array = npt.NDArray[np.float64]

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from airshed.kernels.reference.column import Column, gauss_seidel, rate_constants
 from airshed.kernels.reference.transport import AirFluxes, Outside, air_tendency, transport
-from airshed.kernels.stepper import TwoStepWeights
+from airshed.kernels.step_data import TwoStepWeights
 from airshed.mechanism.network import ReactionNetwork
 
 Array = npt.NDArray[np.float64]

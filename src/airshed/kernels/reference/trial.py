@@ -13,7 +13,8 @@ from airshed.kernels.reference.column import Column
 from airshed.kernels.reference.step import Box, Fields, Stepped, step
 from airshed.kernels.reference.transport import AirFluxes, Outside
 from airshed.kernels.step_arguments import TERMS
-from airshed.kernels.stepper import ColumnForcing, Neighbours, State, Stepper, TransportForcing, TwoStepWeights
+from airshed.kernels.step_data import ColumnForcing, Neighbours, State, TransportForcing, TwoStepWeights
+from airshed.kernels.stepper import Stepper
 
 Array = npt.NDArray[np.float64]
 

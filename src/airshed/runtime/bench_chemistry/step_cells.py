@@ -8,7 +8,8 @@ import numpy.typing as npt
 from airshed.kernels.layout import AnyArray, Layout
 from airshed.kernels.pipeline import MechanismKernel
 from airshed.kernels.rates import REFERENCE_DENSITY
-from airshed.kernels.stepper import ColumnForcing, Stepper, TransportForcing
+from airshed.kernels.step_data import ColumnForcing, TransportForcing
+from airshed.kernels.stepper import Stepper
 from airshed.process.twostep import two_step_weights
 from airshed.runtime.bench_chemistry.contender import CALL, Array
 from airshed.runtime.bench_chemistry.problem import Problem

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from airshed.air.case import Case
 from airshed.air.model import AirModel
 from airshed.kernels.layout import AnyArray
-from airshed.kernels.stepper import Neighbours
+from airshed.kernels.step_data import Neighbours
 from airshed.parallel.binding import bind
 from airshed.parallel.communicator import Alone, Communicator, Later, MpiRanks, world
 from airshed.parallel.failure import failing_together
@@ -81,7 +81,7 @@ class TimedRanks(MpiRanks):
 
 
 class TimedNeighbours:
-    """An exchange of halos that is timed; satisfies ``kernels.stepper.Neighbours``."""
+    """An exchange of halos that is timed; satisfies ``kernels.step_data.Neighbours``."""
 
     def __init__(self, base: Neighbours) -> None:
         self.spent, self._base, self.close = Spent(), base, base.close

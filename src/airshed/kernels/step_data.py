@@ -1,0 +1,122 @@
+"""What a step reads and writes: the weights of its formula, forcing and state in the packed layout, and edges."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from airshed.kernels.layout import AnyArray, Layout
+from airshed.kernels.pieces import Side
+
+Pair = tuple[AnyArray, AnyArray]
+"""A packed field at the two ends of a forcing interval."""
+
+
+@dataclass(frozen=True)
+class TwoStepWeights:
+    """A(n+1) q(n+1) = c0 A(n) q(n) + c1 A(n-1) q(n-1) + t0 T(n) + t1 T(n-1) + g [column terms at n+1].
+
+    s0, s1: the iteration for q(n+1) starts at s0 q(n) + s1 q(n-1).
+    """
+
+    c0: float
+    c1: float
+    t0: float
+    t1: float
+    g: float
+    s0: float
+    s1: float
+
+
+@dataclass(frozen=True)
+class TransportForcing:
+    """Packed air fluxes [mol/s] around the instant n, and where n lies between their ends (0..1)."""
+
+    flux_x: Pair
+    flux_y: Pair
+    flux_z: Pair
+    weight: float
+    weight_z: float
+
+
+@dataclass(frozen=True)
+class ColumnForcing:
+    """Packed fields around the instant n+1, and where it lies between their ends (0..1).
+
+    temperature [K], water [mol/mol], exchange [mol/s] through upper faces, deposition [mol/s] (deposited species),
+    emission [mol/s] (emitted species, lowest levels), sun: secant of the zenith angle and light factor of each column,
+    parameters: what the mechanism leaves open [molecules, cm3, s], (parameter, level); None where there is nothing.
+    """
+
+    temperature: Pair
+    water: Pair
+    exchange: Pair
+    deposition: Pair
+    weight: float
+    emission: AnyArray
+    sun: AnyArray
+    parameters: Pair | None = None
+
+
+@dataclass
+class State:
+    """The packed state of a run: two time levels of mixing ratios and air, and the newest transport tendencies.
+
+    q, q_other          [mol/mol] level n and n-1, [lat][block][species][level][W]
+    tendency            [mol/s] transport of level n-1, the same shape
+    air, air_other      [mol] air in each cell, [lat][block][level][W];  air_tendency [mol/s]
+    """
+
+    q: AnyArray
+    q_other: AnyArray
+    tendency: AnyArray
+    air: AnyArray
+    air_other: AnyArray
+    air_tendency: AnyArray
+
+    @classmethod
+    def zeros(cls, layout: Layout, species: int, levels: int) -> "State":
+        """Return an empty state."""
+        chemical = [layout.zeros(species, levels) for _ in range(3)]
+        air = [layout.zeros(levels) for _ in range(3)]
+        return cls(*chemical, *air)
+
+    def rotate(self) -> None:
+        """Make the level just computed the newest."""
+        self.q, self.q_other = self.q_other, self.q
+        self.air, self.air_other = self.air_other, self.air
+
+
+class Neighbours(Protocol):
+    """Brings what neighbours hold along the open sides of the state; see ``parallel.halo``.
+
+    beyond  by side, none at an edge of the area, one array or several that take turns:
+            west, east    packs (row, species, level, W)
+            south, north  two rows (2, block, species, level, W), rising as in the grid
+    turn    which one is the newest, of those that take turns
+    """
+
+    @property
+    def beyond(self) -> Mapping[Side, tuple[AnyArray, ...]]:
+        """See above."""
+        ...
+
+    @property
+    def turn(self) -> int:
+        """See above."""
+        ...
+
+    def start(self, q: AnyArray) -> None:
+        """Begin to exchange the edges of the mixing ratios, which stay as they are until :meth:`finish`."""
+        ...
+
+    def progress(self) -> None:
+        """See to messages under way."""
+        ...
+
+    def finish(self) -> None:
+        """Return when the neighbours' edges are here."""
+        ...
+
+    def close(self) -> None:
+        """Give free what the exchange holds."""
+        ...
