@@ -18,13 +18,13 @@ from airshed.air.forcing import Forcing
 from airshed.air.late_budget import LateBudget
 from airshed.air.light import PackedLight
 from airshed.air.meteorology import MetState
-from airshed.air.moved_elsewhere import MovedElsewhere, MovedSpecies, make_exchange
-from airshed.air.moving import Mover, Moving, without_reactions
+from airshed.air.moved_elsewhere import MovedElsewhere
+from airshed.air.moving import without_reactions
 from airshed.air.open_rates import open_rates
 from airshed.air.report import summary
 from airshed.air.sources import BiogenicSource, PackedSources
-from airshed.air.stepping import make_chemistry, make_stepper, number_per_mole
-from airshed.air.strang import Strang
+from airshed.air.splitting import make_strang
+from airshed.air.stepping import make_halo, make_own_stepper
 from airshed.core.errors import CaseError, NumericalError
 from airshed.core.protocols import FieldView, Saved, Snapshot
 from airshed.core.report import Report
@@ -32,13 +32,11 @@ from airshed.fields.air import WEATHER, air_registry
 from airshed.fields.spec import FieldSpec
 from airshed.grid import Grid
 from airshed.kernels.exact_sum import CompiledSums
-from airshed.kernels.flags import CompiledFlags
 from airshed.kernels.layout import Layout, PackedView
-from airshed.kernels.pipeline import MechanismKernel, compile_mechanism
-from airshed.kernels.step_data import ColumnForcing, State
-from airshed.kernels.stepper import Stepper
+from airshed.kernels.pipeline import compile_mechanism
+from airshed.kernels.step_data import ColumnForcing
 from airshed.parallel.balance import Balance
-from airshed.parallel.communicator import Communicator, MpiRanks
+from airshed.parallel.communicator import Communicator
 from airshed.parallel.exact_sum import LateTotal
 from airshed.parallel.groups import Groups
 from airshed.parallel.halo import Halo
@@ -70,8 +68,7 @@ class AirModel:
         self, case: Case, meteorology: Given = None, initial: xr.Dataset | None = None, *, threads: int = 1,
         ranks: Communicator | None = None, groups: Groups | None = None,
     ) -> None:  # fmt: skip
-        self.case, self._given = case, meteorology
-        self._groups = groups
+        self.case = case
         self.parts: Parts = assemble(case, meteorology, ranks if groups is None else groups.own)
         self.share = self.parts.share
         self.network, self.grid = self.parts.network, self.parts.grid
@@ -108,8 +105,14 @@ class AirModel:
         self._looked_ahead_until = -inf
         self._previous_step: float | None = None
         self._weather: tuple[float, MetState] | None = None
-        self.stepper = self._make_stepper(threads, self.kernel, self._make_halo())
-        self._strang = self._make_strang(threads) if split else None
+        halo = make_halo(self.parts, self.kernel, self.layout) if groups is None else None
+        self.stepper = make_own_stepper(
+            self.parts, self.kernel, self.layout, self.sources, threads=threads, neighbours=halo
+        )
+        self._strang = make_strang(
+            self.parts, self.stepper, self.forcing, self.sources, self._light, families=self.families,
+            meteorology=meteorology, groups=groups, threads=threads,
+        ) if split else None  # fmt: skip
         self._earlier_counts = CellCounts().to_array()
         self._budget = Budget(len(self.network.species), len(self.families))
         self._late = LateBudget(
@@ -360,53 +363,6 @@ class AirModel:
         sun = self._light.at(end, interval.pair("cloud"), weight)
         pairs = {name: interval.pair(name) for name in _OF_COLUMN}
         return ColumnForcing(**pairs, weight=weight, emission=packed, sun=sun), emission
-
-    def _make_strang(self, threads: int) -> Strang:
-        return Strang(
-            self.stepper, make_chemistry(self.parts, self.layout, self.families, threads=threads),
-            self._make_moving(threads), self.forcing, self._light, density_factor=number_per_mole(self.grid),
-            total=self.share.total, concurrent=self.case.chemistry.concurrent,
-            vertical=self._make_vertical(threads) if self.case.moves_planes else None,
-        )  # fmt: skip
-
-    def _make_mover(self, stepper: Stepper) -> Mover:
-        return Mover(
-            stepper, self.forcing, self.sources, emitted=self._emitted, courant=self.case.time.courant,
-            greatest=self.share.greatest,
-        )  # fmt: skip
-
-    def _make_vertical(self, threads: int) -> Mover:
-        """What moves the state along columns: it asks no neighbour."""
-        kernel = compile_mechanism(
-            without_reactions(self.network), self.grid.shape[0], self.case.chemistry.precision, directions="vertical"
-        )
-        return self._make_mover(self._make_stepper(threads, kernel, None, self.stepper.state))
-
-    def _make_moving(self, threads: int) -> Moving:
-        groups, mover = self._groups, self._make_mover(self.stepper)
-        if groups is None:
-            return mover
-        exchange = make_exchange(self.parts, groups, self.layout)
-        here = MovedSpecies(self.case, self._given, groups, threads, exchange) if groups.moves else None
-        return MovedElsewhere(mover, exchange, here)
-
-    def _make_stepper(
-        self, threads: int, kernel: MechanismKernel, neighbours: Halo | None, state: State | None = None
-    ) -> Stepper:
-        cut = CompiledSums(kernel)
-        return make_stepper(
-            self.parts, kernel, self.layout, emitted=self._emitted, threads=threads,
-            deposited=[self.network.index(name) for name in self.parts.deposition.species],
-            neighbours=neighbours, total=lambda sums: self.share.total(sums, cut), state=state,
-        )  # fmt: skip
-
-    def _make_halo(self) -> Halo | None:
-        ranks = self.share.ranks
-        if not isinstance(ranks, MpiRanks) or self._groups is not None:
-            return None
-        flags = CompiledFlags(self.kernel) if self.case.parallel.halo == "auto" else None
-        size = len(self.network.species), self.grid.shape[0]
-        return Halo(ranks, self.share.decomposition, self.layout, *size, flags)
 
     def _set_initial(self, given: xr.Dataset | None) -> None:
         pressure = self.parts.meteorology.at(self.parts.begin).pressure

@@ -1,4 +1,4 @@
-"""The compiled code of a case, bound to its columns: the step, and chemistry that has its own steps."""
+"""The compiled code of a case, bound to its columns: the step, its halo, and chemistry that has its own steps."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -8,10 +8,13 @@ import numpy.typing as npt
 
 from airshed.air.assembly import Parts
 from airshed.air.cell_chemistry import CellChemistry
+from airshed.air.sources import PackedSources
 from airshed.core.constants import AVOGADRO, NITROGEN_FRACTION, OXYGEN_FRACTION
 from airshed.grid import Grid
 from airshed.kernels.chemistry import ChemistrySolver, Tolerances, compile_chemistry, method
 from airshed.kernels.chemistry.followed import follow
+from airshed.kernels.exact_sum import CompiledSums
+from airshed.kernels.flags import CompiledFlags
 from airshed.kernels.layout import Layout
 from airshed.kernels.pipeline import MechanismKernel
 from airshed.kernels.rates import REFERENCE_DENSITY
@@ -19,6 +22,7 @@ from airshed.kernels.step_data import Neighbours, State
 from airshed.kernels.stepper import Stepper
 from airshed.parallel.balance import Balance, message_costs
 from airshed.parallel.communicator import MpiRanks
+from airshed.parallel.halo import Halo
 from airshed.parallel.planes import Planes
 from airshed.process.vertical import parabola_weights
 
@@ -47,6 +51,29 @@ def make_stepper(
         sweeps=parts.case.chemistry.sweeps, threads=threads, oxygen=OXYGEN_FRACTION, nitrogen=NITROGEN_FRACTION,
         neighbours=neighbours, total=total, state=state,
     )  # fmt: skip
+
+
+def make_own_stepper(
+    parts: Parts, kernel: MechanismKernel, layout: Layout, sources: PackedSources, *, threads: int,
+    neighbours: Neighbours | None = None, state: State | None = None,
+) -> Stepper:  # fmt: skip
+    """Return the stepper of all species and levels in the columns held here; its sums are those of all ranks."""
+    cut, index = CompiledSums(kernel), parts.network.index
+    return make_stepper(
+        parts, kernel, layout, deposited=[index(name) for name in parts.deposition.species],
+        emitted=[index(name) for name in sources.species], threads=threads, neighbours=neighbours,
+        total=lambda sums: parts.share.total(sums, cut), state=state,
+    )  # fmt: skip
+
+
+def make_halo(parts: Parts, kernel: MechanismKernel, layout: Layout) -> Halo | None:
+    """Return what exchanges the edges of the columns held here with the ranks beside them; None for a run without."""
+    share = parts.share
+    if not isinstance(share.ranks, MpiRanks):
+        return None
+    flags = CompiledFlags(kernel) if parts.case.parallel.halo == "auto" else None
+    size = len(parts.network.species), parts.grid.shape[0]
+    return Halo(share.ranks, share.decomposition, layout, *size, flags)
 
 
 def make_chemistry(parts: Parts, layout: Layout, families: tuple[str, ...], *, threads: int) -> CellChemistry | None:
