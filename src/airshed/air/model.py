@@ -47,9 +47,7 @@ Array = npt.NDArray[np.float64]
 LARGEST_COURANT = 0.5
 """Sum of Courant numbers beyond which the limited two-step scheme may oscillate or go negative."""
 
-ELSEWHERE, BALANCE = "transport on other ranks", "balance of chemistry"
-
-_NEIGHBOURS = "waiting for neighbours"
+_NEIGHBOURS, _ELSEWHERE, _BALANCE = "waiting for neighbours", "transport on other ranks", "balance of chemistry"
 _WITH_EVERY_OUTPUT = ("air_temperature", "air_pressure")
 
 _OF_COLUMN = ("temperature", "water", "exchange", "deposition", "parameters")
@@ -263,13 +261,13 @@ class AirModel:
         if self._strang is not None and self._strang.chemistry is not None:
             parts["chemistry of cells"] = self._strang.chemistry.wall
         if self.balance is not None:
-            parts[BALANCE] = self.balance.wait
+            parts[_BALANCE] = self.balance.wait
         if self._strang is not None and isinstance(self._strang.moving, MovedElsewhere):
-            parts[ELSEWHERE] = self._strang.moving.exchange.wall
+            parts[_ELSEWHERE] = self._strang.moving.exchange.wall
         halo = self.stepper.neighbours
         return parts | ({_NEIGHBOURS: halo.wait} if isinstance(halo, Halo) else {})
 
-    waiting = (_NEIGHBOURS, ELSEWHERE, BALANCE)
+    waiting = (_NEIGHBOURS, _ELSEWHERE, _BALANCE)
     """Parts of the wall time in which a rank does not compute."""
 
     def wall_notes(self) -> list[str]:
