@@ -2,7 +2,7 @@
 
 Runs of one case differ by more than output costs, and a machine becomes slower and faster in the meantime. So they are
 compared in pairs that follow each other, the two changing places from turn to turn, and the median of the differences
-has a confidence interval by ranks, see :mod:`airshed.core.middle`.
+has a confidence interval by ranks, see :mod:`airshed.runtime.middle`.
 """
 
 import gc
@@ -16,9 +16,9 @@ from typing import Final
 
 from airshed.air.case import Case
 from airshed.core.errors import CaseError
-from airshed.core.middle import FEWEST, middle
 from airshed.core.report import Cell, Report, Table
 from airshed.core.words import counted
+from airshed.runtime.middle import FEWEST, middle
 from airshed.runtime.simulation import Simulation
 
 HOURS, PAIRS = 8.0, 16

@@ -6,10 +6,10 @@ floats; between them it computes.
 source  Blom, Kessler & Verwer, an air quality benchmark and its I/O on a Cray T3E, section 5 and table 3
 """
 
-from airshed.core.middle import FEWEST, Middle, middle
 from airshed.runtime.bench_io.experiment import Experiment, Measured, Spent, grid_of
 from airshed.runtime.bench_io.hiding import Hiding, hiding
 from airshed.runtime.bench_io.report import report, run
+from airshed.runtime.middle import FEWEST, Middle, middle
 
 __all__ = [
     "FEWEST",

@@ -22,8 +22,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
 
-from airshed.core.middle import Middle, middle
 from airshed.runtime.bench_io.experiment import Measured, Spent
+from airshed.runtime.middle import Middle, middle
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,13 @@ from pathlib import Path
 from statistics import mean, median
 
 from airshed.core.errors import AirshedError
-from airshed.core.middle import FEWEST
 from airshed.core.report import Cell, Report, Table
 from airshed.core.words import counted
 from airshed.parallel.environment import ASKED_FOR
 from airshed.parallel.mpiexec import find_mpiexec
 from airshed.runtime.bench_io.experiment import COMPUTE, Experiment, Measured, Spent
 from airshed.runtime.bench_io.hiding import hiding
+from airshed.runtime.middle import FEWEST
 
 _COLUMNS = (
     "strategy", "min [s]", "avg [s]", "max [s]", "I/O min [s]", "I/O avg [s]", "I/O max [s]", "final file [s]",

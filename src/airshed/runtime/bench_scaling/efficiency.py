@@ -13,11 +13,11 @@ and what is lost beside the machine's own loss is the program's: (T1 / (N TN)) /
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from airshed.core.middle import Middle, middle
 from airshed.core.report import Cell, Report, Table
 from airshed.kernels.host import processor, usable_cores
 from airshed.runtime.bench_scaling.measure import Run, Setup, measure, median
 from airshed.runtime.bench_scaling.setups import check_shared, size_of
+from airshed.runtime.middle import Middle, middle
 
 CASE = "west-europe"
 HOURS = 12.0
