@@ -1,6 +1,6 @@
 """Exchanges edges over and over between four ranks of which some are late by turns, and looks at every number.
 
-    mpiexec -n 4 python edges_soak.py TURNS
+    mpiexec -n 4 python edges_soak.py [TURNS]
 
 Prints how many exchanges brought another number than that of the exchange and the neighbour, over all ranks. With room
 for one exchange only, a rank that is early writes over what a late one still reads.
@@ -31,7 +31,7 @@ def looked_at(side, edges):
     return edges[..., -REACH:] if side == "west" else edges[..., :REACH]
 
 
-def main(turns):
+def main(turns=shared_edges.TURNS):
     shared_edges.TURNS = halo.TURNS = turns
     ranks = MpiRanks(MPI.COMM_WORLD)
     cut = Decomposition.of(7, 36, WIDTH, 4, (2, 2))
@@ -59,4 +59,4 @@ def main(turns):
         print(int(total[0]))
 
 
-main(int(sys.argv[1]))
+main(*map(int, sys.argv[1:]))

@@ -143,9 +143,12 @@ class AirModel:
     def settle(self) -> None:
         """Wait for what earlier steps left under way; all ranks do so together.
 
-        raises  NumericalError for a state that is no longer finite
+        raises  NumericalError for a state that is no longer finite, however often it was told: the kernels make zeros
+                of what is no number, but a budget that once held it always does
         """
         self._late.settle()
+        if not np.isfinite(self._budget.amounts).all():
+            self._refuse_not_finite(self._budget.amounts, self.seconds)
 
     def next_change(self) -> float:
         """The next instant of the meteorology or hour of the emissions [s]."""
@@ -177,10 +180,9 @@ class AirModel:
     def step_to(self, seconds: float) -> None:
         """Advance by one step that ends at this time, which lies no later than :meth:`next_change`."""
         if self._strang is not None:
-            sums = self._strang.step(self.seconds, seconds, self._budget)
+            self._strang.step(self.seconds, seconds, self._budget)
             self._finish_step(seconds)
-            if not np.isfinite(sums).all():
-                self._refuse_not_finite(sums, seconds)
+            self.settle()
             return
         step = seconds - self.seconds
         weights = two_step_weights(step, self._previous_step)

@@ -60,19 +60,19 @@ class Strang:
         lanes = np.arange(layout.blocks * layout.width).reshape(layout.blocks, 1, layout.width) < layout.columns
         self._in_use = lanes.astype(np.float64)
 
-    def step(self, begin: float, end: float, budget: Budget) -> Array:
-        """Advance from `begin` to `end` [s], inside one interval of the forcing; return what chemistry made [mol]."""
+    def step(self, begin: float, end: float, budget: Budget) -> None:
+        """Advance from `begin` to `end` [s], inside one interval of the forcing."""
         middle = 0.5 * (begin + end)
         if self.chemistry is None:
             self._move(begin, middle, end, budget)
-            return np.zeros(self._species)
+            return
         if self._concurrent:
-            first = self._both(self.chemistry, begin, middle, end, budget)
+            self._both(self.chemistry, begin, middle, end, budget)
             self._mix(middle, end, budget)
         else:
-            first = self._react(self.chemistry, begin, middle, budget, half=0)
+            self._react(self.chemistry, begin, middle, budget, half=0)
             self._move(begin, middle, end, budget)
-        return first + self._react(self.chemistry, middle, end, budget, half=1)
+        self._react(self.chemistry, middle, end, budget, half=1)
 
     def save(self) -> dict[str, AnyArray]:
         """Return what :meth:`restore` needs: the steps that chemistry is to try first, [lat][block][half][level][W]."""
@@ -97,12 +97,12 @@ class Strang:
         if self.chemistry is not None:
             self.chemistry.solver.close()
 
-    def _both(self, chemistry: CellChemistry, begin: float, middle: float, end: float, budget: Budget) -> Array:
-        """The first half along columns and the move from one state, added up; returns what chemistry made [mol]."""
+    def _both(self, chemistry: CellChemistry, begin: float, middle: float, end: float, budget: Budget) -> None:
+        """The first half along columns and the move from one state, added up."""
         state = self.stepper.state
         self.moving.start(begin, end)
         q, air = state.q.copy(), state.air.copy()
-        made = self._react(chemistry, begin, middle, budget, half=0)
+        self._react(chemistry, begin, middle, budget, half=0)
         self._mix(begin, middle, budget)
         change, grown = _amounts(state.q, state.air) - _amounts(q, air), state.air - air
         state.q[...], state.air[...] = q, air
@@ -113,7 +113,6 @@ class Strang:
         np.maximum(sums, 0.0, out=state.q)
         clipped = self._total(_sums(np.maximum(-sums, 0.0), state.air * self._in_use))
         budget.add_chemistry(np.zeros(self._species), clipped, np.zeros_like(budget.imbalance))
-        return made
 
     def _move(self, begin: float, middle: float, end: float, budget: Budget) -> None:
         self._mix(begin, middle, budget)
@@ -130,8 +129,8 @@ class Strang:
             by_species = each.sums if each.sums.ndim == 2 else each.sums.sum(axis=2)
             budget.add(each.weights, by_species, each.emission, np.zeros_like(budget.imbalance))
 
-    def _react(self, chemistry: CellChemistry, begin: float, end: float, budget: Budget, *, half: int) -> Array:
-        """Chemistry; returns the change of the amount of each species [mol]."""
+    def _react(self, chemistry: CellChemistry, begin: float, end: float, budget: Budget, *, half: int) -> None:
+        """Chemistry."""
         state = self.stepper.state
         chemistry.advance(state.q, state.q_other, state.tendency, self._air(0.5 * (begin + end)), begin, end, half=half)
         amounts = state.air * self._in_use
@@ -139,10 +138,8 @@ class Strang:
         packed = state.q_other, state.q, state.tendency, np.moveaxis(followed, 3, 2)
         sums = self._total(np.concatenate([_sums(each, amounts) for each in packed], axis=1))
         after, before, clipped, made = np.split(sums, np.cumsum([self._species] * 3))
-        change = after - before
         state.q, state.q_other = state.q_other, state.q
-        budget.add_chemistry(change - clipped, clipped, made[0::2] - made[1::2])
-        return change
+        budget.add_chemistry(after - before - clipped, clipped, made[0::2] - made[1::2])
 
     def _air(self, seconds: float) -> Air:
         interval = self._forcing.interval(self._forcing.index_at(seconds))

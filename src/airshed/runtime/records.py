@@ -96,9 +96,13 @@ class RunRecords:
         self._lent.release(self._model.steps)
 
     def stop(self, stretch: list[float]) -> None:
-        """Write a restart where a run is left, if there is none, with the ends of the steps that were to come."""
+        """Write a restart where a run is left, if there is none, with the ends of the steps that were to come.
+
+        Returns when all is written, since nobody asks any more; raises what went wrong with that.
+        """
         if self._saved_at != self._model.seconds and self._model.steps > 0:
             self._save(stretch)
+        self._folder.wait()
 
     def _save(self, stretch: list[float]) -> None:
         saved = self._model.save()

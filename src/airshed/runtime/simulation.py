@@ -223,6 +223,7 @@ class Simulation:
         With several ranks all of them ask.
         """
         self._check_group()
+        self.model.settle()  # so that no field is shown of a state that was lost
         spec: FieldSpec = self.model.registry.select([name], where="field")[0]
         grid = self.model.whole
         coordinates = {
@@ -263,6 +264,7 @@ class Simulation:
         try:
             with raising_together(self._everybody):
                 if not self._closed:
+                    self.model.settle()
                     self._timed_records(lambda each: each.stop(self._clock.stretch))
         finally:
             self._give_free()
