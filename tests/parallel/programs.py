@@ -97,7 +97,7 @@ def steps(ranks: Communicator) -> None:
     ranks.barrier()
     if ranks.rank == 0:
         print("stepping")
-    for _ in range(500):
+    for _ in range(3000):
         time.sleep(0.01)
         if all(ranks.gather_all(len(asked))):  # one rank hears it before another
             break

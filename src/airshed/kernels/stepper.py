@@ -109,12 +109,14 @@ class Stepper:
         others = [] if self.pool is None or len(pieces) < 2 else self._memory[1:]
         jobs = [self._submit(*share, _ALL, address(memory)) for memory in others]
         most = _ALL if between is None else 1
-        while functions.airshed_share_pieces(*share, most, address(self._memory[0])):
-            assert between is not None
-            between()
-        for job in jobs:
-            if not job.cancel():  # a thread that was busy with something else all the time has nothing left to do
-                job.result()
+        try:
+            while functions.airshed_share_pieces(*share, most, address(self._memory[0])):
+                assert between is not None
+                between()
+        finally:  # also after Ctrl-C: what threads look at must not go before they are done
+            for job in jobs:
+                if not job.cancel():  # a thread that was busy with something else all the time has nothing left to do
+                    job.result()
 
     def _submit(self, *share: int) -> "Future[int]":
         assert self.pool is not None
