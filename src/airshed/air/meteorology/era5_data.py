@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 _ACCUMULATED: Final = ("tp", "e", "ssrd", "sshf")
 """Sums over the hour before each time: an instant needs that hour and the next."""
 
-_AT_ONCE: Final = 4
+_AT_ONCE: Final = 2
 """Instants that are read at once."""
 
 
