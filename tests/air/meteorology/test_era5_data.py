@@ -122,7 +122,10 @@ def test_instants_are_read_some_at_once_and_returned_once() -> None:
     read = Batches()
     one_by_one = _SomeAtOnce(read, 6)
     assert [float(one_by_one(index)["u"]) for index in (0, 1, 2, 3, 4, 5, 2)] == [0, 1, 2, 3, 4, 5, 2]
-    assert read.asked == [[0, 1, 2, 3], [4, 5], [2, 3, 4, 5]]
+    assert read.asked == [[0, 1], [2, 3], [4, 5], [2, 3]]
+    last = Batches()
+    assert float(_SomeAtOnce(last, 6)(5)["u"]) == 5
+    assert last.asked == [[5]]
 
 
 def test_a_later_instant_that_is_damaged_is_told_when_it_is_needed() -> None:
