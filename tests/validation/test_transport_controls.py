@@ -14,7 +14,7 @@ from airshed.runtime.checks import courant, driven, flow, sphere, turned
 LIMITED = "    return b + (maximum(low, pack{}) + minimum(high, pack{}));"
 UNLIMITED = "    return (void)high, (void)low, b + smooth;"
 UPWIND = "    return (void)high, (void)low, b;"
-SHIFTED = "const pack x = face(f.east[z], ", "const pack x = face(f.west[z], "
+SHIFTED = "x = face(f.east[z], ", "x = face(f.west[z], "
 ERRORS = {"l1 of hills", "l1 of bells", "l1 of cylinders"}
 
 

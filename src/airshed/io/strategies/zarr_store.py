@@ -38,7 +38,7 @@ from airshed.io.strategies.store import (
 )
 
 _METADATA: Final = "zarr.json"
-_CONFIG: Final = {"write_empty_chunks": True}  # a chunk of zeros may hold negative ones, and its file is synced
+_CONFIG: Final = {"write_empty_chunks": True}  # a chunk of zeros may hold negative ones; its file is synced, and missed
 _SYNCING: Final = 4
 _CHUNK_BYTES: Final = 128 * 1024
 """Of a chunk: each costs the writer's thread some 0.2 ms, beside which the computation waits for Python's lock."""
@@ -229,6 +229,7 @@ def _set(group: Any, variable: Variable, values: NDArray[np.float64]) -> None:
     array = group.create_array(
         variable.name, shape=values.shape, dtype=np.float64, chunks=tuple(max(size, 1) for size in values.shape),
         compressors=None, dimension_names=variable.dims, attributes=dict(variable.attributes), overwrite=True,
+        config=_CONFIG,
     )  # fmt: skip
     array[...] = values
 
