@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import airshed
-from airshed.air.case import Case, check_species, idle_settings
+from airshed.air.case import Case, check_species
 from airshed.air.case.document import case_file_document
 from airshed.air.case.toml import flatten, key_lines, override, write_toml
 from airshed.core.errors import CaseError
@@ -194,42 +194,6 @@ def test_a_mistake_is_refused_with_key_and_remedy(section: str, values: Any, par
         assert part in message
     lines = message.splitlines()
     assert len(lines) == 1 or lines[0] == f"{len(lines) - 1} faults in the case:"
-
-
-def test_concurrent_phases_are_refused_where_there_are_none() -> None:
-    message = 'chemistry.concurrent = true has no effect with chemistry.integrator = "imex"'
-    assert message in refusal(small(chemistry={"concurrent": True}))
-    Case.from_dict(small(chemistry={"concurrent": True, "integrator": "strang"}))
-
-
-@pytest.mark.parametrize(
-    ("overrides", "told"),
-    [
-        (
-            ["chemistry.integrator=strang", "chemistry.sweeps=3"],
-            ["chemistry.sweeps has no effect with chemistry.integ"],
-        ),
-        (["chemistry.sweeps=3"], []),
-        (["chemistry.solver=ros2", "chemistry.relative_tolerance=1e-3"], ["chemistry.solver", "chemistry.relative_to"]),
-        (["chemistry.solver=ros2", "chemistry.integrator=strang"], []),
-        (["parallel.balance=true"], ["parallel.balance has no effect with chemistry.integrator"]),
-        (["parallel.balance=false"], []),
-        (['meteorology.files=["x.nc"]'], ['meteorology.files has no effect with meteorology.kind = "uniform"']),
-        (["meteorology.kind=given", "meteorology.eastward=1 m/s"], ["meteorology.eastward has no effect with"]),
-        (["meteorology.eastward=1 m/s"], []),
-        (["emissions.year=2020", "emissions.scale.NOx=2"], ["emissions.year has no", "emissions.scale has no"]),
-        (["boundary.scale.TRACER=2"], ['boundary.scale has no effect with boundary.profiles = "zero"']),
-    ],
-)
-def test_settings_that_do_nothing_are_told(overrides: list[str], told: list[str]) -> None:
-    resolved = Case.from_dict(small(meteorology={"kind": "uniform"}), overrides=overrides)
-    found = idle_settings(Case.from_dict(tomllib.loads(resolved.to_toml()), base=resolved.base))
-    assert [line.startswith(each) for line, each in zip(found, told, strict=True)] == [True] * len(told), found
-
-
-def test_the_shipped_cases_have_no_settings_that_do_nothing() -> None:
-    for name in ("aqm-benchmark", "tracer-rotation", "west-europe"):
-        assert idle_settings(Case.load(name)) == []
 
 
 def test_a_point_source_must_lie_in_the_area() -> None:
@@ -464,13 +428,6 @@ _VALUES = st.recursive(
 @given(st.dictionaries(st.text("ab. -é\"'", max_size=4), _VALUES, max_size=4))
 def test_written_toml_reads_back_the_same(data: dict[str, Any]) -> None:
     assert tomllib.loads(write_toml(data)) == data
-
-
-def test_vertical_transport_apart_needs_a_splitting():
-    apart = {"transport": {"vertical": "with chemistry"}}
-    assert Case.from_dict(small(**apart, chemistry={"mechanism": "tracer", "integrator": "strang"})).moves_planes
-    with pytest.raises(CaseError, match=r'transport.vertical = "with chemistry" needs chemistry.integrator = "strang"'):
-        Case.from_dict(small(**apart))
 
 
 def test_the_document_lists_every_setting_and_is_up_to_date() -> None:

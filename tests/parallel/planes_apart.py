@@ -9,11 +9,9 @@ import json
 import sys
 from pathlib import Path
 
-import numpy as np
 from mpi4py import MPI
-from worlds import digest, group, wait_for_all
+from worlds import bits, group, residual, run_in_groups, wait_for_all
 
-import airshed
 from airshed.air.case import Case
 from airshed.runtime.checks import real
 
@@ -51,21 +49,8 @@ def emep(cases, transport, chemistry, settings):
     return Case.load(cases / "west-europe", [*CUT, *chosen, *settings])
 
 
-def run(case, folder, ranks, *, until=None, resume=False):
-    if airshed.only_moves(case, ranks):
-        airshed.serve(case, ranks=ranks)
-        return None
-    with airshed.Simulation(case, output=folder, resume=resume, ranks=ranks) as simulation:
-        if until is not None:
-            simulation.run(until=until)
-            return None
-        simulation.run()
-        model, budget = simulation.model, simulation.budget()
-        return {
-            "state": digest(model.share.whole(model.mixing_ratios())),
-            "budget": digest(model.budget.amounts, model.budget.imbalance, model.amounts()),
-            "residual": float(np.abs(budget["residual"] / budget["throughput"]).max()),
-        }
+def found(simulation):
+    return {**bits(simulation), "residual": residual(simulation)}
 
 
 def main(cases, folder):
@@ -74,7 +59,7 @@ def main(cases, folder):
     def on_ranks(name, transport, chemistry, case, **how):
         ranks = group(chemistry if transport in ("same", 0) and chemistry else max(transport + chemistry, 1))
         if ranks is not None:
-            answers[name] = run(case, folder / name, ranks, **how)
+            answers[name] = run_in_groups(case, folder / name, ranks, found, **how)
         wait_for_all()
 
     for name, (transport, chemistry, settings) in RUNS.items():

@@ -10,9 +10,8 @@ import json
 import sys
 from pathlib import Path
 
-import numpy as np
 from mpi4py import MPI
-from worlds import digest, group, wait_for_all
+from worlds import bits, digest, group, residual, run_in_groups, wait_for_all
 
 import airshed
 from airshed.air.case import Case
@@ -33,27 +32,20 @@ RUNS = {  # name: ranks with transport, ranks with chemistry, further settings
 }
 
 
-def run(case, folder, ranks, *, until=None, resume=False):
-    if airshed.only_moves(case, ranks):
-        airshed.serve(case, ranks=ranks)
-        return None
-    with airshed.Simulation(case, output=folder, resume=resume, ranks=ranks) as simulation:
-        if until is not None:
-            simulation.run(until=until)
-            return None
-        simulation.run()
-        model, budget = simulation.model, simulation.budget()
-        result = {
-            "state": digest(simulation.model.share.whole(model.mixing_ratios())),
-            "budget": digest(model.budget.amounts, model.budget.imbalance, model.amounts()),
-        }
-        tables = {table.title: [list(row) for row in table.rows] for table in simulation.summary().tables}
-    with airshed.open_run(folder) as results:
-        result["output"] = digest(*(results[name].values for name in sorted(results.variables)))
-    groups = tables.get("Two groups", [])
-    residual = float(np.abs(budget["residual"] / budget["throughput"]).max())
-    negative = bool((model.mixing_ratios() < 0.0).any())
-    return {"bits": result, "groups": groups, "residual": residual, "negative": negative}
+def found(simulation):
+    tables = {table.title: [list(row) for row in table.rows] for table in simulation.summary().tables}
+    return {
+        "bits": bits(simulation), "groups": tables.get("Two groups", []), "residual": residual(simulation),
+        "negative": bool((simulation.model.mixing_ratios() < 0.0).any()),
+    }  # fmt: skip
+
+
+def run(case, folder, ranks, **how):
+    answer = run_in_groups(case, folder, ranks, found, **how)
+    if answer is not None:
+        with airshed.open_run(folder) as results:
+            answer["bits"]["output"] = digest(*(results[name].values for name in sorted(results.variables)))
+    return answer
 
 
 def case_of(cases, transport, chemistry, *settings):

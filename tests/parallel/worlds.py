@@ -6,6 +6,7 @@ import time
 import numpy as np
 from mpi4py import MPI
 
+import airshed
 from airshed.parallel.communicator import Alone, MpiRanks
 
 
@@ -27,3 +28,28 @@ def wait_for_all():
 def digest(*arrays):
     """A hash of the bits of arrays."""
     return hashlib.sha256(b"".join(np.ascontiguousarray(each).tobytes() for each in arrays)).hexdigest()[:16]
+
+
+def run_in_groups(case, folder, ranks, found, *, until=None, resume=False):
+    """What `found` finds of a simulation at its end; None of one that is left before, and on ranks that only move."""
+    if airshed.only_moves(case, ranks):
+        airshed.serve(case, ranks=ranks)
+        return None
+    with airshed.Simulation(case, output=folder, resume=resume, ranks=ranks) as simulation:
+        simulation.run(until=until)
+        return None if until is not None else found(simulation)
+
+
+def bits(simulation):
+    """Hashes of the whole state and of the budgets."""
+    model = simulation.model
+    return {
+        "state": digest(model.share.whole(model.mixing_ratios())),
+        "budget": digest(model.budget.amounts, model.budget.imbalance, model.amounts()),
+    }
+
+
+def residual(simulation):
+    """The greatest residual of a budget over what went through it."""
+    budget = simulation.budget()
+    return float(np.abs(budget["residual"] / budget["throughput"]).max())

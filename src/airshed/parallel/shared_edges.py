@@ -86,8 +86,8 @@ class Stretch:
 class SharedEdges:
     """One rank's end of the exchange with those of its neighbours that it shares memory with.
 
-    neighbours  their ranks by side
-    beyond      what they show on these sides, one array for each turn;  it is there after :meth:`finish`
+    neighbours  ranks of all neighbours by side
+    beyond      what those of them show on their sides, one array for each turn;  it is there after :meth:`finish`
     """
 
     def __init__(
@@ -111,7 +111,6 @@ class SharedEdges:
         finally:
             os.close(file)  # neighbours have opened it by now, or will not
         near = [side for side in seen if agreed[side][side]]
-        self.neighbours = {side: neighbours[side] for side in near}
         self.beyond = {side: seen[side].edges[OPPOSITE[side]] for side in near}
         self._theirs = [seen[side].flag for side in near]
         self._own = Stretch.of(memory, own, dtype)

@@ -1,0 +1,64 @@
+"""Settings that need each other are refused apart; those that do nothing beside others are told."""
+
+import tomllib
+from typing import Any
+
+import pytest
+
+from airshed.air.case import Case, idle_settings
+from airshed.core.errors import CaseError
+
+
+def small(**changes: Any) -> dict[str, Any]:
+    """A small case with sections of its own."""
+    return {
+        "grid": {"area": {"lon": [0, 10], "lat": [45, 55]}, "spacing": "0.5 deg", "layers": ["20 m", "50 m"]},
+        "time": {"start": "2022-08-31T00:00Z", "length": "24 h"},
+        **changes,
+        "chemistry": {"mechanism": "tracer", **changes.get("chemistry", {})},
+    }
+
+
+def test_concurrent_phases_are_refused_where_there_are_none() -> None:
+    message = 'chemistry.concurrent = true has no effect with chemistry.integrator = "imex"'
+    with pytest.raises(CaseError) as error:
+        Case.from_dict(small(chemistry={"concurrent": True}))
+    assert message in str(error.value)
+    Case.from_dict(small(chemistry={"concurrent": True, "integrator": "strang"}))
+
+
+@pytest.mark.parametrize(
+    ("overrides", "told"),
+    [
+        (
+            ["chemistry.integrator=strang", "chemistry.sweeps=3"],
+            ["chemistry.sweeps has no effect with chemistry.integ"],
+        ),
+        (["chemistry.sweeps=3"], []),
+        (["chemistry.solver=ros2", "chemistry.relative_tolerance=1e-3"], ["chemistry.solver", "chemistry.relative_to"]),
+        (["chemistry.solver=ros2", "chemistry.integrator=strang"], []),
+        (["parallel.balance=true"], ["parallel.balance has no effect with chemistry.integrator"]),
+        (["parallel.balance=false"], []),
+        (['meteorology.files=["x.nc"]'], ['meteorology.files has no effect with meteorology.kind = "uniform"']),
+        (["meteorology.kind=given", "meteorology.eastward=1 m/s"], ["meteorology.eastward has no effect with"]),
+        (["meteorology.eastward=1 m/s"], []),
+        (["emissions.year=2020", "emissions.scale.NOx=2"], ["emissions.year has no", "emissions.scale has no"]),
+        (["boundary.scale.TRACER=2"], ['boundary.scale has no effect with boundary.profiles = "zero"']),
+    ],
+)
+def test_settings_that_do_nothing_are_told(overrides: list[str], told: list[str]) -> None:
+    resolved = Case.from_dict(small(meteorology={"kind": "uniform"}), overrides=overrides)
+    found = idle_settings(Case.from_dict(tomllib.loads(resolved.to_toml()), base=resolved.base))
+    assert [line.startswith(each) for line, each in zip(found, told, strict=True)] == [True] * len(told), found
+
+
+def test_the_shipped_cases_have_no_settings_that_do_nothing() -> None:
+    for name in ("aqm-benchmark", "tracer-rotation", "west-europe"):
+        assert idle_settings(Case.load(name)) == []
+
+
+def test_vertical_transport_apart_needs_a_splitting():
+    apart = {"transport": {"vertical": "with chemistry"}}
+    assert Case.from_dict(small(**apart, chemistry={"mechanism": "tracer", "integrator": "strang"})).moves_planes
+    with pytest.raises(CaseError, match=r'transport.vertical = "with chemistry" needs chemistry.integrator = "strang"'):
+        Case.from_dict(small(**apart))
