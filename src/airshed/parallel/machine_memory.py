@@ -153,9 +153,7 @@ class MachineMemory:
         self._stretch.close()
 
 
-def _shared(
-    handle: "MPI.Intracomm", team: tuple[int, ...], size: int
-) -> tuple[mmap.mmap, dict[int, int]] | None:  # fmt: skip
+def _shared(handle: "MPI.Intracomm", team: tuple[int, ...], size: int) -> tuple[mmap.mmap, dict[int, int]] | None:
     """The memory of a team, and where it begins in each process; None where not all of them have it."""
     own, length = handle.Get_rank(), len(team) * size
     made = _made(length) if own == team[0] and len(team) > 1 else None
