@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import pytest
 from typer.testing import CliRunner, Result
 
+from airshed.air.model import _AT_ONCE
 from airshed.cli.interrupt import stop_on_interrupt
 from airshed.cli.program import app
 from airshed.core.errors import NumericalError
@@ -39,7 +40,7 @@ class Counting:
 
     def __init__(self, case: Any, *, output: Path, resume: bool) -> None:
         self.case, self.output, self.resume, self.steps, self.stop = case, output, resume, 0, False
-        self.end, self.closed = case.time.length.value, False
+        self.end, self.closed, self.stride = case.time.length.value, False, 1
         type(self).last = self
 
     def __enter__(self) -> "Counting":
@@ -55,8 +56,8 @@ class Counting:
     def request_stop(self) -> None:
         self.stop = True
 
-    def run(self, observer: Callable[[Info], None]) -> None:
-        total = round(self.end / 600.0)
+    def run(self, observer: Callable[[Info], None], stride: int) -> None:
+        total, self.stride = round(self.end / 600.0), stride
         while self.steps < total and not self.stop:
             type(self).during(self)
             self.steps += 1
@@ -105,6 +106,14 @@ def test_on_demand_there_is_a_line_for_each_simulated_hour(counting: type[Counti
     assert len(lines) == 4
     assert lines[1].startswith("2022-06-01 01:00 UTC  step 6 (600 s)   33%  2.5 M cells/s  ")
     assert lines[-1].endswith("0:00:00 left")
+
+
+@pytest.mark.parametrize("options", [[], ["--quiet"], ["--verbose"]])
+def test_progress_asks_for_no_shorter_stretches_of_steps_than_the_model_makes(
+    counting: type[Counting], tmp_path: Path, options: list[str]
+) -> None:
+    assert run(tmp_path, *options).exit_code == 0
+    assert counting.last.stride >= _AT_ONCE
 
 
 @pytest.mark.parametrize("options", [["--quiet"], ["--quiet", "--verbose"]])

@@ -8,7 +8,7 @@ import pytest
 
 from airshed.core.errors import DataError
 from airshed.io.background import BackgroundWriter
-from airshed.io.copying import Copy
+from airshed.io.copying import Copy, Lent
 from airshed.io.results import open_run
 
 RECORDS = 12
@@ -88,6 +88,22 @@ def test_a_copy_is_made_once_and_forgets_its_original():
     assert made == [1]
     assert not copy.ensure()
     assert copy._make is None
+
+
+def test_steps_are_free_until_what_is_lent_first_must_be_copied():
+    lent, made = Lent(), []
+    assert lent.steps_free(0, 8) == 8
+    for until in (3, 3, 5):
+        lent.add(until, lambda until=until: made.append(until))
+    assert [lent.steps_free(steps, 8) for steps in (0, 1, 2)] == [3, 2, 1]
+    assert lent.steps_free(0, 2) == 2
+    lent.release(2)
+    assert made == []
+    lent.release(3)
+    assert made == [3, 3]
+    assert lent.steps_free(3, 8) == 2
+    lent.release(5)
+    assert lent.steps_free(5, 8) == 8
 
 
 def test_waiting_for_a_copy_that_another_makes_is_no_writing():

@@ -188,6 +188,27 @@ def asked_at_the_target(ranks: Communicator) -> None:
         shutil.rmtree(place)
 
 
+def one_looks(ranks: Communicator) -> None:
+    """The first rank alone looks after every three steps, and asks to stop; the others would make eight at once."""
+    from airshed.air.case import Case
+    from airshed.runtime.simulation import Simulation, StepInfo
+
+    case = Case.from_dict(TRACERS | {"time": TRACERS["time"] | {"step": "60 s"}})
+    with Simulation(case, ranks=ranks) as simulation:
+        assert simulation.model.at_once > 3
+        seen: list[float] = []
+
+        def look(info: StepInfo) -> None:
+            seen.append(info.time)
+            if info.time > 500.0:
+                simulation.request_stop()
+
+        simulation.run(observer=look if ranks.rank == 0 else None, stride=3)
+        ends = ranks.gather(simulation.seconds)
+    if ends is not None:
+        print(seen, ends)
+
+
 def not_finite(ranks: Communicator) -> None:
     """The state of one rank is lost a step before a record is due, whose sums come together behind the steps."""
     from airshed.air.case import Case

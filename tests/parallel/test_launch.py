@@ -88,6 +88,11 @@ def test_a_stop_that_one_rank_hears_at_the_last_moment_is_that_of_all() -> None:
     assert ended("asked_at_the_target", "mpich") == (0, "['interrupted at 600', 'interrupted at 600']\n", [])
 
 
+def test_all_ranks_make_the_same_stretches_of_steps_whoever_looks() -> None:
+    """They tell each other in the stretch that follows, hence the end at 720 s though it was asked for at 540 s."""
+    assert ended("one_looks", "mpich") == (0, "[180.0, 360.0, 540.0, 720.0] [720.0, 720.0]\n", [])
+
+
 def test_a_state_that_is_lost_on_one_rank_is_told_by_all_and_is_neither_in_records_nor_in_restarts() -> None:
     code, output, errors = ended("not_finite", "mpich")
     assert (code, errors) == (0, [])

@@ -39,6 +39,7 @@ class Pasture:
 
     waiting = ()
     lasting = 0
+    at_once = 4
 
     def __init__(self, whole: Grid) -> None:
         self.whole, self.registry, self.attributes = whole, FieldRegistry([SHEEP]), {"references": "a shepherd"}
@@ -55,6 +56,10 @@ class Pasture:
     def step_to(self, seconds: float) -> None:
         self.sheep *= 1.0 + 1e-5 * (seconds - self.seconds)
         self.seconds, self.steps = seconds, self.steps + 1
+
+    def step_through(self, ends: Sequence[float]) -> None:
+        for end in ends:
+            self.step_to(end)
 
     def settle(self) -> None:
         pass
@@ -101,7 +106,7 @@ def graze(folder: Path, until: float, *, resume: bool = False) -> Pasture:
             records.keep()
         while model.seconds < until:
             records.release()
-            model.step_to(clock.next_step(until))
+            model.step_through(clock.next_steps(until, records.steps_free(model.at_once)))
             records.keep()
         complete = until == case.time.length.value
         if complete:

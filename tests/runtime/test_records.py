@@ -9,6 +9,7 @@ import pytest
 import xarray as xr
 
 import airshed
+from airshed.air.model import AirModel
 from airshed.kernels.layout import Layout, PackedView
 from airshed.runtime.records import RunRecords
 
@@ -16,7 +17,7 @@ WINDS = xr.Dataset({"eastward_wind": 5.0, "northward_wind": 2.0})
 STEP = 600.0
 
 
-def make(integrator="imex", *, strategy="gather:async"):
+def make(integrator="imex", *, strategy="gather:async", every=STEP):
     settings = {
         "grid": {"area": {"lon": [-5, 5], "lat": [-5, 5]}, "spacing": "0.5 deg", "layers": ["500 m", "1000 m"]},
         "time": {"start": "2022-01-01T00:00:00Z", "length": "4 h", "step": f"{STEP:g} s"},
@@ -24,7 +25,7 @@ def make(integrator="imex", *, strategy="gather:async"):
         "transport": {"diffusion": False},
         "deposition": {"scheme": "none"},
         "run": {"threads": 1},
-        "output": [{"fields": ["TRACER"], "every": f"{STEP:g} s", "strategy": strategy}],
+        "output": [{"fields": ["TRACER"], "every": f"{every:g} s", "strategy": strategy}],
         "restart": {"every": "1 h"},
     }
     return airshed.Case.from_dict(settings)
@@ -68,8 +69,45 @@ def test_slow_copies_hold_the_same_bits_as_quick_ones_that_the_run_waits_for(tmp
 def test_without_the_wait_before_a_step_records_are_torn(tmp_path, slow_copies, monkeypatch):
     """The negative control of the test above."""
     monkeypatch.setattr(RunRecords, "release", lambda records: None)
+    monkeypatch.setattr(RunRecords, "steps_free", lambda records, most: most)
     torn = written(tmp_path / "torn", make())
     assert not torn.identical(written(tmp_path / "whole", make(strategy="gather:sync")))
+
+
+@pytest.mark.parametrize("at_once", [2, 3, 8])
+@pytest.mark.parametrize("integrator", ["imex", "strang"])
+def test_steps_made_at_once_leave_what_is_still_to_be_copied(tmp_path, slow_copies, monkeypatch, integrator, at_once):
+    """Of the five steps after a record one leaves it as it is, or none: the others have to wait for the copy."""
+    expected = written(tmp_path / "waited_for", make(integrator, strategy="gather:sync", every=5 * STEP))
+    stretches = many_at_once(monkeypatch, at_once)
+    assert written(tmp_path / "behind", make(integrator, every=5 * STEP)).identical(expected)
+    until_something_is_due = {0: 5, 10: 2, 20: 4}  # after records
+    first = {number: steps for number, steps in stretches if number in until_something_is_due}
+    assert first == {
+        number: 1 if integrator == "imex" else min(at_once, left) for number, left in until_something_is_due.items()
+    }
+    assert max(steps for _, steps in stretches) == min(at_once, 4 if integrator == "imex" else 5)
+
+
+def test_a_stretch_that_goes_on_over_the_step_that_needs_the_copy_tears_records(tmp_path, slow_copies, monkeypatch):
+    """The negative control of the test above."""
+    expected = written(tmp_path / "whole", make(strategy="gather:sync", every=5 * STEP))
+    many_at_once(monkeypatch, 8)
+    monkeypatch.setattr(RunRecords, "steps_free", lambda records, most: most)
+    assert not written(tmp_path / "torn", make(every=5 * STEP)).identical(expected)
+
+
+def many_at_once(monkeypatch, most):
+    """Let models make so many steps at once; return where stretches begin and how many steps they have."""
+    through, stretches = AirModel.step_through, []
+
+    def step_through(model, ends):
+        stretches.append((model.steps, len(ends)))
+        through(model, ends)
+
+    monkeypatch.setattr(AirModel, "at_once", most)
+    monkeypatch.setattr(AirModel, "step_through", step_through)
+    return stretches
 
 
 @pytest.mark.parametrize(("integrator", "lasting"), [("imex", 1), ("strang", 0)])

@@ -48,6 +48,7 @@ LARGEST_COURANT = 0.5
 """Sum of Courant numbers beyond which the limited two-step scheme may oscillate or go negative."""
 
 _NEIGHBOURS, _ELSEWHERE, _BALANCE = "waiting for neighbours", "transport on other ranks", "balance of chemistry"
+_AT_ONCE = 8
 _WITH_EVERY_OUTPUT = ("air_temperature", "air_pressure")
 
 _OF_COLUMN = ("temperature", "water", "exchange", "deposition", "parameters")
@@ -190,6 +191,16 @@ class AirModel:
         transport = self.forcing.transport(self.seconds, step / (self._previous_step or step))
         self._late.add(seconds, weights, self.stepper.advance(weights, transport, column), emission)
         self._finish_step(seconds)
+
+    def step_through(self, ends: Sequence[float]) -> None:
+        """Advance by steps that end at these rising times, the last of them no later than :meth:`next_change`."""
+        for end in ends:
+            self.step_to(end)
+
+    @property
+    def at_once(self) -> int:
+        """How many steps :meth:`step_through` makes without being looked at."""
+        return _AT_ONCE if self._strang is None else 1
 
     def _finish_step(self, seconds: float) -> None:
         if self.seconds >= self._looked_ahead_until:

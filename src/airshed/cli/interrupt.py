@@ -1,4 +1,4 @@
-"""Ctrl-C: the first one asks for a stop at the next step boundary, the second one ends the program."""
+"""Ctrl-C: the first one asks for a stop after the steps that are being made, the second one ends the program."""
 
 import os
 import signal

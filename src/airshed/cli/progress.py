@@ -12,7 +12,7 @@ from airshed.cli.render import on_terminal
 
 
 class StepInfo(Protocol):
-    """What the simulation tells at each step boundary."""
+    """What the simulation tells after every few steps."""
 
     @property
     def time(self) -> float:
@@ -28,7 +28,7 @@ class StepInfo(Protocol):
 
     @property
     def cells_per_second(self) -> float:
-        """Cells advanced by one step, per second of wall time, of late."""
+        """Cells advanced by a step, per second of wall time, of late."""
 
     @property
     def fraction(self) -> float:
@@ -45,7 +45,7 @@ class Progress(Protocol):
     ) -> None: ...
 
     def __call__(self, info: StepInfo) -> None:
-        """Take note of a finished step."""
+        """Take note of finished steps."""
 
 
 def progress_for(start: datetime, *, quiet: bool, verbose: bool) -> Progress:
@@ -82,7 +82,7 @@ class Silent:
         return None
 
     def __call__(self, info: StepInfo) -> None:
-        """Take note of a finished step."""
+        """Take note of finished steps."""
 
 
 class Lines(Silent):

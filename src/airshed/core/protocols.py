@@ -100,6 +100,18 @@ class Model(Protocol):
         """Advance the state by one step that ends at this time; all ranks do so together."""
         ...
 
+    def step_through(self, ends: Sequence[float]) -> None:
+        """Advance the state by steps that end at these rising times, with the bits of :meth:`step_to` for each.
+
+        The last one lies no later than :meth:`next_change`. All ranks do so together, and nobody looks in between.
+        """
+        ...
+
+    @property
+    def at_once(self) -> int:
+        """How many steps :meth:`step_through` may be asked for at once, at least 1; the same on all ranks."""
+        ...
+
     def settle(self) -> None:
         """Wait for what earlier steps left under way, all ranks together; raises NumericalError for a lost state."""
         ...

@@ -39,3 +39,10 @@ class Lent:
         """Return when what the next step may change is copied, of a model that has made so many steps."""
         while self._copies and self._copies[0][0] <= steps:
             self._copies.popleft()[1]()
+
+    def steps_free(self, steps: int, most: int) -> int:
+        """Return how many more steps, of `most`, change nothing that was lent; after :meth:`release`, 1 at least.
+
+        Whether a copy has been made meanwhile does not count, so that all ranks have the same answer.
+        """
+        return min([most, *(until - steps for until, _ in self._copies)])

@@ -29,12 +29,19 @@ class Clock:
 
     def next_step(self, until: float) -> float:
         """Return the time [s] at which the next step ends; `until` is one more due time."""
+        return self.next_steps(until, 1)[0]
+
+    def next_steps(self, until: float, most: int) -> list[float]:
+        """Return the times [s] at which the next steps end: `most` of them, or those until the next due time.
+
+        There is at least one. `until` is one more due time; how many are asked for changes none of them.
+        """
         now = self._model.seconds
         if not self._stretch or self._stretch[-1] <= now or self._stretch[-1] > until > now:
             self._stretch = self._divide(now, until)
         while self._stretch[0] <= now:
             del self._stretch[0]
-        return self._stretch[0]
+        return self._stretch[:most]
 
     def _divide(self, now: float, until: float) -> list[float]:
         events = [until, self.end, self._model.next_change(), *(every.next_after(now) for every in self._due)]

@@ -95,6 +95,13 @@ class RunRecords:
         """Have copied, before the model's next step, what that step may change of what is still to be written."""
         self._lent.release(self._model.steps)
 
+    def steps_free(self, most: int) -> int:
+        """Return how many of the model's next steps, `most` of them, nobody need interrupt by :meth:`release`.
+
+        There is at least one, after :meth:`release`, and on all ranks the same number.
+        """
+        return self._lent.steps_free(self._model.steps, most)
+
     def stop(self, stretch: list[float]) -> None:
         """Write a restart where a run is left, if there is none, with the ends of the steps that were to come.
 

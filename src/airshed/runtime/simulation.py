@@ -1,4 +1,4 @@
-"""A run: a model, a clock, and what happens at step boundaries (output, restarts, observers, stops)."""
+"""A run: a model, a clock, and what happens between stretches of steps (output, restarts, observers, stops)."""
 
 import sys
 import time
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from math import inf, isfinite
-from numbers import Real
+from numbers import Integral, Real
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -53,9 +53,12 @@ def _quick_turns() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class StepInfo:
-    """What an observer is told at each step boundary.
+    """What an observer is told after a stretch of steps, which may be a single one.
 
-    time  [s] since the start of the case, negative in the spin-up;  dt  [s] length of the step
+    time              [s] since the start of the case, negative in the spin-up
+    step, dt          number and length [s] of the last step
+    cells_per_second  cells advanced by a step, per second of wall time of the whole stretch
+    fraction          part of the whole simulation that is done, 0 to 1
     """
 
     time: float
@@ -171,19 +174,22 @@ class Simulation:
     def step(self) -> StepInfo:
         """Advance by one step, as long as the case and the wind allow. Raises CaseError at the end of the case."""
         with raising_together(self._everybody):
-            return self._step(inf)
+            return self._steps(inf, 1)
 
-    def run(self, until: str | float | None = None, observer: Observer | None = None) -> None:
+    def run(self, until: str | float | None = None, observer: Observer | None = None, *, stride: int = 1) -> None:
         """Advance to a time since the start ("6 h", or seconds), by default to the end of the case.
 
-        `observer` is called with a StepInfo after each step. At the end of the case the output file is written.
+        `observer` is called with a StepInfo after each step, or less often: after `stride` steps at the latest, since
+        steps that nobody looks between are made quicker, several at once. Their ends and bits are the same. At the end
+        of the case the output file is written.
         """
-        target = self._target(until)
+        target, most = self._target(until), self._at_once(observer, stride)
         try:
             with raising_together(self._everybody), _quick_turns():
+                most = self._agreed(most)
                 stopped = self._stops(last=True)
                 while not stopped and self.seconds < target:
-                    info = self._step(target)
+                    info = self._steps(target, most)
                     if observer is not None:
                         observer(info)
                     stopped = self._stops(last=self.seconds >= target)
@@ -197,13 +203,17 @@ class Simulation:
             self._stop = False
 
     def request_stop(self) -> None:
-        """Let :meth:`run` end at the next step boundary, with valid files; callable from a signal handler."""
+        """Let :meth:`run` end after the present stretch of steps, with valid files; callable from a signal handler.
+
+        Several ranks make one stretch more, in which they tell each other.
+        """
         self._stop = True
 
     def _stops(self, *, last: bool) -> bool:
         """Whether the run is to stop here: all ranks, as soon as they know that one was asked to.
 
-        They tell each other while they make the next step, but for the last time, when there is none.
+        They tell each other while they make the next stretch of steps, but for the last time, when there is none: one
+        message for each stretch, so that all ranks must make the same ones.
         """
         if self.model.share.alone:
             return self._stop
@@ -212,6 +222,16 @@ class Simulation:
         if last or stops:
             stops, self._asked = bool(self._asked()[0] > 0) or stops, None
         return stops
+
+    def _at_once(self, observer: Observer | None, stride: int) -> int:
+        """The longest stretch of steps that this rank wants."""
+        if not isinstance(stride, Integral) or stride < 1:
+            raise CaseError(f"stride = {stride!r} is no number of steps; give 1, for an observer after each, or more")
+        return self.model.at_once if observer is None else min(self.model.at_once, stride)
+
+    def _agreed(self, most: int) -> int:
+        """The longest stretch that all ranks make: the shortest that one wants, as not each need have an observer."""
+        return -int(self.model.share.greatest(-most))
 
     def __repr__(self) -> str:
         size = " x ".join(str(count) for count in reversed(self.model.whole.shape))
@@ -298,26 +318,28 @@ class Simulation:
         if self._groups is not None:
             self._check_open()
 
-    def _step(self, until: float) -> StepInfo:
+    def _steps(self, until: float, most: int) -> StepInfo:
+        """Make a stretch of steps, `most` of them; how many depends on the case alone, and is the same on all ranks."""
         self._check_open()
         if self.seconds >= self.end:
             raise CaseError(f"the case ends at {self.end:g} s, and so far it is simulated; lengthen time.length")
         self._timed_records(lambda records: records.release())
-        before, began, waited = self.seconds, time.perf_counter(), waited_for_sums(self.model)
+        most = most if self._records is None else self._records.steps_free(most)
+        began, waited = time.perf_counter(), waited_for_sums(self.model)
         with self._telling_to_resume():
-            self._advance(self._clock.next_step(until))
+            boundaries = [self.seconds, *self._clock.next_steps(until, most)]
+            self._advance(boundaries[1:])
         elapsed = time.perf_counter() - began
         self.wall["forcing and steps"] += elapsed
         self._sums += waited_for_sums(self.model) - waited
         self._keep_records()
         fraction = (self.seconds - self._begin) / (self.end - self._begin)
-        return StepInfo(
-            self.seconds, self.model.steps, self.seconds - before, self.model.cells / max(elapsed, 1e-9), fraction
-        )
+        speed = self.model.cells * (len(boundaries) - 1) / max(elapsed, 1e-9)
+        return StepInfo(self.seconds, self.model.steps, boundaries[-1] - boundaries[-2], speed, fraction)
 
-    def _advance(self, until: float) -> None:
+    def _advance(self, ends: list[float]) -> None:
         try:
-            self.model.step_to(until)
+            self.model.step_through(ends)
         except ChemistryFailure as failure:
             if self._folder is None:
                 raise

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -14,6 +14,9 @@ from airshed.cli.options import CasePath, Overrides, Ranks, Threads, hand_to_ran
 if TYPE_CHECKING:
     from airshed.air.case import Case
     from airshed.runtime.simulation import Simulation
+
+_SELDOM: Final = 64
+"""Steps after which progress is shown at the latest: more than a model makes at once, so that this delays none."""
 
 
 def run(
@@ -36,7 +39,7 @@ def run(
 ) -> None:
     """Simulate a case and write its results.
 
-    Progress is shown on a terminal, and the summary at the end. Ctrl-C ends the run after the current step, with valid
+    Progress is shown on a terminal, and the summary at the end. Ctrl-C ends the run within some steps, with valid
     files; --resume goes on from there.
     """
     if strategy is not None:
@@ -83,7 +86,7 @@ def _simulate(case: "Case", folder: Path, *, resume: bool, quiet: bool, verbose:
         if speaks:
             _tell_beginning(simulation, quiet=quiet)
         with stop_on_interrupt(simulation.request_stop):
-            simulation.run(observer=progress)
+            simulation.run(observer=progress, stride=_SELDOM)
         summary = simulation.summary(brief=not verbose)
     if simulation.seconds < simulation.end:
         at = instant(case.time.start, simulation.seconds)
