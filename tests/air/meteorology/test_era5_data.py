@@ -106,34 +106,44 @@ def test_damage_beyond_what_is_read_does_no_harm(files: list[Path], tmp_path: Pa
 class Batches:
     """Instants that are read some at once; some of them cannot be."""
 
-    def __init__(self, *damaged: int) -> None:
+    def __init__(self, *damaged: int, size: int = 100_000) -> None:
         self.asked: list[list[int]] = []
-        self._damaged = damaged
+        self.size, self._damaged = size, damaged
 
     def __call__(self, indices: Sequence[int]) -> list[dict[str, np.ndarray]]:
         self.asked.append(list(indices))
         for index in indices:
             if index in self._damaged:
                 raise DataError(f"instant {index} is damaged")
-        return [{"u": np.array(float(index))} for index in indices]
+        return [{"u": np.full(self.size, float(index))} for index in indices]
 
 
 def test_instants_are_read_some_at_once_and_returned_once() -> None:
     read = Batches()
     one_by_one = _SomeAtOnce(read, 6)
-    assert [float(one_by_one(index)["u"]) for index in (0, 1, 2, 3, 4, 5, 2)] == [0, 1, 2, 3, 4, 5, 2]
+    assert [one_by_one(index)["u"][0] for index in (0, 1, 2, 3, 4, 5, 2)] == [0, 1, 2, 3, 4, 5, 2]
     assert read.asked == [[0, 1], [2, 3], [4, 5], [2, 3]]
     last = Batches()
-    assert float(_SomeAtOnce(last, 6)(5)["u"]) == 5
+    assert _SomeAtOnce(last, 6)(5)["u"][0] == 5
     assert last.asked == [[5]]
+
+
+@pytest.mark.parametrize(
+    ("size", "asked"), [(60_000, [[0, 1], [2, 3, 4], [5, 6, 7], [8]]), (10, [[0, 1], [*range(2, 8)], [8]])]
+)
+def test_the_smaller_instants_are_the_more_are_read_at_once(size: int, asked: list[list[int]]) -> None:
+    batches = Batches(size=size)
+    read = _SomeAtOnce(batches, 9)
+    assert [read(index)["u"][0] for index in range(9)] == [*range(9)]
+    assert batches.asked == asked
 
 
 def test_a_later_instant_that_is_damaged_is_told_when_it_is_needed() -> None:
     read = _SomeAtOnce(Batches(3), 8)
-    assert [float(read(index)["u"]) for index in (0, 1, 2)] == [0, 1, 2]
+    assert [read(index)["u"][0] for index in (0, 1, 2)] == [0, 1, 2]
     with pytest.raises(DataError, match="instant 3"):
         read(3)
-    assert float(read(4)["u"]) == 4
+    assert read(4)["u"][0] == 4
 
 
 def test_what_is_read_at_once_does_not_stay_in_memory(files: list[Path]) -> None:

@@ -28,8 +28,8 @@ Array = NDArray[np.float64]
 _ACCUMULATED: Final = ("tp", "e", "ssrd", "sshf")
 """Sums over the hour before each time: an instant needs that hour and the next."""
 
-_AT_ONCE: Final = 2
-"""Instants that are read at once."""
+_LEAST, _MOST, _BYTES = 2, 6, 3 * 2**19
+"""Instants that are read at once: as many as so many bytes hold, within limits."""
 
 
 @dataclass(frozen=True)
@@ -167,11 +167,12 @@ def _places(head: Era5Head, grid: Grid, window: Window | None) -> dict[str, slic
 class _SomeAtOnce:
     """Reads some instants at once, and returns one after the other, each of them once.
 
-    To find the way to a variable's values takes longer than to read those of an instant, whatever the window is.
+    To find the way to a variable's values takes longer than to read those of an instant, whatever the window is: the
+    smaller it is, the more instants are read at once.
     """
 
     def __init__(self, read: Callable[[Sequence[int]], list[Fields]], count: int) -> None:
-        self._read, self._count = read, count
+        self._read, self._count, self._at_once = read, count, _LEAST
         self._ready: dict[int, Fields] = {}
         self._lock = Lock()  # the computing thread reads too, where it needs what the other one has not begun
 
@@ -180,10 +181,12 @@ class _SomeAtOnce:
         with self._lock:
             if index not in self._ready:
                 self._ready = self._from(index)
+                size = sum(values.nbytes for values in self._ready[index].values())
+                self._at_once = max(_LEAST, min(_MOST, _BYTES // max(size, 1)))
             return self._ready.pop(index)
 
     def _from(self, index: int) -> dict[int, Fields]:
-        several = range(index, min(index + _AT_ONCE, self._count))
+        several = range(index, min(index + self._at_once, self._count))
         try:
             return dict(zip(several, self._read(several), strict=True))
         except DataError:  # perhaps of a later one, which is told when it is needed
