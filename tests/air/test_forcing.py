@@ -137,7 +137,9 @@ def ask_for_weather(every: float, *, resumed: bool, threads: int, announced: boo
     parts = assemble(CASE)
     air = Watched(parts.meteorology, tuple(-900.0 + every * number for number in range(int(9 * HOUR / every))))
     layout = Layout(2, 2, 4, np.dtype(np.float64))
-    sources = PackedSources([Vegetation(air, start)], layout, (2, 2), start, lambda rate: rate.sum(axis=(-2, -1)))
+    sources = PackedSources(
+        [Vegetation(air, start)], layout, (2, 2), start, lambda rate: lambda: rate.sum(axis=(-2, -1))
+    )
     made = Forcing(
         parts.grid, layout, air, lambda met, seconds: np.zeros((0, 2, 2)), lambda met, seconds: np.zeros((0, 2, 2, 2)),
         begin=begin, also=sources.middles if announced else lambda first, last: [],

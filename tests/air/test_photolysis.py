@@ -97,3 +97,19 @@ def test_compiled_light_is_that_of_its_twin(precision: str, clouds: bool) -> Non
         assert 0.0 < np.mean(factor == 0.0) < 1.0
         later = twin.secant_and_factor(seconds + 600.0, 0.7 * first + 0.3 * last)[0]
         assert sun[0] != pytest.approx(later, rel=200 * exact)  # which would be found
+
+
+@pytest.mark.parametrize("lasting", [1, 3])
+def test_the_sun_of_a_time_stays_while_it_is_needed(lasting: int) -> None:
+    kernel = compile_mechanism(load_mechanism("tracer"), 2)
+    layout = Layout(2, 3, kernel.shape.width, kernel.dtype)
+    start = datetime(2022, 6, 1, 8, tzinfo=UTC)
+    packed = PackedLight(kernel, layout, np.arange(3.0), np.array([45.0, 46.0]), start, clouds=False, lasting=lasting)
+    cover = (layout.zeros(), layout.zeros())
+    first = packed.at(0.0, cover, 0.0)
+    kept = first.copy()
+    for number in range(1, lasting):
+        packed.at(600.0 * number, cover, 0.0)
+        assert np.array_equal(first, kept)
+    packed.at(600.0 * lasting, cover, 0.0)
+    assert not np.array_equal(first, kept)  # its place is taken by now

@@ -16,9 +16,9 @@ from worlds import digest, group, wait_for_all
 
 import airshed
 from airshed.air.case import Case
-from airshed.parallel import shared_edges
+from airshed.parallel import machine_memory
 
-MACHINE = shared_edges._machine()
+MACHINE = machine_memory._machine()
 
 CUT = (
     "grid.area.lon=[4, 9.25]", "grid.area.lat=[50.5, 52.5]", "time.length=20 min", "time.spinup=0 h",
@@ -37,7 +37,7 @@ RUNS = {  # integrator: ranks, their tiles, threads, how they see their neighbou
 
 
 SHARED = []
-"""Of each run to its end: ranks, and neighbours in whose memory this one looked."""
+"""Of each run to its end: ranks, neighbours in whose memory this one looked, whether they could compute its steps."""
 
 
 def of_output(folder):
@@ -53,7 +53,7 @@ def of_summary(report):
 def settings_of(tiles, threads, halo):
     """Settings of a run; on two machines, as far as ranks are told, half of them have shared memory with each other."""
     half = (str(MPI.COMM_WORLD.rank // 3),) if halo == "two machines" else ()
-    shared_edges._machine = lambda: (*MACHINE, *half)
+    machine_memory._machine = lambda: (*MACHINE, *half)
     way = "messages" if halo == "messages" else "auto"
     return [f"parallel.tiles={tiles}", f"run.threads={threads}", f"parallel.halo={way}"]
 
@@ -67,7 +67,8 @@ def run(cases, folder, ranks, settings, *, until=None, resume=False):
         simulation.run()
         model, summary = simulation.model, of_summary(simulation.summary())
         halo = model.stepper.neighbours
-        SHARED.append([ranks.size, 0 if halo is None else halo.shared])
+        slot = model.stepper.crew._slot
+        SHARED.append([ranks.size, 0 if halo is None else halo.shared, slot.open == slot.published])
         state = [simulation.model.share.whole(model.mixing_ratios())]
         result = {
             "state": digest(*state), "budget": digest(model.budget.amounts, model.budget.imbalance, model.amounts()),

@@ -10,6 +10,8 @@ from hypothesis.extra import numpy as hnp
 
 from airshed.core import exact_sum
 from airshed.core.errors import CaseError
+from airshed.parallel.communicator import Alone
+from airshed.parallel.exact_sum import LateTotal, total
 from airshed.parallel.share import Share
 
 FINITE = st.floats(-1e30, 1e30, allow_subnormal=False)
@@ -59,3 +61,13 @@ def test_a_grid_with_more_columns_than_integers_add_up_for_is_refused():
     Share.of(2048, 2048, 8)
     with pytest.raises(CaseError, match="2049 x 2048 columns"):
         Share.of(2049, 2048, 8)
+
+
+@given(hnp.arrays(np.float64, st.tuples(st.integers(1, 4), st.integers(1, 9), st.just(3)), elements=FINITE))
+def test_late_sums_of_several_steps_are_those_of_each(values):
+    late = LateTotal(values, Alone())
+    late.proceed()
+    late.proceed()
+    found = late.result()
+    assert found.shape == (len(values), 3)
+    assert found.tobytes() == np.stack([total(each, Alone()) for each in values]).tobytes()

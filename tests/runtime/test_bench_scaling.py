@@ -90,6 +90,16 @@ def test_one_rank_alone_has_neither_halo_nor_sums() -> None:
     assert (parts.halo, parts.sums, parts.imbalance) == (0.0, 0.0, 0.0)
 
 
+def test_ranks_that_never_wait_tell_nothing_of_halos() -> None:
+    """They may help each other all the time."""
+    points = [as_measured(KNOWN, each) for each in LOADS]
+    fitted = Machine.fitted([replace(point, halo=0.0) for point in points])
+    assert (fitted.message, fitted.byte) == (0.0, 0.0)
+    assert fitted.cell == pytest.approx(KNOWN.cell)
+    some = Machine.fitted([*points, replace(points[-1], halo=0.0)])
+    assert (some.message, some.byte) == pytest.approx((KNOWN.message, KNOWN.byte))
+
+
 def test_a_network_costs_what_the_interior_does_not_hide_and_latencies_of_the_sums() -> None:
     many = load(64, 64, 16)
     here = KNOWN.step(many)
@@ -161,11 +171,13 @@ def test_ranks_that_cannot_share_the_case_are_refused_before_any_is_started() ->
         setups("aqm-benchmark", [1, 1000])
 
 
-def test_two_ranks_are_measured_in_processes_of_their_own() -> None:
-    run = run_once(Setup("aqm-benchmark", "coarse", 2, COARSE), 0.5)
+@pytest.mark.parametrize(("halo", "sent"), [("auto", 0), ("messages", 2 * 16 * 4 * 66 * 8)])
+def test_two_ranks_are_measured_in_processes_of_their_own(halo: str, sent: int) -> None:
+    run = run_once(Setup("aqm-benchmark", "coarse", 2, (*COARSE, f"parallel.halo={halo}")), 0.5)
     assert [rank.columns for rank in run.ranks] == [128, 128]
-    assert run.ranks[0].bytes == 2 * 16 * 4 * 66 * 8
-    assert run.halo > 0.0
+    assert run.ranks[0].bytes == sent
+    assert run.halo >= 0.0  # none where ranks help each other all the time
+    assert run.halo > 0.0 or not sent
     assert run.sums > 0.0
     assert sum(run.shares.values()) == pytest.approx(1.0)
 

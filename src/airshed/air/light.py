@@ -1,5 +1,6 @@
 """The sun over every column of the grid, as the photolysis functions need it."""
 
+from collections import deque
 from dataclasses import replace
 from datetime import datetime
 from math import cos, sin
@@ -59,30 +60,33 @@ class PackedLight:
         cos z = n . s,   n to the zenith of a place, s to the sun
 
     kernel, layout  of the state;  lon (nlon,), lat (nlat,)  [degrees] of its columns
+    lasting         for how many calls the sun of one is to stay as it is
     """
 
     def __init__(
-        self, kernel: MechanismKernel, layout: Layout, lon: Array, lat: Array, start: datetime, *, clouds: bool
-    ) -> None:
+        self, kernel: MechanismKernel, layout: Layout, lon: Array, lat: Array, start: datetime, *, clouds: bool,
+        lasting: int = 1,
+    ) -> None:  # fmt: skip
         self._sunlight, self._clouds = kernel.functions.airshed_sunlight, clouds
         east, north = np.meshgrid(np.radians(lon), np.radians(lat))
         zenith = np.cos(north) * np.cos(east), np.cos(north) * np.sin(east), np.sin(north)
         self._places = replace(layout, dtype=np.float64).pack(zenith)
-        self._sun = layout.zeros(2)
+        self._suns = deque(layout.zeros(2) for _ in range(lasting))
         self._start = np.datetime64(start.replace(tzinfo=None), "ns")
         self._limits = np.array([SMALLEST_COSINE, OVERCAST, STEEPEST_COSINE])
         self._direction = np.zeros(3)
-        self._fixed = [address(each) for each in (self._places, self._direction, self._limits, self._sun)]
+        self._fixed = [address(each) for each in (self._places, self._direction, self._limits)]
 
     def at(self, seconds: float, cloud: Pair, weight: float) -> AnyArray:
-        """Return secant of the zenith angle and light factor [lat][block][2][W] at a time [s]; until the next call.
+        """Return secant of the zenith angle and light factor [lat][block][2][W] at a time [s], for a while.
 
         cloud  packed cover at both ends of an interval [1];  weight  where the time lies between them
         """
-        places, direction, limits, sun = self._fixed
+        places, direction, limits = self._fixed
+        self._suns.rotate()
+        sun = self._suns[0]
         declination, east = sun_over(self._start + np.timedelta64(round(seconds * 1e9), "ns"))
         self._direction[:] = cos(declination) * cos(east), cos(declination) * sin(east), sin(declination)
         ends = [address(each) for each in cloud] if self._clouds else [None, None]
-        blocks = self._sun.shape[0] * self._sun.shape[1]
-        self._sunlight(places, direction, *ends, weight, limits, blocks, sun)
-        return self._sun
+        self._sunlight(places, direction, *ends, weight, limits, sun.shape[0] * sun.shape[1], address(sun))
+        return sun

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
+from itertools import pairwise
 from math import inf, prod
 from typing import Any, Literal
 
@@ -15,16 +16,17 @@ from airshed.air.case import Case
 from airshed.air.case_weather import Given
 from airshed.air.cell_chemistry import CellCounts
 from airshed.air.forcing import Forcing
-from airshed.air.late_budget import LateBudget
+from airshed.air.late_budget import MESSAGE, DoneStep, LateBudget
 from airshed.air.light import PackedLight
 from airshed.air.meteorology import MetState
 from airshed.air.moved_elsewhere import MovedElsewhere
 from airshed.air.moving import without_reactions
 from airshed.air.open_rates import open_rates
 from airshed.air.report import summary
-from airshed.air.sources import BiogenicSource, PackedSources
+from airshed.air.sources import BiogenicSource, Later, PackedSources
 from airshed.air.splitting import make_strang
-from airshed.air.stepping import make_halo, make_own_stepper
+from airshed.air.stepping import make_halo, make_memory, make_own_stepper, steps_at_once
+from airshed.air.wall import WAITING, wall, wall_notes
 from airshed.core.errors import CaseError, NumericalError
 from airshed.core.protocols import FieldView, Saved, Snapshot
 from airshed.core.report import Report
@@ -32,14 +34,13 @@ from airshed.fields.air import WEATHER, air_registry
 from airshed.fields.spec import FieldSpec
 from airshed.grid import Grid
 from airshed.kernels.exact_sum import CompiledSums
-from airshed.kernels.layout import Layout, PackedView
+from airshed.kernels.layout import PRIVATE, Layout, PackedView
 from airshed.kernels.pipeline import compile_mechanism
-from airshed.kernels.step_data import ColumnForcing
+from airshed.kernels.step_data import ColumnForcing, StepForcing
 from airshed.parallel.balance import Balance
-from airshed.parallel.communicator import Communicator
+from airshed.parallel.communicator import Communicator, MpiRanks
 from airshed.parallel.exact_sum import LateTotal
 from airshed.parallel.groups import Groups
-from airshed.parallel.halo import Halo
 from airshed.process.twostep import two_step_weights
 
 Array = npt.NDArray[np.float64]
@@ -47,8 +48,6 @@ Array = npt.NDArray[np.float64]
 LARGEST_COURANT = 0.5
 """Sum of Courant numbers beyond which the limited two-step scheme may oscillate or go negative."""
 
-_NEIGHBOURS, _ELSEWHERE, _BALANCE = "waiting for neighbours", "transport on other ranks", "balance of chemistry"
-_AT_ONCE = 8
 _WITH_EVERY_OUTPUT = ("air_temperature", "air_pressure")
 
 _OF_COLUMN = ("temperature", "water", "exchange", "deposition", "parameters")
@@ -85,9 +84,10 @@ class AirModel:
             families=self.families, directions="horizontal" if case.moves_planes else "all",
         )  # fmt: skip
         _, rows, columns = self.grid.shape
-        self.layout = Layout(rows, columns, self.kernel.shape.width, self.kernel.dtype)
+        self._memory = make_memory(self.parts, self.kernel, groups)
+        self.layout = Layout(rows, columns, self.kernel.shape.width, self.kernel.dtype, self._memory or PRIVATE)
         self.sources = PackedSources(
-            self.parts.own_sources, self.layout, (rows, columns), self.parts.start, self.share.total_over_columns
+            self.parts.own_sources, self.layout, (rows, columns), self.parts.start, self.share.late_total_over_columns
         )
         self._vegetation = [source for source in self.parts.sources if isinstance(source, BiogenicSource)]
         self._emitted = [self.network.index(name) for name in self.sources.species]
@@ -97,17 +97,22 @@ class AirModel:
             advection=case.transport.advection, diffusion=case.transport.diffusion, greatest=self.share.greatest,
             also=self.sources.middles,
         )  # fmt: skip
+        halo = make_halo(self.parts, self.layout, self._memory) if groups is None else None
+        at_once = 1 if split else steps_at_once(self.parts, self.kernel, halo)
         self._light = PackedLight(
-            self.kernel, self.layout, self.grid.lon, self.grid.lat, case.time.start, clouds=case.photolysis.cloud
-        )
+            self.kernel, self.layout, self.grid.lon, self.grid.lat, case.time.start, clouds=case.photolysis.cloud,
+            lasting=at_once,
+        )  # fmt: skip
         self.seconds, self.steps = self.parts.begin, 0
         self._looked_ahead_until = -inf
         self._previous_step: float | None = None
         self._weather: tuple[float, MetState] | None = None
-        halo = make_halo(self.parts, self.kernel, self.layout) if groups is None else None
         self.stepper = make_own_stepper(
-            self.parts, self.kernel, self.layout, self.sources, threads=threads, neighbours=halo
-        )
+            self.parts, self.kernel, self.layout, self.sources, threads=threads, neighbours=halo, at_once=at_once,
+            kept=1 if self.share.alone else 1 + MESSAGE,
+        )  # fmt: skip
+        if isinstance(self.share.ranks, MpiRanks):
+            self.share.ranks.meanwhile = self.stepper.crew.assist
         self._strang = make_strang(
             self.parts, self.stepper, self.forcing, self.sources, self._light, families=self.families,
             meteorology=meteorology, groups=groups, threads=threads,
@@ -116,7 +121,7 @@ class AirModel:
         self._budget = Budget(len(self.network.species), len(self.families))
         self._late = LateBudget(
             self._budget, self.stepper, partial(LateTotal, ranks=self.share.ranks, cut=CompiledSums(self.kernel)),
-            self._refuse_not_finite, behind=not self.share.alone,
+            self._refuse_not_finite, emitted=self._emitted, behind=not self.share.alone,
         )  # fmt: skip
         self._set_initial(initial)
 
@@ -148,6 +153,8 @@ class AirModel:
                 of what is no number, but a budget that once held it always does
         """
         self._late.settle()
+        for source in self._vegetation:
+            source.settle()
         if not np.isfinite(self._budget.amounts).all():
             self._refuse_not_finite(self._budget.amounts, self.seconds)
 
@@ -180,39 +187,51 @@ class AirModel:
 
     def step_to(self, seconds: float) -> None:
         """Advance by one step that ends at this time, which lies no later than :meth:`next_change`."""
-        if self._strang is not None:
-            self._strang.step(self.seconds, seconds, self._budget)
-            self._finish_step(seconds)
-            self.settle()
-            return
-        step = seconds - self.seconds
-        weights = two_step_weights(step, self._previous_step)
-        column, emission = self._column(self.seconds + 0.5 * step, seconds)
-        transport = self.forcing.transport(self.seconds, step / (self._previous_step or step))
-        self._late.add(seconds, weights, self.stepper.advance(weights, transport, column), emission)
-        self._finish_step(seconds)
+        self.step_through([seconds])
 
     def step_through(self, ends: Sequence[float]) -> None:
         """Advance by steps that end at these rising times, the last of them no later than :meth:`next_change`."""
+        if self._strang is not None:
+            for end in ends:
+                self._strang.step(self.seconds, end, self._budget)
+                self._finish_step(end)
+                self.settle()
+            return
+        for first in range(0, len(ends), self.at_once):
+            self._step_at_once(ends[first : first + self.at_once])
+
+    def _step_at_once(self, ends: Sequence[float]) -> None:
+        steps = [self._prepared(*each) for each in pairwise([self.seconds, *ends])]
+        summands = self.stepper.advance([forcing for forcing, _ in steps])
+        self._late.add([done for _, done in steps], summands)
         for end in ends:
-            self.step_to(end)
+            self._finish_step(end)
+
+    def _prepared(self, begin: float, end: float) -> tuple[StepForcing, DoneStep]:
+        """What a step is given, and what its budget is to know; steps are prepared in turn."""
+        step = end - begin
+        previous, self._previous_step = self._previous_step, step
+        weights = two_step_weights(step, previous)
+        column, emitted = self._column(begin + 0.5 * step, end)
+        transport = self.forcing.transport(begin, step / (previous or step))
+        return StepForcing(weights, transport, column), DoneStep(end, weights, emitted)
 
     @property
     def at_once(self) -> int:
-        """How many steps :meth:`step_through` makes without being looked at."""
-        return _AT_ONCE if self._strang is None else 1
+        """How many steps a stretch may have, see :class:`airshed.core.protocols.Model`."""
+        return self.stepper.at_once
 
     def _finish_step(self, seconds: float) -> None:
         if self.seconds >= self._looked_ahead_until:
             self._look_ahead(0.5 * (self.seconds + seconds))
-        self.seconds, self._previous_step, self.steps = seconds, seconds - self.seconds, self.steps + 1
+        self.seconds, self.steps = seconds, self.steps + 1
         if self.seconds == 0.0 and self.parts.begin < 0.0:
             self.begin_budget()
 
     def _look_ahead(self, middle: float) -> None:
         """Prepare what comes after the hour or interval that has begun with this step; `middle` [s] is that of it."""
         for source in self._vegetation:
-            source.totals(middle)  # now, since its weather will not stay at hand
+            source.begin_totals(middle)  # now, since its weather will not stay at hand
         self.forcing.read_ahead(self.seconds, self.stepper.pool)
         self.sources.read_ahead(self.seconds, self.stepper.pool)
         self._looked_ahead_until = self.next_change()
@@ -267,25 +286,14 @@ class AirModel:
 
     def wall(self) -> dict[str, float]:
         """Wall time of the parts of all steps so far [s]; what threads share as their mean."""
-        parts = {name: seconds / self.stepper.threads for name, seconds in self.stepper.seconds.items()}
-        if self._strang is not None and self._strang.vertical is not None:
-            for name, seconds in self._strang.vertical.stepper.seconds.items():
-                parts[name] += seconds / self.stepper.threads
-        if self._strang is not None and self._strang.chemistry is not None:
-            parts["chemistry of cells"] = self._strang.chemistry.wall
-        if self.balance is not None:
-            parts[_BALANCE] = self.balance.wait
-        if self._strang is not None and isinstance(self._strang.moving, MovedElsewhere):
-            parts[_ELSEWHERE] = self._strang.moving.exchange.wall
-        halo = self.stepper.neighbours
-        return parts | ({_NEIGHBOURS: halo.wait} if isinstance(halo, Halo) else {})
+        return wall(self.stepper, self._strang)
 
-    waiting = (_NEIGHBOURS, _ELSEWHERE, _BALANCE)
+    waiting = WAITING
     """Parts of the wall time in which a rank does not compute."""
 
     def wall_notes(self) -> list[str]:
-        """What there is to say of the wall time: how work was balanced."""
-        return [] if self.balance is None else [self.balance.summary()]
+        """What there is to say of the wall time: how work was balanced; all ranks ask together."""
+        return wall_notes(self.stepper, self._strang, self.share)
 
     @property
     def balance(self) -> Balance | None:
@@ -321,7 +329,8 @@ class AirModel:
         return Snapshot(tiled, whole, metadata)
 
     def restore(self, saved: Saved) -> None:
-        """Take over a saved state of the same case, whatever the ranks that it was saved by."""
+        """Take over a saved state of the same case, whatever the ranks that it was saved by; all of them together."""
+        self.stepper.leave()  # no neighbour looks at the state that is to go
         tile, whole, metadata = self.share.tile, saved.whole, saved.metadata
         for name, array in vars(self.stepper.state).items():
             array[...] = saved.tile(f"state.{name}", tile.rows, tile.blocks)
@@ -347,6 +356,10 @@ class AirModel:
         self.parts.meteorology.close()
         if self._strang is not None:
             self._strang.close()
+        if isinstance(self.share.ranks, MpiRanks):
+            self.share.ranks.meanwhile = lambda: None
+        if self._memory is not None:
+            self._memory.close()
 
     def summary(self, *, brief: bool = False) -> Report:
         """Budgets, extremes, emission and input, see ``air.report``."""
@@ -364,16 +377,14 @@ class AirModel:
     def _open_rates(self, met: MetState, seconds: float) -> Array:
         return open_rates(self.network, self.parts.light, met, seconds)
 
-    def _column(self, middle: float, end: float) -> tuple[ColumnForcing, Array]:
-        """The forcing of the column at the end of a step, and the emission of each species [mol/s] in it."""
+    def _column(self, middle: float, end: float) -> tuple[ColumnForcing, Later]:
+        """The forcing of the column at the end of a step, and what gives the emission of emitted species [mol/s]."""
         interval = self.forcing.interval(self.forcing.index_until(end))
         weight = interval.weight(end)
-        packed, totals = self.sources.at(middle)
-        emission = np.zeros(len(self.network.species))
-        emission[self._emitted] = totals
+        packed, emitted = self.sources.at(middle)
         sun = self._light.at(end, interval.pair("cloud"), weight)
         pairs = {name: interval.pair(name) for name in _OF_COLUMN}
-        return ColumnForcing(**pairs, weight=weight, emission=packed, sun=sun), emission
+        return ColumnForcing(**pairs, weight=weight, emission=packed, sun=sun), emitted
 
     def _set_initial(self, given: xr.Dataset | None) -> None:
         pressure = self.parts.meteorology.at(self.parts.begin).pressure

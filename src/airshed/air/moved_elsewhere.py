@@ -130,7 +130,8 @@ class MovedSpecies:
         layout = Layout(rows, columns, kernel.shape.width, kernel.dtype)
         numbers = {} if apart else {name: number for number, name in enumerate(network.names)}
         emitting = [_Some(source, numbers) for source in parts.own_sources if set(source.species) & set(numbers)]
-        self._sources = PackedSources(emitting, layout, (rows, columns), parts.start, parts.share.total_over_columns)
+        total = parts.share.late_total_over_columns
+        self._sources = PackedSources(emitting, layout, (rows, columns), parts.start, total)
         self._deposition, self._land, self._light = parts.deposition, parts.land, parts.light
         self._close_meteorology = parts.meteorology.close
         self._deposited = [name for name in parts.deposition.species if name in numbers]

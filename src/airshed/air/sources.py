@@ -17,6 +17,9 @@ Array = npt.NDArray[np.float64]
 
 _HOUR = 3600.0
 
+Later = Callable[[], Array]
+"""Gives sums over all ranks that are under way; all ranks ask for the first time together."""
+
 
 def hour_of(seconds: float, start: np.datetime64) -> float:
     """Return when the full hour UTC began that holds a time, both in seconds since the start of the case."""
@@ -33,18 +36,20 @@ def _late(start: np.datetime64) -> float:
 class BiogenicSource:
     """Isoprene of the vegetation as an emission source: of each hour that of its middle.
 
-    total  the sums over (..., lat, lon) of the whole area, of which this may be a part
+    total  begins the sums over (..., lat, lon) of the whole area, of which this may be a part
     """
 
     levels = 1
 
     def __init__(
         self, isoprene: BiogenicIsoprene, meteorology: Meteorology, cos_zenith: Callable[[float], Array], land: Array,
-        start: np.datetime64, total: Callable[[Array], Array],
+        start: np.datetime64, total: Callable[[Array], Later],
     ) -> None:  # fmt: skip
         self.species, self._start, self._total = isoprene.species, start, total
         self._isoprene, self._meteorology, self._cos_zenith, self._land = isoprene, meteorology, cos_zenith, land
         self._emitted: dict[float, Array] = {}
+        self._under_way: dict[float, Later] = {}
+        self._totals: dict[float, Array] = {}
 
     def rate(self, seconds: float) -> Array:
         """Emission [mol/s per cell] of the hour that holds the time, (species, 1, lat, lon)."""
@@ -53,26 +58,39 @@ class BiogenicSource:
         self._emitted[middle] = rate
         return self._isoprene.factors[:, None, None, None] * rate
 
+    def begin_totals(self, seconds: float) -> None:
+        """Begin to sum up the hour that holds a time, while its weather is at hand; all ranks begin together."""
+        middle = hour_of(seconds, self._start) + 0.5 * _HOUR
+        if middle in self._totals or middle in self._under_way:
+            return
+        if middle not in self._emitted:
+            self.rate(seconds)
+        self._under_way[middle] = self._total(self._emitted.pop(middle))
+
     def totals(self, seconds: float) -> Array:
         """Emission of the area [mol/s] in the hour that holds a time, (species,); kept, since the weather is costly.
 
         All ranks ask together.
         """
-        middle = hour_of(seconds, self._start) + 0.5 * _HOUR
-        if middle not in self._emitted:
-            self.rate(seconds)
-        if self._emitted[middle].ndim > 1:
-            self._emitted[middle] = self._isoprene.factors * self._total(self._emitted[middle])
-        return self._emitted[middle]
+        self.begin_totals(seconds)
+        self.settle()
+        return self._totals[hour_of(seconds, self._start) + 0.5 * _HOUR]
+
+    def settle(self) -> None:
+        """Wait for sums that are under way; all ranks do so together."""
+        for middle, later in self._under_way.items():
+            self._totals[middle] = self._isoprene.factors * later()
+        self._under_way.clear()
 
     def save(self) -> dict[str, Array]:
         """Return the totals of the hours that were asked for: those of a resumed run need no weather of the past."""
-        known = {middle: each for middle, each in sorted(self._emitted.copy().items()) if each.ndim == 1}
+        self.settle()
+        known = dict(sorted(self._totals.items()))
         return {"middles": np.array(list(known)), "totals": np.array(list(known.values()))}
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
         """Take over what was saved."""
-        self._emitted |= dict(zip(arrays["middles"].tolist(), arrays["totals"], strict=True))
+        self._totals |= dict(zip(arrays["middles"].tolist(), arrays["totals"], strict=True))
 
 
 @dataclass(frozen=True)
@@ -87,17 +105,17 @@ class Hour:
 class PackedSources:
     """The sum of emission sources as the step reads it, renewed at each full hour UTC.
 
-    total  the sums over (..., lat, lon) of the whole area, of which this may be a part
+    total  begins the sums over (..., lat, lon) of the whole area, of which this may be a part
     """
 
     def __init__(
         self, sources: Sequence[EmissionSource], layout: Layout, columns: tuple[int, int], start: np.datetime64,
-        total: Callable[[Array], Array],
+        total: Callable[[Array], Later],
     ) -> None:  # fmt: skip
         self._sum = CombinedEmissions(sources) if sources else None
         self.species = self._sum.species if self._sum else ()
         self._layout, self._columns, self._start, self._total = layout, columns, start, total
-        self._now: tuple[float, AnyArray, Array] | None = None
+        self._now: tuple[float, AnyArray, Later] | None = None
         self._ahead: tuple[float, Future[Hour]] | None = None
 
     def middles(self, first: float, last: float) -> list[float]:
@@ -108,10 +126,10 @@ class PackedSources:
         """The beginning of the next hour [s]; infinity where nothing is emitted."""
         return hour_of(seconds, self._start) + _HOUR if self._sum else np.inf
 
-    def at(self, seconds: float) -> tuple[AnyArray, Array]:
-        """Return the packed emission [mol/s] and its sums by species [mol/s] for the hour that holds the time.
+    def at(self, seconds: float) -> tuple[AnyArray, Later]:
+        """Return the packed emission [mol/s] of the hour that holds the time, and its sums by species [mol/s].
 
-        The sums are those of the whole area: all ranks ask together.
+        The sums are those of the whole area: all ranks call this together, and ask for them for the first time.
         """
         hour = hour_of(seconds, self._start) if self._sum else 0.0
         if self._now is None or hour != self._now[0]:

@@ -53,16 +53,11 @@ def cut(rows: int, blocks: int, threads: int, open_to: Open) -> tuple[Pieces, Pi
     west, east = min(int(open_to.west), blocks), max(blocks - open_to.east, 0)
     if south >= north or west >= east:
         return _pieces([]), _pieces([(first, last, 0, blocks) for first, last in shares(rows, threads)])
-    several = shares(north - south, threads) if threads > 1 or not open_to else _halves(north - south)
+    several = shares(north - south, 2 * threads if open_to else threads)  # the threads of neighbours may help
     inner = [(south + first, south + last, west, east) for first, last in several]
     # the north first: where the inner pieces reach from west to east it goes on where they ended
     outer = [(north, rows, 0, blocks), (0, south, 0, blocks), (south, north, 0, west), (south, north, east, blocks)]
     return _pieces(inner), _pieces([each for each in outer if each[0] < each[1] and each[2] < each[3]])
-
-
-def _halves(rows: int) -> list[tuple[int, int]]:
-    """Two pieces for one thread: between them it sees to the messages that are under way."""
-    return [(0, rows - rows // 2), (rows - rows // 2, rows)] if rows >= 2 * LEAST_ROWS else [(0, rows)]
 
 
 def _pieces(rectangles: list[tuple[int, int, int, int]]) -> Pieces:

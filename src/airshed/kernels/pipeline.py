@@ -30,9 +30,11 @@ _POINTER: Final = ctypes.c_void_p
 
 SIGNATURES: Final[Signatures] = {
     "airshed_worker_bytes": (ctypes.c_int64, [ctypes.c_int64]),
-    "airshed_share_pieces": (ctypes.c_int64, [*[_POINTER] * 2, ctypes.c_int64, _POINTER, ctypes.c_int64, _POINTER]),
-    "airshed_raise_flag": (None, [_POINTER, ctypes.c_int64]),
-    "airshed_await_flag": (ctypes.c_int64, [_POINTER, ctypes.c_int64, ctypes.c_int64]),
+    "airshed_publish": (None, [_POINTER, ctypes.c_int64]),
+    "airshed_messages_are_here": (None, [_POINTER, ctypes.c_int64]),
+    "airshed_give_up": (None, [_POINTER]),
+    "airshed_assist": (None, [_POINTER] * 2),
+    "airshed_work": (ctypes.c_int64, [_POINTER, *[ctypes.c_int64] * 4, _POINTER]),
     "airshed_magnitudes": (None, [_POINTER, ctypes.c_int64, ctypes.c_int64, _POINTER]),
     "airshed_exact_parts": (None, [_POINTER, ctypes.c_int64, ctypes.c_int64, *[_POINTER] * 2]),
     "airshed_exact_value": (None, [*[_POINTER] * 2, ctypes.c_int64, _POINTER]),

@@ -50,8 +50,24 @@ class Step(ctypes.Structure):
         ("oxygen", ctypes.c_double), ("nitrogen", ctypes.c_double),
         ("c0", ctypes.c_double), ("c1", ctypes.c_double), ("t0", ctypes.c_double), ("t1", ctypes.c_double),
         ("g", ctypes.c_double), ("s0", ctypes.c_double), ("s1", ctypes.c_double),
-        ("sweeps", ctypes.c_int64), ("number", ctypes.c_int64), ("sums", ctypes.c_void_p), ("seconds", ctypes.c_void_p),
+        ("sweeps", ctypes.c_int64), ("number", ctypes.c_int64), ("sums", ctypes.c_void_p),
     )  # fmt: skip
+
+
+def _pointers(structure: type[ctypes.Structure], begin: int = 0) -> list[int]:
+    """The eight-byte words of a structure that are addresses."""
+    found: list[int] = []
+    for name, kind, *_ in structure._fields_:
+        at = begin + getattr(structure, name).offset // 8
+        if kind is ctypes.c_void_p:
+            found.append(at)
+        elif issubclass(kind, ctypes.Structure):
+            found += _pointers(kind, at)
+    return found
+
+
+POINTERS: Final = tuple(_pointers(Step))
+"""Which words of a step are addresses."""
 
 
 def _words(first: str, last: str) -> slice:

@@ -1,4 +1,4 @@
-"""Tells the compiled code of a step where everything lies: fills the structure :class:`Step`, most of it only once."""
+"""Tells the compiled code of steps where all lies: a ring of structures :class:`Step`, filled once for the most."""
 
 import ctypes
 from collections.abc import Mapping, Sequence
@@ -6,82 +6,89 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from airshed.kernels.layout import AnyArray, Layout, aligned_zeros
-from airshed.kernels.pieces import SIDES, Side
+from airshed.kernels.layout import AnyArray, Layout
+from airshed.kernels.pieces import REACH, SIDES, Side
 from airshed.kernels.step_arguments import FLUX_WEIGHTS, STATE, WEIGHTS, Ends, Ghost, Step, address
-from airshed.kernels.step_data import ColumnForcing, Pair, State, TransportForcing, TwoStepWeights
+from airshed.kernels.step_data import ColumnForcing, Near, Pair, State, StepForcing
 
 Array = npt.NDArray[np.float64]
 
 
 class StepPlaces:
-    """Where the constants of a :class:`Stepper`, its state and the forcing of a step lie.
+    """Where the constants of a :class:`Stepper`, its state and the forcing of steps lie.
 
-    address  of the structure, for the compiled code
-    beyond   what neighbours hold, see :class:`Neighbours`
-    seconds  (block, part) [s] wall time of the parts of steps, to which the code adds
+    address  of a ring of `room` structures, for the compiled code: step n is at n % room
+    beyond   what messages bring from neighbours, see :class:`Neighbours`
+    number   tells apart the steps of this rank from those of others
     The others are those of :class:`Stepper`.
     """
 
     def __init__(
-        self, layout: Layout, beyond: Mapping[Side, tuple[AnyArray, ...]], seconds: Array, *, ghosts: Array, top: Array,
+        self, layout: Layout, room: int, beyond: Mapping[Side, AnyArray], *, ghosts: Array, top: Array,
         density_factor: Array, vertical_weights: Array, deposited: Sequence[int], emitted: Sequence[int],
-        oxygen: float, nitrogen: float,
+        oxygen: float, nitrogen: float, number: int,
     ) -> None:  # fmt: skip
-        self._beyond = {side: [_beside(each, side) for each in edges] for side, edges in beyond.items()}
+        self.room, self._layout = room, layout
         self._kept = {
-            "top": top.astype(layout.dtype),
-            "vertical_weights": np.ascontiguousarray(vertical_weights, layout.dtype),
-            "density_factor": np.ascontiguousarray(density_factor.T, np.float64),
-            "deposited": np.asarray(deposited, np.int32),
-            "emitted": np.asarray(emitted, np.int32),
-            "seconds": seconds,
+            "top": _placed(layout, top, layout.dtype),
+            "vertical_weights": _placed(layout, vertical_weights, layout.dtype),
+            "density_factor": _placed(layout, density_factor.T, np.float64),
+            "deposited": _placed(layout, np.array(deposited), np.int32),
+            "emitted": _placed(layout, np.array(emitted), np.int32),
         }
         self._ghost = _splat(ghosts, layout)
-        step = self._step = Step(rows=layout.rows, blocks=layout.blocks, last_lanes=layout.last_lanes)
+        self._beyond, self._number = beyond, number
+        self._near: dict[Side, tuple[Ghost, Ghost]] = {}
+        self._first: AnyArray | None = None  # of the two arrays of mixing ratios the newest at the beginning
+        self._memory = layout.memory.zeros((room, ctypes.sizeof(Step)), np.uint8)
+        self.address = address(self._memory)
+        self._steps = [Step.from_buffer(row) for row in self._memory]
+        for step in self._steps:
+            self._fill_constants(step, len(deposited), len(emitted), oxygen, nitrogen)
+        self._words, self._numbers = self._memory.view(np.uint64), self._memory.view(np.float64)
+        self._addresses: dict[int, tuple[AnyArray, int]] = {}
+        self._placed: dict[tuple[int, str], Pair] = {}
+
+    def _fill_constants(self, step: Step, deposited: int, emitted: int, oxygen: float, nitrogen: float) -> None:
+        step.rows, step.blocks, step.last_lanes = self._layout.rows, self._layout.blocks, self._layout.last_lanes
         for side in SIDES:
-            setattr(step, side, self._beyond[side][0] if side in self._beyond else _outside(self._ghost))
+            setattr(step, side, _beside(self._beyond[side], side) if side in self._beyond else _outside(self._ghost))
         for name, array in self._kept.items():
             setattr(step, name, address(array))
-        step.deposited_count, step.emitted_count = len(deposited), len(emitted)
+        step.deposited_count, step.emitted_count = deposited, emitted
         step.oxygen, step.nitrogen = oxygen, nitrogen
-        self.address = ctypes.addressof(step)
-        memory = memoryview(step).cast("B")
-        self._words, self._numbers = np.frombuffer(memory, np.uint64), np.frombuffer(memory, np.float64)
-        self._addresses: dict[int, tuple[AnyArray, int]] = {}
-        self._placed: dict[str, Pair] = {}
 
-    def fill(
-        self, state: State, weights: TwoStepWeights, transport: TransportForcing, column: ColumnForcing | None,
-        sums: Array, sweeps: int,
-    ) -> None:  # fmt: skip
-        """Tell where a step finds its state and forcing, and where it puts the sums of blocks (block, sum)."""
-        step, w = self._step, weights
+    def look_at(self, near: Mapping[Side, Near], state: State) -> None:
+        """Let steps read what lies beyond a side where neighbours hold it; the state is as it is at the beginning."""
+        self._near = {side: (self._seen(each, 0, side), self._seen(each, 1, side)) for side, each in near.items()}
+        self._first = state.q
+
+    def fill(self, which: int, state: State, forcing: StepForcing, sums: Array, sweeps: int) -> None:
+        """Tell where the step of a number finds state and forcing, and puts the sums of blocks (block, sum)."""
+        row, w, transport, column = which % self.room, forcing.weights, forcing.transport, forcing.column
+        step = self._steps[row]
         parts = state.q, state.q_other, state.tendency, state.air, state.air_other, state.air_tendency
-        self._words[STATE] = [self._address_of(each) for each in parts]
-        self._place("flux_x", transport.flux_x)
-        self._place("flux_y", transport.flux_y)
-        self._place("flux_z", transport.flux_z)
-        self._numbers[FLUX_WEIGHTS] = transport.weight, transport.weight_z
+        self._words[row, STATE] = [self._address_of(each) for each in parts]
+        self._place(row, "flux_x", transport.flux_x)
+        self._place(row, "flux_y", transport.flux_y)
+        self._place(row, "flux_z", transport.flux_z)
+        self._numbers[row, FLUX_WEIGHTS] = transport.weight, transport.weight_z
+        for side, ghosts in self._near.items():
+            setattr(step, side, ghosts[state.q is not self._first])
         if column is not None:
-            self._fill_column(column)
-        self._numbers[WEIGHTS] = w.c0, w.c1, w.t0, w.t1, w.g, w.s0, w.s1
-        step.sums = self._address_of(sums)
-        step.sweeps, step.number = sweeps, step.number + 1
+            self._fill_column(row, column)
+        self._numbers[row, WEIGHTS] = w.c0, w.c1, w.t0, w.t1, w.g, w.s0, w.s1
+        step.sums = address(sums)
+        step.sweeps, step.number = sweeps, which << 16 | self._number
 
-    def look_beyond(self, turn: int) -> None:
-        """Tell where the newest edges of neighbours lie."""
-        for side, places in self._beyond.items():
-            setattr(self._step, side, places[turn % len(places)])
-
-    def _fill_column(self, column: ColumnForcing) -> None:
-        step = self._step
-        self._place("temperature", column.temperature)
-        self._place("water", column.water)
-        self._place("exchange", column.exchange)
-        self._place("deposition", column.deposition)
+    def _fill_column(self, row: int, column: ColumnForcing) -> None:
+        step = self._steps[row]
+        self._place(row, "temperature", column.temperature)
+        self._place(row, "water", column.water)
+        self._place(row, "exchange", column.exchange)
+        self._place(row, "deposition", column.deposition)
         if column.parameters is not None:
-            self._place("parameters", column.parameters)
+            self._place(row, "parameters", column.parameters)
         step.column_weight = column.weight
         step.emission, step.emission_levels = address(column.emission), column.emission.shape[-2]
         step.photolysis_sun = address(column.sun)
@@ -93,17 +100,35 @@ class StepPlaces:
             found = self._addresses[id(array)] = array, address(array)
         return found[1]
 
-    def _place(self, name: str, pair: Pair) -> None:
+    def _place(self, row: int, name: str, pair: Pair) -> None:
         """Tell where a field lies, where it does not lie at the place of the last step."""
-        start, end = self._placed.get(name, (None, None))
+        start, end = self._placed.get((row, name), (None, None))
         if start is not pair[0] or end is not pair[1]:
-            setattr(self._step, name, Ends(*map(address, pair)))
-            self._placed[name] = pair
+            setattr(self._steps[row], name, Ends(*map(address, pair)))
+            self._placed[row, name] = pair
+
+    def _seen(self, near: Near, level: int, side: Side) -> Ghost:
+        """What a neighbour's state of one time level holds along the side where it begins."""
+        size = self._ghost.size
+        line, first = near.blocks * size, near.states[level]
+        if side in ("west", "east"):
+            at = line - size if side == "west" else 0
+            return Ghost(first + at * self._ghost.itemsize, line, 0, 0, 0)
+        at = (near.rows - 1) * line if side == "south" else 0
+        return Ghost(first + at * self._ghost.itemsize, 0, size, -line if side == "south" else line, 0)
+
+
+def _placed(layout: Layout, values: npt.NDArray[np.generic], dtype: npt.DTypeLike) -> AnyArray:
+    """The values in the layout's memory; room for one where there are none."""
+    result = layout.memory.zeros(values.shape if values.size else (1,), dtype)
+    if values.size:
+        result[...] = values
+    return result
 
 
 def _splat(values: Array, layout: Layout) -> AnyArray:
     """The same values (species, level) in all lanes."""
-    block = aligned_zeros((*values.shape, layout.width), layout.dtype)
+    block = layout.memory.zeros((*values.shape, layout.width), layout.dtype)
     block[...] = values[..., None]
     return block
 
@@ -114,9 +139,10 @@ def _outside(ghost: AnyArray) -> Ghost:
 
 
 def _beside(buffer: AnyArray, side: Side) -> Ghost:
-    """The neighbour's packs, which lie one after the other."""
+    """The neighbour's packs, which lie one after the other, as messages bring them."""
     pack = int(np.prod(buffer.shape[-3:]))
     if side in ("west", "east"):
         return Ghost(address(buffer), pack, 0, 0, 0)
     row = pack * buffer.shape[1]
-    return Ghost(address(buffer[1]), 0, pack, -row, 0) if side == "south" else Ghost(address(buffer), 0, pack, row, 0)
+    nearest, farther = (buffer[REACH - 1], -row) if side == "south" else (buffer[0], row)
+    return Ghost(address(nearest), 0, pack, farther, 0)

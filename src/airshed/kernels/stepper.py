@@ -1,23 +1,28 @@
 """One time step of every column on threads: owns the state's arrays and calls the compiled code over pieces of them."""
 
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from math import prod
-from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
+from airshed.kernels.crew import Crew
 from airshed.kernels.exact_sum import CompiledSums
-from airshed.kernels.layout import AnyArray, Layout, aligned_zeros
+from airshed.kernels.layout import AnyArray, Layout
 from airshed.kernels.pieces import SIDES, Open, Pieces, Side, cut
 from airshed.kernels.pipeline import MechanismKernel
 from airshed.kernels.step_arguments import OF_PLANES, PARTS, TERMS, address
-from airshed.kernels.step_data import ColumnForcing, Neighbours, State, TransportForcing, TwoStepWeights
+from airshed.kernels.step_data import (
+    ColumnForcing,
+    Near,
+    Neighbours,
+    State,
+    StepForcing,
+    TransportForcing,
+    TwoStepWeights,
+)
 from airshed.kernels.step_places import StepPlaces
-
-_ALL: Final = 2**62
-"""More pieces than any step has."""
 
 Array = npt.NDArray[np.float64]
 
@@ -34,35 +39,53 @@ class Stepper:
     neighbours      what lies beyond the sides where the area goes on; None where it ends on all of them
     total           sums over the first axis of the sums of blocks, of all ranks; the same bits in any order
     state           that of another stepper, to be advanced by both in turn; None for one of its own
+    at_once, kept   how many steps :meth:`advance` may be asked for; how many calls what it returns stays as it is
     """
 
     def __init__(
         self, kernel: MechanismKernel, layout: Layout, *, ghosts: Array, top: Array, density_factor: Array,
         vertical_weights: Array, deposited: Sequence[int] = (), emitted: Sequence[int] = (), sweeps: int = 1,
         threads: int = 1, oxygen: float = 0.2095, nitrogen: float = 0.7808, neighbours: Neighbours | None = None,
-        total: Callable[[Array], Array] | None = None, state: State | None = None,
+        total: Callable[[Array], Array] | None = None, state: State | None = None, at_once: int = 1, kept: int = 1,
     ) -> None:  # fmt: skip
         self.kernel, self.layout, self.sweeps, self.neighbours = kernel, layout, sweeps, neighbours
+        self.at_once = at_once
         self._total = total or CompiledSums(kernel).total
         species, levels = len(kernel.network.species), kernel.shape.levels
         self.state = state or State.zeros(layout, species, levels)
         self._terms = (len(TERMS), species) if kernel.shape.vertical else (len(OF_PLANES), species, levels)
         sums = prod(self._terms) + len(kernel.shape.families)
-        self._sums = np.zeros((layout.rows * layout.blocks, sums))
-        self._sums_before = np.zeros_like(self._sums)
+        shape = (kept, at_once, layout.rows * layout.blocks, sums)
+        self._sums: Array = layout.memory.zeros(shape, np.float64).view(np.float64)
         self._totals = np.zeros(sums)
-        self._seconds = np.zeros((layout.rows * layout.blocks, len(PARTS)))
         self.threads = max(1, min(threads, layout.rows))
         self.pool = ThreadPoolExecutor(self.threads - 1) if self.threads > 1 else None
-        size = kernel.functions.airshed_worker_bytes(layout.blocks)
-        self._memory = [aligned_zeros((size,), np.uint8) for _ in range(self.threads)]
-        beyond: Mapping[Side, tuple[AnyArray, ...]] = {} if neighbours is None else neighbours.beyond
-        open_to = Open(**{side: side in beyond for side in SIDES})
-        self._inner, self._outer = cut(layout.rows, layout.blocks, self.threads, open_to)
+        sides: Collection[Side] = () if neighbours is None else neighbours.sides
+        beyond: Mapping[Side, AnyArray] = {} if neighbours is None else neighbours.beyond
         self._places = StepPlaces(
-            layout, beyond, self._seconds, ghosts=ghosts, top=top, density_factor=density_factor,
+            layout, at_once, beyond, ghosts=ghosts, top=top, density_factor=density_factor,
             vertical_weights=vertical_weights, deposited=deposited, emitted=emitted, oxygen=oxygen, nitrogen=nitrogen,
+            number=0 if neighbours is None else neighbours.number,
         )  # fmt: skip
+        inner, outer = cut(layout.rows, layout.blocks, self.threads, Open(**{side: side in sides for side in SIDES}))
+        pieces: Pieces = layout.memory.zeros((len(inner) + len(outer), 4), np.int64).view(np.int64)
+        pieces[...] = np.concatenate([inner, outer])
+        self.crew = Crew(
+            kernel, self._places.address, at_once, pieces, len(inner),
+            layout.blocks if neighbours is None else neighbours.blocks, threads=self.threads, pool=self.pool,
+            room=None if neighbours is None else neighbours.room, messages=bool(beyond),
+        )  # fmt: skip
+        self._turn, self._arrived = 0, True
+        self._between: Callable[[], None] | None = None
+        if neighbours is not None:
+            self._between = self._see_to_messages
+            self._meet(neighbours)
+
+    def _meet(self, neighbours: Neighbours) -> None:
+        states = address(self.state.q), address(self.state.q_other)
+        near = neighbours.meet(Near(self.crew.address, states, self.layout.rows, self.layout.blocks))
+        self.crew.meet(near)
+        self._places.look_at(near, self.state)
 
     def step(
         self, weights: TwoStepWeights, transport: TransportForcing, column: ColumnForcing | None
@@ -71,26 +94,38 @@ class Stepper:
 
         column  None where the kernel has no vertical part; the sums are then (term, species, level).
         """
-        self._totals = self._total(self.advance(weights, transport, column))
+        self._totals = self._total(self.advance([StepForcing(weights, transport, column)])[0])
         return self.by_term(self._totals)[0]
 
-    def advance(self, weights: TwoStepWeights, transport: TransportForcing, column: ColumnForcing | None) -> Array:
-        """Advance the state from n to n+1; return what is to be summed up, (block, sum), see :meth:`by_term`.
+    def advance(self, steps: Sequence[StepForcing]) -> Array:
+        """Advance the state by one step, or by `at_once` at most; return what is to be summed up, (step, block, sum).
 
-        The array stays as it is during one more step.
+        See :meth:`by_term`. The array stays as it is until this is called as often again as is kept.
         """
-        self._sums, self._sums_before = self._sums_before, self._sums
-        self._places.fill(self.state, weights, transport, column, self._sums, self.sweeps)
-        if self.neighbours is None:
-            self._work(self._inner)
-        else:
-            self.neighbours.start(self.state.q)
-            self._work(self._inner, between=self.neighbours.progress)
-            self.neighbours.finish()
-            self._places.look_beyond(self.neighbours.turn)
-            self._work(self._outer)
-        self.state.rotate()
-        return self._sums
+        self._turn, neighbours, q = (self._turn + 1) % len(self._sums), self.neighbours, self.state.q
+        sums, first = self._sums[self._turn, : len(steps)], self.crew.steps + 1
+        for number, each in enumerate(steps):
+            self._places.fill(first + number, self.state, each, sums[number], self.sweeps)
+            self.state.rotate()
+        if neighbours is not None and neighbours.beyond:
+            neighbours.start(q)
+            self._arrived = False
+        self.crew.publish(len(steps))
+        self.crew.work(self._between)
+        return sums
+
+    def leave(self) -> None:
+        """Return when no neighbour looks at this state any more, so that both its time levels may be changed."""
+        self.crew.leave(self._between)
+
+    def _see_to_messages(self) -> None:
+        """Let MPI see to messages, and the step look at those of its neighbours when they are here."""
+        assert self.neighbours is not None
+        if self._arrived:
+            self.neighbours.progress()
+        elif self.neighbours.arrived():
+            self._arrived = True
+            self.crew.messages_are_here()
 
     def by_term(self, totals: Array) -> tuple[Array, Array]:
         """Return the sums (sum,) of a step as those of the budget terms (term, species), and of the families."""
@@ -102,26 +137,6 @@ class Stepper:
         terms[list(OF_PLANES)] = found
         return terms, families
 
-    def _work(self, pieces: Pieces, between: Callable[[], None] | None = None) -> None:
-        """Compute pieces on all threads; this one calls `between` after each of its own."""
-        taken, functions = np.zeros(1, np.int64), self.kernel.functions
-        share = self._places.address, address(pieces), len(pieces), address(taken)
-        others = [] if self.pool is None or len(pieces) < 2 else self._memory[1:]
-        jobs = [self._submit(*share, _ALL, address(memory)) for memory in others]
-        most = _ALL if between is None else 1
-        try:
-            while functions.airshed_share_pieces(*share, most, address(self._memory[0])):
-                assert between is not None
-                between()
-        finally:  # also after Ctrl-C: what threads look at must not go before they are done
-            for job in jobs:
-                if not job.cancel():  # a thread that was busy with something else all the time has nothing left to do
-                    job.result()
-
-    def _submit(self, *share: int) -> "Future[int]":
-        assert self.pool is not None
-        return self.pool.submit(self.kernel.functions.airshed_share_pieces, *share)
-
     @property
     def imbalance(self) -> Array:
         """Atoms of each family that unbalanced reactions made in the last step [mol/s]."""
@@ -130,7 +145,7 @@ class Stepper:
     @property
     def seconds(self) -> dict[str, float]:
         """Time that the threads have spent in each part of the step, added up over threads [s]."""
-        return dict(zip(PARTS, self._seconds.sum(axis=0).tolist(), strict=True))
+        return dict(zip(PARTS, self.crew.seconds.tolist(), strict=True))
 
     def close(self) -> None:
         """End the threads and the exchange with neighbours."""

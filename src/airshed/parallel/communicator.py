@@ -121,11 +121,13 @@ class MpiRanks:
     """The ranks of an MPI communicator.
 
     wait            [s] spent so far in greatest values and sums, with waiting for the last rank to ask for them
+    meanwhile       is called again and again while greatest values or sums are waited for
     fails_together  whether somebody sees to it already that an error of some ranks ends all, see ``failure``
     """
 
     def __init__(self, handle: "MPI.Intracomm") -> None:
         self.handle, self.wait, self.fails_together = handle, 0.0, False
+        self.meanwhile: Callable[[], object] = lambda: None
         self.rank, self.size = handle.Get_rank(), handle.Get_size()
 
     @cached_property
@@ -178,11 +180,7 @@ class MpiRanks:
         self.handle.Barrier()
 
     def _reduced(self, given: AnyArray, operation: "MPI.Op") -> AnyArray:
-        given = np.ascontiguousarray(given)
-        began, result = time.perf_counter(), np.empty_like(given)
-        self.handle.Allreduce(given, result, operation)
-        self.wait += time.perf_counter() - began
-        return result
+        return self._started(given, operation)()
 
     def _started(self, given: AnyArray, operation: "MPI.Op") -> Later:
         given = np.ascontiguousarray(given)
@@ -192,7 +190,8 @@ class MpiRanks:
         def finish() -> AnyArray:
             assert given is not None  # which MPI reads until then
             began = time.perf_counter()
-            request.Wait()
+            while not request.Test():
+                self.meanwhile()
             self.wait += time.perf_counter() - began
             return result
 

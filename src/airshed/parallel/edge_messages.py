@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from airshed.kernels.layout import AnyArray, Layout, aligned_zeros
+from airshed.kernels.layout import AnyArray, Layout
 from airshed.kernels.pieces import REACH, SIDES, Side
 from airshed.parallel.decomposition import ALONG_LATITUDE, OPPOSITE
 
@@ -44,23 +44,19 @@ class EdgeMessages:
         self._started = self._requests_of(q)
         MPI.Prequest.Startall(self._started)
 
-    def progress(self) -> None:
-        """Let MPI see to messages under way."""
+    def arrived(self) -> bool:
+        """Let MPI see to messages under way; return whether all edges are here, and the own ones where they go."""
         from mpi4py import MPI
 
-        MPI.Request.Testall(self._started)
-
-    def finish(self) -> None:
-        """Return when all edges are here."""
-        from mpi4py import MPI
-
-        MPI.Request.Waitall(self._started)
+        if not MPI.Request.Testall(self._started):
+            return False
         for side, (_, incoming) in self._lanes.items():
             target = self.received[side]
             if side == "east":
                 target[..., :REACH] = incoming
             else:
                 target[..., -REACH:] = incoming
+        return True
 
     def close(self) -> None:
         """Give the requests back to MPI."""
@@ -69,9 +65,9 @@ class EdgeMessages:
     def _make_buffers(self, side: Side) -> None:
         layout, middle = self._layout, self._middle
         if side in ALONG_LATITUDE:
-            self.received[side] = aligned_zeros((REACH, layout.blocks, *middle, layout.width), layout.dtype)
+            self.received[side] = layout.memory.zeros((REACH, layout.blocks, *middle, layout.width), layout.dtype)
             return
-        self.received[side] = aligned_zeros((layout.rows, *middle, layout.width), layout.dtype)
+        self.received[side] = layout.memory.zeros((layout.rows, *middle, layout.width), layout.dtype)
         shape = (layout.rows, *middle, REACH)
         self._lanes[side] = np.empty(shape, layout.dtype), np.empty(shape, layout.dtype)
 

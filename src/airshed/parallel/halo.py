@@ -1,22 +1,28 @@
 """What neighbours hold along the edges of a tile: a plan of messages, and its executors.
 
 The transport scheme looks two cells beyond each face. Along latitude these are two rows of packs, which lie together in
-memory and go as they are; along longitude the two nearest columns, taken out of their packs and put into the lanes of a
-pack where the kernel expects them. No corner is needed: each face looks along its own direction alone.
+memory; along longitude the two nearest columns, which lie in two lanes of a pack. No corner is needed: each face looks
+along its own direction alone.
 
-Neighbours on one machine look into memory that they share; others get messages by MPI.
+Neighbours on one machine read them where they lie, in memory that they share; others get messages by MPI.
 """
 
-import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
 
-from airshed.kernels.flags import CompiledFlags
 from airshed.kernels.layout import AnyArray, Layout
 from airshed.kernels.pieces import REACH, SIDES, Side
+from airshed.kernels.step_data import Near, Room
 from airshed.parallel.communicator import MpiRanks
 from airshed.parallel.decomposition import ALONG_LATITUDE, Decomposition
 from airshed.parallel.edge_messages import EdgeMessages
-from airshed.parallel.shared_edges import TURNS, SharedEdges
+from airshed.parallel.machine_memory import MachineMemory
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+_TAG: Final = 16  # beside those of messages by side
 
 
 @dataclass(frozen=True)
@@ -53,66 +59,75 @@ def _nearest(numbers: tuple[int, ...], side: Side) -> tuple[int, ...]:
 
 
 class Halo:
-    """Exchanges the edges of one rank's mixing ratios with its neighbours'; satisfies ``kernels.step_data.Neighbours``.
+    """What lies beyond the open sides of one rank's tile; satisfies ``kernels.step_data.Neighbours``.
 
-    flags   by which ranks of one machine tell each other how far they are; None for messages to all
-    beyond  the edges by side, one array for each turn of the exchanges;  turn  whose arrays hold the newest
-    wait    [s] spent in waiting for neighbours so far;  bytes  received so far
+    memory  that ranks of this machine share, in which the state lies; None for messages to all neighbours
+    shared  the number of neighbours whose state this rank reads where it lies
+    bytes   received by messages so far
     """
 
     def __init__(
         self, ranks: MpiRanks, decomposition: Decomposition, layout: Layout, species: int, levels: int,
-        flags: CompiledFlags | None = None,
+        memory: MachineMemory | None = None,
     ) -> None:  # fmt: skip
-        to = {message.side: message.receiver for message in halo_plan(decomposition) if message.sender == ranks.rank}
-        middle, self._shared = (species, levels), None
-        if flags is not None:
-            self._shared = SharedEdges(ranks.handle, decomposition, middle, layout.dtype, flags, to)
-        near = {} if self._shared is None else self._shared.beyond
-        far = {side: rank for side, rank in to.items() if side not in near}
-        self._messages = EdgeMessages(ranks.handle, layout, middle, far) if far else None
-        received = {} if self._messages is None else self._messages.received
-        self.beyond = {**near, **{side: (edge,) for side, edge in received.items()}}
-        self._volume = sum(edges[0].nbytes if side in ALONG_LATITUDE else edges[0].nbytes // layout.width * REACH
-                           for side, edges in self.beyond.items())  # fmt: skip
-        self._number, self.wait, self.bytes = 0, 0.0, 0
+        plan = halo_plan(decomposition)
+        self._handle, self._memory, self.number = ranks.handle, memory, ranks.rank
+        to = {message.side: message.receiver for message in plan if message.sender == ranks.rank}
+        team = () if memory is None else memory.team
+        self._near = {side: rank for side, rank in to.items() if rank in team}
+        far = {side: rank for side, rank in to.items() if rank not in team}
+        self.sides, self.shared = tuple(to), len(self._near)
+        self.blocks = max(tile.blocks[1] - tile.blocks[0] for tile in decomposition.tiles())
+        self._messages = EdgeMessages(ranks.handle, layout, (species, levels), far) if far else None
+        self.beyond: Mapping[Side, AnyArray] = {} if self._messages is None else self._messages.received
+        self._volume = sum(edge.nbytes if side in ALONG_LATITUDE else edge.nbytes // layout.width * REACH
+                           for side, edge in self.beyond.items())  # fmt: skip
+        self.bytes = 0
 
     @property
-    def turn(self) -> int:
-        """Which of the arrays of each side belong to the last exchange."""
-        return self._number % TURNS
+    def room(self) -> Room | None:
+        """Where the slot of this rank is to lie, that its neighbours on this machine look at."""
+        if self._memory is None or not self._near:
+            return None
+        return Room(self._memory.begin(self.number), self._memory.reach)
 
-    @property
-    def shared(self) -> int:
-        """The number of neighbours whose memory this rank looks into."""
-        return 0 if self._shared is None else len(self._shared.beyond)
+    def meet(self, here: Near) -> dict[Side, Near]:
+        """Tell neighbours on this machine where slot and state lie in this process, and return where theirs do."""
+        told = _exchanged(self._handle, self._near, here)
+        return {side: self._seen(rank, told[side]) for side, rank in self._near.items()}
 
     def start(self, q: AnyArray) -> None:
-        """Begin to exchange the edges of the mixing ratios."""
-        self._number += 1
+        """Begin to exchange messages of the edges of the mixing ratios."""
+        assert self._messages is not None
         self.bytes += self._volume
-        if self._shared is not None:
-            self._shared.start(q, self._number)
-        if self._messages is not None:
-            self._messages.start(q)
+        self._messages.start(q)
+
+    def arrived(self) -> bool:
+        """See to messages under way, and return whether all are here, and can be looked at."""
+        assert self._messages is not None
+        return self._messages.arrived()
 
     def progress(self) -> None:
-        """Let MPI see to messages under way."""
-        if self._messages is not None:
-            self._messages.progress()
-        elif self._shared is not None:
-            self._shared.progress()
-
-    def finish(self) -> None:
-        """Return when all edges are here."""
-        began = time.perf_counter()
-        if self._shared is not None:
-            self._shared.finish(self._number)
-        if self._messages is not None:
-            self._messages.finish()
-        self.wait += time.perf_counter() - began
+        """Let MPI see to the messages of others, which those who are late may wait for."""
+        self._handle.Iprobe()
 
     def close(self) -> None:
         """Give the requests of messages back to MPI."""
         if self._messages is not None:
             self._messages.close()
+
+    def _seen(self, rank: int, there: Near) -> Near:
+        """What a neighbour told, by addresses of this process."""
+        assert self._memory is not None
+        shift = self._memory.shift(rank)
+        states = there.states[0] + shift, there.states[1] + shift
+        return replace(there, slot=there.slot + shift, states=states, shift=shift)
+
+
+def _exchanged(handle: "MPI.Intracomm", neighbours: Mapping[Side, int], value: Any) -> dict[Side, Any]:
+    """Tell all neighbours something, and return what they told."""
+    sent = [handle.isend(value, rank, _TAG) for rank in neighbours.values()]
+    told = {side: handle.recv(source=rank, tag=_TAG) for side, rank in neighbours.items()}
+    for each in sent:
+        each.wait()
+    return told

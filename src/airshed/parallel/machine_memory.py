@@ -117,7 +117,7 @@ class MachineMemory:
         shared = _shared(handle, self.team, self.size)
         if shared is None:
             self.team = (own,)
-            mapping = mmap.mmap(-1, self.size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+            mapping, self.size = _own_mapping(self.size)
             shared = mapping, {own: _first_address(mapping)}
         mapping, firsts = shared
         with suppress(AttributeError, OSError):
@@ -151,6 +151,15 @@ class MachineMemory:
     def close(self) -> None:
         """Give up the memory, which stays as long as arrays in it; those asked for later are of this process alone."""
         self._stretch.close()
+
+
+def _own_mapping(size: int) -> tuple[mmap.mmap, int]:
+    """Memory of this process and its size: that of a head where the system does not give as much."""
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+    try:
+        return mmap.mmap(-1, size, flags=flags), size
+    except OSError:
+        return mmap.mmap(-1, mmap.PAGESIZE, flags=flags), mmap.PAGESIZE
 
 
 def _shared(handle: "MPI.Intracomm", team: tuple[int, ...], size: int) -> tuple[mmap.mmap, dict[int, int]] | None:

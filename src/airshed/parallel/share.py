@@ -12,7 +12,7 @@ from airshed.core.errors import CaseError
 from airshed.grid.window import Window
 from airshed.parallel.communicator import Alone, Communicator
 from airshed.parallel.decomposition import Decomposition, Tile
-from airshed.parallel.exact_sum import Cut, total
+from airshed.parallel.exact_sum import Cut, LateSum, total
 
 Array = npt.NDArray[np.float64]
 
@@ -61,8 +61,12 @@ class Share:
 
     def total_over_columns(self, field: Array) -> Array:
         """Return the sums over (..., lat, lon) of the whole grid: (...)."""
+        return self.late_total_over_columns(field)()
+
+    def late_total_over_columns(self, field: Array) -> LateSum:
+        """Begin the sums over (..., lat, lon) of the whole grid, and return what gives them."""
         rows, columns = field.shape[-2:]
-        return self.total(np.moveaxis(field.reshape(*field.shape[:-2], rows * columns), -1, 0))
+        return LateSum(np.moveaxis(field.reshape(*field.shape[:-2], rows * columns), -1, 0), self.ranks)
 
     def mean_over_columns(self, field: Array) -> Array:
         """Return the means over (..., lat, lon) of the whole grid: (...)."""

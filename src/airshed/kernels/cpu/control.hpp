@@ -1,32 +1,5 @@
-// control.hpp: what a step needs besides computing: flags between processes, sums that no order changes, the sun.
-#include <sched.h>
-
-// Tells the core that the thread waits.
-INLINE void relax() {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    asm volatile("yield");
-#endif
-}
-
+// control.hpp: what a step needs besides computing: sums that no order changes, the sun.
 extern "C" {
-// ---- flags in memory that processes share, see kernels/flags.py ---------------------------------------------------------------
-void airshed_raise_flag(int64_t* flag, int64_t value) { __atomic_store_n(flag, value, __ATOMIC_RELEASE); }
-
-// Whether the flag has come to the value, for which this waits awhile: awake, since it comes soon, and giving way to whoever
-// else wants the core, since the flag's owner may.
-int64_t airshed_await_flag(const int64_t* flag, int64_t value, int64_t turns) {
-    for (; turns > 0; turns--) {
-        for (int look = 0; look < 64; look++) {
-            if (__atomic_load_n(flag, __ATOMIC_ACQUIRE) >= value) return 1;
-            relax();
-        }
-        sched_yield();
-    }
-    return __atomic_load_n(flag, __ATOMIC_ACQUIRE) >= value;
-}
-
 // ---- sums that no order changes, see core/exact_sum.py: (block, column) -> (column) -------------------------------------------
 void airshed_magnitudes(const double* values, int64_t count, int64_t columns, double* greatest) {
     for (int64_t j = 0; j < columns; j++) greatest[j] = 0;

@@ -15,7 +15,7 @@ INLINE double now() {
 }
 
 static void step_block(const Step& s, int64_t row, int64_t block, Worker& t) {
-    double* seconds = s.seconds + (row * s.blocks + block) * PARTS;
+    double* seconds = t.spent.seconds;
     const double began = now();
     load_fluxes(s, row, block, t.flux);
     advance_air(s, row, block, t.flux);
@@ -38,19 +38,13 @@ static void step_block(const Step& s, int64_t row, int64_t block, Worker& t) {
     seconds[TRANSPORT] += moved - began, seconds[RATES_AND_SOURCES] += prepared - moved, seconds[SOLVE] += now() - prepared;
 }
 
-extern "C" {
-int64_t airshed_worker_bytes(int64_t blocks) { return sizeof(Worker) + 64 + blocks * NS * NZ * (int64_t)sizeof(pack); }
-
 // A piece of a step: rows first <= row < last, and blocks, in any order and on any thread. One that goes on where the thread's
 // last piece ended needs no faces computed twice.
 struct Piece {
     int64_t first_row, last_row, first_block, last_block;
 };
 
-// `memory`: airshed_worker_bytes() bytes, aligned to 64, one for each thread.
-static void step_piece(const Step& s, const Piece& piece, void* memory) {
-    const FlushDenormals flush;
-    Worker& t = *(Worker*)memory;
+static void step_piece(const Step& s, const Piece& piece, Worker& t) {
     t.carry_y = (pack*)(((uintptr_t)(&t + 1) + 63) & ~(uintptr_t)63);
     const int64_t west = piece.first_block;
     const bool goes_on = t.step == s.number && t.row == piece.first_row && t.first_block == west && t.last_block == piece.last_block;
@@ -63,17 +57,7 @@ static void step_piece(const Step& s, const Piece& piece, void* memory) {
     t.step = s.number, t.row = piece.last_row, t.first_block = west, t.last_block = piece.last_block;
 }
 
-// One thread's share of a step: whichever of the pieces nobody has taken yet, `most` of them at most; returns whether some may
-// be left. A thread that is held up then delays the step by a piece at most, and nobody waits for Python's lock in between.
-int64_t airshed_share_pieces(const Step* step, const Piece* pieces, int64_t count, int64_t* taken, int64_t most, void* memory) {
-    for (; most > 0; most--) {
-        const int64_t piece = __atomic_fetch_add(taken, 1, __ATOMIC_RELAXED);
-        if (piece >= count) return 0;
-        step_piece(*step, pieces[piece], memory);
-    }
-    return 1;
-}
-
+extern "C" {
 // Rate constants of every reaction in one pack of cells, for tests: the same functions as in the step.
 void airshed_rates(const double* temperature, const double* density, const double* water, const double* secant,
                    const double* light, double oxygen, double nitrogen, const double* parameters, double* functions,

@@ -40,7 +40,14 @@ struct BlockFlux {                     // fluxes of one block, the same for all 
     pack air[NZ], weight[NZ];          // new air content; the same with padding lanes at zero, for sums
 };
 
+struct Spent {                         // by one thread so far: see kernels/crew.py
+    double seconds[PARTS];             // wall time of the parts of steps, see `Part`
+    double waited;                     // [s]
+    int64_t pieces, helped;            // computed, and those of them that were a neighbour's
+};
+
 struct Worker {                        // what one thread carries from block to block; all of it fits the second-level cache
+    Spent spent;
     pack rhs[NS * NZ];
     pack carry_x[NS * NZ];             // flux through the east faces of the block to the west
     pack* carry_y;                     // [block][species][level]: flux through the north faces of the row to the south

@@ -19,12 +19,11 @@ import numpy.typing as npt
 
 from airshed.air.case import Case
 from airshed.air.model import AirModel
-from airshed.kernels.layout import AnyArray
-from airshed.kernels.step_data import Neighbours
 from airshed.parallel.binding import bind
 from airshed.parallel.communicator import Alone, Communicator, Later, MpiRanks, world
 from airshed.parallel.failure import failing_together
 from airshed.runtime.clock import Clock
+from airshed.runtime.simulation import quick_turns
 
 
 @dataclass
@@ -80,34 +79,6 @@ class TimedRanks(MpiRanks):
         return finish
 
 
-class TimedNeighbours:
-    """An exchange of halos that is timed; satisfies ``kernels.step_data.Neighbours``."""
-
-    def __init__(self, base: Neighbours) -> None:
-        self.spent, self._base, self.close = Spent(), base, base.close
-        self.beyond = base.beyond
-
-    @property
-    def turn(self) -> int:
-        """See the base."""
-        return self._base.turn
-
-    def start(self, q: AnyArray) -> None:
-        """See the base."""
-        with self.spent.counting():
-            self._base.start(q)
-
-    def progress(self) -> None:
-        """See the base."""
-        with self.spent.counting():
-            self._base.progress()
-
-    def finish(self) -> None:
-        """See the base."""
-        with self.spent.counting():
-            self._base.finish()
-
-
 @dataclass(frozen=True)
 class Account:
     """What one rank has spent up to a moment: times [s], bytes of halos, steps."""
@@ -137,26 +108,27 @@ class Rank:
         self.ranks: Communicator = TimedRanks(ranks.handle) if isinstance(ranks, MpiRanks) else ranks
         self.model = AirModel(case, threads=1, ranks=self.ranks)
         self._halo = self.model.stepper.neighbours
-        self.neighbours = None if self._halo is None else TimedNeighbours(self._halo)
-        self.model.stepper.neighbours = self.neighbours
         self.calls: list[tuple[float, float]] = []
 
     def account(self) -> Account:
         """Return what was spent so far."""
+        waited = self.model.stepper.crew.waited
         return Account(
             self.model.steps, time.perf_counter(), time.thread_time(), dict(self.model.stepper.seconds),
-            Spent(**asdict(self.neighbours.spent)) if self.neighbours else Spent(),
+            Spent(waited, waited, self.model.steps) if self._halo else Spent(),  # it waits awake
             Spent(**asdict(self.ranks.spent)) if isinstance(self.ranks, TimedRanks) else Spent(),
             int(getattr(self._halo, "bytes", 0)),
         )  # fmt: skip
 
     def advance(self, seconds: float, clock: Clock) -> None:
-        """Step to a time [s], and keep what each step spent in exchanging halos and in collective calls."""
+        """Step to a time [s], and keep what each step spent in waiting for neighbours and in collective calls."""
         while self.model.seconds < seconds:
             before = self.account()
-            self.model.step_to(clock.next_step(seconds))
+            ends = clock.next_steps(seconds, self.model.at_once)
+            self.model.step_through(ends)
             after = self.account()
-            self.calls.append((after.halo.wall - before.halo.wall, after.sums.wall - before.sums.wall))
+            spent = (after.halo.wall - before.halo.wall, after.sums.wall - before.sums.wall)
+            self.calls += [(spent[0] / len(ends), spent[1] / len(ends))] * len(ends)
 
 
 def run(case: Case, hours: float, ranks: Communicator, *, apart: bool = False) -> dict[str, Any]:
@@ -170,7 +142,8 @@ def run(case: Case, hours: float, ranks: Communicator, *, apart: bool = False) -
     rank.model.step_to(clock.next_step(end))
     ranks.barrier()
     before = rank.account()
-    rank.advance(end, clock)
+    with quick_turns():  # as a simulation has it
+        rank.advance(end, clock)
     spent = rank.account().since(before)
     ranks.barrier()
     levels, rows, columns = rank.model.grid.shape

@@ -1,0 +1,101 @@
+"""Tiles of a grid for tests: what a rank has of a trial, and how the tiles' results are held against the whole."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from airshed.grid.window import Window
+from airshed.kernels.exact_sum import CompiledSums
+from airshed.kernels.pieces import REACH, Side
+from airshed.kernels.pipeline import MechanismKernel
+from airshed.kernels.reference.trial import Trial
+from airshed.kernels.stepper import Stepper
+from airshed.parallel.decomposition import Decomposition
+from airshed.parallel.exact_sum import total
+from airshed.process.twostep import two_step_weights
+
+Compiled = Callable[..., MechanismKernel]
+
+EULER = two_step_weights(100.0, None)
+
+
+def part_of(trial: Trial, window: Window) -> Trial:
+    """The same trial as a rank has it that holds a window."""
+
+    def cut(record: Any, **faces: str) -> Any:
+        arrays = {name: value for name, value in vars(record).items() if isinstance(value, np.ndarray)}
+        parts = {n: window.of_faces(a, faces[n]) if n in faces else window.of(a) for n, a in arrays.items()}
+        return replace(record, **{name: np.ascontiguousarray(part) for name, part in parts.items()})
+
+    fluxes = [cut(each, eastward="lon", northward="lat") for each in trial.air_fluxes]
+    return replace(
+        trial,
+        box=replace(trial.box, density_factor=np.ascontiguousarray(trial.box.density_factor[:, window.rows])),
+        fields=cut(trial.fields),
+        air_fluxes=(fluxes[0], fluxes[1]),
+        columns=(cut(trial.columns[0]), cut(trial.columns[1])),
+    )
+
+
+def at_step(trial: Trial, number: int) -> Trial:
+    """The trial with other weights of its forcing in each step."""
+    place = number % 5
+    return replace(trial, weight=(place + 1) / 8.0, weight_z=place / 4.0, column_weight=1.0 - place / 4.0)
+
+
+def wrong_states(cut: Decomposition, steppers: Sequence[Stepper], whole: Stepper) -> list[str]:
+    """What of the tiles is not what the whole holds there, to the bit, lanes beyond the last column included."""
+    wrong = []
+    for tile, stepper in zip(cut.tiles(), steppers, strict=True):
+        rows, blocks = slice(*tile.rows), slice(*tile.blocks)
+        for name, array in vars(stepper.state).items():
+            if array.tobytes() != getattr(whole.state, name)[rows, blocks].tobytes():
+                wrong.append(f"{name} of tile {tile.rank}")
+    return wrong
+
+
+def sums_of_tiles(kernel: MechanismKernel, blocks: Sequence[np.ndarray]) -> np.ndarray:
+    """The sums over the blocks of all tiles, taken together as ranks do, the last tile first."""
+    return total(blocks[-1], InTurn(blocks, CompiledSums(kernel)), CompiledSums(kernel))
+
+
+class InTurn:
+    """Stands for the ranks of a sum: knows what each of them gives."""
+
+    def __init__(self, values: Sequence[np.ndarray], cut: CompiledSums) -> None:
+        self.values, self.cut = values, cut
+
+    def largest(self, greatest: np.ndarray) -> np.ndarray:
+        self.greatest = np.max([self.cut.magnitudes(each) for each in self.values[::-1]], axis=0)
+        return self.greatest
+
+    def total(self, parts: np.ndarray) -> np.ndarray:
+        return sum(self.cut.parts(each, self.greatest) for each in self.values[::-1])
+
+
+@st.composite
+def cuts(draw: st.DrawFn, width: int = 8) -> Decomposition:
+    """Any cut that ranks may get, even or not: tiles of two rows and more, and of a pack and more."""
+    heights = draw(st.lists(st.integers(REACH, 5), min_size=1, max_size=4))
+    packs = draw(st.lists(st.integers(1, 3), min_size=1, max_size=3))
+    last_lanes = draw(st.sampled_from([1, 2, 3, width - 1, width]))
+    if last_lanes < REACH and len(packs) > 1 and packs[-1] == 1:
+        packs[-1] = 2  # the tile beside the last one needs two columns of it
+    rows, columns = sum(heights), (sum(packs) - 1) * width + last_lanes
+    if draw(st.booleans()):
+        tiles = len(heights), len(packs)
+        return Decomposition.of(rows, columns, width, tiles[0] * tiles[1], tiles=tiles)
+    return Decomposition(rows, columns, width, (0, *accumulate(heights)), (0, *accumulate(packs)))
+
+
+def wind_from(side: Side, trial: Trial) -> Trial:
+    sign = 1.0 if side in ("west", "south") else -1.0
+    winds = [
+        replace(each, eastward=sign * np.abs(each.eastward) + sign, northward=sign * np.abs(each.northward) + sign)
+        for each in trial.air_fluxes
+    ]
+    return replace(trial, air_fluxes=(winds[0], winds[1]))
