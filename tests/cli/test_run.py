@@ -348,3 +348,23 @@ def test_a_strategy_that_is_none_is_refused_in_the_words_of_its_option(
     result = run(tmp_path, "--strategy", "bogus", "-n", "2")
     assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
     assert result.stderr.startswith("airshed: error: there is no strategy 'bogus'; known are auto, files, gather")
+
+
+@pytest.mark.parametrize(
+    ("ranks", "overrides", "told"),
+    [
+        (1000, [], "1000 ranks cannot share 32 rows of 4 packs"),
+        (1000, ["parallel.tiles=[2,2]"], "for 4 ranks, but there are 1000"),
+        (1000, ["parallel.groups.chemistry=4", "parallel.groups.transport=996", "chemistry.integrator=strang"], ""),
+        (64, [], ""),
+    ],
+)
+def test_more_ranks_than_can_share_a_case_are_refused_before_they_are_started(
+    ranks: int, overrides: list[str], told: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    started = []
+    monkeypatch.setattr("airshed.parallel.launch.launch", lambda count, command: started.append(count) or 0)
+    chosen = [word for override in overrides for word in ("--set", override)]
+    ended = airshed("run", "aqm-benchmark", "-n", str(ranks), "--output", tmp_path / "run", *chosen)
+    assert started == ([] if told else [ranks])
+    assert told in ended.stderr

@@ -43,7 +43,7 @@ def test_a_cost_is_found_in_runs_that_differ_by_more(cost):
 def test_too_few_pairs_have_no_interval():
     table = bench_output.report(CASE, 8.0, [pair(3.0, 0.1)] * 5).tables[0]
     assert [row[3] for row in table.rows] == [None] * 4
-    assert "5 pairs are too few for an interval; it needs 6 at least" in table.note
+    assert "With 5 pairs there is no interval; it needs 6 at least" in table.note
 
 
 def test_runs_are_made_in_turn_and_leave_nothing(tmp_path):

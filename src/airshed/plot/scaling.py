@@ -11,7 +11,7 @@ from airshed.plot.page import footer, headline
 from airshed.plot.style import DPI, GREY, INK, LINES, PALE, SIZE, axes_at, look, new_figure, text_at
 from airshed.runtime.bench_scaling import Prediction, Scaling
 from airshed.runtime.bench_scaling.measure import SHARES, Run, Setup, median
-from airshed.runtime.bench_scaling.setups import LARGE, SMALL
+from airshed.runtime.bench_scaling.setups import LARGE, SMALL, by_messages
 
 _WIDTH, _HEIGHT = 4.6, 3.7
 _LEFT, _GAP, _BELOW, _ABOVE, _RIGHT = 0.75, 1.0, 1.0, 1.15, 0.35
@@ -73,7 +73,7 @@ def _predicted(axes: Axes, scaling: Scaling) -> None:
     for grid, colour in zip(grids, LINES, strict=False):
         _curve(axes, [each for each in scaling.predictions if each.grid == grid], colour)
     for size, colour in ((LARGE, LINES[0]), (SMALL, GREY)):
-        setups = scaling.sizes[size]
+        setups = [by_messages(setup) for setup in scaling.sizes[size]]
         steps = [median(scaling.runs[setup], "cost") for setup in setups]
         axes.plot(
             [setup.ranks for setup in setups],
@@ -81,7 +81,7 @@ def _predicted(axes: Axes, scaling: Scaling) -> None:
             "o",
             color=colour,
             markersize=4,
-            label=f"measured, {setups[0].size}",
+            label=f"measured by messages, {setups[0].size}",
         )
     axes.set(xscale="log", yscale="log", xlabel="ranks, one on each core", ylabel="step [s]")
     axes.legend(fontsize=SIZE["tiny"], frameon=False, loc="upper right")

@@ -101,7 +101,7 @@ def report(case: Case, hours: float, pairs: Sequence[Pair]) -> Report:
         "ranks). by the clock inside: what the computing thread spends on output, of the wall time."
     )
     if len(pairs) < FEWEST:
-        note += f" {counted(len(pairs), 'pair')} are too few for an interval; it needs {FEWEST} at least."
+        note += f" With {counted(len(pairs), 'pair')} there is no interval; it needs {FEWEST} at least."
     walls = [[each[side].all for each in pairs] for side in (0, 1)]
     spread: list[Sequence[Cell]] = [
         (name, min(wall), median(wall), max(wall)) for name, wall in zip(("without", "with output"), walls, strict=True)

@@ -46,6 +46,7 @@ def run(
         from airshed.io.strategies.names import Strategy
 
         Strategy.parse(strategy)
+    _refuse_too_many(case, settings(overrides, threads), ranks)
     hand_to_ranks(ranks)
     from airshed.air.case import Case
     from airshed.io.folder import RUNS
@@ -63,6 +64,24 @@ def run(
     except FinishedRunError as finished:
         if not quiet and world().rank == 0:
             typer.echo(f"airshed: {finished}", err=True)
+
+
+def _refuse_too_many(name: str, overrides: list[str], ranks: int | None) -> None:
+    """Raise CaseError for more ranks than the columns of a case can be shared by, before any is started.
+
+    It is looked at only where ranks are more than cores, since it takes the time to read the case once more.
+    """
+    from airshed.kernels.host import usable_cores
+
+    if ranks is None or ranks <= usable_cores():
+        return
+    from airshed.air.case import Case
+    from airshed.kernels.pipeline import WIDTH
+    from airshed.parallel.decomposition import Decomposition
+
+    case = Case.load(name, overrides)
+    tiles = None if case.parallel.tiles == "auto" else case.parallel.tiles
+    Decomposition.of(*case.make_grid().shape[1:], WIDTH, case.parallel.groups.chemistry or ranks, tiles)
 
 
 def _simulate(case: "Case", folder: Path, *, resume: bool, quiet: bool, verbose: bool) -> None:

@@ -14,7 +14,7 @@ from airshed.runtime.bench_scaling.measure import Run, Setup, measure, median
 from airshed.runtime.bench_scaling.model import Load, Machine, Measured
 from airshed.runtime.bench_scaling.northeast import northeast
 from airshed.runtime.bench_scaling.predictions import Prediction, predictions
-from airshed.runtime.bench_scaling.setups import SMALL, setups
+from airshed.runtime.bench_scaling.setups import LARGE, SMALL, by_messages, setups
 from airshed.runtime.simulation import Simulation
 
 CASE = "aqm-benchmark"
@@ -28,10 +28,15 @@ Runs = Mapping[Setup, Sequence[Run]]
 
 @dataclass(frozen=True)
 class Scaling:
-    """All that was measured and what follows."""
+    """All that was measured and what follows.
+
+    sizes    setups as users have them, by size
+    between  the same with messages between all ranks, as there are between machines: what the model is fitted to
+    """
 
     case: str
     sizes: dict[str, list[Setup]]
+    between: list[Setup]
     runs: Runs
     machine: Machine
     predictions: list[Prediction]
@@ -45,17 +50,16 @@ def run(
 ) -> Scaling:  # fmt: skip
     """Measure `hours` of a case on each number of ranks, in as many rounds, and fit and predict from it."""
     sizes = setups(case, ranks)
-    runs = measure([setup for each in sizes.values() for setup in each], hours, rounds, tell)
-    machine = Machine.fitted(
-        [_measured(setup, taken) for setup, taken in runs.items() if setup.ranks <= usable_cores()]
-    )
+    between = [by_messages(setup) for each in sizes.values() for setup in each]
+    runs = measure(list(dict.fromkeys([*sizes[SMALL], *sizes[LARGE], *between])), hours, rounds, tell)
+    machine = Machine.fitted([_measured(setup, runs[setup]) for setup in between if setup.ranks <= usable_cores()])
     tell("writing results")
     written = writing_rate(case)
     tell("a region of the size of the north-eastern USA")
     first = runs[sizes[SMALL][0]][0].ranks[0]
     steps = first.steps / (hours - hours / (first.steps + 1))
     return Scaling(
-        case, sizes, runs, machine, predictions(machine, first.levels, first.species, written, steps), written,
+        case, sizes, between, runs, machine, predictions(machine, first.levels, first.species, written, steps), written,
         northeast(case),
     )  # fmt: skip
 

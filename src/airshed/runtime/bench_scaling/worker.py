@@ -19,6 +19,8 @@ import numpy.typing as npt
 
 from airshed.air.case import Case
 from airshed.air.model import AirModel
+from airshed.kernels.layout import AnyArray
+from airshed.kernels.step_data import Neighbours
 from airshed.parallel.binding import bind
 from airshed.parallel.communicator import Alone, Communicator, Later, MpiRanks, world
 from airshed.parallel.failure import failing_together
@@ -79,6 +81,26 @@ class TimedRanks(MpiRanks):
         return finish
 
 
+class TimedMessages:
+    """What a rank tells and asks its neighbours, with the time that messages take; satisfies ``Neighbours``."""
+
+    def __init__(self, base: Neighbours) -> None:
+        self._base, self.spent = base, Spent()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._base, name)
+
+    def start(self, q: AnyArray) -> None:
+        """See the base."""
+        with self.spent.counting():
+            self._base.start(q)
+
+    def arrived(self) -> bool:
+        """See the base."""
+        with self.spent.counting():
+            return self._base.arrived()
+
+
 @dataclass(frozen=True)
 class Account:
     """What one rank has spent up to a moment: times [s], bytes of halos, steps."""
@@ -107,17 +129,21 @@ class Rank:
     def __init__(self, case: Case, ranks: Communicator) -> None:
         self.ranks: Communicator = TimedRanks(ranks.handle) if isinstance(ranks, MpiRanks) else ranks
         self.model = AirModel(case, threads=1, ranks=self.ranks)
-        self._halo = self.model.stepper.neighbours
+        self._messages = None
+        if self.model.stepper.neighbours is not None:
+            self._messages = self.model.stepper.neighbours = TimedMessages(self.model.stepper.neighbours)
         self.calls: list[tuple[float, float]] = []
 
     def account(self) -> Account:
         """Return what was spent so far."""
-        waited = self.model.stepper.crew.waited
+        halo, waited = Spent(), self.model.stepper.crew.waited  # awake
+        if self._messages is not None:
+            halo = Spent(waited + self._messages.spent.wall, waited + self._messages.spent.cpu, self.model.steps)
         return Account(
             self.model.steps, time.perf_counter(), time.thread_time(), dict(self.model.stepper.seconds),
-            Spent(waited, waited, self.model.steps) if self._halo else Spent(),  # it waits awake
+            halo,
             Spent(**asdict(self.ranks.spent)) if isinstance(self.ranks, TimedRanks) else Spent(),
-            int(getattr(self._halo, "bytes", 0)),
+            int(getattr(self._messages, "bytes", 0)),
         )  # fmt: skip
 
     def advance(self, seconds: float, clock: Clock) -> None:
