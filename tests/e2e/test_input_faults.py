@@ -13,7 +13,7 @@ from airshed.core.errors import DataError
 from airshed.parallel.communicator import Alone
 
 from .conftest import PROGRAM, airshed_here, contents
-from .failing_input import CASES, CUT, FAULTS, bad_file, case, change, split, trial
+from .failing_input import CASES, CUT, FAULTS, bad_file, case, change, split, trial, two_at_once
 
 SAYS = {
     "vanish": "u_04.nc cannot be read any more (No such file or directory), and variable u at 2022-08-31T04:00 is "
@@ -65,11 +65,12 @@ def test_what_is_compared_can_differ(weather: Path, sound: dict[str, bytes], tmp
     path = bad_file(weather)
     before = path.read_bytes()
     try:
-        simulation = Simulation(case(weather, "parallel"), output=tmp_path / "run", ranks=Alone())
-        simulation.run("40 min")
-        path.unlink()
-        with pytest.raises(DataError):
-            simulation.run()
+        with two_at_once():
+            simulation = Simulation(case(weather, "parallel"), output=tmp_path / "run", ranks=Alone())
+            simulation.run("40 min")
+            path.unlink()
+            with pytest.raises(DataError):
+                simulation.run()
         path.write_bytes(before)
         change(path)
         Simulation(case(weather, "parallel"), output=tmp_path / "run", resume=True, ranks=Alone()).run()

@@ -164,7 +164,7 @@ def test_an_emission_other_than_asked_for_is_seen(monkeypatch):
 
     def doubled(self, seconds):
         packed, totals = at(self, seconds)
-        return 2.0 * packed, 2.0 * totals
+        return 2.0 * packed, lambda: 2.0 * totals()
 
     monkeypatch.setattr(PackedSources, "at", doubled)
     assert missed(real.check_budget(real.real_case("2 h", deposition=DEPOSITION))) == {
