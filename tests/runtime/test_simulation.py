@@ -314,6 +314,21 @@ def test_the_end_of_a_simulation_is_told():
         simulation.step()
 
 
+def test_a_step_that_was_interrupted_is_the_last_one(monkeypatch):
+    simulation = airshed.Simulation(make(), STEADY)
+    simulation.step()
+
+    def interrupted(**_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(simulation.model.stepper.crew, "_until", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        simulation.step()
+    monkeypatch.undo()
+    with pytest.raises(AirshedError, match="was closed, or ended by an error"):
+        simulation.step()
+
+
 def late(seconds):
     return winds(east=np.nan if seconds > 7000.0 else 1.0)
 
