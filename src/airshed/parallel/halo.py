@@ -1,4 +1,4 @@
-"""What neighbours hold along the edges of a tile: a plan of messages, and its executors.
+"""What neighbours hold along the edges of a tile: who needs what of whom, and how a rank comes to see it.
 
 The transport scheme looks two cells beyond each face. Along latitude these are two rows of packs, which lie together in
 memory; along longitude the two nearest columns, which lie in two lanes of a pack. No corner is needed: each face looks
@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from airshed.core.errors import AirshedError
 from airshed.kernels.layout import AnyArray, Layout
 from airshed.kernels.pieces import REACH, SIDES, Side
 from airshed.kernels.step_data import Near, Room
@@ -92,7 +93,15 @@ class Halo:
         return Room(self._memory.begin(self.number), self._memory.reach)
 
     def meet(self, here: Near) -> dict[Side, Near]:
-        """Tell neighbours on this machine where slot and state lie in this process, and return where theirs do."""
+        """Tell neighbours on this machine where slot and state lie in this process, and return where theirs do.
+
+        raises  AirshedError where the state found no room in the memory that they share
+        """
+        if self._near and not all(self._is_shared(state) for state in here.states):
+            raise AirshedError(
+                "the state finds no room in the memory that the ranks of this machine share; "
+                'set parallel.halo = "messages"'
+            )
         told = _exchanged(self._handle, self._near, here)
         return {side: self._seen(rank, told[side]) for side, rank in self._near.items()}
 
@@ -115,6 +124,11 @@ class Halo:
         """Give the requests of messages back to MPI."""
         if self._messages is not None:
             self._messages.close()
+
+    def _is_shared(self, address: int) -> bool:
+        assert self._memory is not None
+        first, size = self._memory.reach
+        return first <= address < first + size
 
     def _seen(self, rank: int, there: Near) -> Near:
         """What a neighbour told, by addresses of this process."""
