@@ -38,7 +38,7 @@ from airshed.kernels.layout import PRIVATE, Layout, PackedView
 from airshed.kernels.pipeline import compile_mechanism
 from airshed.kernels.step_data import ColumnForcing, StepForcing
 from airshed.parallel.balance import Balance
-from airshed.parallel.communicator import Communicator, MpiRanks
+from airshed.parallel.communicator import Communicator, MpiRanks, give_way
 from airshed.parallel.exact_sum import LateTotal
 from airshed.parallel.groups import Groups
 from airshed.process.twostep import two_step_weights
@@ -292,7 +292,7 @@ class AirModel:
     """Parts of the wall time in which a rank does not compute."""
 
     def wall_notes(self) -> list[str]:
-        """What there is to say of the wall time: how work was balanced; all ranks ask together."""
+        """What there is to say of the wall time, see ``air.wall``; all ranks ask together."""
         return wall_notes(self.stepper, self._strang, self.share)
 
     @property
@@ -356,8 +356,9 @@ class AirModel:
         self.parts.meteorology.close()
         if self._strang is not None:
             self._strang.close()
-        if isinstance(self.share.ranks, MpiRanks):
-            self.share.ranks.meanwhile = lambda: None
+        ranks = self.share.ranks
+        if isinstance(ranks, MpiRanks) and ranks.meanwhile == self.stepper.crew.assist:  # not that of a later model
+            ranks.meanwhile = give_way
         if self._memory is not None:
             self._memory.close()
 

@@ -4,6 +4,7 @@ Every rank makes the same calls in the same order, from one thread. Arrays keep 
 the order in which ranks answer: greatest values and sums of integers are the same in any order.
 """
 
+import os
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -117,6 +118,12 @@ class Alone:
         """Return."""
 
 
+def give_way() -> None:
+    """Let another process have the core: where ranks share cores, the one that is waited for may need this one."""
+    if hasattr(os, "sched_yield"):
+        os.sched_yield()
+
+
 class MpiRanks:
     """The ranks of an MPI communicator.
 
@@ -127,7 +134,7 @@ class MpiRanks:
 
     def __init__(self, handle: "MPI.Intracomm") -> None:
         self.handle, self.wait, self.fails_together = handle, 0.0, False
-        self.meanwhile: Callable[[], object] = lambda: None
+        self.meanwhile: Callable[[], object] = give_way
         self.rank, self.size = handle.Get_rank(), handle.Get_size()
 
     @cached_property
