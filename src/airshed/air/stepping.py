@@ -36,7 +36,7 @@ _STATES, _MORE = 12, 2**29
 """Room for arrays of the size of mixing ratios, and bytes beside it: far more than is used, which costs nothing."""
 
 MOST_AT_ONCE = 8
-"""Steps after which another one more costs nothing less."""
+"""Steps in the longest stretch: what comes once for all of them is then an eighth of that for each."""
 
 _SUMS = 2**21
 """Bytes of what blocks add to budgets in the steps that are made at once."""

@@ -29,8 +29,10 @@ def wall(stepper: Stepper, strang: Strang | None) -> dict[str, float]:
 
 
 def wall_notes(stepper: Stepper, strang: Strang | None, share: Share) -> list[str]:
-    """Return what there is to say of it: how work was balanced; all ranks ask together."""
+    """Return what there is to say of it: how work was balanced, and what neighbours did; all ranks ask together."""
     balance = None if strang is None or strang.chemistry is None else strang.chemistry.balance
     helped = share.total(np.array([[stepper.crew.helped]]))[0] / share.ranks.size
     notes = [] if balance is None else [balance.summary()]
-    return notes + ([f"{100.0 * helped:.1f} % of the steps computed for a neighbour"] if helped > 0.0 else [])
+    if helped > 0.0:
+        notes.append(f"{100.0 * helped:.1f} % of all pieces of steps were computed for a neighbour")
+    return notes

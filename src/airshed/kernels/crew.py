@@ -69,12 +69,12 @@ class _Spent(ctypes.Structure):
 class Crew:
     """The threads of a rank, and its slot.
 
-    steps   address of the ring of prepared steps, of so much `room`: step n at n % room
-    pieces  of a step, of which the first `inner` need no neighbour; they stay where they are
-    room    where the slot is to lie, zeroed; None for memory of this process
-    blocks  packs in a row of the widest tile that a thread may meet
+    steps, count   address of the ring of prepared steps, and how many it has room for: step n at n % count
+    pieces, inner  of a step, and how many of them, the first ones, need no neighbour; they stay where they are
+    blocks    packs in a row of the widest tile that a thread may meet
+    threads   with the one that calls;  pool  the others; None for none
+    room      where the slot is to lie, zeroed; None for memory of this process
     messages  whether some come from neighbours that are not near, which are seen to after every piece
-    pool    threads beside the one that calls; None for none
     """
 
     def __init__(

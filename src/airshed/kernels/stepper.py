@@ -1,4 +1,4 @@
-"""One time step of every column on threads: owns the state's arrays and calls the compiled code over pieces of them."""
+"""Time steps of every column, one or several at once: they are prepared here, and computed by a crew of threads."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor

@@ -164,8 +164,8 @@ void airshed_assist(const Crew* crew, void* memory) {
 }
 
 // Computes until the own rank's step is done, `most` pieces at most, or there was nothing to do for `patience` turns, some
-// microseconds each; returns whether it is done. `unseen`: and the neighbours have done it, too. `memory`: airshed_worker_bytes() bytes aligned to 64, one for
-// each thread.
+// microseconds each; returns whether it is done. `unseen`: and the neighbours have done it, too. `memory`: airshed_worker_bytes()
+// bytes aligned to 64, one for each thread.
 int64_t airshed_work(const Crew* crew, int64_t step, int64_t unseen, int64_t most, int64_t patience, void* memory) {
     const FlushDenormals flush;
     Worker& t = *(Worker*)memory;

@@ -42,9 +42,9 @@ class Spent:
     """What one rank spent in a step [s], on average; what it holds, and the bytes that it sent in a step.
 
     parts       wall time inside the compiled step by part
-    halo, sums  wall time in calls that exchange halos, and in collective calls
-    busy        time of the thread on its core outside these calls, which other programs do not lengthen
-    calls       of each step its wall time in exchanging halos and in collective calls
+    halo, sums  wall time of waiting for what neighbours hold, and in collective calls
+    busy        time of the thread on its core outside of both, which other programs do not lengthen
+    calls       of each step both of these; of steps that are made at once their mean
     """
 
     columns: int
@@ -111,7 +111,7 @@ class Run:
 
     @property
     def halo(self) -> float:
-        """What exchanging halos costs [s]: in the quickest step, of the rank that waits least."""
+        """What waiting for neighbours costs [s]: in the quickest step, of the rank that waits least."""
         return self._cost(0)
 
     @property
