@@ -15,6 +15,7 @@ import numpy as np
 from mpi4py import MPI
 from worlds import digest
 
+from airshed.air import stepping
 from airshed.air.case import Case
 from airshed.air.model import AirModel
 from airshed.parallel.communicator import Alone, MpiRanks
@@ -97,6 +98,15 @@ def first_by_neighbours(ranks):
     return run(model, FEW, done)
 
 
+def room_for_states_alone(ranks):
+    """Nothing else lies where others see it."""
+    room, stepping._STATES, stepping._MORE = (stepping._STATES, stepping._MORE), 6, 8192
+    try:
+        return run(made(ranks, 1), FEW)
+    finally:
+        stepping._STATES, stepping._MORE = room
+
+
 def one_does_not_wait(ranks):
     """Rank 0 makes its first stretch before rank 1 lets its own begin, with whatever lies there."""
     model = made(ranks, 1)
@@ -121,6 +131,7 @@ def main():
     for threads in (1, 2):
         found[f"late, {threads}"] = late(ranks, threads)
     found["first by neighbours"] = first_by_neighbours(ranks)
+    found["room for states alone"] = room_for_states_alone(ranks)
     found["one does not wait"] = one_does_not_wait(ranks)
     aside.close()
     if RANK == 0:

@@ -41,6 +41,13 @@ def test_a_rank_that_is_late_is_helped(runs):
     assert helped[0] > 0.0
 
 
+def test_ranks_that_see_no_more_than_states_of_each_other_do_not_help(runs):
+    result, helped, opened, _ = runs["room for states alone"]
+    assert result == runs["few"][0]
+    assert helped == [0.0] * 4
+    assert opened == [0] * 4
+
+
 def test_a_rank_that_does_not_wait_has_other_bits(runs):
     """The negative control."""
     assert runs["one does not wait"][0] != runs["few"][0]

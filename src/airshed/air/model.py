@@ -36,7 +36,7 @@ from airshed.grid import Grid
 from airshed.kernels.exact_sum import CompiledSums
 from airshed.kernels.layout import PRIVATE, Layout, PackedView
 from airshed.kernels.pipeline import compile_mechanism
-from airshed.kernels.step_data import ColumnForcing, StepForcing
+from airshed.kernels.step_data import ColumnForcing, State, StepForcing
 from airshed.parallel.balance import Balance
 from airshed.parallel.communicator import Communicator, MpiRanks, give_way
 from airshed.parallel.exact_sum import LateTotal
@@ -86,6 +86,8 @@ class AirModel:
         _, rows, columns = self.grid.shape
         self._memory = make_memory(self.parts, self.kernel, groups)
         self.layout = Layout(rows, columns, self.kernel.shape.width, self.kernel.dtype, self._memory or PRIVATE)
+        # before all else, so that it has room where neighbours look for it
+        state = State.zeros(self.layout, len(self.network.species), self.kernel.shape.levels)
         self.sources = PackedSources(
             self.parts.own_sources, self.layout, (rows, columns), self.parts.start, self.share.late_total_over_columns
         )
@@ -108,8 +110,8 @@ class AirModel:
         self._previous_step: float | None = None
         self._weather: tuple[float, MetState] | None = None
         self.stepper = make_own_stepper(
-            self.parts, self.kernel, self.layout, self.sources, threads=threads, neighbours=halo, at_once=at_once,
-            kept=1 if self.share.alone else 1 + MESSAGE,
+            self.parts, self.kernel, self.layout, self.sources, threads=threads, neighbours=halo, state=state,
+            at_once=at_once, kept=1 if self.share.alone else 1 + MESSAGE,
         )  # fmt: skip
         if isinstance(self.share.ranks, MpiRanks):
             self.share.ranks.meanwhile = self.stepper.crew.assist

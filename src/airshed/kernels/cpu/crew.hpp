@@ -132,19 +132,22 @@ static bool done(const Crew& crew, int64_t step, bool unseen) {
     return true;
 }
 
+// Whether an address is one of the mapping that ranks share.
+INLINE bool is_shared(const Slot& s, const void* where) { return where >= s.mapping && where < s.mapping + s.mapped; }
+
 extern "C" {
 int64_t airshed_worker_bytes(int64_t blocks) { return sizeof(Worker) + 64 + blocks * NS * NZ * (int64_t)sizeof(pack); }
 
 // Lets threads begin steps up to this one, which are prepared.
 void airshed_publish(const Crew* crew, int64_t step) {
     Slot& s = *crew->own;
-    bool open = s.mapped > 0;
+    bool open = is_shared(s, s.steps) && is_shared(s, s.piece);
     for (int64_t n = s.published + 1; open && n <= step; n++) {
         char* words[WORDS];
         std::memcpy(words, s.steps + n % s.room, sizeof(Step));
         for (int64_t i = 0; i < s.pointer_count; i++) {
-            char* const where = words[s.pointers[i]];
-            open = open && (!where || (where >= s.mapping && where < s.mapping + s.mapped));
+            const char* const where = words[s.pointers[i]];
+            open = open && (!where || is_shared(s, where));
         }
     }
     __atomic_store_n(&s.published, step, __ATOMIC_RELEASE);
