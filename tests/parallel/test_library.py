@@ -42,3 +42,8 @@ def test_an_error_of_one_rank_ends_all_with_its_message_also_where_it_is_caught(
 def test_an_error_of_all_ranks_can_be_caught_and_the_script_goes_on(tmp_path: Path) -> None:
     code, output, errors = run("everywhere", tmp_path)
     assert (code, output) == (0, "there is no mechanism 'nosuch', but 2022-01-01T01:00:00.000\n"), errors
+
+
+def test_what_nobody_asks_for_any_more_spoils_nothing(tmp_path: Path) -> None:
+    code, output, errors = run("forgotten", tmp_path)
+    assert (code, output) == (0, "0\n"), errors

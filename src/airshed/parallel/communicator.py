@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 AnyArray = npt.NDArray[Any]
 Later = Callable[[], AnyArray]
 """Waits for a result that is under way, and returns it; to be called once."""
+
+_UNDER_WAY: "Final[list[tuple[MPI.Request, AnyArray, AnyArray]]]" = []
+"""What MPI still reads and writes: that stays, also where nobody asks for it any more, as after an error."""
 
 
 class Communicator(Protocol):
@@ -193,9 +196,9 @@ class MpiRanks:
         given = np.ascontiguousarray(given)
         result = np.empty_like(given)
         request = self.handle.Iallreduce(given, result, operation)
+        _UNDER_WAY[:] = [each for each in _UNDER_WAY if not each[0].Test()] + [(request, given, result)]
 
         def finish() -> AnyArray:
-            assert given is not None  # which MPI reads until then
             began = time.perf_counter()
             while not request.Test():
                 self.meanwhile()
