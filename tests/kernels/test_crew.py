@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from airshed.core.errors import KernelError
 from airshed.kernels.crew import Crew
 from airshed.kernels.exact_sum import CompiledSums
 from airshed.kernels.layout import PRIVATE
@@ -239,6 +240,8 @@ def test_threads_end_when_something_goes_wrong_while_they_wait(compiled: Compile
             tiles.advance(0, 0, WEIGHTS[:1])  # its neighbour never begins
         assert turns == 3
         assert waiting.crew._slot.given_up
+        with pytest.raises(KernelError, match="a step was broken off"):
+            tiles.advance(0, 1, WEIGHTS[:1])
         assert waiting.pool is not None
         both = Barrier(2, timeout=60.0)
         assert sorted(job.result() for job in [waiting.pool.submit(both.wait) for _ in range(2)]) == [0, 1]

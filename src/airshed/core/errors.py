@@ -22,7 +22,7 @@ class DataError(AirshedError):
 
 
 class KernelError(AirshedError):
-    """Generated code could not be compiled or loaded."""
+    """Generated code could not be compiled or loaded, or was broken off."""
 
 
 class OutputError(AirshedError):

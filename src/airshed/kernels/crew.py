@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.errors import KernelError
 from airshed.kernels.layout import aligned_zeros
 from airshed.kernels.pieces import Pieces, Side
 from airshed.kernels.pipeline import MechanismKernel
@@ -112,7 +113,12 @@ class Crew:
         return int(self._slot.published)
 
     def publish(self, count: int) -> None:
-        """Let so many further steps be computed, which are prepared."""
+        """Let so many further steps be computed, which are prepared.
+
+        raises  KernelError where earlier ones were broken off, for which everybody would wait for ever
+        """
+        if self._slot.given_up:
+            raise KernelError("a step was broken off, and the state with it; make a new model, or resume the run")
         self._functions.airshed_publish(self._reference, self._slot.published + count)
 
     def messages_are_here(self) -> None:
