@@ -195,7 +195,7 @@ def test_who_waits_for_something_else_computes_what_needs_nothing_of_it(compiled
     with closing(NearTiles(kernel, trial, TWO)) as tiles:
         early, late = tiles.steppers
         slot, gate, published = late.crew._slot, Event(), Event()
-        early.crew.assist()
+        assert early.crew.assist() == 0.0
         assert early.crew.helped == 0.0
         published_before = late.crew.publish
 
@@ -211,7 +211,8 @@ def test_who_waits_for_something_else_computes_what_needs_nothing_of_it(compiled
                 assert published.wait(60.0)
                 for number in range(slot.inner + 3):
                     assert slot.finished == min(number, slot.inner)
-                    early.crew.assist()
+                    computed = early.crew.assist()
+                    assert (computed > 0.0) == (number < slot.inner)
                 assert 0 < slot.finished == slot.inner < slot.pieces
             finally:
                 gate.set()

@@ -134,9 +134,12 @@ class Crew:
         """Return when neighbours look at no state any more that published steps began from; help them meanwhile."""
         self._until(unseen=True, between=between)
 
-    def assist(self) -> None:
-        """Compute a piece for a neighbour, if there is one: for the first thread while it waits for something else."""
-        self._functions.airshed_assist(self._reference, address(self._memory[0]))
+    def assist(self) -> float:
+        """Compute a piece for a neighbour, if there is one: for the first thread while it waits for something else.
+
+        Returns how long it computed [s], which is in :attr:`seconds`.
+        """
+        return float(self._functions.airshed_assist(self._reference, address(self._memory[0])))
 
     @property
     def seconds(self) -> Array:

@@ -33,7 +33,7 @@ SIGNATURES: Final[Signatures] = {
     "airshed_publish": (None, [_POINTER, ctypes.c_int64]),
     "airshed_messages_are_here": (None, [_POINTER, ctypes.c_int64]),
     "airshed_give_up": (None, [_POINTER]),
-    "airshed_assist": (None, [_POINTER] * 2),
+    "airshed_assist": (ctypes.c_double, [_POINTER] * 2),
     "airshed_work": (ctypes.c_int64, [_POINTER, *[ctypes.c_int64] * 4, _POINTER]),
     "airshed_magnitudes": (None, [_POINTER, ctypes.c_int64, ctypes.c_int64, _POINTER]),
     "airshed_exact_parts": (None, [_POINTER, ctypes.c_int64, ctypes.c_int64, *[_POINTER] * 2]),

@@ -121,23 +121,25 @@ class Alone:
         """Return."""
 
 
-def give_way() -> None:
+def give_way() -> float:
     """Let another process have the core: where ranks share cores, the one that is waited for may need this one."""
     if hasattr(os, "sched_yield"):
         os.sched_yield()
+    return 0.0
 
 
 class MpiRanks:
     """The ranks of an MPI communicator.
 
     wait            [s] spent so far in greatest values and sums, with waiting for the last rank to ask for them
-    meanwhile       is called again and again while greatest values or sums are waited for
+    meanwhile       is called again and again while greatest values or sums are waited for; returns for how long [s]
+                    it did something else, which is no waiting
     fails_together  whether somebody sees to it already that an error of some ranks ends all, see ``failure``
     """
 
     def __init__(self, handle: "MPI.Intracomm") -> None:
         self.handle, self.wait, self.fails_together = handle, 0.0, False
-        self.meanwhile: Callable[[], object] = give_way
+        self.meanwhile: Callable[[], float] = give_way
         self.rank, self.size = handle.Get_rank(), handle.Get_size()
 
     @cached_property
@@ -201,7 +203,7 @@ class MpiRanks:
         def finish() -> AnyArray:
             began = time.perf_counter()
             while not request.Test():
-                self.meanwhile()
+                began += self.meanwhile()
             self.wait += time.perf_counter() - began
             return result
 

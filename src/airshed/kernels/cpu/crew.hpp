@@ -158,12 +158,14 @@ void airshed_messages_are_here(const Crew* crew, int64_t step) { __atomic_store_
 
 void airshed_give_up(const Crew* crew) { __atomic_store_n(&crew->own->given_up, 1, __ATOMIC_RELEASE); }
 
-// Computes a piece for a neighbour, if there is one, else gives way.
-void airshed_assist(const Crew* crew, void* memory) {
+// Computes a piece for a neighbour, if there is one, else gives way; returns the seconds that it computed.
+double airshed_assist(const Crew* crew, void* memory) {
     const FlushDenormals flush;
     Taken found;
-    if (take_of_neighbours(*crew, found)) compute(*crew, found, *(Worker*)memory);
-    else sched_yield();
+    if (!take_of_neighbours(*crew, found)) return sched_yield(), 0;
+    const double began = now();
+    compute(*crew, found, *(Worker*)memory);
+    return now() - began;
 }
 
 // Computes until the own rank's step is done, `most` pieces at most, or there was nothing to do for `patience` turns, some
