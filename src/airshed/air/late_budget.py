@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.air.budget import Budget
-from airshed.air.sources import Later
+from airshed.air.sources import Totals
 from airshed.kernels.step_data import TwoStepWeights
 from airshed.kernels.stepper import Stepper
 from airshed.parallel.exact_sum import LateTotal
@@ -37,7 +37,7 @@ class DoneStep:
 
     seconds: float
     weights: TwoStepWeights
-    emitted: Later
+    emitted: Totals
 
 
 class LateBudget:

@@ -23,7 +23,7 @@ from airshed.air.moved_elsewhere import MovedElsewhere
 from airshed.air.moving import without_reactions
 from airshed.air.open_rates import open_rates
 from airshed.air.report import summary
-from airshed.air.sources import BiogenicSource, Later, PackedSources
+from airshed.air.sources import BiogenicSource, PackedSources, Totals
 from airshed.air.splitting import make_strang
 from airshed.air.stepping import make_halo, make_memory, make_own_stepper, steps_at_once
 from airshed.air.wall import WAITING, wall, wall_notes
@@ -203,16 +203,19 @@ class AirModel:
             self._step_at_once(ends[first : first + self.at_once])
 
     def _step_at_once(self, ends: Sequence[float]) -> None:
-        steps = [self._prepared(*each) for each in pairwise([self.seconds, *ends])]
+        spans = list(pairwise([self.seconds, *ends]))
+        lengths = [end - begin for begin, end in spans]
+        before = [self._previous_step, *lengths[:-1]]
+        steps = [self._prepared(*span, previous) for span, previous in zip(spans, before, strict=True)]
         summands = self.stepper.advance([forcing for forcing, _ in steps])
+        self._previous_step = lengths[-1]
         self._late.add([done for _, done in steps], summands)
         for end in ends:
             self._finish_step(end)
 
-    def _prepared(self, begin: float, end: float) -> tuple[StepForcing, DoneStep]:
-        """What a step is given, and what its budget is to know; steps are prepared in turn."""
+    def _prepared(self, begin: float, end: float, previous: float | None) -> tuple[StepForcing, DoneStep]:
+        """What a step is given, and what its budget is to know; `previous` [s] is the length of the one before."""
         step = end - begin
-        previous, self._previous_step = self._previous_step, step
         weights = two_step_weights(step, previous)
         column, emitted = self._column(begin + 0.5 * step, end)
         transport = self.forcing.transport(begin, step / (previous or step))
@@ -380,7 +383,7 @@ class AirModel:
     def _open_rates(self, met: MetState, seconds: float) -> Array:
         return open_rates(self.network, self.parts.light, met, seconds)
 
-    def _column(self, middle: float, end: float) -> tuple[ColumnForcing, Later]:
+    def _column(self, middle: float, end: float) -> tuple[ColumnForcing, Totals]:
         """The forcing of the column at the end of a step, and what gives the emission of emitted species [mol/s]."""
         interval = self.forcing.interval(self.forcing.index_until(end))
         weight = interval.weight(end)

@@ -17,7 +17,7 @@ Array = npt.NDArray[np.float64]
 
 _HOUR = 3600.0
 
-Later = Callable[[], Array]
+Totals = Callable[[], Array]
 """Gives sums over all ranks that are under way; all ranks ask for the first time together."""
 
 
@@ -43,12 +43,12 @@ class BiogenicSource:
 
     def __init__(
         self, isoprene: BiogenicIsoprene, meteorology: Meteorology, cos_zenith: Callable[[float], Array], land: Array,
-        start: np.datetime64, total: Callable[[Array], Later],
+        start: np.datetime64, total: Callable[[Array], Totals],
     ) -> None:  # fmt: skip
         self.species, self._start, self._total = isoprene.species, start, total
         self._isoprene, self._meteorology, self._cos_zenith, self._land = isoprene, meteorology, cos_zenith, land
         self._emitted: dict[float, Array] = {}
-        self._under_way: dict[float, Later] = {}
+        self._under_way: dict[float, Totals] = {}
         self._totals: dict[float, Array] = {}
 
     def rate(self, seconds: float) -> Array:
@@ -110,12 +110,12 @@ class PackedSources:
 
     def __init__(
         self, sources: Sequence[EmissionSource], layout: Layout, columns: tuple[int, int], start: np.datetime64,
-        total: Callable[[Array], Later],
+        total: Callable[[Array], Totals],
     ) -> None:  # fmt: skip
         self._sum = CombinedEmissions(sources) if sources else None
         self.species = self._sum.species if self._sum else ()
         self._layout, self._columns, self._start, self._total = layout, columns, start, total
-        self._now: tuple[float, AnyArray, Later] | None = None
+        self._now: tuple[float, AnyArray, Totals] | None = None
         self._ahead: tuple[float, Future[Hour]] | None = None
 
     def middles(self, first: float, last: float) -> list[float]:
@@ -126,7 +126,7 @@ class PackedSources:
         """The beginning of the next hour [s]; infinity where nothing is emitted."""
         return hour_of(seconds, self._start) + _HOUR if self._sum else np.inf
 
-    def at(self, seconds: float) -> tuple[AnyArray, Later]:
+    def at(self, seconds: float) -> tuple[AnyArray, Totals]:
         """Return the packed emission [mol/s] of the hour that holds the time, and its sums by species [mol/s].
 
         The sums are those of the whole area: all ranks call this together, and ask for them for the first time.
