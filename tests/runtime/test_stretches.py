@@ -1,5 +1,6 @@
 """Steps that are made several at once: the same steps and bits, and nobody misses what he was to see."""
 
+import signal
 from contextlib import closing
 from itertools import pairwise
 from types import SimpleNamespace
@@ -227,3 +228,25 @@ def test_a_state_that_is_lost_amid_a_stretch_is_not_written(tmp_path, stretches,
     simulation = airshed.Simulation(make(), WINDS, puff(), output=tmp_path / "run", resume=True)
     with closing(simulation):
         assert np.isfinite(simulation["TRACER"]).all()
+
+
+def test_nobody_goes_on_from_steps_that_were_broken_off(tmp_path, monkeypatch):
+    """Ctrl-C once the state is the next one, and the time not yet: no restart tells one for the other."""
+    simulation = airshed.Simulation(make(), WINDS, puff(), output=tmp_path / "run")
+    simulation.step()
+    with monkeypatch.context() as patch:
+        patch.setattr(simulation.model, "_finish_step", lambda seconds: signal.raise_signal(signal.SIGINT))
+        with pytest.raises(KeyboardInterrupt):
+            simulation.step()
+    with pytest.raises(CaseError, match="ended by an error"):
+        simulation.step()
+    simulation.close()
+    assert not list((tmp_path / "run" / "restart").glob("*"))
+
+
+def test_a_simulation_that_is_left_between_steps_has_a_restart(tmp_path):
+    """The negative control."""
+    simulation = airshed.Simulation(make(), WINDS, puff(), output=tmp_path / "run")
+    simulation.step()
+    simulation.close()
+    assert len(list((tmp_path / "run" / "restart").glob("*"))) == 1

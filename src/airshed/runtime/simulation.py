@@ -138,6 +138,7 @@ class Simulation:
                 stretch = self._open_records(Path(output), resume=resume)
         self._folder = None if output is None else Path(output)
         self._closed, self._sums, self._written = False, 0.0, ""
+        self._amid_steps = False  # for good, where an error breaks them off: the state is then that of no time
         self._clock = Clock(self.model, self._due(), self.end, stretch)
         self._stop = False
         self._asked: Later | None = None
@@ -289,7 +290,7 @@ class Simulation:
         """
         try:
             with raising_together(self._everybody):
-                if not self._closed:
+                if not (self._closed or self._amid_steps):
                     self.model.settle()
                     self._timed_records(lambda each: each.stop(self._clock.stretch))
         finally:
@@ -316,7 +317,7 @@ class Simulation:
             self._give_free()
 
     def _check_open(self) -> None:
-        if self._closed:
+        if self._closed or self._amid_steps:
             raise CaseError("this simulation was closed, or ended by an error; make a new one")
 
     def _check_group(self) -> None:
@@ -344,12 +345,14 @@ class Simulation:
         return StepInfo(self.seconds, self.model.steps, boundaries[-1] - boundaries[-2], speed, fraction)
 
     def _advance(self, ends: list[float]) -> None:
+        self._amid_steps = True
         try:
             self.model.step_through(ends)
         except ChemistryFailure as failure:
             if self._folder is None:
                 raise
             raise failure.write(self._folder / FAILED_CELL, self.case.mechanism) from None
+        self._amid_steps = False
 
     @contextmanager
     def _telling_to_resume(self) -> Iterator[None]:
