@@ -129,7 +129,7 @@ def test_instants_are_read_some_at_once_and_returned_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("size", "asked"), [(60_000, [[0, 1], [2, 3, 4], [5, 6, 7], [8]]), (10, [[0, 1], [*range(2, 8)], [8]])]
+    ("size", "asked"), [(50_000, [[0, 1], [2, 3, 4], [5, 6, 7], [8]]), (10, [[0, 1], [*range(2, 8)], [8]])]
 )
 def test_the_smaller_instants_are_the_more_are_read_at_once(size: int, asked: list[list[int]]) -> None:
     batches = Batches(size=size)

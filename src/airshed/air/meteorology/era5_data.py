@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 _ACCUMULATED: Final = ("tp", "e", "ssrd", "sshf")
 """Sums over the hour before each time: an instant needs that hour and the next."""
 
-_LEAST, _MOST, _BYTES = 2, 6, 3 * 2**19
+_LEAST, _MOST, _BYTES = 2, 6, 5 * 2**18
 """Instants that are read at once: as many as so many bytes hold, within limits."""
 
 
