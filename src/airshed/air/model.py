@@ -35,8 +35,9 @@ from airshed.fields.spec import FieldSpec
 from airshed.grid import Grid
 from airshed.kernels.exact_sum import CompiledSums
 from airshed.kernels.layout import PRIVATE, Layout, PackedView
-from airshed.kernels.pipeline import compile_mechanism
+from airshed.kernels.pipeline import MechanismKernel, compile_mechanism
 from airshed.kernels.step_data import ColumnForcing, State, StepForcing
+from airshed.mechanism.network import ReactionNetwork
 from airshed.parallel.balance import Balance
 from airshed.parallel.communicator import Communicator, MpiRanks, give_way
 from airshed.parallel.exact_sum import LateTotal
@@ -79,10 +80,7 @@ class AirModel:
         )
         self.families = tuple(element for element in FAMILIES if element in self.network.atoms)
         split = case.chemistry.integrator == "strang"
-        self.kernel = compile_mechanism(
-            without_reactions(self.network) if split else self.network, self.grid.shape[0], case.chemistry.precision,
-            families=self.families, directions="horizontal" if case.moves_planes else "all",
-        )  # fmt: skip
+        self.kernel = self._compiled(without_reactions(self.network) if split else self.network)
         _, rows, columns = self.grid.shape
         self._memory = make_memory(self.parts, self.kernel, groups)
         self.layout = Layout(rows, columns, self.kernel.shape.width, self.kernel.dtype, self._memory or PRIVATE)
@@ -92,13 +90,7 @@ class AirModel:
             self.parts.own_sources, self.layout, (rows, columns), self.parts.start, self.share.late_total_over_columns
         )
         self._vegetation = [source for source in self.parts.sources if isinstance(source, BiogenicSource)]
-        self._emitted = [self.network.index(name) for name in self.sources.species]
-        self.forcing = Forcing(
-            self.grid, self.layout, self.parts.meteorology, self._velocities, self._open_rates,
-            begin=self.parts.begin, sunlit_until=self.parts.sunlit_until,
-            advection=case.transport.advection, diffusion=case.transport.diffusion, greatest=self.share.greatest,
-            also=self.sources.middles,
-        )  # fmt: skip
+        self.forcing = self._make_forcing()
         halo = make_halo(self.parts, self.layout, self._memory) if groups is None else None
         at_once = 1 if split else steps_at_once(self.parts, self.kernel, halo)
         self._light = PackedLight(
@@ -123,7 +115,8 @@ class AirModel:
         self._budget = Budget(len(self.network.species), len(self.families))
         self._late = LateBudget(
             self._budget, self.stepper, partial(LateTotal, ranks=self.share.ranks, cut=CompiledSums(self.kernel)),
-            self._refuse_not_finite, emitted=self._emitted, behind=not self.share.alone,
+            self._refuse_not_finite, emitted=[self.network.index(name) for name in self.sources.species],
+            behind=not self.share.alone,
         )  # fmt: skip
         self._set_initial(initial)
 
@@ -391,6 +384,21 @@ class AirModel:
         sun = self._light.at(end, interval.pair("cloud"), weight)
         pairs = {name: interval.pair(name) for name in _OF_COLUMN}
         return ColumnForcing(**pairs, weight=weight, emission=packed, sun=sun), emitted
+
+    def _compiled(self, network: ReactionNetwork) -> MechanismKernel:
+        """The step of a network over the levels of the case, where its transport goes."""
+        return compile_mechanism(
+            network, self.grid.shape[0], self.case.chemistry.precision, families=self.families,
+            directions="horizontal" if self.case.moves_planes else "all",
+        )  # fmt: skip
+
+    def _make_forcing(self) -> Forcing:
+        transport = self.case.transport
+        return Forcing(
+            self.grid, self.layout, self.parts.meteorology, self._velocities, self._open_rates,
+            begin=self.parts.begin, sunlit_until=self.parts.sunlit_until, advection=transport.advection,
+            diffusion=transport.diffusion, greatest=self.share.greatest, also=self.sources.middles,
+        )  # fmt: skip
 
     def _set_initial(self, given: xr.Dataset | None) -> None:
         pressure = self.parts.meteorology.at(self.parts.begin).pressure

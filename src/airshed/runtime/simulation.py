@@ -18,7 +18,7 @@ from airshed.air.box import ChemistryFailure
 from airshed.air.case import Case, idle_settings
 from airshed.air.case_weather import Given
 from airshed.air.model import AirModel
-from airshed.core.errors import AirshedError, CaseError, DataError
+from airshed.core.errors import CaseError, DataError
 from airshed.core.every import Every
 from airshed.core.report import Report, Table
 from airshed.core.units import to
@@ -174,14 +174,8 @@ class Simulation:
 
     def step(self) -> StepInfo:
         """Advance by one step, as long as the case and the wind allow. Raises CaseError at the end of the case."""
-        try:
-            with raising_together(self._everybody):
-                return self._steps(inf, 1)
-        except AirshedError:
-            raise
-        except BaseException:  # such as Ctrl-C in the middle of a step, which leaves no state to go on from
-            self._give_free()
-            raise
+        with raising_together(self._everybody):
+            return self._steps(inf, 1)
 
     def run(self, until: str | float | None = None, observer: Observer | None = None, *, stride: int = 1) -> None:
         """Advance to a time since the start ("6 h", or seconds), by default to the end of the case.
