@@ -90,7 +90,7 @@ def test_compiled_light_is_that_of_its_twin(precision: str, clouds: bool) -> Non
     first, last = random.uniform(-0.1, 1.1, (2, 7, 19))
     ends, exact = (layout.pack(first), layout.pack(last)), 1e-12 if precision == "double" else 3e-6
     for seconds in (0.0, 20_000.0, 1e6):
-        sun = layout.unpack(packed.at(seconds, ends, 0.3))
+        sun = layout.unpack(packed.at([seconds], ends, [0.3])[0])
         secant, factor = twin.secant_and_factor(seconds, 0.7 * first + 0.3 * last)
         assert sun[0] == pytest.approx(secant, rel=200 * exact)  # the secant of a low sun multiplies the cosine's error
         assert sun[1] == pytest.approx(factor, abs=exact)
@@ -99,17 +99,16 @@ def test_compiled_light_is_that_of_its_twin(precision: str, clouds: bool) -> Non
         assert sun[0] != pytest.approx(later, rel=200 * exact)  # which would be found
 
 
-@pytest.mark.parametrize("lasting", [1, 3])
-def test_the_sun_of_a_time_stays_while_it_is_needed(lasting: int) -> None:
+@pytest.mark.parametrize("clouds", [False, True])
+def test_the_sun_of_several_times_is_that_of_each(clouds: bool) -> None:
     kernel = compile_mechanism(load_mechanism("tracer"), 2)
     layout = Layout(2, 3, kernel.shape.width, kernel.dtype)
-    start = datetime(2022, 6, 1, 8, tzinfo=UTC)
-    packed = PackedLight(kernel, layout, np.arange(3.0), np.array([45.0, 46.0]), start, clouds=False, lasting=lasting)
-    cover = (layout.zeros(), layout.zeros())
-    first = packed.at(0.0, cover, 0.0)
-    kept = first.copy()
-    for number in range(1, lasting):
-        packed.at(600.0 * number, cover, 0.0)
-        assert np.array_equal(first, kept)
-    packed.at(600.0 * lasting, cover, 0.0)
-    assert not np.array_equal(first, kept)  # its place is taken by now
+    start, lon, lat = datetime(2022, 6, 1, 8, tzinfo=UTC), np.arange(3.0), np.array([45.0, 46.0])
+    packed = PackedLight(kernel, layout, lon, lat, start, clouds=clouds, times=4)
+    random, times, weights = np.random.default_rng(0), [0.0, 600.0, 1200.0], [0.0, 0.4, 1.0]
+    cover = layout.pack(random.random((2, 3))), layout.pack(random.random((2, 3)))
+    suns = [each.copy() for each in packed.at(times, cover, weights)]
+    assert len(suns) == 3
+    for seconds, weight, sun in zip(times, weights, suns, strict=True):
+        assert np.array_equal(packed.at([seconds], cover, [weight])[0], sun)
+    assert not np.array_equal(suns[0], suns[1])  # which would be found

@@ -10,6 +10,9 @@ from hypothesis.extra import numpy as hnp
 
 from airshed.core import exact_sum
 from airshed.core.errors import CaseError
+from airshed.kernels.exact_sum import CompiledSums
+from airshed.kernels.pipeline import compile_mechanism
+from airshed.mechanism import load_mechanism
 from airshed.parallel.communicator import Alone
 from airshed.parallel.exact_sum import LateTotal, total
 from airshed.parallel.share import Share
@@ -49,6 +52,18 @@ def test_what_is_not_finite_spoils_its_own_column_alone(bad):
     result = whole([values[:1], values[1:]])
     assert result[0] == 3.0
     assert np.isnan(result[1])
+
+
+@given(hnp.arrays(np.float64, st.tuples(st.integers(1, 3), st.integers(0, 5), st.just(4)), elements=FINITE))
+def test_compiled_sums_are_those_of_their_twin(values):
+    compiled = CompiledSums(compile_mechanism(load_mechanism("tracer"), 2))
+    greatest = compiled.magnitudes(values)
+    parts = compiled.parts(values, greatest)
+    assert greatest.tobytes() == exact_sum.magnitudes(values).tobytes()
+    assert parts.tobytes() == exact_sum.parts(values, greatest).tobytes()
+    assert compiled.value(parts, greatest).tobytes() == exact_sum.value(parts, greatest).tobytes()
+    for each, of_each in zip(values, compiled.value(parts, greatest), strict=True):
+        assert compiled.total(each).tobytes() == of_each.tobytes()
 
 
 def test_nothing_adds_up_to_zero():

@@ -77,6 +77,8 @@ class LateBudget:
         """Wait for sums but those of so many of the last stretches."""
         while len(self._under_way) > left:
             steps, total = self._under_way.popleft()
+            for step in steps:
+                step.emitted.proceed()
             self._known += zip(steps, total.result(), strict=True)
 
     def _follow(self) -> None:

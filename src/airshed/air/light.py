@@ -1,6 +1,6 @@
 """The sun over every column of the grid, as the photolysis functions need it."""
 
-from collections import deque
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from math import cos, sin
@@ -17,6 +17,7 @@ from airshed.air.photolysis import (
     effective_secant,
 )
 from airshed.air.solar import sun_over
+from airshed.kernels.compiled import keeping_lock
 from airshed.kernels.layout import AnyArray, Layout
 from airshed.kernels.pipeline import MechanismKernel
 from airshed.kernels.step_arguments import address
@@ -60,33 +61,37 @@ class PackedLight:
         cos z = n . s,   n to the zenith of a place, s to the sun
 
     kernel, layout  of the state;  lon (nlon,), lat (nlat,)  [degrees] of its columns
-    lasting         for how many calls the sun of one is to stay as it is
+    times           how many may be asked for at once
     """
 
     def __init__(
         self, kernel: MechanismKernel, layout: Layout, lon: Array, lat: Array, start: datetime, *, clouds: bool,
-        lasting: int = 1,
+        times: int = 1,
     ) -> None:  # fmt: skip
-        self._sunlight, self._clouds = kernel.functions.airshed_sunlight, clouds
+        self._sunlight, self._clouds = keeping_lock(kernel.functions.airshed_sunlight), clouds
         east, north = np.meshgrid(np.radians(lon), np.radians(lat))
         zenith = np.cos(north) * np.cos(east), np.cos(north) * np.sin(east), np.sin(north)
         self._places = replace(layout, dtype=np.float64).pack(zenith)
-        self._suns = deque(layout.zeros(2) for _ in range(lasting))
+        suns = layout.memory.zeros((times, layout.rows, layout.blocks, 2, layout.width), layout.dtype)
+        self._suns, self._blocks = list(suns), layout.rows * layout.blocks
         self._start = np.datetime64(start.replace(tzinfo=None), "ns")
         self._limits = np.array([SMALLEST_COSINE, OVERCAST, STEEPEST_COSINE])
-        self._direction = np.zeros(3)
-        self._fixed = [address(each) for each in (self._places, self._direction, self._limits)]
+        self._fixed = [address(each) for each in (self._places, self._limits, suns)]
 
-    def at(self, seconds: float, cloud: Pair, weight: float) -> AnyArray:
-        """Return secant of the zenith angle and light factor [lat][block][2][W] at a time [s], for a while.
+    def at(self, times: Sequence[float], cloud: Pair, weights: Sequence[float]) -> list[AnyArray]:
+        """Return secant of the zenith angle and light factor [lat][block][2][W] at each time [s], until the next call.
 
-        cloud  packed cover at both ends of an interval [1];  weight  where the time lies between them
+        cloud  packed cover at both ends of an interval [1];  weights  where the times lie between them
         """
-        places, direction, limits = self._fixed
-        self._suns.rotate()
-        sun = self._suns[0]
-        declination, east = sun_over(self._start + np.timedelta64(round(seconds * 1e9), "ns"))
-        self._direction[:] = cos(declination) * cos(east), cos(declination) * sin(east), sin(declination)
+        places, limits, suns = self._fixed
+        directions, where = np.array([self._direction(each) for each in times]), np.array(weights)
         ends = [address(each) for each in cloud] if self._clouds else [None, None]
-        self._sunlight(places, direction, *ends, weight, limits, sun.shape[0] * sun.shape[1], address(sun))
-        return sun
+        self._sunlight(
+            places, address(directions), *ends, address(where), len(times), limits, self._blocks, suns
+        )  # fmt: skip
+        return self._suns[: len(times)]
+
+    def _direction(self, seconds: float) -> tuple[float, float, float]:
+        """The unit vector to the sun."""
+        declination, east = sun_over(self._start + np.timedelta64(round(seconds * 1e9), "ns"))
+        return cos(declination) * cos(east), cos(declination) * sin(east), sin(declination)

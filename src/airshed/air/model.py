@@ -23,7 +23,7 @@ from airshed.air.moved_elsewhere import MovedElsewhere
 from airshed.air.moving import without_reactions
 from airshed.air.open_rates import open_rates
 from airshed.air.report import summary
-from airshed.air.sources import BiogenicSource, PackedSources, Totals
+from airshed.air.sources import BiogenicSource, PackedSources
 from airshed.air.splitting import make_strang
 from airshed.air.stepping import make_halo, make_memory, make_own_stepper, steps_at_once
 from airshed.air.wall import WAITING, wall, wall_notes
@@ -34,7 +34,7 @@ from airshed.fields.air import WEATHER, air_registry
 from airshed.fields.spec import FieldSpec
 from airshed.grid import Grid
 from airshed.kernels.exact_sum import CompiledSums
-from airshed.kernels.layout import PRIVATE, Layout, PackedView
+from airshed.kernels.layout import PRIVATE, AnyArray, Layout, PackedView
 from airshed.kernels.pipeline import MechanismKernel, compile_mechanism
 from airshed.kernels.step_data import ColumnForcing, State, StepForcing
 from airshed.mechanism.network import ReactionNetwork
@@ -95,7 +95,7 @@ class AirModel:
         at_once = 1 if split else steps_at_once(self.parts, self.kernel, halo)
         self._light = PackedLight(
             self.kernel, self.layout, self.grid.lon, self.grid.lat, case.time.start, clouds=case.photolysis.cloud,
-            lasting=at_once,
+            times=at_once,
         )  # fmt: skip
         self.seconds, self.steps = self.parts.begin, 0
         self._looked_ahead_until = -inf
@@ -196,23 +196,19 @@ class AirModel:
             self._step_at_once(ends[first : first + self.at_once])
 
     def _step_at_once(self, ends: Sequence[float]) -> None:
-        spans = list(pairwise([self.seconds, *ends]))
-        lengths = [end - begin for begin, end in spans]
-        before = [self._previous_step, *lengths[:-1]]
-        steps = [self._prepared(*span, previous) for span, previous in zip(spans, before, strict=True)]
-        summands = self.stepper.advance([forcing for forcing, _ in steps])
-        self._previous_step = lengths[-1]
-        self._late.add([done for _, done in steps], summands)
+        emission, emitted = self.sources.at(0.5 * (self.seconds + ends[0]))
+        steps, done, previous = [], [], self._previous_step
+        for (begin, end), column in zip(pairwise([self.seconds, *ends]), self._columns(ends, emission), strict=True):
+            step = end - begin
+            weights = two_step_weights(step, previous)
+            steps.append(StepForcing(weights, self.forcing.transport(begin, step / (previous or step)), column))
+            done.append(DoneStep(end, weights, emitted))
+            previous = step
+        summands = self.stepper.advance(steps)
+        self._previous_step = previous
+        self._late.add(done, summands)
         for end in ends:
             self._finish_step(end)
-
-    def _prepared(self, begin: float, end: float, previous: float | None) -> tuple[StepForcing, DoneStep]:
-        """What a step is given, and what its budget is to know; `previous` [s] is the length of the one before."""
-        step = end - begin
-        weights = two_step_weights(step, previous)
-        column, emitted = self._column(begin + 0.5 * step, end)
-        transport = self.forcing.transport(begin, step / (previous or step))
-        return StepForcing(weights, transport, column), DoneStep(end, weights, emitted)
 
     @property
     def at_once(self) -> int:
@@ -376,14 +372,14 @@ class AirModel:
     def _open_rates(self, met: MetState, seconds: float) -> Array:
         return open_rates(self.network, self.parts.light, met, seconds)
 
-    def _column(self, middle: float, end: float) -> tuple[ColumnForcing, Totals]:
-        """The forcing of the column at the end of a step, and what gives the emission of emitted species [mol/s]."""
-        interval = self.forcing.interval(self.forcing.index_until(end))
-        weight = interval.weight(end)
-        packed, emitted = self.sources.at(middle)
-        sun = self._light.at(end, interval.pair("cloud"), weight)
+    def _columns(self, ends: Sequence[float], emission: AnyArray) -> list[ColumnForcing]:
+        """The forcing of columns at the ends of steps, all of them in one interval."""
+        interval = self.forcing.interval(self.forcing.index_until(ends[-1]))
+        weights = [interval.weight(end) for end in ends]
+        suns = self._light.at(ends, interval.pair("cloud"), weights)
         pairs = {name: interval.pair(name) for name in _OF_COLUMN}
-        return ColumnForcing(**pairs, weight=weight, emission=packed, sun=sun), emitted
+        each = zip(weights, suns, strict=True)
+        return [ColumnForcing(**pairs, weight=weight, emission=emission, sun=sun) for weight, sun in each]
 
     def _compiled(self, network: ReactionNetwork) -> MechanismKernel:
         """The step of a network over the levels of the case, where its transport goes."""

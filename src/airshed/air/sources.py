@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future, wait
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +18,17 @@ Array = npt.NDArray[np.float64]
 
 _HOUR = 3600.0
 
-Totals = Callable[[], Array]
-"""Gives sums over all ranks that are under way; all ranks ask for the first time together."""
+
+class Totals(Protocol):
+    """Sums over all ranks that are under way; all ranks make the same calls."""
+
+    def proceed(self) -> None:
+        """See to it that they come, after a while; more than once does no harm."""
+        ...
+
+    def __call__(self) -> Array:
+        """Wait for them."""
+        ...
 
 
 def hour_of(seconds: float, start: np.datetime64) -> float:

@@ -144,7 +144,7 @@ class Strang:
     def _air(self, seconds: float) -> Air:
         interval = self._forcing.interval(self._forcing.index_at(seconds))
         weight, pair = interval.weight(seconds), interval.pair
-        sun = self._light.at(seconds, pair("cloud"), weight)
+        sun = self._light.at([seconds], pair("cloud"), [weight])[0]
         fields = (_between(pair(name), weight) for name in ("temperature", "water", "parameters"))
         temperature, water, parameters = fields
         return Air(temperature, water, self.stepper.state.air * self._density_factor, parameters, sun)

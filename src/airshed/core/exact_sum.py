@@ -24,28 +24,27 @@ MOST: Final = 2**22
 
 
 def magnitudes(values: Array) -> Array:
-    """Return the greatest magnitude in each column of (summand, column), infinite where one is not finite."""
-    if not len(values):
-        return np.zeros(values.shape[1:])
-    greatest = np.abs(values).max(axis=0)
+    """Return the greatest magnitudes (..., column) of (..., summand, column), infinite where one is not finite."""
+    greatest = np.abs(values).max(axis=-2, initial=0.0)
     return np.asarray(np.where(np.isnan(greatest), np.inf, greatest))
 
 
 def parts(values: Array, greatest: Array) -> Integers:
-    """Return the sums (2, column) of the integers that the summands (summand, column) are cut into.
+    """Return the sums (..., 2, column) of the integers that the summands (..., summand, column) are cut into.
 
-    greatest  (column,) the greatest magnitude of all summands, also of those that others hold
+    greatest  (..., column) the greatest magnitude of all summands, also of those that others hold
     """
-    scaled = np.where(np.isfinite(greatest), values, 0.0) * scale(greatest)
+    common = greatest[..., None, :]
+    scaled = np.where(np.isfinite(common), values, 0.0) * scale(common)
     first = np.trunc(scaled)
     second = np.trunc((scaled - first) * 2.0**BITS)
-    return np.stack([each.astype(np.int64).sum(axis=0) for each in (first, second)])
+    return np.stack([each.astype(np.int64).sum(axis=-2) for each in (first, second)], axis=-2)
 
 
 def value(sums: Integers, greatest: Array) -> Array:
-    """Return the sum (column,) that the integers (2, column) stand for; NaN where a summand was not finite."""
+    """Return the sums (..., column) that integers (..., 2, column) stand for; NaN where a summand was not finite."""
     grid = 1.0 / scale(greatest)
-    total = sums[0] * grid + sums[1] * (grid * 2.0**-BITS)
+    total = sums[..., 0, :] * grid + sums[..., 1, :] * (grid * 2.0**-BITS)
     return np.asarray(np.where(np.isfinite(greatest), total, np.nan))
 
 

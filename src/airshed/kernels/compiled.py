@@ -4,7 +4,7 @@ import ctypes
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
 
@@ -75,6 +75,16 @@ def compile_and_load(
     """
     library = timed(seconds, "compile", lambda: build(source, name=name, extra_flags=extra_flags))
     return library, timed(seconds, "load", lambda: declared(load(library), signatures))
+
+
+def keeping_lock(function: Any) -> Callable[..., Any]:
+    """Return a declared function whose calls keep Python's interpreter lock: for what takes microseconds.
+
+    Who gives up the lock may wait milliseconds to have it back where another thread is busy with Python.
+    """
+    where = ctypes.cast(function, ctypes.c_void_p).value
+    assert where is not None
+    return ctypes.PYFUNCTYPE(function.restype, *function.argtypes)(where)
 
 
 def declared(library: ctypes.CDLL, signatures: Signatures) -> ctypes.CDLL:

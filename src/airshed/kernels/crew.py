@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.core.errors import KernelError
+from airshed.kernels.compiled import keeping_lock
 from airshed.kernels.layout import aligned_zeros
 from airshed.kernels.pieces import Pieces, Side
 from airshed.kernels.pipeline import MechanismKernel
@@ -83,6 +84,7 @@ class Crew:
         threads: int, pool: ThreadPoolExecutor | None, room: Room | None = None, messages: bool = False,
     ) -> None:  # fmt: skip
         self._functions, self._pool, self._pieces = kernel.functions, pool, pieces
+        self._publish = keeping_lock(kernel.functions.airshed_publish)
         self._own = aligned_zeros((ctypes.sizeof(Slot),), np.uint8) if room is None else None
         room = room or Room(address(self._own))  # type: ignore[arg-type]  # one of both is there
         self.address = room.slot
@@ -119,7 +121,7 @@ class Crew:
         """
         if self._slot.given_up:
             raise KernelError("a step was broken off, and the state with it; make a new model, or resume the run")
-        self._functions.airshed_publish(self._reference, self._slot.published + count)
+        self._publish(self._reference, self._slot.published + count)
 
     def messages_are_here(self) -> None:
         """Let the newest step look at what messages brought."""

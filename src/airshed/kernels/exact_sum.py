@@ -1,6 +1,7 @@
 """The compiled form of :mod:`airshed.core.exact_sum`, for sums of every step."""
 
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 import numpy.typing as npt
@@ -13,26 +14,33 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class CompiledSums:
-    """Magnitudes and parts of summands (summand, column) in double, C order, by the code of a kernel."""
+    """Magnitudes and parts of summands (..., summand, column) in double, C order, by the code of a kernel."""
 
     kernel: MechanismKernel
 
     def magnitudes(self, values: Array) -> Array:
-        """Return the greatest magnitude in each column, infinite where one is not finite."""
-        result = np.empty(values.shape[1])
-        self.kernel.functions.airshed_magnitudes(address(values), *values.shape, address(result))
+        """Return the greatest magnitude in each column (..., column), infinite where one is not finite."""
+        *several, count, columns = values.shape
+        result = np.empty((*several, columns))
+        self.kernel.functions.airshed_magnitudes(address(values), prod(several), count, columns, address(result))
         return result
 
     def parts(self, values: Array, greatest: Array) -> npt.NDArray[np.int64]:
-        """Return the sums (2, column) of the integers that the summands are cut into."""
-        result = np.empty((2, values.shape[1]), np.int64)
-        self.kernel.functions.airshed_exact_parts(address(values), *values.shape, address(greatest), address(result))
+        """Return the sums (..., 2, column) of the integers that the summands are cut into."""
+        *several, count, columns = values.shape
+        result = np.empty((*several, 2, columns), np.int64)
+        self.kernel.functions.airshed_exact_parts(
+            address(values), prod(several), count, columns, address(greatest), address(result)
+        )
         return result
 
     def value(self, sums: npt.NDArray[np.int64], greatest: Array) -> Array:
-        """Return the sum (column,) that the integers (2, column) stand for; NaN where a summand was not finite."""
-        result = np.empty(len(greatest))
-        self.kernel.functions.airshed_exact_value(address(sums), address(greatest), len(greatest), address(result))
+        """Return the sums (..., column) that integers (..., 2, column) stand for; NaN where one was not finite."""
+        *several, columns = greatest.shape
+        result = np.empty(greatest.shape)
+        self.kernel.functions.airshed_exact_value(
+            address(sums), address(greatest), prod(several), columns, address(result)
+        )
         return result
 
     def total(self, values: Array) -> Array:

@@ -35,10 +35,10 @@ SIGNATURES: Final[Signatures] = {
     "airshed_give_up": (None, [_POINTER]),
     "airshed_assist": (ctypes.c_double, [_POINTER] * 2),
     "airshed_work": (ctypes.c_int64, [_POINTER, *[ctypes.c_int64] * 4, _POINTER]),
-    "airshed_magnitudes": (None, [_POINTER, ctypes.c_int64, ctypes.c_int64, _POINTER]),
-    "airshed_exact_parts": (None, [_POINTER, ctypes.c_int64, ctypes.c_int64, *[_POINTER] * 2]),
-    "airshed_exact_value": (None, [*[_POINTER] * 2, ctypes.c_int64, _POINTER]),
-    "airshed_sunlight": (None, [*[_POINTER] * 4, ctypes.c_double, _POINTER, ctypes.c_int64, _POINTER]),
+    "airshed_magnitudes": (None, [_POINTER, *[ctypes.c_int64] * 3, _POINTER]),
+    "airshed_exact_parts": (None, [_POINTER, *[ctypes.c_int64] * 3, *[_POINTER] * 2]),
+    "airshed_exact_value": (None, [*[_POINTER] * 2, *[ctypes.c_int64] * 2, _POINTER]),
+    "airshed_sunlight": (None, [*[_POINTER] * 5, ctypes.c_int64, _POINTER, ctypes.c_int64, _POINTER]),
     "airshed_rates": (None, [*[_POINTER] * 5, *[ctypes.c_double] * 2, *[_POINTER] * 3]),
 }
 

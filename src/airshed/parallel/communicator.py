@@ -21,6 +21,8 @@ from airshed.parallel.environment import choose_library, launched, ranks_asked_f
 if TYPE_CHECKING:
     from mpi4py import MPI
 
+    from airshed.parallel.boards import Boards
+
 AnyArray = npt.NDArray[Any]
 Later = Callable[[], AnyArray]
 """Waits for a result that is under way, and returns it; to be called once."""
@@ -128,9 +130,29 @@ def give_way() -> float:
     return 0.0
 
 
+class _Message:
+    """Greatest values, np.maximum, or sums, np.add, of all ranks by MPI, under way."""
+
+    def __init__(self, handle: "MPI.Intracomm", given: AnyArray, combine: np.ufunc) -> None:
+        from mpi4py import MPI
+
+        self._result = np.empty_like(given)
+        self._request = handle.Iallreduce(given, self._result, MPI.MAX if combine is np.maximum else MPI.SUM)
+        _UNDER_WAY[:] = [each for each in _UNDER_WAY if not each[0].Test()] + [(self._request, given, self._result)]
+
+    def arrived(self) -> bool:
+        """Let MPI see to it, and return whether it is done."""
+        return bool(self._request.Test())
+
+    def result(self) -> AnyArray:
+        """Return what came of it."""
+        return self._result
+
+
 class MpiRanks:
     """The ranks of an MPI communicator.
 
+    boards          by which ranks of one machine find greatest values and sums; None for messages
     wait            [s] spent so far in greatest values and sums, with waiting for the last rank to ask for them
     meanwhile       is called again and again while greatest values or sums are waited for; returns for how long [s]
                     it did something else, which is no waiting
@@ -140,6 +162,7 @@ class MpiRanks:
     def __init__(self, handle: "MPI.Intracomm") -> None:
         self.handle, self.wait, self.fails_together = handle, 0.0, False
         self.meanwhile: Callable[[], float] = give_way
+        self.boards: Boards | None = None
         self.rank, self.size = handle.Get_rank(), handle.Get_size()
 
     @cached_property
@@ -149,27 +172,19 @@ class MpiRanks:
 
     def largest(self, values: AnyArray) -> AnyArray:
         """Return the greatest values of all ranks, element by element; NaN counts as infinite."""
-        from mpi4py import MPI
-
-        return self._reduced(_comparable(values), MPI.MAX)
+        return self.start_largest(values)()
 
     def total(self, counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Return the sums of integers over all ranks, element by element."""
-        from mpi4py import MPI
-
-        return self._reduced(counts, MPI.SUM)
+        return self.start_total(counts)()
 
     def start_largest(self, values: AnyArray) -> Later:
         """Begin the search for the greatest values."""
-        from mpi4py import MPI
-
-        return self._started(_comparable(values), MPI.MAX)
+        return self._started(_comparable(values), np.maximum)
 
     def start_total(self, counts: npt.NDArray[np.int64]) -> Later:
         """Begin the sums of integers."""
-        from mpi4py import MPI
-
-        return self._started(counts, MPI.SUM)
+        return self._started(counts, np.add)
 
     def gather(self, value: Any) -> list[Any] | None:
         """Return what every rank gave, by rank, to the first; None to the others."""
@@ -191,21 +206,21 @@ class MpiRanks:
         """Return when all ranks have come here."""
         self.handle.Barrier()
 
-    def _reduced(self, given: AnyArray, operation: "MPI.Op") -> AnyArray:
-        return self._started(given, operation)()
+    def until(self, arrived: Callable[[], bool]) -> None:
+        """Wait, and do something else meanwhile, until what is asked returns true."""
+        began = time.perf_counter()
+        while not arrived():
+            began += self.meanwhile()
+        self.wait += time.perf_counter() - began
 
-    def _started(self, given: AnyArray, operation: "MPI.Op") -> Later:
+    def _started(self, given: AnyArray, combine: np.ufunc) -> Later:
         given = np.ascontiguousarray(given)
-        result = np.empty_like(given)
-        request = self.handle.Iallreduce(given, result, operation)
-        _UNDER_WAY[:] = [each for each in _UNDER_WAY if not each[0].Test()] + [(request, given, result)]
+        boards = self.boards if self.boards is not None and given.nbytes <= self.boards.most else None
+        under_way = _Message(self.handle, given, combine) if boards is None else boards.begin(given, combine)
 
         def finish() -> AnyArray:
-            began = time.perf_counter()
-            while not request.Test():
-                began += self.meanwhile()
-            self.wait += time.perf_counter() - began
-            return result
+            self.until(under_way.arrived)
+            return under_way.result()
 
         return finish
 

@@ -15,15 +15,15 @@ class Cut(Protocol):
     """What cuts summands into integers: :mod:`airshed.core.exact_sum`, or its compiled form."""
 
     def magnitudes(self, values: Array) -> Array:
-        """Return the greatest magnitude in each column of (summand, column)."""
+        """Return the greatest magnitudes (..., column) of (..., summand, column)."""
         ...
 
     def parts(self, values: Array, greatest: Array) -> npt.NDArray[np.int64]:
-        """Return the sums (2, column) of the integers that the summands are cut into."""
+        """Return the sums (..., 2, column) of the integers that the summands are cut into."""
         ...
 
     def value(self, sums: npt.NDArray[np.int64], greatest: Array) -> Array:
-        """Return the sum (column,) that the integers (2, column) stand for."""
+        """Return the sums (..., column) that the integers (..., 2, column) stand for."""
         ...
 
 
@@ -44,22 +44,20 @@ class LateTotal:
 
     def __init__(self, values: Array, ranks: Communicator, cut: Cut = exact_sum) -> None:
         self._values, self._ranks, self._cut = values, ranks, cut
-        self._under_way = ranks.start_largest(np.stack([cut.magnitudes(each) for each in values]))
+        self._under_way = ranks.start_largest(cut.magnitudes(values))
         self._greatest: Array | None = None
 
     def proceed(self) -> None:
         """Begin the second message, if it has not begun."""
         if self._greatest is None:
             self._greatest = self._under_way()
-            pairs = zip(self._values, self._greatest, strict=True)
-            self._under_way = self._ranks.start_total(np.stack([self._cut.parts(*each) for each in pairs]))
+            self._under_way = self._ranks.start_total(self._cut.parts(self._values, self._greatest))
 
     def result(self) -> Array:
         """Wait for the sums (step, column) and return them, the same bits for any number of ranks."""
         self.proceed()
         assert self._greatest is not None
-        pairs = zip(self._under_way(), self._greatest, strict=True)
-        return np.stack([self._cut.value(*each) for each in pairs])
+        return self._cut.value(self._under_way(), self._greatest)
 
 
 class LateSum:
@@ -74,6 +72,11 @@ class LateSum:
             np.ascontiguousarray(values, np.float64).reshape(1, len(values), -1), ranks, cut
         )
         self._sums: Array | None = None
+
+    def proceed(self) -> None:
+        """See :meth:`LateTotal.proceed`; all ranks do so together."""
+        if self._total is not None:
+            self._total.proceed()
 
     def __call__(self) -> Array:
         """Wait for the sums (...) and return them."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mpi4py import MPI
 
 HEAD: Final = 4096
-"""Bytes at the beginning of each stretch in which no array lies; zero at first, for what ranks tell each other."""
+"""Bytes at the beginning of each stretch, at least, in which no array lies: for what ranks tell each other."""
 
 _TOKEN_BYTES: Final = 16
 
@@ -101,18 +101,19 @@ class MachineMemory:
     none does. Addresses hold until :meth:`close`.
 
     team   ranks that share memory with this one, itself among them, rising; itself alone where sharing is not possible
-    size   [bytes] of each stretch
+    size   [bytes] of each stretch, with its head
     reach  first address and number of bytes of all stretches of the machine in this process
     """
 
-    def __init__(self, handle: "MPI.Intracomm", size: int) -> None:
+    def __init__(self, handle: "MPI.Intracomm", size: int, head: int = HEAD) -> None:
         """Make it, all ranks of the communicator together.
 
         size  [bytes] of a stretch, its head included; the greatest of all ranks counts, in whole pages
+        head  [bytes] of a head, the same for all ranks
         """
         own = handle.Get_rank()
         told: list[tuple[tuple[str, ...], int]] = handle.allgather((_machine(), size))
-        self.size = -(-max(HEAD, *(asked for _, asked in told)) // mmap.PAGESIZE) * mmap.PAGESIZE
+        self.size = -(-max(head, *(asked for _, asked in told)) // mmap.PAGESIZE) * mmap.PAGESIZE
         self.team = tuple(rank for rank, (machine, _) in enumerate(told) if machine == told[own][0])
         shared = _shared(handle, self.team, self.size)
         if shared is None:
@@ -125,7 +126,9 @@ class MachineMemory:
         self.reach = firsts[own], len(self.team) * self.size
         self._shifts = {rank: firsts[own] - firsts[rank] for rank in self.team}
         at = self.team.index(own) * self.size
-        self._stretch = Stretch(mapping, at + HEAD, at + self.size)
+        self._mapping: mmap.mmap | None = mapping
+        self._head = min(head, self.size)
+        self._stretch = Stretch(mapping, at + self._head, at + self.size)
 
     @property
     def whole(self) -> bool:
@@ -140,6 +143,12 @@ class MachineMemory:
         """Return an array in the stretch of this rank, to be written."""
         return self._stretch.empty(shape, dtype)
 
+    def heads(self) -> npt.NDArray[np.uint8]:
+        """Return the heads of all stretches of the machine, which are not closed: (rank of the team, byte)."""
+        assert self._mapping is not None
+        count = len(self.team)
+        return np.frombuffer(self._mapping, np.uint8, count * self.size).reshape(count, self.size)[:, : self._head]
+
     def begin(self, rank: int) -> int:
         """Return the address in this process at which the stretch of a rank of the team begins, with its head."""
         return self.reach[0] + self.team.index(rank) * self.size
@@ -151,6 +160,7 @@ class MachineMemory:
     def close(self) -> None:
         """Give up the memory, which stays as long as arrays in it; those asked for later are of this process alone."""
         self._stretch.close()
+        self._mapping = None
 
 
 def _own_mapping(size: int) -> tuple[mmap.mmap, int]:

@@ -1,13 +1,15 @@
 // control.hpp: what a step needs besides computing: sums that no order changes, the sun.
 extern "C" {
-// ---- sums that no order changes, see core/exact_sum.py: (block, column) -> (column) -------------------------------------------
-void airshed_magnitudes(const double* values, int64_t count, int64_t columns, double* greatest) {
-    for (int64_t j = 0; j < columns; j++) greatest[j] = 0;
-    for (int64_t i = 0; i < count; i++)
-        for (int64_t j = 0; j < columns; j++) {
-            const double size = std::fabs(values[i * columns + j]);
-            greatest[j] = size <= greatest[j] ? greatest[j] : size == size ? size : HUGE_VAL;
-        }
+// ---- sums that no order changes, see core/exact_sum.py: several times (block, column) -> (column) -------------------------------
+void airshed_magnitudes(const double* values, int64_t several, int64_t count, int64_t columns, double* greatest) {
+    for (int64_t n = 0; n < several; n++, values += count * columns, greatest += columns) {
+        for (int64_t j = 0; j < columns; j++) greatest[j] = 0;
+        for (int64_t i = 0; i < count; i++)
+            for (int64_t j = 0; j < columns; j++) {
+                const double size = std::fabs(values[i * columns + j]);
+                greatest[j] = size <= greatest[j] ? greatest[j] : size == size ? size : HUGE_VAL;
+            }
+    }
 }
 
 // 2^(40-e) with 2^e above the greatest magnitude; one for a column of zeros or of what is not finite.
@@ -19,34 +21,41 @@ static double exact_scale(double greatest) {
 }
 
 // `greatest` [column] of all summands; `parts` [2][column].
-void airshed_exact_parts(const double* values, int64_t count, int64_t columns, const double* greatest, int64_t* parts) {
+void airshed_exact_parts(const double* values, int64_t several, int64_t count, int64_t columns, const double* greatest,
+                         int64_t* parts) {
     std::vector<double> scale(columns);
-    for (int64_t j = 0; j < columns; j++) scale[j] = exact_scale(greatest[j]);
-    for (int64_t j = 0; j < 2 * columns; j++) parts[j] = 0;
-    for (int64_t i = 0; i < count; i++)
-        for (int64_t j = 0; j < columns; j++) {
-            const double x = values[i * columns + j] * scale[j], first = std::trunc(x);
-            parts[j] += (int64_t)first;
-            parts[columns + j] += (int64_t)((x - first) * 0x1p40);
-        }
-}
-
-// The sums [column] that the parts of all ranks [2][column] stand for; NaN where a summand was not finite.
-void airshed_exact_value(const int64_t* parts, const double* greatest, int64_t columns, double* sums) {
-    for (int64_t j = 0; j < columns; j++) {
-        const double grid = 1 / exact_scale(greatest[j]);
-        const double sum = (double)parts[j] * grid + (double)parts[columns + j] * (grid * 0x1p-40);
-        sums[j] = greatest[j] == HUGE_VAL ? NAN : sum;
+    for (int64_t n = 0; n < several; n++, values += count * columns, greatest += columns, parts += 2 * columns) {
+        for (int64_t j = 0; j < columns; j++) scale[j] = exact_scale(greatest[j]);
+        for (int64_t j = 0; j < 2 * columns; j++) parts[j] = 0;
+        for (int64_t i = 0; i < count; i++)
+            for (int64_t j = 0; j < columns; j++) {
+                const double x = values[i * columns + j] * scale[j], first = std::trunc(x);
+                parts[j] += (int64_t)first;
+                parts[columns + j] += (int64_t)((x - first) * 0x1p40);
+            }
     }
 }
 
+// The sums [column] that the parts of all ranks [2][column] stand for; NaN where a summand was not finite.
+void airshed_exact_value(const int64_t* parts, const double* greatest, int64_t several, int64_t columns, double* sums) {
+    for (int64_t n = 0; n < several; n++, parts += 2 * columns, greatest += columns, sums += columns)
+        for (int64_t j = 0; j < columns; j++) {
+            const double grid = 1 / exact_scale(greatest[j]);
+            const double sum = (double)parts[j] * grid + (double)parts[columns + j] * (grid * 0x1p-40);
+            sums[j] = greatest[j] == HUGE_VAL ? NAN : sum;
+        }
+}
+
 // ---- the sun over columns, see air/light.py -------------------------------------------------------------------------------------
-// `places` [block][3][W]: unit vectors to the zenith of each column; `direction` [3]: to the sun. Clouds at both ends of an
-// interval [block][W], or none. `limits`: the smallest cosine of the zenith angle, the light under an overcast sky over that cosine,
-// and the smallest cosine for that. `sun` [block][2][W]: secant of the zenith angle, light factor (0 at night).
-void airshed_sunlight(const double* places, const double* direction, const real* cloud, const real* later_cloud, double weight,
-                      const double* limits, int64_t blocks, real* sun) {
-    for (int64_t b = 0; b < blocks; b++) {
+// `places` [block][3][W]: unit vectors to the zenith of each column; `directions` [time][3]: to the sun. Clouds at both ends of an
+// interval [block][W], or none, and where in it the times lie, `weights` [time]. `limits`: the smallest cosine of the zenith angle,
+// the light under an overcast sky over that cosine, and the smallest cosine for that. `sun` [time][block][2][W]: secant of the zenith
+// angle, light factor (0 at night).
+void airshed_sunlight(const double* places, const double* directions, const real* cloud, const real* later_cloud,
+                      const double* weights, int64_t times, const double* limits, int64_t blocks, real* sun) {
+    for (int64_t n = 0; n < times * blocks; n++) {
+        const int64_t time = n / blocks, b = n % blocks;
+        const double *direction = directions + 3 * time, weight = weights[time];
         const dpack* place = (const dpack*)(places + 3 * b * W);
         const dpack cosine = place[0] * direction[0] + place[1] * direction[1] + place[2] * direction[2];
         dpack light = dsplat(1.0);
@@ -55,7 +64,7 @@ void airshed_sunlight(const double* places, const double* direction, const real*
             const dpack cover = vmax(dpack{}, vmin(dsplat(1.0), (1.0 - weight) * first + weight * last));
             light = 1.0 + cover * (limits[1] * vmax(cosine, dsplat(limits[2])) - 1.0);
         }
-        pack* result = (pack*)(sun + 2 * b * W);
+        pack* result = (pack*)(sun + 2 * n * W);
         result[0] = to_real(1.0 / vmax(cosine, dsplat(limits[0])));
         result[1] = to_real(cosine > 0.0 ? light : dpack{});
     }
