@@ -1,9 +1,10 @@
 """Fills the frames of generated code, which lie in ``cpu/`` beside the headers that are written by hand."""
 
+from functools import cache
 from pathlib import Path
 from typing import Final
 
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, StrictUndefined, Template
 
 from airshed.mechanism.network import Reaction
 
@@ -12,8 +13,13 @@ _FOLDER: Final = Path(__file__).parent / "cpu"
 
 def render(frame: str, **values: object) -> str:
     """Return the text of a frame with its values put in; raise jinja2.UndefinedError for one that is not given."""
+    return _frame(frame).render(values)
+
+
+@cache
+def _frame(name: str) -> Template:
     environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False)
-    return environment.from_string(header(frame)).render(values)
+    return environment.from_string(header(name))
 
 
 def header(*names: str) -> str:
