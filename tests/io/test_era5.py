@@ -6,6 +6,7 @@ import xarray as xr
 
 from airshed.core.errors import DataError
 from airshed.io.era5 import open_era5, read_era5
+from airshed.io.era5_fields import at_times
 
 TIMES = np.datetime64("2022-08-31T00:00", "ns") + np.arange(3) * np.timedelta64(1, "h")
 LAT = np.array([52.0, 51.0, 50.0])
@@ -82,6 +83,38 @@ def test_a_part_is_read_alone_and_is_the_whole_s(tmp_path: Path) -> None:
             assert np.array_equal(opened["v"].isel(key), opened[["v"]].load()["v"].isel(key))
         with pytest.raises(DataError, match=r"longitude 3 \(3 values\)"):
             opened["u"].isel(time=1, level=2).load()
+
+
+def test_damage_between_the_points_that_are_wanted_does_no_harm(tmp_path: Path) -> None:
+    source = model_levels()
+    source["u"].loc[{"longitude": 1.0}] = np.nan
+    with open_era5([write(tmp_path / "all.nc", source)]) as opened:
+        sound = opened["u"].isel(longitude=[3, 0, 2]).values
+        assert np.array_equal(sound, source["u"].values[:, ::-1, ::-1, [3, 0, 2]])
+        with pytest.raises(DataError, match=r"latitude 50, longitude 1 \(27 values\)"):
+            opened["u"].isel(longitude=[3, 0, 1]).load()
+
+
+def test_a_part_is_read_at_times_without_xarray(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    packing = {"dtype": "int16", "scale_factor": 1e-3, "add_offset": 0.5, "_FillValue": -32767}
+    source = model_levels("u", "v", "t").transpose("longitude", "level", "time", "latitude")
+    both = source.expand_dims(expver=2, axis=2).copy(deep=True)
+    both["t"][:, :, 0, 1] = np.nan
+    encoding = {"u": packing, "v": packing}
+    files = [write(tmp_path / f"{hour}.nc", both.isel(time=[hour]), encoding=encoding) for hour in (2, 0, 1)]
+    with open_era5(files) as opened:
+        part = opened.sortby("longitude", ascending=False).isel(time=[2, 0, 1], longitude=[2, 0], latitude=slice(1, 3))
+        expected = {name: part.variables[name].isel(time=[1, 2]).values for name in part.data_vars}
+        readers = {name: at_times(part.variables[name]) for name in part.data_vars}
+        in_memory = at_times(part["v"].load().variable)
+        with monkeypatch.context() as patch:
+            patch.delattr(xr.Variable, "isel")
+            for name, values in expected.items():
+                found = readers[name]([1, 2])
+                assert (found.dtype, found.tolist()) == (values.dtype, values.tolist())
+            with pytest.raises(AttributeError):
+                in_memory([1, 2])
+        assert np.array_equal(in_memory([1, 2]), expected["v"])
 
 
 def test_a_file_that_goes_bad_after_it_was_opened_is_named(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from airshed.io.era5_names import (
     PRESSURE_LEVEL_NAMES,
 )
 from airshed.io.netcdf import open_netcdf, reading
+from airshed.io.packed import values_of
 
 _ORDER = ("time", "level", "latitude", "longitude")
 
@@ -89,7 +90,7 @@ def _known_fields(path: Path, dataset: xr.Dataset, unused: set[str]) -> list[Sto
 
 def _standard(path: Path, original: str, name: str, field: xr.DataArray) -> StoredField:
     """Return the field with standard dimensions and rising coordinates, the level nearest the ground first."""
-    known = {**DIMENSIONS, "expver": ""}
+    known, stored = {**DIMENSIONS, "expver": ""}, field.variable
     single = [dim for dim in field.dims if str(dim) not in known and field.sizes[dim] == 1]
     field = field.isel(dict.fromkeys(single, 0), drop=True)
     unknown = [str(dim) for dim in field.dims if str(dim) not in known]
@@ -118,7 +119,15 @@ def _standard(path: Path, original: str, name: str, field: xr.DataArray) -> Stor
     axes = {standard: names[standard] for standard in _ORDER if standard in names}
     places = {standard: _order(coordinates[standard], rising=standard != "level") for standard in axes}
     in_order = {standard: coordinates[standard][places[standard]] for standard in axes}
-    return StoredField(path, original, name, field, axes, places, in_order, kind, path.stat().st_size)
+    return StoredField(
+        path, original, name, values_of(stored), stored.dtype, _names(stored), _names(field.variable), axes, places,
+        in_order, kind, path.stat().st_size,
+    )  # fmt: skip
+
+
+def _names(field: xr.Variable) -> tuple[str, ...]:
+    """Return the names of a variable's dimensions."""
+    return tuple(map(str, field.dims))
 
 
 def _order(values: NDArray[Any], *, rising: bool) -> NDArray[np.intp]:

@@ -1,6 +1,6 @@
 """Variables of ERA5 files as the reader wants them, read from the files where and when their values are asked for."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from xarray.core import indexing
 from airshed.core.errors import DataError
 from airshed.io.era5_names import FIELDS
 from airshed.io.netcdf import reading
+from airshed.io.packed import Key
 
 Places = NDArray[np.intp]
 
@@ -23,7 +24,9 @@ class StoredField:
     """A variable as it lies in one file, and where there its values in the reader's order are.
 
     name    that of the reader
-    field   as in the file, not read
+    values_at  reads the values at some places in the file
+    dtype   of the values
+    dims, kept  in the file, and those of them of which not only the first place is wanted: the axes and ``expver``
     axes    the reader's names of the dimensions, in the reader's order -> the file's names
     places  the reader's names -> the place in the file of each value of the coordinate
     coordinates  the reader's names -> values, in the reader's order
@@ -33,7 +36,10 @@ class StoredField:
     path: Path
     original: str
     name: str
-    field: xr.DataArray
+    values_at: Callable[[Key], NDArray[Any]]
+    dtype: np.dtype[Any]
+    dims: tuple[str, ...]
+    kept: tuple[str, ...]
     axes: Mapping[str, str]
     places: Mapping[str, Places]
     coordinates: Mapping[str, NDArray[Any]]
@@ -42,16 +48,23 @@ class StoredField:
 
     def read(self, wanted: Mapping[str, Places]) -> NDArray[Any]:
         """Return the values at some places of each axis, by the reader's numbers; DataError where they cannot be."""
-        at = {name: self.places[name][wanted[name]] for name in self.axes}
-        spans = {self.axes[name]: slice(int(where.min()), int(where.max()) + 1) for name, where in at.items()}
+        cuts = {self.axes[name]: _cut(self.places[name][wanted[name]]) for name in self.axes}
         self._check_file(wanted)
+        key = (cuts[dim][0] if dim in cuts else slice(None) if dim in self.kept else 0 for dim in self.dims)
         with reading(self.path, lambda: self._text(wanted)):
-            # a plain variable: coordinates would be cut out too, which takes longer than reading
-            part = self.field.variable.isel(spans).load()
-        values = _one_version(part).transpose(*self.axes.values()).values
-        for axis, (name, where) in enumerate(at.items()):
-            values = values.take(where - spans[self.axes[name]].start, axis=axis)
-        self._check(values, wanted)
+            values = self.values_at(tuple(key))
+        dims = list(self.kept)
+        if "expver" in dims:
+            values = _one_version(np.moveaxis(values, dims.index("expver"), 0))
+            dims.remove("expver")
+        low, high = self._range()
+        # of all that was read, as it lies in memory: turned round it takes several times as long; false for NaN
+        is_sound = low <= values.min() and values.max() <= high
+        values = values.transpose([dims.index(dim) for dim in cuts])
+        for axis, (_, within) in enumerate(cuts.values()):
+            values = values[(slice(None),) * axis + (within,)]
+        if not is_sound:
+            self._check(values, wanted)
         return values
 
     def _text(self, wanted: Mapping[str, Places]) -> str:
@@ -76,12 +89,16 @@ class StoredField:
                 f"{self._text(wanted)} is needed; copy or download it again"
             )
 
+    def _range(self) -> tuple[float, float]:
+        """Return the range of the values."""
+        return FIELDS["z" if self.name == "zs" else self.name][1:]
+
     def _check(self, values: NDArray[Any], wanted: Mapping[str, Places]) -> None:
         """Raise DataError at the first value that is not finite or out of range."""
-        low, high = FIELDS["z" if self.name == "zs" else self.name][1:]
-        if low <= values.min() and values.max() <= high:  # false where a value is NaN
-            return
+        low, high = self._range()
         wrong = ~((values >= low) & (values <= high))
+        if not wrong.any():
+            return
         place = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
         where = ", ".join(
             f"{name} {coordinate_text(self.coordinates[name][wanted[name]][index])}"
@@ -105,31 +122,51 @@ class FieldOfFiles(BackendArray):
             sizes["time"] = len(times)
         self._axes = tuple(first.axes)
         self.shape = tuple(sizes[name] for name in self._axes)
-        self.dtype = np.result_type(*(part.field.dtype for part in parts))
+        self.dtype = np.result_type(*(part.dtype for part in parts))
 
     def __getitem__(self, key: indexing.ExplicitIndexer) -> Any:
-        return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.OUTER, self._read)
+        return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.OUTER, self._at)
 
-    def _read(self, key: tuple[Any, ...]) -> NDArray[Any]:
-        wanted = {
+    def _at(self, key: tuple[Any, ...]) -> NDArray[Any]:
+        """Return the values at an outer key, a number of which takes a dimension away."""
+        single = tuple(0 if isinstance(of, int | np.integer) else slice(None) for of in key)
+        values: NDArray[Any] = self.read(self.places(key))[single]
+        return values
+
+    def places(self, key: tuple[Any, ...]) -> dict[str, Places]:
+        """Return which places of each axis an outer key asks for."""
+        return {
             name: np.atleast_1d(np.arange(size)[of]) for name, size, of in zip(self._axes, self.shape, key, strict=True)
         }
-        single = tuple(0 if isinstance(of, int | np.integer) else slice(None) for of in key)
+
+    def read(self, wanted: Mapping[str, Places]) -> NDArray[Any]:
+        """Return the values at some places of each axis."""
         shape = tuple(where.size for where in wanted.values())
         if 0 in shape:
-            return np.empty(shape, self.dtype)[single]
-        values = self._parts[0].read(wanted) if self._times is None else self._read_times(wanted)
-        return values.astype(self.dtype, copy=False)[single]
-
-    def _read_times(self, wanted: Mapping[str, Places]) -> NDArray[Any]:
-        """Read what each file has of the times, and put it together."""
-        assert self._times is not None
+            return np.empty(shape, self.dtype)
+        if self._times is None:
+            return self._parts[0].read(wanted).astype(self.dtype, copy=False)
         steps = np.array([self._times[index] for index in wanted["time"]])
-        result = np.empty(tuple(where.size for where in wanted.values()), self.dtype)
-        for number in dict.fromkeys(steps[:, 0]):
+        numbers: list[int] = list(dict.fromkeys(steps[:, 0].tolist()))
+        if len(numbers) == 1:
+            return self._parts[numbers[0]].read({**wanted, "time": steps[:, 1]}).astype(self.dtype, copy=False)
+        result = np.empty(shape, self.dtype)
+        for number in numbers:
             here = steps[:, 0] == number
             result[here] = self._parts[number].read({**wanted, "time": steps[here, 1]})
         return result
+
+
+def at_times(field: xr.Variable) -> Callable[[Sequence[int]], NDArray[Any]]:
+    """Return what reads a variable of ERA5 files, or a part of it with all of its dimensions, at some of its times.
+
+    It finds the way to the values once; xarray looks for it each time, for about as long as they are read.
+    """
+    lazy = getattr(field, "_data", None)
+    if not isinstance(lazy, indexing.LazilyIndexedArray) or not isinstance(lazy.array, FieldOfFiles):
+        return lambda times: np.asarray(field.isel(time=times).values)
+    array, places = lazy.array, lazy.array.places(lazy.key.tuple)
+    return lambda times: array.read({**places, "time": places["time"][times]})
 
 
 def coordinate_text(value: Any) -> str:
@@ -139,11 +176,19 @@ def coordinate_text(value: Any) -> str:
     return f"{float(value):g}"
 
 
-def _one_version(field: xr.Variable) -> xr.Variable:
+def _cut(where: Places) -> tuple[slice, slice | Places]:
+    """Return the span of an axis that holds some places, and where in it they are: a slice where they are in a row."""
+    first, last = int(where[0]), int(where[-1])
+    step = 1 if first <= last else -1
+    if where.size == abs(last - first) + 1 and (where == np.arange(first, last + step, step)).all():
+        return slice(min(first, last), max(first, last) + 1), slice(None, None, step)
+    low = int(where.min())
+    return slice(low, int(where.max()) + 1), where - low
+
+
+def _one_version(versions: NDArray[Any]) -> NDArray[Any]:
     """Return of ERA5 and the preliminary ERA5T, side by side with NaN where the other one has values, all values."""
-    if "expver" not in field.dims:
-        return field
-    merged = field.isel(expver=0)
-    for index in range(1, field.sizes["expver"]):
-        merged = merged.fillna(field.isel(expver=index))  # type: ignore[no-untyped-call]
+    merged: NDArray[Any] = versions[0]
+    for other in versions[1:]:
+        merged = np.where(np.isnan(merged), other, merged)
     return merged

@@ -20,6 +20,7 @@ from airshed.core.errors import DataError
 from airshed.grid import Grid
 from airshed.grid.window import Window
 from airshed.io.era5 import open_era5
+from airshed.io.era5_fields import at_times
 from airshed.io.instants import Fields, Instants, together
 from airshed.parallel.communicator import Alone, Communicator
 
@@ -119,7 +120,7 @@ def open_part(
     if opened is None:
         return Era5Data(head, Instants(count, None, ranks, sends=True))
     around, _, close = opened
-    read = partial(_parts, around, head.period, [_places(head, grid, window) for window in windows])
+    read = partial(_parts, _FieldsAt(around, head.period), [_places(head, grid, window) for window in windows])
     return Era5Data(head, Instants(count, read, ranks, sends=True, finish=close))
 
 
@@ -156,7 +157,7 @@ def _own(
     """Return the instants of a window that this rank reads for itself."""
     here = around.isel(_places(head, grid, window))
     count = len(head.period.times)
-    return Instants(count, _SomeAtOnce(partial(_fields, here, head.period), count), ranks, finish=finish)
+    return Instants(count, _SomeAtOnce(_FieldsAt(here, head.period), count), ranks, finish=finish)
 
 
 def _places(head: Era5Head, grid: Grid, window: Window | None) -> dict[str, slice]:
@@ -193,42 +194,43 @@ class _SomeAtOnce:
             return {index: self._read([index])[0]}
 
 
-def _fields(dataset: xr.Dataset, period: ForcingTimes, indices: Sequence[int]) -> list[Fields]:
-    """Return the values of some instants, contiguous.
+class _FieldsAt:
+    """Reads the fields of some instants.
 
     Archives pack values into 16 bits; single precision holds them in half the memory of what xarray makes of them.
     """
-    instants: list[dict[str, NDArray[np.floating]]] = [{} for _ in indices]
-    for name in map(str, dataset.data_vars):
-        if name == "lsm":
-            continue
-        field, accumulated = dataset.variables[name], name in _ACCUMULATED  # without coordinates, which take longer
-        if "time" not in field.dims:
-            values = _kept(field)
-            for fields in instants:
-                fields[name] = values[None] if accumulated else values
-            continue
-        hours = 2 if accumulated and period.is_hourly else 1
-        spans = [
-            range(period.source[index], min(period.source[index] + hours, field.sizes["time"])) for index in indices
-        ]
+
+    def __init__(self, dataset: xr.Dataset, period: ForcingTimes) -> None:
+        self._period = period
+        self._fields = {str(name): dataset.variables[name] for name in dataset.data_vars if name != "lsm"}
+        self._at_times = {name: at_times(field) for name, field in self._fields.items() if "time" in field.dims}
+
+    def __call__(self, indices: Sequence[int]) -> list[Fields]:
+        """Return the values of each instant, contiguous."""
+        values = [self._values(name, indices) for name in self._fields]
+        return [dict(zip(self._fields, each, strict=True)) for each in zip(*values, strict=True)]
+
+    def _values(self, name: str, indices: Sequence[int]) -> list[NDArray[np.floating]]:
+        """Return the values of a variable at each instant: copies, since a part would keep all that was read."""
+        field, accumulated = self._fields[name], name in _ACCUMULATED
+        if name not in self._at_times:
+            values = np.array(field.values, np.float64, order="C")
+            return [values[None] if accumulated else values] * len(indices)
+        hours, end = 2 if accumulated and self._period.is_hourly else 1, field.sizes["time"]
+        spans = [range(first, min(first + hours, end)) for first in (self._period.source[index] for index in indices)]
         times = sorted({place for span in spans for place in span})
-        values = _kept(field.isel(time=times))
-        for span, fields in zip(spans, instants, strict=True):
-            first = times.index(span[0])
-            # a copy: a part of what was read at once would keep all of it in memory
-            fields[name] = values[first : first + len(span)].copy() if accumulated else values[first].copy()
-    return list(instants)
+        values = self._at_times[name](times)
+        firsts = [times.index(span[0]) for span in spans]
+        if accumulated:
+            parts = [values[first : first + len(span)] for first, span in zip(firsts, spans, strict=True)]
+        else:
+            parts = [values[first] for first in firsts]
+        return [np.array(part, np.float32 if field.ndim == 4 else np.float64, order="C") for part in parts]
 
 
-def _kept(field: xr.Variable) -> NDArray[np.floating]:
-    """Return the values of a variable in the precision in which they are kept, contiguous."""
-    return np.ascontiguousarray(field.values.astype(np.float32 if field.ndim == 4 else np.float64))
-
-
-def _parts(around: xr.Dataset, period: ForcingTimes, places: Sequence[dict[str, slice]], index: int) -> list[Fields]:
+def _parts(read: _FieldsAt, places: Sequence[dict[str, slice]], index: int) -> list[Fields]:
     """Return the values of an instant for each of several windows."""
-    whole = _fields(around, period, [index])[0]
+    whole = read([index])[0]
     cuts = [(..., where["latitude"], where["longitude"]) for where in places]
     return [{name: np.ascontiguousarray(values[cut]) for name, values in whole.items()} for cut in cuts]
 
