@@ -1,11 +1,13 @@
 """`airshed bench scaling`: the model finds known numbers again, ratios are of one round, and two ranks are measured."""
 
 import json
+import time
 from dataclasses import replace
 from itertools import pairwise
 from math import log2
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -23,6 +25,7 @@ from airshed.runtime.bench_scaling.model import Disk, Load, Machine, Measured, N
 from airshed.runtime.bench_scaling.northeast import COLUMNS, THEIR_BYTES, region
 from airshed.runtime.bench_scaling.predictions import predictions
 from airshed.runtime.bench_scaling.setups import LARGE, SMALL, THIN, halves, setups
+from airshed.runtime.bench_scaling.worker import TimedRanks
 
 KNOWN = Machine(1e-6, 3e-6, 2e-4, 1e-6, 5e-6, 4e-10, 8e-5, 2e-5, 0.02)
 COARSE = ('grid.spacing="1 deg"', 'grid.layers=["50 m", "200 m", "600 m", "1500 m"]', 'time.length="6 h"')
@@ -256,3 +259,43 @@ def _made_up_run(setup: Setup) -> Run:
         ((parts.halo, parts.sums),) * 11,
     )  # fmt: skip
     return Run(setup, (rank,) * setup.ranks)
+
+
+class Slow:
+    """A communicator of two ranks, and its requests, which are complete when they were asked about four times."""
+
+    def __init__(self) -> None:
+        self._asked = 0
+
+    def Get_rank(self) -> int:  # noqa: N802 - as MPI has it
+        return 0
+
+    def Get_size(self) -> int:  # noqa: N802
+        return 2
+
+    def Iallreduce(self, given: Any, result: Any, operation: Any) -> "Slow":  # noqa: N802
+        return Slow()
+
+    def Test(self) -> bool:  # noqa: N802
+        self._asked += 1
+        return self._asked > 4
+
+
+def test_waiting_for_sums_is_counted_once_and_without_what_is_computed_meanwhile(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = [0.0]
+    for name in ("perf_counter", "thread_time"):
+        monkeypatch.setattr(time, name, lambda: clock[0])
+
+    def meanwhile() -> float:
+        clock[0] += 3.0  # s, one of which is spent with looking for something to do
+        return 2.0
+
+    ranks = TimedRanks(Slow())
+    ranks.meanwhile = meanwhile
+    for number, ask in enumerate((ranks.largest, ranks.total, lambda each: ranks.start_total(each)()), 1):
+        ask(np.ones(1, np.int64))
+        assert clock == [12.0 * number]
+        assert (ranks.spent.wall, ranks.spent.cpu, ranks.spent.calls) == (4.0 * number, 4.0 * number, number)
+        assert ranks.wait == ranks.spent.wall

@@ -9,20 +9,17 @@ of the thread on its core, less what it spent in calls of MPI (which spin while 
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
-
-import numpy as np
-import numpy.typing as npt
 
 from airshed.air.case import Case
 from airshed.air.model import AirModel
 from airshed.kernels.layout import AnyArray
 from airshed.kernels.step_data import Neighbours
 from airshed.parallel.binding import bind
-from airshed.parallel.communicator import Alone, Communicator, Later, MpiRanks, world
+from airshed.parallel.communicator import Alone, Communicator, MpiRanks, world
 from airshed.parallel.failure import failing_together
 from airshed.runtime.clock import Clock
 from airshed.runtime.simulation import quick_turns
@@ -49,36 +46,20 @@ class Spent:
 
 
 class TimedRanks(MpiRanks):
-    """Ranks whose collective calls are timed."""
+    """Ranks whose waiting for each other's numbers is timed, without what they compute for others meanwhile."""
 
     def __init__(self, handle: Any) -> None:
         super().__init__(handle)
         self.spent = Spent()
 
-    def largest(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def until(self, arrived: Callable[[], bool]) -> None:
         """See :class:`MpiRanks`."""
-        with self.spent.counting():
-            return super().largest(values)
-
-    def total(self, counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """See :class:`MpiRanks`."""
-        with self.spent.counting():
-            return super().total(counts)
-
-    def start_largest(self, values: npt.NDArray[Any]) -> Later:
-        """See :class:`MpiRanks`."""
-        return self._timed(super().start_largest(values))
-
-    def start_total(self, counts: npt.NDArray[np.int64]) -> Later:
-        """See :class:`MpiRanks`."""
-        return self._timed(super().start_total(counts))
-
-    def _timed(self, later: Later) -> Later:
-        def finish() -> npt.NDArray[Any]:
-            with self.spent.counting():
-                return later()
-
-        return finish
+        wall, cpu = self.wait, time.thread_time()
+        super().until(arrived)
+        waited = self.wait - wall
+        self.spent.wall += waited
+        self.spent.cpu += min(time.thread_time() - cpu, waited)  # the rest of it was computed for others
+        self.spent.calls += 1
 
 
 class TimedMessages:
