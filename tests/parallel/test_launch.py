@@ -99,6 +99,10 @@ def test_a_state_that_is_lost_on_one_rank_is_told_by_all_and_is_neither_in_recor
     assert output == "{'the state is no longer finite at 2400 s'} 2 ['1200.0.npz', '1800.0.npz']\n"
 
 
+def test_a_simulation_goes_on_where_another_was_interrupted_at_different_sums() -> None:
+    assert ended("interrupted_apart", "mpich") == (0, "[(0.0, True), (480.0, True)] None\n", [])
+
+
 def test_a_defect_of_the_first_rank_stops_all() -> None:
     assert ended("one_has_a_defect", "mpich") == (1, "", ["defect: nought (rank 0 of 2)"])
 

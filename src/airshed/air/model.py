@@ -352,7 +352,7 @@ class AirModel:
             self._strang.close()
         ranks = self.share.ranks
         if isinstance(ranks, MpiRanks) and ranks.meanwhile == self.stepper.crew.assist:  # not that of a later model
-            ranks.meanwhile = give_way
+            ranks.meanwhile, ranks.boards = give_way, None  # where an error met ranks apart, sums there are out of step
         if self._memory is not None:
             self._memory.close()
 
