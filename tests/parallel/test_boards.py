@@ -1,5 +1,6 @@
 """Sums on boards: any number of ranks that begin in the same order and ask in any, each at its own pace."""
 
+import mmap
 import time
 from concurrent.futures import ThreadPoolExecutor
 from random import Random
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from airshed.parallel.boards import BOARD, PLACES, Boards
+from airshed.parallel.boards import BOARD, PLACES, Boards, make_boards
 from airshed.parallel.communicator import MpiRanks
 
 from .test_communicator import Handle
@@ -90,8 +91,8 @@ def test_all_ranks_get_what_all_have_written(ranks, schedule, seed):
         assert all(np.array_equal(found[number], expected) for found in told)
 
 
-def test_a_place_is_not_written_before_all_have_read_it():
-    """The control: where nobody waits for readers, a quick rank spoils what a slow one is to read."""
+def test_a_slow_reader_finds_what_was_written_though_places_are_written_anew():
+    """Its control, a rank that does not wait for readers, is in test_boards_interleaved."""
 
     def program(boards, rank):
         results = []
@@ -105,20 +106,6 @@ def test_a_place_is_not_written_before_all_have_read_it():
 
     expected = [2 * number for number in range(3 * PLACES)]
     assert together(2, program) == [expected, expected]
-
-    def careless(boards, rank):
-        boards._until = lambda arrived: None
-        first = boards.begin(np.array([1]), np.add)
-        until(first.arrived)
-        if rank:
-            time.sleep(0.2)
-            return int(first.result()[0])
-        first.result()
-        for _ in range(PLACES):
-            boards.begin(np.array([100]), np.add)
-        return 2
-
-    assert together(2, careless) != [2, 2]
 
 
 def test_what_a_rank_has_not_written_has_not_arrived():
@@ -144,3 +131,34 @@ def test_numbers_too_many_for_a_board_go_by_messages(monkeypatch: pytest.MonkeyP
         begun.clear()
         ranks.total(np.ones(size, np.int64))
         assert len(begun) == on_boards
+
+
+class OneRank:
+    """The communicator of a rank that has no other."""
+
+    def Get_rank(self):  # noqa: N802 - as MPI has it
+        return 0
+
+    def Get_size(self):  # noqa: N802
+        return 1
+
+    def allgather(self, value):
+        return [value]
+
+    def allreduce(self, value):
+        return value
+
+
+def test_there_are_no_boards_where_the_system_has_no_memory_for_them(monkeypatch: pytest.MonkeyPatch):
+    ranks = MpiRanks(OneRank())  # type: ignore[arg-type]
+    ranks.boards = make_boards(ranks.handle, ranks.until)
+    assert ranks.total(np.arange(3)).tolist() == [0, 1, 2]
+    given_ = mmap.mmap
+
+    def at_most_a_page(file, length, **others):
+        if length > mmap.PAGESIZE:
+            raise OSError("no memory")
+        return given_(file, length, **others)
+
+    monkeypatch.setattr(mmap, "mmap", at_most_a_page)
+    assert make_boards(ranks.handle, ranks.until) is None

@@ -107,5 +107,5 @@ class Notice:
 def make_boards(handle: "MPI.Intracomm", until: Callable[[Callable[[], bool]], None]) -> Boards | None:
     """Return boards for the ranks of a communicator, all of them together; None where they are on several machines."""
     memory = MachineMemory(handle, BOARD, BOARD)
-    everybody = len(memory.team) == handle.Get_size()
+    everybody = len(memory.team) == handle.Get_size() and memory.size >= BOARD  # less where the system has no more
     return Boards(memory, handle.Get_rank(), until) if handle.allreduce(everybody) == handle.Get_size() else None
