@@ -37,7 +37,7 @@ RUNS = {  # integrator: ranks, their tiles, threads, how they see their neighbou
 
 
 SHARED = []
-"""Of each run to its end: ranks, neighbours in whose memory this one looked, whether they could compute its steps."""
+"""Of each run to its end: ranks, neighbours whose memory this one saw, whether they could compute its steps, boards."""
 
 
 def of_output(folder):
@@ -68,7 +68,8 @@ def run(cases, folder, ranks, settings, *, until=None, resume=False):
         model, summary = simulation.model, of_summary(simulation.summary())
         halo = model.stepper.neighbours
         slot = model.stepper.crew._slot
-        SHARED.append([ranks.size, 0 if halo is None else halo.shared, slot.open == slot.published])
+        boards = getattr(ranks, "boards", None) is not None
+        SHARED.append([ranks.size, 0 if halo is None else halo.shared, slot.open == slot.published, boards])
         state = [simulation.model.share.whole(model.mixing_ratios())]
         result = {
             "state": digest(*state), "budget": digest(model.budget.amounts, model.budget.imbalance, model.amounts()),

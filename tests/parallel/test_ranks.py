@@ -45,11 +45,19 @@ def test_what_is_compared_can_differ(answers):
 
 def test_halos_went_all_ways(printed):
     """The first rank looked into the memory of all its neighbours, of those on its own machine, or of none."""
-    of_size = {(size, shared) for size, shared, _ in printed["shared"]}
+    of_size = {(size, shared) for size, shared, *_ in printed["shared"]}
     assert {(1, 0), (2, 0), (2, 1), (3, 0), (3, 1), (4, 0), (4, 2), (6, 1), (6, 2)} <= of_size
 
 
 def test_steps_could_be_computed_by_whom_the_rank_shares_memory_with(printed):
     """All that they read and write lies there."""
-    assert {opened for _, shared, opened in printed["shared"] if shared} == {True}
-    assert {opened for _, shared, opened in printed["shared"] if not shared} == {False}
+    assert {opened for _, shared, opened, _ in printed["shared"] if shared} == {True}
+    assert {opened for _, shared, opened, _ in printed["shared"] if not shared} == {False}
+
+
+def test_sums_were_found_both_ways(printed):
+    """On boards where all ranks are on one machine, by messages where they are on two, or are to send messages."""
+    ways = {(size, shared > 0, boards) for size, shared, _, boards in printed["shared"]}
+    assert ways == {(1, False, False)} | {(size, way, way) for size in (2, 3, 4) for way in (False, True)} | {
+        (6, True, False), (6, True, True)
+    }  # fmt: skip
