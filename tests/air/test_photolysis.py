@@ -9,6 +9,7 @@ from airshed.air.light import Light, PackedLight
 from airshed.air.photolysis import cloud_factor, daylight, effective_secant
 from airshed.air.radiation import global_radiation, photon_flux
 from airshed.air.solar import cos_zenith
+from airshed.core.errors import KernelError
 from airshed.kernels.layout import Layout
 from airshed.kernels.pipeline import compile_mechanism
 from airshed.mechanism import load_mechanism
@@ -112,3 +113,5 @@ def test_the_sun_of_several_times_is_that_of_each(clouds: bool) -> None:
     for seconds, weight, sun in zip(times, weights, suns, strict=True):
         assert np.array_equal(packed.at([seconds], cover, [weight])[0], sun)
     assert not np.array_equal(suns[0], suns[1])  # which would be found
+    with pytest.raises(KernelError, match="5 times is asked for; there is room for 4"):
+        packed.at([0.0] * 5, cover, [0.0] * 5)

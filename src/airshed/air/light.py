@@ -17,6 +17,7 @@ from airshed.air.photolysis import (
     effective_secant,
 )
 from airshed.air.solar import sun_over
+from airshed.core.errors import KernelError
 from airshed.kernels.compiled import keeping_lock
 from airshed.kernels.layout import AnyArray, Layout
 from airshed.kernels.pipeline import MechanismKernel
@@ -82,7 +83,10 @@ class PackedLight:
         """Return secant of the zenith angle and light factor [lat][block][2][W] at each time [s], until the next call.
 
         cloud  packed cover at both ends of an interval [1];  weights  where the times lie between them
+        raises  KernelError for more times than there is room for
         """
+        if len(times) > len(self._suns):
+            raise KernelError(f"the sun of {len(times)} times is asked for; there is room for {len(self._suns)}")
         places, limits, suns = self._fixed
         directions, where = np.array([self._direction(each) for each in times]), np.array(weights)
         ends = [address(each) for each in cloud] if self._clouds else [None, None]
