@@ -65,7 +65,7 @@ def main(cases, folder):
     for name, (transport, chemistry, settings) in RUNS.items():
         on_ranks(transport, chemistry, settings, name)
     resumed = "1+2, then 2+1"
-    on_ranks(1, 2, ("parallel.groups.strategy=direct",), resumed, until="10 min")
+    on_ranks(1, 2, ("parallel.groups.strategy=direct", "parallel.tiles=[2, 1]"), resumed, until="10 min")
     on_ranks(2, 1, (), resumed, resume=True)
     if MPI.COMM_WORLD.rank == 0:
         print(json.dumps(answers))

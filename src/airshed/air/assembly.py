@@ -86,10 +86,15 @@ class Parts:
         return self.case.time.length.value if follows else None
 
 
-def assemble(case: Case, meteorology: Given = None, ranks: Communicator | None = None) -> Parts:
-    """Return the parts of a case; raises CaseError, DataError or MechanismError for what does not fit."""
+def assemble(
+    case: Case, meteorology: Given = None, ranks: Communicator | None = None, *, any_tiles: bool = False
+) -> Parts:  # fmt: skip
+    """Return the parts of a case; raises CaseError, DataError or MechanismError for what does not fit.
+
+    any_tiles  whether `parallel.tiles` is meant for other ranks
+    """
     whole, network = case.make_grid(), load_mechanism(case.mechanism)
-    tiles = None if case.parallel.tiles == "auto" else case.parallel.tiles
+    tiles = None if any_tiles or case.parallel.tiles == "auto" else case.parallel.tiles
     share = Share.of(*whole.shape[1:], WIDTH, ranks, tiles)
     grid = whole if share.alone else whole.part(share.window)
     species_map = find_species_map(case.chemistry.species_map, case.mechanism, network.name, case.base)

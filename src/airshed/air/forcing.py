@@ -1,10 +1,10 @@
 """Meteorology as the kernels want it: air contents, fluxes and exchange on the model grid, packed, between instants."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future, wait
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import floor, inf, nextafter
 
 import numpy as np
@@ -15,6 +15,7 @@ from airshed.air.meteorology.wrapped import ReadInTime
 from airshed.grid import Grid
 from airshed.kernels.layout import AnyArray, Layout
 from airshed.kernels.memory import give_back
+from airshed.kernels.pipeline import Directions
 from airshed.kernels.step_data import Pair, TransportForcing
 from airshed.process.continuity import outflow_rate, upward_air_flux
 from airshed.process.vertical import turbulent_exchange
@@ -48,15 +49,16 @@ class Instant:
 class Interval:
     """The time between two instants, over which everything is linear; `end` is infinite after the last instant.
 
-    flux_z        upward air flux [mol/s] at both ends, with the change of the air content in this interval
-    outflow_rate  largest sum of outflow over air content of any cell [1/s]: Courant number = this times the step
+    flux_z         upward air flux [mol/s] at both ends, with the change of the air content in this interval
+    outflow_rates  largest sum of outflow over air content of any cell [1/s], where transport goes in some directions:
+                   Courant number = this times the step
     """
 
     start: Instant
     end: Instant
     until: float
     flux_z: Pair
-    outflow_rate: float
+    outflow_rates: Mapping[Directions, float]
 
     def weight(self, seconds: float) -> float:
         """Where a time lies between the ends, 0 to 1."""
@@ -81,7 +83,9 @@ class Forcing:
     sunlit_until  [s] up to which there is an instant at every hour, also where the meteorology has none: its fields are
                   linear in between, but deposition and open rates follow the sun; None where they do not
     advection, diffusion  whether the wind and the turbulence are to act
+    directions  in which transport may go in a step
     greatest  the greatest of what every rank has found; identity where there is one
+    whole     of an interval of these columns, which it lets be made, that of the whole area, where that is needed
     also      times [s] whose weather others ask for between two times, from the hour of the one to that of the other
 
     All ranks make a forcing, ask for intervals and let them be read ahead together: that is when input is sent.
@@ -90,7 +94,9 @@ class Forcing:
     def __init__(
         self, grid: Grid, layout: Layout, meteorology: Meteorology, velocities: Velocities,
         open_rates: OpenRates, *, begin: float, sunlit_until: float | None = None, advection: bool = True,
-        diffusion: bool = True, greatest: Callable[[float], float] = float,
+        diffusion: bool = True, directions: Sequence[Directions] = ("all",),
+        greatest: Callable[[float], float] = float,
+        whole: Callable[[Callable[[], Interval]], Interval] = lambda make: make(),
         also: Callable[[float, float], list[float]] = lambda first, last: [],
     ) -> None:  # fmt: skip
         self.grid, self.layout, self.meteorology = grid, layout, meteorology
@@ -100,8 +106,8 @@ class Forcing:
         self._times = sorted({begin, *later, *_hours(begin, sunlit_until)})
         self.instant = lru_cache(maxsize=2)(self._build_instant)
         self._intervals: dict[int, Interval] = {}
-        self._greatest = greatest
-        self._outflow_rate = -1, 0.0
+        self._directions, self._greatest, self._whole = directions, greatest, whole
+        self._outflow_rates: tuple[int, dict[Directions, float]] = -1, {}
         self._ahead: tuple[int, Future[Interval]] | None = None
         self._also, self._taken = also, range(0)
         self._take(range(1))
@@ -110,7 +116,7 @@ class Forcing:
         """The interval of a number; the newest two are kept."""
         found = self._intervals.get(index)
         if found is None:
-            found = self._intervals[index] = self._read(index)
+            found = self._intervals[index] = self._whole(partial(self._read, index))
             for old in sorted(self._intervals)[:-2]:  # one that is older than both is made anew each time
                 del self._intervals[old]
         return found
@@ -130,15 +136,18 @@ class Forcing:
         if self._ahead is None or self._ahead[0] != following:
             self._ahead = following, pool.submit(self._build_ahead, following)
 
-    def outflow_rate(self, seconds: float) -> float:
+    def outflow_rate(self, seconds: float, directions: Directions = "all") -> float:
         """The largest sum of outflow over air content of any cell of the whole area [1/s] in the interval of a time.
 
         All ranks ask together.
         """
         index = self.index_at(seconds)
-        if self._outflow_rate[0] != index:
-            self._outflow_rate = index, self._greatest(self.interval(index).outflow_rate)
-        return self._outflow_rate[1]
+        if self._outflow_rates[0] != index:
+            self._outflow_rates = index, {}
+        rates = self._outflow_rates[1]
+        if directions not in rates:
+            rates[directions] = self._greatest(self.interval(index).outflow_rates[directions])
+        return rates[directions]
 
     def _read(self, index: int) -> Interval:
         ahead, self._ahead = self._ahead, None
@@ -234,9 +243,19 @@ class Forcing:
             end, span, until = start, 1.0, inf
         change = (end.air - start.air) / span if self._advection else np.zeros_like(start.air)
         upward = [upward_air_flux(each.eastward, each.northward, change) for each in (start, end)]
-        rates = [
-            float(outflow_rate(each.eastward, each.northward, up, each.air).max())
-            for each, up in zip((start, end), upward, strict=True)
-        ]
+        rates = {
+            where: max(_largest_outflow(*pair, where) for pair in zip((start, end), upward, strict=True))
+            for where in self._directions
+        }
         first, last = (self.layout.pack(up, padding="constant") for up in upward)
-        return Interval(start, end, until, (first, last), max(rates))
+        return Interval(start, end, until, (first, last), rates)
+
+
+def _largest_outflow(instant: Instant, upward: Array, directions: Directions) -> float:
+    """The largest sum of outflow over air content of any cell [1/s]."""
+    along, across = instant.eastward, instant.northward
+    if directions == "vertical":
+        along, across = np.zeros_like(along), np.zeros_like(across)
+    if directions == "horizontal":
+        upward = np.zeros_like(upward)
+    return float(outflow_rate(along, across, upward, instant.air).max())

@@ -394,6 +394,7 @@ class AirModel:
             self.grid, self.layout, self.parts.meteorology, self._velocities, self._open_rates,
             begin=self.parts.begin, sunlit_until=self.parts.sunlit_until, advection=transport.advection,
             diffusion=transport.diffusion, greatest=self.share.greatest, also=self.sources.middles,
+            directions=("all", "horizontal", "vertical") if self.case.moves_planes else ("all",),
         )  # fmt: skip
 
     def _set_initial(self, given: xr.Dataset | None) -> None:

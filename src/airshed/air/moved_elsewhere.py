@@ -5,6 +5,8 @@ each by the same compiled code, and the sums of budgets are exact.
 """
 
 import time
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -12,19 +14,22 @@ import numpy.typing as npt
 from airshed.air.assembly import Parts, assemble
 from airshed.air.case import Case
 from airshed.air.case_weather import Given
-from airshed.air.emissions.source import EmissionSource
+from airshed.air.emissions.source import CombinedEmissions
 from airshed.air.forcing import Forcing
+from airshed.air.made_in_parts import MadeInParts
 from airshed.air.meteorology import MetState
 from airshed.air.moving import Moved, Mover, without_reactions
 from airshed.air.sources import PackedSources
 from airshed.air.stepping import make_stepper
 from airshed.core.report import Table
 from airshed.kernels.layout import AnyArray, Layout
-from airshed.kernels.pipeline import compile_mechanism
+from airshed.kernels.pipeline import WIDTH, compile_mechanism
 from airshed.kernels.step_arguments import TERMS
+from airshed.mechanism.network import ReactionNetwork
 from airshed.parallel.decomposition import Decomposition
 from airshed.parallel.exchange import END, MOVE, RELOAD, Exchange
 from airshed.parallel.groups import Groups
+from airshed.parallel.team import Team
 from airshed.process.one_step import one_step_weights
 
 Array = npt.NDArray[np.float64]
@@ -110,6 +115,8 @@ class MovedElsewhere:
 class MovedSpecies:
     """Some species of a case in the whole area, with all their levels or some; what one rank of TRANS moves.
 
+    Forcing and emission are made by the ranks of a team, each of its tile, which they tell each other.
+
     exchange  made here, unless this rank is in both groups and has one
     sums      (term, species) of each stage of the last move, or (term, species, level);  seconds  that it took
     """
@@ -117,37 +124,32 @@ class MovedSpecies:
     def __init__(
         self, case: Case, meteorology: Given, groups: Groups, threads: int, exchange: Exchange | None = None
     ) -> None:
-        parts = assemble(case, meteorology)
-        apart = case.moves_planes
-        own = groups.mine(len(parts.network.species), parts.grid.shape[0], apart=apart)
+        rows, columns = case.make_grid().shape[1:]
+        self._team = Team(groups.own, rows, columns, WIDTH)
+        parts = self._parts = assemble(case, meteorology, self._team.ranks, any_tiles=True)
+        own = groups.mine(len(parts.network.species), parts.grid.shape[0], apart=case.moves_planes)
         self.species, self.levels = own.species, own.levels
         network = without_reactions(parts.network, own.species)
         kernel = compile_mechanism(
             network, own.levels.stop - own.levels.start, case.chemistry.precision,
-            directions="horizontal" if apart else "all",
+            directions="horizontal" if case.moves_planes else "all",
         )  # fmt: skip
-        _, rows, columns = parts.grid.shape
         layout = Layout(rows, columns, kernel.shape.width, kernel.dtype)
-        numbers = {} if apart else {name: number for number, name in enumerate(network.names)}
-        emitting = [_Some(source, numbers) for source in parts.own_sources if set(source.species) & set(numbers)]
-        total = parts.share.late_total_over_columns
-        self._sources = PackedSources(emitting, layout, (rows, columns), parts.start, total)
-        self._deposition, self._land, self._light = parts.deposition, parts.land, parts.light
-        self._close_meteorology = parts.meteorology.close
-        self._deposited = [name for name in parts.deposition.species if name in numbers]
-        emitted = [numbers[name] for name in self._sources.species]
-        self._forcing = Forcing(
-            parts.grid, layout, parts.meteorology, self._velocities, lambda met, _: np.zeros((0, *parts.grid.shape)),
-            begin=parts.begin, sunlit_until=parts.sunlit_until, advection=case.transport.advection,
-            diffusion=case.transport.diffusion and not apart, also=self._sources.middles,
-        )  # fmt: skip
-        deposited = [numbers[name] for name in self._deposited]
-        self._stepper = make_stepper(parts, kernel, layout, own, deposited=deposited, emitted=emitted, threads=threads)
-        self._stepper.state.air[...] = layout.pack(self._forcing.instant(0).air[own.levels])
-        self._mover = Mover(
-            self._stepper, self._forcing, self._sources, emitted=emitted, courant=case.time.courant,
-            levels=own.levels if apart else None,
-        )  # fmt: skip
+        sources = () if case.moves_planes else parts.own_sources
+        emitted = _some(CombinedEmissions(sources).species if sources else (), network)
+        deposited = _some(() if case.moves_planes else parts.deposition.species, network)
+        in_parts = self._made_in_parts(deposited[0], emitted[0])
+        tile = replace(layout, rows=parts.grid.shape[1], columns=parts.grid.shape[2])
+        self._sources = PackedSources(
+            sources, tile, parts.grid.shape[1:], parts.start, lambda _: _TOLD_ELSEWHERE, in_parts.emission
+        )
+        self._forcing = self._make_forcing(tile, in_parts)
+        self._stepper = make_stepper(
+            parts, kernel, layout, own, deposited=deposited[1], emitted=emitted[1], threads=threads
+        )
+        air = tile.pack(self._forcing.instant(0).air)
+        self._stepper.state.air[...] = self._team.whole([(air, own.levels)])[0]
+        self._mover = Mover(self._stepper, self._forcing, self._sources, emitted=emitted[1], courant=case.time.courant)
         self.exchange, self._own_exchange = exchange or make_exchange(parts, groups, layout), exchange is None
         self.sums: list[Array] = []
         self.seconds = 0.0
@@ -187,26 +189,50 @@ class MovedSpecies:
     def close(self) -> None:
         """End the threads, and the exchange that was made here, and close what is read."""
         self._stepper.close()
-        self._close_meteorology()
+        self._parts.meteorology.close()
         if self._own_exchange:
             self.exchange.close()
+        self._team.close()
+
+    def _made_in_parts(self, deposited: list[int], emitted: list[int]) -> MadeInParts:
+        """What gathers the forcing, for some of the species that are deposited and emitted."""
+        if self._parts.case.moves_planes:
+            return MadeInParts(self._team, {"flux_x": self.levels, "flux_y": self.levels}, None, emitted)
+        fields = dict.fromkeys(("flux_x", "flux_y", "exchange"), self.levels) | {"deposition": deposited}
+        return MadeInParts(self._team, fields, self.levels, emitted)
+
+    def _make_forcing(self, tile: Layout, in_parts: MadeInParts) -> Forcing:
+        parts, transport = self._parts, self._parts.case.transport
+        apart = parts.case.moves_planes
+        return Forcing(
+            parts.grid, tile, parts.meteorology, self._velocities, lambda met, _: np.zeros((0, *parts.grid.shape)),
+            begin=parts.begin, sunlit_until=parts.sunlit_until, advection=transport.advection,
+            diffusion=transport.diffusion and not apart, directions=("horizontal",) if apart else ("all",),
+            greatest=parts.share.greatest, whole=in_parts.interval, also=self._sources.middles,
+        )  # fmt: skip
 
     def _velocities(self, met: MetState, seconds: float) -> Array:
-        if not self._deposited:
+        parts = self._parts
+        if parts.case.moves_planes:
             return np.zeros((0, *met.air_density.shape[1:]))
-        all_of_them = self._deposition.velocities(met, self._land, self._light.cos_zenith(seconds))
-        rows = [self._deposition.species.index(name) for name in self._deposited]
-        return all_of_them[rows]
+        return parts.deposition.velocities(met, parts.land, parts.light.cos_zenith(seconds))
 
 
-class _Some:
-    """An emission source as far as it emits some species."""
+class _ToldElsewhere:
+    """Sums of what is emitted, for which nobody asks here: ranks with chemistry have them for budgets."""
 
-    def __init__(self, source: EmissionSource, wanted: dict[str, int]) -> None:
-        self._source, self.levels = source, source.levels
-        self._rows = [row for row, name in enumerate(source.species) if name in wanted]
-        self.species = tuple(source.species[row] for row in self._rows)
+    def proceed(self) -> None:
+        """Nothing is under way."""
 
-    def rate(self, seconds: float) -> Array:
-        """Emission [mol/s per cell] of the hour that holds the time, (species, level, lat, lon)."""
-        return self._source.rate(seconds)[self._rows]
+    def __call__(self) -> Array:
+        """Return 0 for all species."""
+        return np.zeros(())
+
+
+_TOLD_ELSEWHERE = _ToldElsewhere()
+
+
+def _some(names: Sequence[str], network: ReactionNetwork) -> tuple[list[int], list[int]]:
+    """The places of a network's species among names, and their numbers in the network."""
+    there = [place for place, name in enumerate(names) if name in network.names]
+    return there, [network.index(names[place]) for place in there]

@@ -7,7 +7,7 @@ mixing ratio stays uniform; after one of two parts it differs from the given air
 both by round-off, since the formula is exact for fluxes that are linear in time.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 from typing import Protocol
@@ -15,13 +15,13 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from airshed.air.forcing import Forcing, Interval
+from airshed.air.forcing import Forcing
 from airshed.air.sources import PackedSources
-from airshed.kernels.layout import AnyArray, aligned_zeros
-from airshed.kernels.step_data import ColumnForcing, Pair, TransportForcing, TwoStepWeights
+from airshed.kernels.layout import AnyArray
+from airshed.kernels.pipeline import Directions
+from airshed.kernels.step_data import ColumnForcing, TwoStepWeights
 from airshed.kernels.stepper import Stepper
 from airshed.mechanism.network import ReactionNetwork
-from airshed.process.continuity import outflow_rate
 from airshed.process.one_step import GAMMA, one_step_weights
 
 Array = npt.NDArray[np.float64]
@@ -69,20 +69,16 @@ class Mover:
 
     emitted   numbers of the species of `sources`, which horizontal transport alone does not ask
     courant   largest sum of Courant numbers of a piece of transport, over the directions in which it goes
-    greatest  the greatest of what every rank has found; identity where there is one
-    levels    those of the stepper, where it moves some of the forcing's alone; None for all
     """
 
     def __init__(
-        self, stepper: Stepper, forcing: Forcing, sources: PackedSources, *, emitted: Sequence[int], courant: float,
-        greatest: Callable[[float], float] = float, levels: slice | None = None,
+        self, stepper: Stepper, forcing: Forcing, sources: PackedSources, *, emitted: Sequence[int], courant: float
     ) -> None:  # fmt: skip
         self.stepper, self.forcing, self.sources = stepper, forcing, sources
-        self._emitted, self._courant, self._greatest = list(emitted), courant, greatest
+        self._emitted, self._courant = list(emitted), courant
         self._species, self._shape = len(stepper.kernel.network.species), stepper.kernel.shape
-        self._sun = stepper.layout.zeros(2)
-        self._rate = -1, 0.0
-        self._levels, self._of_levels = levels, dict[str, list[tuple[AnyArray, AnyArray]]]()
+        # what reactions alone read
+        self._sun, self._unread = stepper.layout.zeros(2), (stepper.layout.zeros(self._shape.levels),) * 2
 
     def start(self, begin: float, end: float) -> None:
         """Nothing is to be prepared."""
@@ -118,22 +114,8 @@ class Mover:
 
     def _outflow_rate(self, seconds: float) -> float:
         """The largest sum of outflow over air content of any cell of the whole area [1/s], where transport goes."""
-        if self._shape.horizontal and self._shape.vertical:
-            return self.forcing.outflow_rate(seconds)
-        index = self.forcing.index_at(seconds)
-        if self._rate[0] != index:
-            self._rate = index, self._greatest(self._outflow_of(self.forcing.interval(index)))
-        return self._rate[1]
-
-    def _outflow_of(self, interval: Interval) -> float:
-        rates = []
-        for instant, packed in zip((interval.start, interval.end), interval.flux_z, strict=True):
-            fluxes = instant.eastward, instant.northward, self.stepper.layout.unpack(packed)
-            along, across, up = fluxes if self._shape.vertical else (*fluxes[:2], np.zeros_like(fluxes[2]))
-            if not self._shape.horizontal:
-                along, across = np.zeros_like(along), np.zeros_like(across)
-            rates.append(float(outflow_rate(along, across, up, instant.air).max()))
-        return max(rates)
+        directions: dict[tuple[bool, bool], Directions] = {(True, False): "horizontal", (False, True): "vertical"}
+        return self.forcing.outflow_rate(seconds, directions.get((self._shape.horizontal, self._shape.vertical), "all"))
 
     def _move_once(self, begin: float, step: float) -> list[Moved]:
         inside = begin + 0.5 * step
@@ -142,32 +124,13 @@ class Mover:
         done = []
         for weights, start, end in zip(one_step_weights(step), starts, ends, strict=True):
             column = None if packed is None else self._column(end, inside, packed)
-            sums = self.stepper.step(weights, self._transport(start, inside), column)
+            sums = self.stepper.step(weights, self.forcing.transport_within(start, inside), column)
             done.append(Moved(weights, sums, emission))
         return done
 
-    def _transport(self, seconds: float, inside: float) -> TransportForcing:
-        fluxes = self.forcing.transport_within(seconds, inside)
-        if self._levels is None:
-            return fluxes
-        along, across = (self._cut(name, getattr(fluxes, name), self._levels) for name in ("flux_x", "flux_y"))
-        return replace(fluxes, flux_x=along, flux_y=across)
-
-    def _cut(self, name: str, pair: Pair, levels: slice) -> Pair:
-        """Some levels of a packed field at both ends of an interval, cut out once."""
-        known = {id(whole): (whole, part) for whole, part in self._of_levels.get(name, [])}
-        found = [known.get(id(whole)) or (whole, _some(whole, levels)) for whole in pair]
-        self._of_levels[name] = found
-        return found[0][1], found[1][1]
-
     def _column(self, seconds: float, inside: float, emission: AnyArray) -> ColumnForcing:
         interval = self.forcing.interval(self.forcing.index_at(inside))
-        pairs = {name: interval.pair(name) for name in ("temperature", "water", "exchange", "deposition")}
-        return ColumnForcing(**pairs, weight=interval.weight(seconds), emission=emission, sun=self._sun)
-
-
-def _some(packed: AnyArray, levels: slice) -> AnyArray:
-    part = packed[:, :, levels]
-    result = aligned_zeros(part.shape, part.dtype)
-    result[...] = part
-    return result
+        return ColumnForcing(
+            temperature=self._unread, water=self._unread, exchange=interval.pair("exchange"),
+            deposition=interval.pair("deposition"), weight=interval.weight(seconds), emission=emission, sun=self._sun,
+        )  # fmt: skip

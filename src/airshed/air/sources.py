@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future, wait
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Protocol
 
 import numpy as np
@@ -116,12 +116,14 @@ class PackedSources:
     """The sum of emission sources as the step reads it, renewed at each full hour UTC.
 
     total  begins the sums over (..., lat, lon) of the whole area, of which this may be a part
+    whole  of an hour of these columns, which it lets be made, that of the whole area, where that is needed
     """
 
     def __init__(
         self, sources: Sequence[EmissionSource], layout: Layout, columns: tuple[int, int], start: np.datetime64,
-        total: Callable[[Array], Totals],
+        total: Callable[[Array], Totals], whole: Callable[[Callable[[], Hour]], Hour] = lambda make: make(),
     ) -> None:  # fmt: skip
+        self._whole = whole
         self._sum = CombinedEmissions(sources) if sources else None
         self.species = self._sum.species if self._sum else ()
         self._layout, self._columns, self._start, self._total = layout, columns, start, total
@@ -143,7 +145,7 @@ class PackedSources:
         """
         hour = hour_of(seconds, self._start) if self._sum else 0.0
         if self._now is None or hour != self._now[0]:
-            made = self._read(hour)
+            made = self._whole(partial(self._read, hour))
             self._now = hour, made.packed, self._total(made.columns)
         return self._now[1:]
 

@@ -40,9 +40,7 @@ def make_strang(
 
 def _make_mover(parts: Parts, stepper: Stepper, forcing: Forcing, sources: PackedSources) -> Mover:
     emitted = [parts.network.index(name) for name in sources.species]
-    return Mover(
-        stepper, forcing, sources, emitted=emitted, courant=parts.case.time.courant, greatest=parts.share.greatest
-    )
+    return Mover(stepper, forcing, sources, emitted=emitted, courant=parts.case.time.courant)
 
 
 def _move_elsewhere(parts: Parts, mover: Mover, meteorology: Given, groups: Groups, threads: int) -> MovedElsewhere:

@@ -48,18 +48,19 @@ def make_stepper(
     emitted: Sequence[int], threads: int, neighbours: Neighbours | None = None,
     total: Callable[[Array], Array] | None = None, state: State | None = None, at_once: int = 1, kept: int = 1,
 ) -> Stepper:  # fmt: skip
-    """Return the stepper of the columns held here, for all of the case's species and levels, or some of both.
+    """Return the stepper of the columns held here; or of some species and levels in the whole area.
 
     deposited, emitted  their numbers among those species;  the others  see Stepper
     """
     species, levels = (slice(None), slice(None)) if some is None else (some.species, some.levels)
+    grid = parts.grid if some is None else parts.whole
     start = parts.meteorology.at(parts.begin)
     pressure = parts.share.mean_over_columns(start.pressure)
     return Stepper(
         kernel, layout, ghosts=parts.boundary.lateral_of(pressure)[species, levels],
         top=parts.boundary.top(float(pressure[-1]))[species],
-        density_factor=number_per_mole(parts.grid)[levels] / REFERENCE_DENSITY,
-        vertical_weights=parabola_weights(parts.grid.thickness)[levels], deposited=deposited, emitted=emitted,
+        density_factor=number_per_mole(grid)[levels] / REFERENCE_DENSITY,
+        vertical_weights=parabola_weights(grid.thickness)[levels], deposited=deposited, emitted=emitted,
         sweeps=parts.case.chemistry.sweeps, threads=threads, oxygen=OXYGEN_FRACTION, nitrogen=NITROGEN_FRACTION,
         neighbours=neighbours, total=total, state=state, at_once=at_once, kept=kept,
     )  # fmt: skip

@@ -59,9 +59,7 @@ class Decomposition:
                 f"parallel.tiles = {list(tiles)} is for {wanted}, but {there_are(ranks)}; "
                 f'start {wanted}, or take "auto"'
             )
-        possible = [(down, ranks // down) for down in range(1, ranks + 1) if ranks % down == 0]
-        possible = possible if tiles is None else [tiles]
-        fitting = [(down, across) for down, across in possible if down <= max(rows // REACH, 1) and across <= blocks]
+        fitting = _fitting(rows, blocks, _cuts(ranks) if tiles is None else [tiles])
         if not fitting:
             asked = counted(ranks, "rank") if tiles is None else f"{tiles[0]} x {tiles[1]} ranks (parallel.tiles)"
             most = f"at most {max(rows // REACH, 1)} x {blocks}"
@@ -112,6 +110,11 @@ class Decomposition:
         return down * self._across + bisect_right(self.block_cuts, column // self.width) - 1
 
 
+def fits(rows: int, columns: int, width: int, ranks: int) -> bool:
+    """Return whether a grid can be cut into so many tiles."""
+    return bool(_fitting(rows, _blocks(columns, width), _cuts(ranks)))
+
+
 def even_cuts(count: int, parts: int) -> tuple[int, ...]:
     """Return 0 = c0 < c1 < ... = count, in parts that differ by one at most, the larger ones first."""
     size, more = divmod(count, parts)
@@ -121,6 +124,16 @@ def even_cuts(count: int, parts: int) -> tuple[int, ...]:
 def largest_part(cuts: Sequence[int]) -> int:
     """Return the size of the largest part between cuts."""
     return max(after - before for before, after in pairwise(cuts))
+
+
+def _cuts(ranks: int) -> list[tuple[int, int]]:
+    """All numbers of tiles from south to north and from west to east that make so many."""
+    return [(down, ranks // down) for down in range(1, ranks + 1) if ranks % down == 0]
+
+
+def _fitting(rows: int, blocks: int, cuts: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Those that leave each tile as many cells as it needs."""
+    return [(down, across) for down, across in cuts if down <= max(rows // REACH, 1) and across <= blocks]
 
 
 def _blocks(columns: int, width: int) -> int:

@@ -1,0 +1,55 @@
+"""Forcing of the whole area in parts: each rank of a team makes that of its tile, and has the others' from them."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from airshed.air.forcing import Instant, Interval
+from airshed.air.sources import Hour
+from airshed.io.instants import together
+from airshed.parallel.team import Team, Wanted
+
+T = TypeVar("T")
+
+
+class MadeInParts:
+    """What ``Forcing`` and ``PackedSources`` of a tile are given, so that they have what moves planes of the area.
+
+    All ranks of the team call together, from the thread that computes. What goes wrong on one of them is raised on all.
+
+    fields   what is wanted of the packed fields of an instant, by name; no others are gathered
+    upward   what is wanted of the upward air flux; None for nothing
+    emitted  numbers of the wanted species among those of the sources
+
+    All else stays that of the tile, and is not to be read.
+    """
+
+    def __init__(self, team: Team, fields: Mapping[str, Wanted], upward: Wanted | None, emitted: list[int]) -> None:
+        self._team, self._fields, self._upward, self._emitted = team, fields, upward, emitted
+        self._instants: dict[float, Instant] = {}
+
+    def interval(self, make: Callable[[], Interval]) -> Interval:
+        """Return the interval that each rank makes for its tile: an instant that the last one had is not sent again."""
+        part = self._made(make)
+        ends = {end.seconds: end for end in (part.start, part.end)}
+        new = {seconds: end for seconds, end in ends.items() if seconds not in self._instants}
+        sent = [(getattr(end, name), wanted) for end in new.values() for name, wanted in self._fields.items()]
+        upward = [] if self._upward is None else [(flux, self._upward) for flux in part.flux_z]
+        whole = iter(self._team.whole([*sent, *upward]))
+        for seconds, end in new.items():
+            gathered: dict[str, Any] = {name: next(whole) for name in self._fields}
+            self._instants[seconds] = replace(end, **gathered)
+        self._instants = {seconds: self._instants[seconds] for seconds in ends}
+        flux_z = (next(whole), next(whole)) if upward else part.flux_z
+        start, end = self._instants[part.start.seconds], self._instants[part.end.seconds]
+        return replace(part, start=start, end=end, flux_z=flux_z)
+
+    def emission(self, make: Callable[[], Hour]) -> Hour:
+        """Return the emission of an hour that each rank makes for its tile; the sums over columns stay those of it."""
+        part = self._made(make)
+        return replace(part, packed=self._team.whole([(part.packed, self._emitted)])[0])
+
+    def _made(self, make: Callable[[], T]) -> T:
+        with together(self._team.ranks):
+            part = make()
+        return part

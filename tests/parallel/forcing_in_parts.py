@@ -1,0 +1,150 @@
+"""Makes the forcing of ranks that move species, in parts and on each rank alone, and compares them bit for bit.
+
+    mpiexec -n 4 python forcing_in_parts.py CASES
+
+Prints as JSON what each rank found, by kind of case. Ranks that are not needed wait.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+from mpi4py import MPI
+from worlds import group, wait_for_all
+
+import airshed.air.forcing
+from airshed.air.case import Case
+from airshed.air.moved_elsewhere import MovedSpecies
+from airshed.core.errors import DataError
+from airshed.parallel.communicator import Alone
+from airshed.parallel.groups import Groups
+from airshed.runtime.checks import real
+
+HOUR = 3600.0
+CUT = (
+    "grid.area.lon=[4, 7.25]", "grid.area.lat=[50.5, 52]", "time.spinup=0 h", "chemistry.integrator=strang",
+    "parallel.groups.transport=same",
+)  # fmt: skip
+APART, ROOT, SINGLE = "transport.vertical=with chemistry", "parallel.input=root", "chemistry.precision=single"
+SMALL = ("grid.area.lon=[4, 6]", "grid.area.lat=[50.5, 51.5]")  # at most two ranks can share it
+KINDS = {  # name: ranks, further settings
+    "four": (4, ()),
+    "three, by level, the first reads": (3, (APART, ROOT)),
+    "four of two threads, single precision": (4, ("run.threads=2", ROOT, SINGLE)),
+    "teams of two": (4, SMALL),
+    "teams of two and one": (3, (*SMALL, APART)),
+    "steady air": (2, None),
+}
+
+
+def case_of(cases, settings):
+    if settings is not None:
+        return Case.load(cases / "west-europe", [*CUT, *settings])
+    mixing = {"mixed_layer": "1 km", "daily_mixing": "50 m2/s"}
+    point = {"species": "TRACER2", "lon": 6.7, "lat": 51.4, "height": "100 m", "rate": "2 mol/s"}
+    return real.real_case(
+        "12 h", meteorology={"kind": "uniform", "files": [], "eastward": "7 m/s", **mixing},
+        chemistry={"integrator": "strang"}, deposition={"scheme": "constant"}, emissions={"point": [point]},
+        grid={"area": {"lon": [4.0, 8.0], "lat": [49.0, 53.0]}}, parallel={"groups": {"transport": "same"}},
+    )  # fmt: skip
+
+
+def made(case, ranks):
+    """What moves the species of this rank; nothing is exchanged with ranks that have chemistry."""
+    return MovedSpecies(case, None, Groups.of(ranks, "same", 0), max(case.run.threads, 1), exchange=object())
+
+
+def counted(case, ranks):
+    """The same, and how many columns were asked for to make the first two instants."""
+    columns, plain = [], airshed.air.forcing.turbulent_exchange
+
+    def exchange(density, *rest):
+        columns.append(density[0].size)
+        return plain(density, *rest)
+
+    airshed.air.forcing.turbulent_exchange = exchange
+    species = made(case, ranks)
+    species._forcing.interval(0)
+    airshed.air.forcing.turbulent_exchange = plain
+    return species, columns
+
+
+def fields(species, at):
+    """What an hour is moved by, and to which of (levels, deposited, emitted species) the third axis belongs."""
+    interval = species._forcing.interval(species._forcing.index_at(at))
+    found = {name: (interval.pair(name), "levels") for name in ("flux_x", "flux_y")}
+    if not species._parts.case.moves_planes:
+        found |= {"flux_z": (interval.flux_z, "levels"), "exchange": (interval.pair("exchange"), "levels")}
+        found |= {"deposition": (interval.pair("deposition"), "deposited")}
+        found |= {"emission": (species._sources.at(at)[:1], "emitted")}
+    return found
+
+
+def same(moved, alone, at, shift):
+    """Which fields of an hour have the bits that a rank alone makes of an hour `shift` later."""
+    own = moved._stepper.kernel.network.names
+    names = {"deposited": alone._parts.deposition.species, "emitted": alone._sources.species}
+    wanted = {axis: [row for row, name in enumerate(each) if name in own] for axis, each in names.items()}
+    wanted["levels"] = moved.levels
+    here, there, found = fields(moved, at), fields(alone, at + shift), {}
+    for name, (ends, axis) in here.items():
+        pairs = zip(ends, there[name][0], strict=True)
+        found[name] = all(np.array_equal(one, other[:, :, wanted[axis]]) for one, other in pairs)
+    rates = [each._mover._outflow_rate(time) for each, time in ((moved, at), (alone, at + shift))]
+    return {**found, "rate": rates[0] == rates[1]}
+
+
+def hours(moved, alone, which, shift=0.0):
+    """As `same`, for each of some hours."""
+    found = []
+    for hour in which:
+        at = HOUR * hour + 1.0
+        found.append(same(moved, alone, at, shift))
+        for each, time in ((moved, at), (alone, at + shift)):
+            each._forcing.read_ahead(time, each._stepper.pool)
+            each._sources.read_ahead(time, each._stepper.pool)
+    return {name: [each[name] for each in found] for name in found[0]}
+
+
+def failing(moved, rank):
+    """What this rank raises of weather that the second one alone finds wrong."""
+
+    def wrong(seconds):
+        raise DataError(f"no weather at {seconds:g} s")
+
+    if rank == 1:
+        moved._parts.meteorology.at = wrong
+    try:
+        moved._forcing.interval(10)
+    except DataError as error:
+        return str(error)
+    return "nothing"
+
+
+def look(name, case, ranks):
+    (moved, columns), (alone, all_columns) = counted(case, ranks), counted(case, Alone())
+    found = {"team": moved._team.ranks.size, "columns": columns, "all columns": all_columns}
+    found["same"] = hours(moved, alone, range(4))
+    if name == "four":  # the negative controls
+        found["an hour later"] = hours(moved, alone, range(4, 6), HOUR)
+        velocities = moved._parts.deposition.velocities
+        if ranks.rank == 1:
+            moved._parts.deposition.velocities = lambda *given: np.nextafter(velocities(*given), 1.0)
+        found["second rank's otherwise"] = hours(moved, alone, range(7, 9))
+        found["raised"] = failing(moved, ranks.rank)
+    return found
+
+
+def main(cases):
+    answers = {}
+    for name, (size, settings) in KINDS.items():
+        ranks = group(size)
+        if ranks is not None:
+            answers[name] = ranks.gather_all(look(name, case_of(cases, settings), ranks))
+        wait_for_all()
+    if MPI.COMM_WORLD.rank == 0:
+        print(json.dumps(answers))
+
+
+main(Path(sys.argv[1]))
