@@ -39,7 +39,7 @@ from airshed.kernels.pipeline import MechanismKernel, compile_mechanism
 from airshed.kernels.step_data import ColumnForcing, State, StepForcing
 from airshed.mechanism.network import ReactionNetwork
 from airshed.parallel.balance import Balance
-from airshed.parallel.communicator import Communicator, MpiRanks, give_way
+from airshed.parallel.communicator import Communicator
 from airshed.parallel.exact_sum import LateTotal
 from airshed.parallel.groups import Groups
 from airshed.process.twostep import two_step_weights
@@ -105,8 +105,7 @@ class AirModel:
             self.parts, self.kernel, self.layout, self.sources, threads=threads, neighbours=halo, state=state,
             at_once=at_once, kept=1 if self.share.alone else 1 + MESSAGE,
         )  # fmt: skip
-        if isinstance(self.share.ranks, MpiRanks):
-            self.share.ranks.meanwhile = self.stepper.crew.assist
+        self.share.ranks.join_crew(self.stepper.crew.assist, boards=self._memory is not None)
         self._strang = make_strang(
             self.parts, self.stepper, self.forcing, self.sources, self._light, families=self.families,
             meteorology=meteorology, groups=groups, threads=threads,
@@ -350,9 +349,7 @@ class AirModel:
         self.parts.meteorology.close()
         if self._strang is not None:
             self._strang.close()
-        ranks = self.share.ranks
-        if isinstance(ranks, MpiRanks) and ranks.meanwhile == self.stepper.crew.assist:  # not that of a later model
-            ranks.meanwhile, ranks.boards = give_way, None  # where an error met ranks apart, sums there are out of step
+        self.share.ranks.leave_crew(self.stepper.crew.assist)
         if self._memory is not None:
             self._memory.close()
 

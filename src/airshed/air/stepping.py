@@ -21,7 +21,6 @@ from airshed.kernels.step_arguments import OF_PLANES, TERMS
 from airshed.kernels.step_data import Neighbours, State
 from airshed.kernels.stepper import Stepper
 from airshed.parallel.balance import Balance, message_costs
-from airshed.parallel.boards import make_boards
 from airshed.parallel.communicator import MpiRanks
 from airshed.parallel.groups import Groups
 from airshed.parallel.halo import Halo
@@ -85,12 +84,8 @@ def make_memory(parts: Parts, kernel: MechanismKernel, groups: Groups | None) ->
     All ranks of the share call together.
     """
     ranks, shape = parts.share.ranks, kernel.shape
-    if not isinstance(ranks, MpiRanks):
+    if not isinstance(ranks, MpiRanks) or groups is not None or parts.case.parallel.halo == "messages":
         return None
-    ranks.boards = None
-    if groups is not None or parts.case.parallel.halo == "messages":
-        return None
-    ranks.boards = make_boards(ranks.handle, ranks.until)
     tile, size = parts.share.tile, np.dtype(kernel.dtype).itemsize
     blocks = (tile.rows[1] - tile.rows[0]) * (tile.blocks[1] - tile.blocks[0])
     state = blocks * len(kernel.network.species) * shape.levels * shape.width * size

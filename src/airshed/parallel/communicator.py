@@ -58,6 +58,18 @@ class Communicator(Protocol):
         """Begin :meth:`total`, and return what waits for it."""
         ...
 
+    def join_crew(self, assist: Callable[[], float], *, boards: bool) -> None:
+        """Call this again and again from now on while others are waited for; all ranks together.
+
+        assist  returns for how long [s] it did something else, which is no waiting
+        boards  whether greatest values and sums need no messages where all ranks share memory
+        """
+        ...
+
+    def leave_crew(self, assist: Callable[[], float]) -> None:
+        """Call this no longer, and find sums by messages; nothing where another crew has been joined since."""
+        ...
+
     def gather(self, value: Any) -> list[Any] | None:
         """Return what every rank gave, by rank, to the first; None to the others."""
         ...
@@ -101,6 +113,12 @@ class Alone:
     def start_total(self, counts: npt.NDArray[np.int64]) -> Later:
         """Return what returns the counts."""
         return lambda: counts
+
+    def join_crew(self, assist: Callable[[], float], *, boards: bool) -> None:
+        """Return: nobody is waited for."""
+
+    def leave_crew(self, assist: Callable[[], float]) -> None:
+        """Return."""
 
     def gather(self, value: Any) -> list[Any] | None:
         """Return the one value."""
@@ -154,8 +172,7 @@ class MpiRanks:
 
     boards          by which ranks of one machine find greatest values and sums; None for messages
     wait            [s] spent so far in greatest values and sums, with waiting for the last rank to ask for them
-    meanwhile       is called again and again while greatest values or sums are waited for; returns for how long [s]
-                    it did something else, which is no waiting
+    meanwhile       is called while they are waited for, see :meth:`join_crew`
     fails_together  whether somebody sees to it already that an error of some ranks ends all, see ``failure``
     """
 
@@ -164,6 +181,18 @@ class MpiRanks:
         self.meanwhile: Callable[[], float] = give_way
         self.boards: Boards | None = None
         self.rank, self.size = handle.Get_rank(), handle.Get_size()
+
+    def join_crew(self, assist: Callable[[], float], *, boards: bool) -> None:
+        """See :class:`Communicator`."""
+        from airshed.parallel.boards import make_boards  # whose few lines of code are compiled for who needs them
+
+        self.meanwhile = assist
+        self.boards = make_boards(self.handle, self.until) if boards else None
+
+    def leave_crew(self, assist: Callable[[], float]) -> None:
+        """See :class:`Communicator`; where an error met ranks apart, sums on their boards are out of step."""
+        if self.meanwhile == assist:
+            self.meanwhile, self.boards = give_way, None
 
     @cached_property
     def line(self) -> "MPI.Intracomm":
