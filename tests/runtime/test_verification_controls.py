@@ -159,12 +159,22 @@ def test_a_budget_that_loses_a_part_of_a_term_is_seen(monkeypatch, term):
     assert missed(real.check_budget(real.real_case("2 h", deposition=DEPOSITION))) & RESIDUALS
 
 
+class Doubled:
+    """Twice the sums that are under way."""
+
+    def __init__(self, totals):
+        self._totals, self.proceed = totals, totals.proceed
+
+    def __call__(self):
+        return 2.0 * self._totals()
+
+
 def test_an_emission_other_than_asked_for_is_seen(monkeypatch):
     at = PackedSources.at
 
     def doubled(self, seconds):
         packed, totals = at(self, seconds)
-        return 2.0 * packed, lambda: 2.0 * totals()
+        return 2.0 * packed, Doubled(totals)
 
     monkeypatch.setattr(PackedSources, "at", doubled)
     assert missed(real.check_budget(real.real_case("2 h", deposition=DEPOSITION))) == {
