@@ -77,7 +77,7 @@ class LateBudget:
         """Wait for sums but those of so many of the last stretches."""
         while len(self._under_way) > left:
             steps, total = self._under_way.popleft()
-            for step in steps:
+            for step in steps:  # of one hour, whose sums are to be here when the budget asks for them
                 step.emitted.proceed()
             self._known += zip(steps, total.result(), strict=True)
 
