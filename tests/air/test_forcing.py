@@ -121,7 +121,7 @@ class Watched:
 class Vegetation:
     """A source that looks at the weather in the middle of each hour."""
 
-    species, levels = ("C5H8",), 1
+    species, levels, changes = ("C5H8",), 1, ()
 
     def __init__(self, air: Watched, start: np.datetime64) -> None:
         self._air, self._start = air, start

@@ -15,7 +15,7 @@ SHARP = np.datetime64("2022-06-01T13:00:00")
 class Staircase:
     """Emits as many mol/s as full hours UTC have passed since midnight."""
 
-    species, levels = ("TRACER",), 1
+    species, levels, changes = ("TRACER",), 1, ()
 
     def __init__(self, start):
         self._midnight = float((start - np.datetime64("2022-06-01T00:00:00")) / np.timedelta64(1, "s"))

@@ -1,6 +1,7 @@
 """What was emitted in a run: by species and sector, and by country, as tables."""
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -89,10 +90,12 @@ def _inventories(sources: Sequence[EmissionSource]) -> Iterator[Inventory]:
 def _amounts(
     source: EmissionSource, network: ReactionNetwork, first: float, last: float, start: np.datetime64
 ) -> list[SectorAmount]:
-    """Amounts of a source between two times, as the steps see it: constant in each hour UTC."""
+    """Amounts of a source between two times: the integral of its rate, constant between the times of its changes."""
     moles = np.zeros(len(source.species))
-    for hour in np.arange(hour_of(first, start), last, _HOUR):
-        moles += (min(last, hour + _HOUR) - max(first, hour)) * _totals(source, float(hour))
+    hours = np.arange(hour_of(first, start) + _HOUR, last, _HOUR).tolist()
+    inside = [time for time in {*hours, *source.changes} if first < time < last]
+    for begin, end in pairwise([first, *sorted(inside), last]):
+        moles += (end - begin) * _totals(source, begin)
     sector = _KINDS.get(type(source), "inventory")
     days = (last - first) / SECONDS_PER_DAY
     masses = [network.species[network.index(name)].molar_mass or np.nan for name in source.species]

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from airshed.air.forcing import Instant, Interval
-from airshed.air.sources import Hour
+from airshed.air.sources import Emission
 from airshed.io.instants import together
 from airshed.parallel.team import Team, Wanted
 
@@ -44,8 +44,8 @@ class MadeInParts:
         start, end = self._instants[part.start.seconds], self._instants[part.end.seconds]
         return replace(part, start=start, end=end, flux_z=flux_z)
 
-    def emission(self, make: Callable[[], Hour]) -> Hour:
-        """Return the emission of an hour that each rank makes for its tile; the sums over columns stay those of it."""
+    def emission(self, make: Callable[[], Emission]) -> Emission:
+        """Return the emission of a period that each rank makes for its tile; the sums over columns stay those of it."""
         part = self._made(make)
         return replace(part, packed=self._team.whole([(part.packed, self._emitted)])[0])
 

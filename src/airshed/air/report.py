@@ -138,7 +138,8 @@ def _closing_facts(model: Reported, budget: xr.Dataset) -> dict[str, Cell]:
     relative = np.abs(_relative_residual(budget, labels))
     worst = int(relative.argmax())
     facts: dict[str, Cell] = {
-        "budgets close to": f"{relative[worst]:.0e} of all that was there and moved ({labels[worst]})"
+        "budgets close to": f"{relative[worst]:.0e} of all that was there and moved ({labels[worst]})",
+        **_against_inventory(model, budget),
     }
     for element in model.families:
         family = budget.sel(species=FAMILIES[element])
@@ -148,6 +149,22 @@ def _closing_facts(model: Reported, budget: xr.Dataset) -> dict[str, Cell]:
         facts[f"drift of {FAMILIES[element]}"] = f"{drift:.3g} mol by {cause}{part}"
     advice = _advice(model, budget)
     return facts | ({"advice": advice} if advice else {})
+
+
+def _against_inventory(model: Reported, budget: xr.Dataset) -> dict[str, Cell]:
+    """How closely the amounts that steps emitted are the integrals of the sources' rates, which know of no steps."""
+    told: dict[str, float] = {}
+    for row in _emitted(model):
+        told[row.species] = told.get(row.species, 0.0) + row.moles
+    far = {
+        name: abs(float(budget["emitted"].sel(species=name)) - moles) / moles
+        for name, moles in told.items()
+        if moles > 0.0
+    }
+    if not far:
+        return {}
+    worst = max(far, key=lambda name: far[name])
+    return {"emitted as the sources say to": f"{far[worst]:.0e} ({worst})"}
 
 
 def _advice(model: Reported, budget: xr.Dataset) -> str:

@@ -1,5 +1,9 @@
-"""All that is emitted, hour by hour, packed for the kernels: the sum of inventory, files, points and vegetation."""
+"""All that is emitted, packed for the kernels: the sum of inventory, files, points and vegetation.
 
+Emission is constant in each *period*: an hour UTC, or less where a source changes inside it.
+"""
+
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future, wait
 from dataclasses import dataclass
@@ -49,7 +53,7 @@ class BiogenicSource:
     total  begins the sums over (..., lat, lon) of the whole area, of which this may be a part
     """
 
-    levels = 1
+    levels, changes = 1, ()
 
     def __init__(
         self, isoprene: BiogenicIsoprene, meteorology: Meteorology, cos_zenith: Callable[[float], Array], land: Array,
@@ -104,66 +108,125 @@ class BiogenicSource:
 
 
 @dataclass(frozen=True)
-class Hour:
-    """Emission of the hour that begins at a time [s] [mol/s]: packed, and of whole columns (species, lat, lon)."""
+class Emission:
+    """Emission of the period that begins at a time [s] [mol/s]: packed, and of whole columns (species, lat, lon)."""
 
     begin: float
     packed: AnyArray
     columns: Array
 
 
+@dataclass(frozen=True)
+class _Weighted:
+    """The weighted sum of two sums over all ranks that are under way."""
+
+    parts: tuple[tuple[float, Totals], tuple[float, Totals]]
+
+    def proceed(self) -> None:
+        """See :class:`Totals`."""
+        for _, totals in self.parts:
+            totals.proceed()
+
+    def __call__(self) -> Array:
+        """See :class:`Totals`."""
+        (now, new), (then, old) = self.parts
+        return np.asarray(now * new() + then * old())
+
+
+@dataclass(frozen=True)
+class _Period:
+    begin: float
+    packed: AnyArray
+    totals: Totals
+
+
 class PackedSources:
-    """The sum of emission sources as the step reads it, renewed at each full hour UTC.
+    """The sum of emission sources as the step reads it, renewed at the beginning of each period.
 
     total  begins the sums over (..., lat, lon) of the whole area, of which this may be a part
-    whole  of an hour of these columns, which it lets be made, that of the whole area, where that is needed
+    whole  of a period of these columns, which it lets be made, that of the whole area, where that is needed
     """
 
     def __init__(
         self, sources: Sequence[EmissionSource], layout: Layout, columns: tuple[int, int], start: np.datetime64,
-        total: Callable[[Array], Totals], whole: Callable[[Callable[[], Hour]], Hour] = lambda make: make(),
+        total: Callable[[Array], Totals], whole: Callable[[Callable[[], Emission]], Emission] = lambda make: make(),
     ) -> None:  # fmt: skip
         self._whole = whole
         self._sum = CombinedEmissions(sources) if sources else None
         self.species = self._sum.species if self._sum else ()
+        self._changes: Sequence[float] = self._sum.changes if self._sum else ()
         self._layout, self._columns, self._start, self._total = layout, columns, start, total
-        self._now: tuple[float, AnyArray, Totals] | None = None
-        self._ahead: tuple[float, Future[Hour]] | None = None
+        self._now: _Period | None = None
+        self._before: _Period | None = None
+        self._ahead: tuple[float, Future[Emission]] | None = None
 
     def middles(self, first: float, last: float) -> list[float]:
         """The middles of the hours that hold two times, where something is emitted: vegetation needs their weather."""
         return [hour_of(each, self._start) + 0.5 * _HOUR for each in (first, last)] if self._sum else []
 
     def next_change(self, seconds: float) -> float:
-        """The beginning of the next hour [s]; infinity where nothing is emitted."""
-        return hour_of(seconds, self._start) + _HOUR if self._sum else np.inf
+        """The beginning of the next period [s]; infinity where nothing is emitted."""
+        if not self._sum:
+            return np.inf
+        later = bisect_right(self._changes, seconds)
+        return min([hour_of(seconds, self._start) + _HOUR, *self._changes[later : later + 1]])
 
     def at(self, seconds: float) -> tuple[AnyArray, Totals]:
-        """Return the packed emission [mol/s] of the hour that holds the time, and its sums by species [mol/s].
+        """Return the packed emission [mol/s] of the period that holds the time, and its sums by species [mol/s].
 
         The sums are those of the whole area: all ranks call this together, and ask for them for the first time.
         """
-        hour = hour_of(seconds, self._start) if self._sum else 0.0
-        if self._now is None or hour != self._now[0]:
-            made = self._whole(partial(self._read, hour))
-            self._now = hour, made.packed, self._total(made.columns)
-        return self._now[1:]
+        begin = self._begin_of(seconds)
+        if self._now is None or begin != self._now.begin:
+            self._before, self._now = self._now, self._period(begin)
+        return self._now.packed, self._now.totals
+
+    def changes_at(self, seconds: float) -> bool:
+        """Whether a period begins at a time [s]."""
+        return self._sum is not None and self._begin_of(seconds) == seconds
+
+    def after_change(self, seconds: float, weight: float) -> tuple[AnyArray, Totals]:
+        """Return what :meth:`at` does for the first step after a change at a time [s]: now + weight (now - before).
+
+        The step of a multistep formula then adds what is emitted in it, see :mod:`airshed.process.twostep`.
+        """
+        packed, totals = self.at(seconds)
+        earlier = self._begin_of(np.nextafter(seconds, -np.inf))
+        if self._before is None or self._before.begin != earlier:
+            self._before = self._period(earlier)
+        before = self._before
+        carried = self._layout.memory.empty(packed.shape, packed.dtype)
+        np.subtract(packed, before.packed, out=carried)
+        carried *= weight
+        carried += packed
+        return carried, _Weighted(((1.0 + weight, totals), (-weight, before.totals)))
 
     def read_ahead(self, seconds: float, pool: Executor | None) -> None:
-        """Let a thread of a pool prepare the hour after the one that holds a time; without a pool that can wait."""
+        """Let a thread of a pool prepare the period after the one that holds a time; without a pool that can wait."""
         if pool is None or self._sum is None:
             return
         following = self.next_change(seconds)
         if self._ahead is None or self._ahead[0] != following:
             self._ahead = following, pool.submit(self._build, following)
 
-    def _read(self, hour: float) -> Hour:
+    def _begin_of(self, seconds: float) -> float:
+        """When the period began that holds a time [s]."""
+        if self._sum is None:
+            return 0.0
+        earlier = bisect_right(self._changes, seconds)
+        return max([hour_of(seconds, self._start), *self._changes[max(earlier - 1, 0) : earlier]])
+
+    def _period(self, begin: float) -> _Period:
+        made = self._whole(partial(self._read, begin))
+        return _Period(begin, made.packed, self._total(made.columns))
+
+    def _read(self, begin: float) -> Emission:
         if self._ahead is not None:
             wait([self._ahead[1]])
-            if self._ahead[0] == hour:
+            if self._ahead[0] == begin:
                 return self._ahead[1].result()
-        return self._build(hour)
+        return self._build(begin)
 
-    def _build(self, hour: float) -> Hour:
-        rate = self._sum.rate(hour) if self._sum else np.zeros((0, 1, *self._columns))
-        return Hour(hour, self._layout.pack(rate, padding="constant"), rate.sum(axis=1))
+    def _build(self, begin: float) -> Emission:
+        rate = self._sum.rate(begin) if self._sum else np.zeros((0, 1, *self._columns))
+        return Emission(begin, self._layout.pack(rate, padding="constant"), rate.sum(axis=1))

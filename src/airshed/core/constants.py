@@ -42,4 +42,5 @@ NITROGEN_FRACTION: Final = 0.7808
 """Mole fraction of N2 in dry air [mol/mol]."""
 
 SECONDS_PER_DAY: Final = 86400.0
+SECONDS_PER_HOUR: Final = 3600.0
 """Length of a day [s]."""

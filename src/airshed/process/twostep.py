@@ -6,11 +6,35 @@ With omega = dt / previous dt, transport T explicit and column terms C implicit,
         = dt [ (1 + omega) T(n) - omega T(n-1) + C(n+1) ],
 
 second order. The first step, and one after a break, is forward Euler for T and backward Euler for C; starting so is
-what keeps the limited scheme positive. Sources: Verwer, Blom & Hundsdorfer 1996, Appl. Numer. Math. 20, 191-209;
+what keeps the limited scheme positive.
+
+Emission jumps, so that its rate at n+1 does not say what is emitted in a step. With e(n) the amount emitted in the step
+that ends at n, the formula is applied to c less all that was emitted, which adds
+
+    e(n+1) - omega^2/(1 + 2 omega) e(n) = g [ E' + omega/(1 + omega) (E' - E) ],     g = (1 + omega)/(1 + 2 omega) dt
+
+to the right side, solved for c(n+1): E' and E are the rates of this step and of the one before. While the rate stays
+this is g E', as for any column term. It is negative where the rate falls below omega/(1 + 2 omega) of what it was.
+
+Sources: Verwer, Blom & Hundsdorfer 1996, Appl. Numer. Math. 20, 191-209;
 Hundsdorfer, Ruuth & Spiteri 2003, SIAM J. Numer. Anal. 41, 605-623.
 """
 
+from itertools import accumulate
+from math import ceil
+from typing import Final
+
 from airshed.kernels.step_data import TwoStepWeights
+
+GROWTH: Final = 2.0
+"""Greatest ratio of a step to the one before.
+
+The formula is stable in zero for ratios below 1 + sqrt 2 = 2.41 (Grigorieff 1983, Numer. Math. 42, 359-377). With the
+limiter, by experiment, winds that fall from 40 to 2 m/s clip nothing of a puff at ratios of 2, up to 4e-6 of a disc's
+mass at 2.4 to 4, and 8 % where the ratio is 11.
+"""
+
+_ROUND_OFF: Final = 1e-9
 
 
 def two_step_weights(step: float, previous: float | None) -> TwoStepWeights:
@@ -30,3 +54,26 @@ def two_step_weights(step: float, previous: float | None) -> TwoStepWeights:
         s0=1.0 + ratio,
         s1=-ratio,
     )
+
+
+def weight_of_jump(step: float, previous: float) -> float:
+    """Return what the jump E' - E of an emission weighs in the first step [s] after it, omega/(1 + omega)."""
+    return step / (step + previous)
+
+
+def spread_steps(now: float, until: float, longest: float, previous: float | None) -> list[float]:
+    """Return the ends [s] of steps from `now` to `until`, each at most `longest` [s] and GROWTH times the one before.
+
+    As few as there can be. They are equal where the step before them, of length `previous` [s], allows it, or is None.
+    """
+    span = until - now
+    if previous is None or previous * GROWTH >= longest * (1.0 - _ROUND_OFF):
+        count = max(1, ceil(span / longest - _ROUND_OFF))
+        return [now + span / count * number for number in range(1, count)] + [until]
+    lengths, total = [], 0.0
+    while total < span * (1.0 - _ROUND_OFF):
+        previous = min(longest, previous * GROWTH)
+        lengths.append(previous)
+        total += previous
+    ends = [now + span * part / total for part in accumulate(lengths)]
+    return [*ends[:-1], until]

@@ -1,5 +1,6 @@
 """What a run leaves on disk: output files and restarts, in one run folder."""
 
+import sys
 from collections.abc import Sequence
 from contextlib import closing
 from functools import partial
@@ -13,6 +14,7 @@ from airshed.air.case import Case
 from airshed.air.case.case import MACHINE, WRITING
 from airshed.air.case.sections import OutputSection
 from airshed.core.every import Every
+from airshed.core.protocols import Snapshot
 from airshed.core.report import Report
 from airshed.io.channel import Channel
 from airshed.io.copying import Lent
@@ -64,6 +66,7 @@ class RunRecords:
             self._folder.close()
             raise
         self._restart_due = Every(case.restart.every.value)
+        self._restarts = self._restart_due.last_until(model.seconds)
         self._saved_at: float | None = None
         self._lent = Lent()
 
@@ -73,12 +76,17 @@ class RunRecords:
             return []
         self._model.restore(self._restart)
         self._saved_at = self._restart.seconds
+        self._restarts = self._restart_due.last_until(self._saved_at)
         stretch: list[float] = self._restart.metadata.get(_STRETCH, [])
         self._restart = None
         return stretch
 
-    def keep(self) -> None:
-        """Write what is due at the model's present time."""
+    def keep(self, stretch: Sequence[float] = (), *, aside: bool = False) -> None:
+        """Write what is due at the model's present time; a restart at the end of the first step that passes its time.
+
+        stretch  the ends of the steps that are planned, which a restart holds
+        aside    whether the model is aside, so that its state is not one to go on from
+        """
         seconds = self._model.seconds
         due = [writer for writer in self._writers if writer.is_due(seconds)]
         if due:
@@ -88,12 +96,14 @@ class RunRecords:
             views = {spec.name: self._model.view(spec.name) for spec in writer.fields}
             copy = writer.write(seconds, views, lasting=lasting > 0)
             self._lent.add(self._model.steps + lasting, partial(writer.ensure, copy))
-        if self._restart_due.is_due(seconds) and self._model.steps > 0:
-            self._save([])
+        restarts = self._restart_due.last_until(seconds)
+        if restarts > self._restarts and self._model.steps > 0 and not aside:
+            self._restarts = restarts
+            self._save(self._model.save(), stretch)
 
-    def release(self) -> None:
-        """Have copied, before the model's next step, what that step may change of what is still to be written."""
-        self._lent.release(self._model.steps)
+    def release(self, *, everything: bool = False) -> None:
+        """Have copied, before the model's next step, what that may change of what is to be written; or all of it."""
+        self._lent.release(sys.maxsize if everything else self._model.steps)
 
     def steps_free(self, most: int) -> int:
         """Return how many of the model's next steps, `most` of them, nobody need interrupt by :meth:`release`.
@@ -102,19 +112,20 @@ class RunRecords:
         """
         return self._lent.steps_free(self._model.steps, most)
 
-    def stop(self, stretch: list[float]) -> None:
-        """Write a restart where a run is left, if there is none, with the ends of the steps that were to come.
+    def stop(self, stretch: Sequence[float], left: Snapshot | None = None) -> None:
+        """Write a restart where a run is left, if there is none, with the ends of the steps that are planned.
 
+        left  the state to go on from, where that is not the model's own
         Returns when all is written, since nobody asks any more; raises what went wrong with that.
         """
-        if self._saved_at != self._model.seconds and self._model.steps > 0:
-            self._save(stretch)
+        seconds, steps = (self._model.seconds, self._model.steps) if left is None else _time_of(left)
+        if self._saved_at != seconds and steps > 0:
+            self._save(self._model.save() if left is None else left, stretch)
         self._folder.wait()
 
-    def _save(self, stretch: list[float]) -> None:
-        saved = self._model.save()
-        metadata = {**saved.metadata, **({_STRETCH: stretch} if stretch else {})}
-        self._saved_at = self._model.seconds
+    def _save(self, saved: Snapshot, stretch: Sequence[float]) -> None:
+        metadata = {**saved.metadata, **({_STRETCH: list(stretch)} if stretch else {})}
+        self._saved_at, _ = _time_of(saved)
         self._store.save(self._saved_at, saved.tiled, saved.whole, metadata)
 
     def gather(self, *, complete: bool) -> list[Path]:
@@ -181,3 +192,8 @@ class RunRecords:
             strategy=section.strategy,
             compression=section.compression,
         )
+
+
+def _time_of(saved: Snapshot) -> tuple[float, int]:
+    """The time [s] of a saved state, and the number of its last step."""
+    return saved.metadata["seconds"], saved.metadata["steps"]

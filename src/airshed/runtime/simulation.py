@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from math import inf, isfinite
+from math import isfinite
 from numbers import Integral, Real
 from pathlib import Path
 from types import TracebackType
@@ -19,13 +19,14 @@ from airshed.air.case import Case, idle_settings
 from airshed.air.case_weather import Given
 from airshed.air.model import AirModel
 from airshed.core.errors import CaseError, DataError
-from airshed.core.every import Every
+from airshed.core.every import INSTANT, Every
 from airshed.core.report import Report, Table
 from airshed.core.units import to
 from airshed.fields.spec import FieldSpec
 from airshed.parallel.binding import cores_each
 from airshed.parallel.communicator import Communicator, Later, world
 from airshed.parallel.failure import raising_together
+from airshed.runtime.aside import Aside
 from airshed.runtime.clock import Clock
 from airshed.runtime.records import RunRecords, check_folder
 from airshed.runtime.two_groups import allowing_service, closed_on_error, make_groups, only_moves
@@ -139,7 +140,10 @@ class Simulation:
         self._folder = None if output is None else Path(output)
         self._closed, self._sums, self._written = False, 0.0, ""
         self._amid_steps = False  # for good, where an error breaks them off: the state is then that of no time
-        self._clock = Clock(self.model, self._due(), self.end, stretch)
+        outputs = [Every(each.every.value, first=0.0) for each in self.case.output]
+        self._clock = Clock(self.model, [*outputs, Every(self.case.restart.every.value)], self.end, stretch)
+        self._written_at = [] if output is None else outputs
+        self._aside = Aside(self.model)
         self._stop = False
         self._asked: Later | None = None
         self.wall["preparation"] = time.perf_counter() - began
@@ -149,7 +153,7 @@ class Simulation:
     def _open_records(self, folder: Path, *, resume: bool) -> list[float]:
         """Prepare the folder, or take its run up again; return the ends of the steps that were to come there."""
         try:
-            self.model.longest_step(self.model.next_change())  # refuses its step before earlier results are set aside
+            self.model.step_ends(min(self.model.next_change(), self.end))  # refuses its step before earlier results are set aside
             self._records = self._stack.enter_context(
                 RunRecords(self.case, self.model, self.model.parts.case.output, folder, resume=resume)
             )
@@ -175,11 +179,15 @@ class Simulation:
     def step(self) -> StepInfo:
         """Advance by one step, as long as the case and the wind allow. Raises CaseError at the end of the case."""
         with raising_together(self._everybody):
-            return self._steps(inf, 1)
+            info = None
+            while info is None:
+                info = self._steps(self.end, 1)
+            return info
 
     def run(self, until: str | float | None = None, observer: Observer | None = None, *, stride: int = 1) -> None:
         """Advance to a time since the start ("6 h", or seconds), by default to the end of the case.
 
+        Where that lies amid a step the state is shown there, and what comes later has the bits of a run without a stop.
         `observer` is called with a StepInfo after each step, or less often: after `stride` steps at the latest, since
         steps that nobody looks between are made quicker, several at once. Their ends and bits are the same. At the end
         of the case the output file is written.
@@ -189,11 +197,11 @@ class Simulation:
             with raising_together(self._everybody), quick_turns():
                 most = self._agreed(most)
                 stopped = self._stops(last=True)
-                while not stopped and self.seconds < target:
+                while not stopped and target - self.seconds > INSTANT:
                     info = self._steps(target, most)
-                    if observer is not None:
+                    if observer is not None and info is not None:
                         observer(info)
-                    stopped = self._stops(last=self.seconds >= target)
+                    stopped = self._stops(last=target - self.seconds <= INSTANT)
                 self.model.settle()
                 if stopped or self.seconds >= self.end:
                     self._finish_records()
@@ -286,7 +294,7 @@ class Simulation:
             with raising_together(self._everybody):
                 if not (self._closed or self._amid_steps):
                     self.model.settle()
-                    self._timed_records(lambda each: each.stop(self._clock.stretch))
+                    self._timed_records(lambda each: each.stop(self._clock.stretch, self._aside.left))
         finally:
             self._give_free()
 
@@ -319,29 +327,46 @@ class Simulation:
         if self._groups is not None:
             self._check_open()
 
-    def _steps(self, until: float, most: int) -> StepInfo:
-        """Make a stretch of steps, `most` of them; how many depends on the case alone, and is the same on all ranks."""
+    def _steps(self, until: float, most: int) -> StepInfo | None:
+        """Make a stretch of steps, `most` of them; or one aside to where somebody looks amid the next one: None.
+
+        How many depends on the case and `until` alone, and is the same on all ranks.
+        """
         self._check_open()
         if self.seconds >= self.end:
             raise CaseError(f"the case ends at {self.end:g} s, and so far it is simulated; lengthen time.length")
+        look = min([until, *(every.next_after(self.seconds) for every in self._written_at)])
+        self._leave_aside()
         self._timed_records(lambda records: records.release())
         most = most if self._records is None else self._records.steps_free(most)
-        began, waited = time.perf_counter(), waited_for_sums(self.model)
+        began, waited, before = time.perf_counter(), waited_for_sums(self.model), self.seconds
         with self._telling_to_resume():
-            boundaries = [self.seconds, *self._clock.next_steps(until, most)]
-            self._advance(boundaries[1:])
+            ends = self._clock.next_steps(look, most)
+            if ends:
+                self._advance(lambda: self.model.step_through(ends))
+            else:
+                self._advance(lambda: self._aside.go(look))
         elapsed = time.perf_counter() - began
         self.wall["forcing and steps"] += elapsed
         self._sums += waited_for_sums(self.model) - waited
         self._keep_records()
+        if not ends:
+            return None
         fraction = (self.seconds - self._begin) / (self.end - self._begin)
-        speed = self.model.cells * (len(boundaries) - 1) / max(elapsed, 1e-9)
-        return StepInfo(self.seconds, self.model.steps, boundaries[-1] - boundaries[-2], speed, fraction)
+        speed = self.model.cells * len(ends) / max(elapsed, 1e-9)
+        last = self.seconds - (ends[-2] if len(ends) > 1 else before)
+        return StepInfo(self.seconds, self.model.steps, last, speed, fraction)
 
-    def _advance(self, ends: list[float]) -> None:
+    def _leave_aside(self) -> None:
+        """Go back to where the run was left for a step aside, once all is copied of what is still to be written."""
+        if self._aside.left is not None:
+            self._timed_records(lambda records: records.release(everything=True))
+            self._aside.back()
+
+    def _advance(self, make_steps: Callable[[], None]) -> None:
         self._amid_steps = True
         try:
-            self.model.step_through(ends)
+            make_steps()
         except ChemistryFailure as failure:
             if self._folder is None:
                 raise
@@ -369,25 +394,21 @@ class Simulation:
             return
         records, complete = self._records, self.seconds >= self.end
         if not complete:
-            self._timed_records(lambda each: each.stop(self._clock.stretch))
+            self._timed_records(lambda each: each.stop(self._clock.stretch, self._aside.left))
         self._timed_records(lambda each: each.gather(complete=complete))
         records.finish(self.summary(), complete=complete)
         if complete:
             self._records = None  # nothing is left to write, however often the end is asked for
 
     def _keep_records(self) -> None:
-        self._timed_records(lambda records: records.keep())
+        aside = self._aside.left is not None
+        self._timed_records(lambda records: records.keep(self._clock.stretch, aside=aside))
 
     def _timed_records(self, work: Callable[[RunRecords], object]) -> None:
         if self._records is not None:
             began = time.perf_counter()
             work(self._records)
             self.wall["output and restarts"] += time.perf_counter() - began
-
-    def _due(self) -> list[Every]:
-        outputs = [Every(output.every.value, first=0.0) for output in self.case.output]
-        # the end of the spin-up is a due time of its own: budgets begin there
-        return [*outputs, Every(self.case.restart.every.value), Every(86400.0 * 1e6, first=0.0)]
 
     def _target(self, until: str | float | None) -> float:
         if until is None:

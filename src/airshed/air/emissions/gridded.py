@@ -8,7 +8,6 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from airshed.air.emissions.inventory import HOUR
 from airshed.air.emissions.regrid import Regridder
 from airshed.core.constants import EARTH_RADIUS
 from airshed.core.errors import CaseError, DataError
@@ -30,7 +29,7 @@ class GriddedEmissions:
     ``units`` says mol s-1 or kg s-1 (per cell of the dataset), mol m-2 s-1 or kg m-2 s-1; for a mass, ``molar_mass``
     [kg/mol] too. Level n is the model layer n, the lowest first; without levels all goes to the lowest layer. A field
     holds from its time until the next, the last one as long as the one before; without times, or with one, it holds
-    always. Within an hour UTC the field of its beginning holds. What lies outside the grid is cut; the rest is
+    always. What lies outside the grid is cut; the rest is
     conserved.
     """
 
@@ -57,6 +56,7 @@ class GriddedEmissions:
             if name not in known:
                 raise CaseError(f"{self._place}: {name!r} is no species of the mechanism; {suggestion(name, known)}")
         self._times = self._read_times(dataset)
+        self.changes = tuple((self._times - self._start).astype(np.float64).tolist())
         self._fields = self._regrid(dataset, grid)
         self.levels = self._fields.shape[2]
 
@@ -68,16 +68,16 @@ class GriddedEmissions:
         return part
 
     def rate(self, seconds: float) -> Array:
-        """Emission [mol/s per cell], shape (species, levels, lat, lon), constant in each hour UTC; read-only.
+        """Emission [mol/s per cell], shape (species, levels, lat, lon), constant between its times; read-only.
 
         Raises DataError for a time that the dataset does not cover.
         """
         if self._times.size < 2:
             return self._at(0)
-        hour = HOUR * int(np.floor((self._start + seconds) / HOUR))
-        index = int(np.searchsorted(self._times, hour, side="right")) - 1
+        moment = int(np.floor(self._start + seconds))
+        index = int(np.searchsorted(self._times, moment, side="right")) - 1
         if not 0 <= index < self._times.size - 1:
-            asked, first, last = (np.datetime64(int(time), "s") for time in (hour, self._times[0], self._times[-1]))
+            asked, first, last = (np.datetime64(int(time), "s") for time in (moment, self._times[0], self._times[-1]))
             raise DataError(f"{self._place} covers {first} to {last} UTC, but emission is needed at {asked}")
         return self._at(index)
 

@@ -63,6 +63,8 @@ class Inventory:
                        split[k, p] height[s, l] f(s, z, t) annual[s, z, p, y, x]        [mol/s]
     """
 
+    changes = ()
+
     def __init__(
         self,
         start: np.datetime64,

@@ -24,10 +24,15 @@ class EmissionSource(Protocol):
         ...
 
     def rate(self, seconds: float) -> NDArray[np.float64]:
-        """Emission [mol/s per cell], shape (species, levels, lat, lon), constant within each hour [h, h + 1) UTC.
+        """Emission [mol/s per cell], shape (species, levels, lat, lon), constant in the hour UTC or between `changes`.
 
         ``seconds`` counts from the start of the case; before it is negative. The caller must not write to the array.
         """
+        ...
+
+    @property
+    def changes(self) -> Sequence[float]:
+        """The rising times [s] at which the emission changes beside the full hours UTC."""
         ...
 
 
@@ -49,6 +54,7 @@ class CombinedEmissions:
         self.sources = tuple(sources)
         self.species = tuple(dict.fromkeys(name for source in self.sources for name in source.species))
         self.levels = max(source.levels for source in self.sources)
+        self.changes = sorted({time for source in self.sources for time in source.changes})
         row = {name: index for index, name in enumerate(self.species)}
         self._rows = [[row[name] for name in source.species] for source in self.sources]
 

@@ -14,6 +14,8 @@ Array = NDArray[np.float64]
 class SteadyEmissions:
     """Emission [mol/s per cell] of species into the lowest levels, (species, levels, lat, lon); an EmissionSource."""
 
+    changes = ()
+
     def __init__(self, species: tuple[str, ...], rate: Array) -> None:
         self.species, self.levels = species, rate.shape[1]
         self._rate = rate

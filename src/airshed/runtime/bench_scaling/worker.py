@@ -146,7 +146,7 @@ def run(case: Case, hours: float, ranks: Communicator, *, apart: bool = False) -
     rank = Rank(case, Alone() if apart else ranks)
     end = 3600.0 * hours
     clock = Clock(rank.model, (), end)
-    rank.model.step_to(clock.next_step(end))
+    rank.model.step_through(clock.next_steps(end, 1))
     ranks.barrier()
     before = rank.account()
     with quick_turns():  # as a simulation has it
