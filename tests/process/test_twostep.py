@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airshed.process.twostep import two_step_weights
+from airshed.process.twostep import GROWTH, spread_steps, two_step_weights, weight_of_jump
 
 STEPS = st.floats(0.1, 1000.0)
 RATIOS = st.floats(0.05, 2.4)
@@ -86,3 +86,53 @@ def test_the_observed_order_is_two(implicit: bool) -> None:
             before, now, slope, t, previous = now, after, here, t + step, step
         errors.append(abs(now - np.exp(np.cos(2.0) - 1.0)))
     assert np.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.25)
+
+
+@given(st.floats(1.0, 1e4), st.floats(1.0, 500.0), st.none() | st.floats(0.01, 1000.0))
+def test_steps_fill_a_span_and_grow_no_faster_than_they_may(span, longest, previous):
+    ends = spread_steps(100.0, 100.0 + span, longest, previous)
+    lengths = np.diff([100.0, *ends])
+    assert ends[-1] == 100.0 + span
+    assert lengths.max() <= longest * (1.0 + 1e-6)
+    before = lengths if previous is None else np.array([previous, *lengths])
+    assert np.all(before[1:] <= GROWTH * before[:-1] * (1.0 + 1e-6))
+    # as few as there can be: with one less, at full length and growth, the span is not filled
+    reach = [longest] * (len(ends) - 1)
+    if previous is not None:
+        reach = [min(longest, previous * GROWTH**number) for number in range(1, len(ends))]
+    assert sum(reach) < span
+
+
+def test_steps_are_equal_where_nothing_keeps_them_from_it():
+    assert spread_steps(0.0, 300.0, 100.0, None) == spread_steps(0.0, 300.0, 100.0, 60.0) == [100.0, 200.0, 300.0]
+    assert spread_steps(0.0, 300.0, 110.0, 1000.0) == [100.0, 200.0, 300.0]
+
+
+def emitted(lengths, rates, *, jumps=True):
+    """What is in the air at the ends of steps with rates of their own, from two equal ones without emission."""
+    before = now = 0.0
+    previous, old, found = lengths[0], 0.0, []
+    for step, rate in zip(lengths, rates, strict=True):
+        w = two_step_weights(step, previous)
+        effective = rate + weight_of_jump(step, previous) * (rate - old) if jumps else rate
+        before, now = now, w.c0 * now + w.c1 * before + w.g * effective
+        previous, old = step, rate
+        found.append(now)
+    return np.array(found)
+
+
+@given(st.lists(st.tuples(st.floats(1.0, 100.0), st.sampled_from([0.0, 1.0, 7.0])), min_size=2, max_size=30))
+def test_what_is_in_the_air_is_what_was_emitted(steps):
+    lengths, rates = np.array(steps).T
+    np.testing.assert_allclose(emitted(lengths, rates), np.cumsum(lengths * rates), rtol=1e-9, atol=1e-9)
+
+
+def test_the_rate_at_the_end_of_a_step_alone_emits_something_else():
+    """The negative control: an hour's emission, in steps that are longer once it ends."""
+    lengths, rates = np.array([60.0] * 90 + [300.0] * 12), np.array([0.0] * 30 + [1.0] * 60 + [0.0] * 12)
+    assert emitted(lengths, rates)[-1] == pytest.approx(3600.0, rel=1e-12)
+    assert abs(emitted(lengths, rates, jumps=False)[-1] / 3600.0 - 1.0) > 0.01
+
+
+def test_a_rate_that_falls_to_a_third_needs_no_negative_emission():
+    assert 1.0 + weight_of_jump(60.0, 60.0) * (1.0 - 3.0) == pytest.approx(0.0)

@@ -47,11 +47,11 @@ from airshed.process.twostep import spread_steps, two_step_weights, weight_of_ju
 
 Array = npt.NDArray[np.float64]
 
-EULER_STEPS = 4
+EULER_STEPS = 6
 """Steps that begin anew where an emission ends, so that what lives for less than a step does not turn negative.
 
 Of a species of which z lifetimes pass in a step, (z - 3)/3 (1 + z)^-n of what was there would be negative after n such
-steps: up to 0.33 with one of them, 0.02 with two, 3e-3 with three, 6e-4 with four.
+steps: up to 0.33 with one of them, 0.02 with two, 3e-3 with three, 2e-5 with six.
 """
 
 LARGEST_COURANT = 0.5

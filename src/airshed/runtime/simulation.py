@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from math import isfinite
 from numbers import Integral, Real
 from pathlib import Path
@@ -70,6 +71,7 @@ class StepInfo:
 
 
 Observer = Callable[[StepInfo], object]
+Until = str | float | timedelta | np.timedelta64 | None
 
 
 class Simulation:
@@ -153,7 +155,9 @@ class Simulation:
     def _open_records(self, folder: Path, *, resume: bool) -> list[float]:
         """Prepare the folder, or take its run up again; return the ends of the steps that were to come there."""
         try:
-            self.model.step_ends(min(self.model.next_change(), self.end))  # refuses its step before earlier results are set aside
+            self.model.step_ends(
+                min(self.model.next_change(), self.end)
+            )  # refuses its step before earlier results are set aside
             self._records = self._stack.enter_context(
                 RunRecords(self.case, self.model, self.model.parts.case.output, folder, resume=resume)
             )
@@ -184,8 +188,8 @@ class Simulation:
                 info = self._steps(self.end, 1)
             return info
 
-    def run(self, until: str | float | None = None, observer: Observer | None = None, *, stride: int = 1) -> None:
-        """Advance to a time since the start ("6 h", or seconds), by default to the end of the case.
+    def run(self, until: Until = None, observer: Observer | None = None, *, stride: int = 1) -> None:
+        """Advance to a time since the start ("6 h", seconds, a timedelta), by default to the end of the case.
 
         Where that lies amid a step the state is shown there, and what comes later has the bits of a run without a stop.
         `observer` is called with a StepInfo after each step, or less often: after `stride` steps at the latest, since
@@ -410,9 +414,11 @@ class Simulation:
             work(self._records)
             self.wall["output and restarts"] += time.perf_counter() - began
 
-    def _target(self, until: str | float | None) -> float:
+    def _target(self, until: Until) -> float:
         if until is None:
             return self.end
+        if isinstance(until, timedelta | np.timedelta64):
+            until = float(np.timedelta64(until) / np.timedelta64(1, "s"))
         seconds = float(until) if isinstance(until, Real) else to(until, "s", where="until")
         if not isfinite(seconds):
             raise CaseError(f'until = {until!r} is no time; give seconds since the start, or a text such as "6 h"')
