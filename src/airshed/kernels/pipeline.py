@@ -27,8 +27,8 @@ UNITS: Final = {"step": 1, "sweeps": 2}
 ALIKE: Final = ("-ffp-contract=off",)
 """Further options of kernels without reactions: ranks that share out species or levels run another one of them each.
 
-Which products compilers contract into sums depends on how they unroll and hoist, and so on the number of species. Without
-leave to do so each operation is rounded as it is written, in any kernel; where one rounding pays it is spelt ``fused``.
+Which products compilers contract into sums depends on how they unroll and hoist, and so on the number of species.
+Without leave to do so each operation is rounded as it is written; where one rounding pays it is spelt ``fused``.
 """
 
 Directions = Literal["all", "horizontal", "vertical"]
