@@ -79,9 +79,9 @@ class Ends:
 
 
 def be_watched(address: str, rank: int) -> None:
-    """Let the launcher's `Ends` watch this process as long as it lasts, and end it with the launcher; returns when it does.
+    """Let the launcher's `Ends` watch this process as long as it lasts, and end it with the launcher.
 
-    Does nothing where the launcher has gone, or is on another machine.
+    Returns when it is watched. Does nothing where the launcher has gone, or is on another machine.
     """
     if not address:
         return
