@@ -91,6 +91,20 @@ def test_a_new_run_sets_the_old_result_aside_until_it_is_whole(tmp_path, write_r
         assert result.sizes["time"] == 1
 
 
+def test_pictures_of_an_older_result_do_not_lie_beside_a_new_one(tmp_path, write_run):
+    path = write_run(tmp_path / "run", hours=2)
+    (path / "maps").mkdir()
+    drawn = b"\x89PNG\r\n ... Software\0Airshed 0.1 ..."
+    (path / "maps" / "O3.png").write_bytes(drawn)
+    (path / "maps" / "of-mine.png").write_bytes(b"\x89PNG\r\n ... Software\0GIMP ...")
+    with RunFolder(path, CASE) as folder:
+        assert [each.name for each in (path / "maps").iterdir()] == ["of-mine.png"]
+        assert (path / "previous" / "maps" / "O3.png").read_bytes() == drawn
+        folder.finish()
+    assert not (path / "previous").exists()
+    assert (path / "maps" / "of-mine.png").exists()
+
+
 def test_an_unfinished_run_goes_on_with_its_records(tmp_path, start_run, values, write_run):
     path = tmp_path / "run"
     with (run := start_run(path)).folder:

@@ -289,6 +289,12 @@ def stubborn(ranks: Communicator) -> None:
     time.sleep(20)
 
 
+def numbered(ranks: Communicator) -> None:
+    """Tell the number of the process, and be stubborn."""
+    print(os.getpid())
+    stubborn(ranks)
+
+
 if __name__ == "__main__":
     join()
     ranks = world()

@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,38 @@ def ended(name: str, mpi: str, ranks: int = 2, **environment: str) -> tuple[int,
     process = started(name, mpi, ranks, **environment)
     output, errors = process.communicate(timeout=60)
     return process.returncode, output, [line for line in errors.splitlines() if "take turns" not in line]
+
+
+def alive(number: int) -> bool:
+    """Whether a process is there, and not only waits to be taken note of."""
+    try:
+        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def parent_of(number: int) -> int:
+    return int(Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+@mpi
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux alone tells of the end of a process that is no child")
+def test_no_rank_outlives_a_launcher_that_is_killed(mpi: str) -> None:
+    process = started("numbered", mpi)
+    assert process.stdout is not None
+    lines = [process.stdout.readline().strip() for _ in range(3)]
+    ranks = [int(line) for line in lines if line.isdecimal()]
+    others = [parent_of(ranks[0]), parent_of(parent_of(ranks[0]))]  # what stands between them and the launcher
+    everybody = [number for number in {*ranks, *others} if number not in (process.pid, os.getpid())]
+    assert len(ranks) == 2
+    assert all(map(alive, everybody))  # the negative control
+    process.kill()
+    process.communicate(timeout=20)
+    for _ in range(200):
+        if not any(map(alive, everybody)):
+            return
+        time.sleep(0.05)
+    pytest.fail(f"of {everybody} there are still {[number for number in everybody if alive(number)]}")
 
 
 @mpi

@@ -24,6 +24,7 @@ from airshed.runtime.two_groups import make_groups, only_moves
 
 MPIEXEC = Path(sys.executable).with_name("mpiexec")
 PROGRAM = Path(__file__).with_name("two_phases.py")
+UNEVEN = Path(__file__).with_name("uneven.py")
 CASES = Path(__file__).parents[2] / "cases"
 TWO = ("TRACER", "TRACER2")
 
@@ -91,6 +92,12 @@ def test_concurrent_phases_have_the_bits_of_one_rank_and_differ_from_strang(answ
     concurrent = [each["bits"] for name, each in answers.items() if "concurrent" in name]
     assert concurrent == [alone] * 2
     assert all(alone[key] != answers["alone"]["bits"][key] for key in alone)  # the negative control
+
+
+@with_mpi
+def test_species_shared_unevenly_deposit_to_the_same_bits(tmp_path):
+    """Kernels of other numbers of species round alike: a compiler that chooses what to contract does not."""
+    assert json.loads(launched(5, UNEVEN, tmp_path)) == {"same, 3": 0, "same, 5": 0, "3, 2": 0}
 
 
 @with_mpi

@@ -12,6 +12,7 @@ import xarray as xr
 from PIL import Image
 
 from airshed.core.errors import AirshedError, CaseError, DataError, OutputError
+from airshed.io.pictures import drawn
 from airshed.plot import plot_run
 from airshed.plot.animation import LARGEST, draw_animation
 from airshed.plot.curtain import row_of
@@ -54,6 +55,10 @@ def test_each_picture_can_be_decoded_and_shows_something(pictures: dict[str, Pat
             assert 500 < picture.width < 1600, name
             assert 350 < picture.height < 1300, name
             assert not is_blank(picture), name
+
+
+def test_each_picture_says_who_drew_it(pictures: dict[str, Path], small_run: Path) -> None:
+    assert {path.name for path in drawn(small_run)} == set(pictures)
 
 
 def test_the_checker_finds_blank_pictures() -> None:

@@ -124,6 +124,8 @@ class BackgroundWriter:
         with self._changed:
             self._ends = True
             self._changed.notify_all()
+        if threading.current_thread() is self._thread:  # it collected the garbage that held its owner
+            return
         self._thread.join(_PATIENCE if abandon is not None else None)
         if abandon is not None and self._thread.is_alive():
             abandon()

@@ -3,7 +3,7 @@
 RUN/run.json      the case, the version and the state: running, interrupted or finished
 RUN/records/      the records so far, as the strategy has them, until the result holds them all
 RUN/restart/      the last two restarts
-RUN/previous/     outputs of the run before, until this one is finished
+RUN/previous/     outputs and pictures of the run before, until this one is finished
 RUN/output.nc     the result; it exists only once it is whole; some strategies leave output.files or output.zarr instead
 RUN/summary.*     what the run has to say at its end, for people (.txt) and programs (.json)
 """
@@ -25,6 +25,7 @@ from airshed.core.errors import OutputError
 from airshed.core.version import __version__
 from airshed.io.background import BackgroundWriter
 from airshed.io.channel import Channel
+from airshed.io.pictures import PICTURES, drawn
 from airshed.io.run_state import STATE_FILE, RunState, case_hash, check_resumable, read_state, results
 from airshed.parallel.communicator import Alone, Communicator
 
@@ -154,6 +155,12 @@ class RunFolder:
             self.channel.close()
             self._unlock()
 
+    def abandon(self) -> None:
+        """End the thread and give the folder free by this rank alone, which waits for no other; see :meth:`close`."""
+        if self.channel.handle is not None:
+            self.channel.abandoned.set()
+        self.close()
+
     def __enter__(self) -> Self:
         return self
 
@@ -202,6 +209,19 @@ class RunFolder:
             if path.exists():
                 (self.path / _PREVIOUS).mkdir(exist_ok=True)
                 _set_aside(path, self.path / _PREVIOUS / path.name)
+        self._set_pictures_aside()
+
+    def _set_pictures_aside(self) -> None:
+        """Set pictures of an older result aside too: beside a new one they would pass for its own."""
+        pictures, aside = drawn(self.path), self.path / _PREVIOUS / PICTURES
+        if not pictures:
+            return
+        shutil.rmtree(aside, ignore_errors=True)
+        aside.mkdir(parents=True)
+        for path in pictures:
+            os.replace(path, aside / path.name)
+        with suppress(OSError):  # somebody else's files stay
+            (self.path / PICTURES).rmdir()
 
     def _store_state(self) -> None:
         _write_text(self.path / STATE_FILE, json.dumps(asdict(self._state), indent=1))

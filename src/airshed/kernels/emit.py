@@ -62,7 +62,8 @@ def emit(network: ReactionNetwork, schedule: Schedule, shape: MechanismShape) ->
             operations += production.operations + loss.operations
             comments = _comments(network, species)
             lifetime = schedule.lifetimes[species]
-            name = network.names[species]
+            # kernels of as many species that do not react are one text, compiled once
+            name = network.names[species] if network.reactions else f"species {species}"
             members.append(SpeciesCode(species, name, lifetime, comments, production.text, loss.text))
         groups.append(members)
     unbalanced = [_imbalance(network, table, coefficients, *family) for family in enumerate(shape.families)]

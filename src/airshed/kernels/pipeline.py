@@ -24,6 +24,13 @@ UNITS: Final = {"step": 1, "sweeps": 2}
 """Translation units of a kernel, each the whole text under its number: two compilers take half the time of one."""
 
 
+ALIKE: Final = ("-ffp-contract=off",)
+"""Further options of kernels without reactions: ranks that share out species or levels run another one of them each.
+
+Which products compilers contract into sums depends on how they unroll and hoist, and so on the number of species.
+Without leave to do so each operation is rounded as it is written; where one rounding pays it is spelt ``fused``.
+"""
+
 Directions = Literal["all", "horizontal", "vertical"]
 
 _POINTER: Final = ctypes.c_void_p
@@ -77,5 +84,6 @@ def compile_mechanism(
     source = timed(seconds, "emit", lambda: emit(network, order, shape))
     name = f"{network.name}-{levels}-{precision}" + ("" if directions == "all" else f"-{directions}")
     units = [(unit, f"#define UNIT {number}\n{source.text}") for unit, number in UNITS.items()]
-    library, functions = compile_and_load(units, SIGNATURES, seconds, name=name)
+    alike = () if network.reactions else ALIKE
+    library, functions = compile_and_load(units, SIGNATURES, seconds, name=name, extra_flags=alike)
     return MechanismKernel(network, shape, source, library, functions, seconds, order)

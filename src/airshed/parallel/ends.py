@@ -13,6 +13,9 @@ from typing import Final
 _ABOVE_OTHERS: Final = 200
 """Linux closes the files of a process that ends from the greatest number down; an MPI speaks to its mpiexec below."""
 
+LOST: Final = 137
+"""Exit code of a rank whose launcher was killed, as if that signal had come here."""
+
 _OWNER: Final = struct.Struct("=iII")
 """Process, user and group at the other end of a socket."""
 
@@ -76,14 +79,27 @@ class Ends:
 
 
 def be_watched(address: str, rank: int) -> None:
-    """Let the launcher's `Ends` watch this process as long as it lasts; returns when it does.
+    """Let the launcher's `Ends` watch this process as long as it lasts, and end it with the launcher.
 
-    Does nothing where the launcher has gone, or is on another machine.
+    Returns when it is watched. Does nothing where the launcher has gone, or is on another machine.
     """
     if not address:
         return
     with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as line:
         line.connect(f"\0{address}")
-        fcntl.fcntl(line, fcntl.F_DUPFD_CLOEXEC, _ABOVE_OTHERS)  # only the end of the process closes it
+        kept = fcntl.fcntl(line, fcntl.F_DUPFD_CLOEXEC, _ABOVE_OTHERS)  # only the end of the process closes it
         line.send(str(rank).encode())
         line.recv(1)
+        Thread(target=_end_with_launcher, args=(kept,), name="airshed-launcher-watch", daemon=True).start()
+
+
+def _end_with_launcher(line: int) -> None:
+    """End this process when the system closes the launcher's end: a rank whose launcher was killed works for nobody.
+
+    It is no child of the launcher, so that no signal of the system tells it. MPI ends those of other machines with it.
+    """
+    queue = select.poll()
+    queue.register(line, 0)  # its end is told unasked, and nothing else
+    while not queue.poll():
+        pass
+    os._exit(LOST)

@@ -29,6 +29,16 @@ TERMINALS: Final = "AIRSHED_TERMINALS"
 _LAUNCHER: Final = "AIRSHED_LAUNCHER"
 """Set in ranks that this module launched, to where they are watched."""
 
+_PR_SET_PDEATHSIG: Final = 1
+_ENDING_WITH_PARENT: Final = f"""
+import ctypes, os, signal, sys
+ctypes.CDLL(None).prctl({_PR_SET_PDEATHSIG}, signal.SIGTERM)
+if os.getppid() != int(sys.argv[1]):
+    sys.exit(1)
+os.execvp(sys.argv[2], sys.argv[2:])
+"""
+"""Becomes a command that the system ends with its parent, however that one ends."""
+
 _STOPPED: Final = 130
 _ENDED: Final = 128  # plus the number of a signal: how shells put it
 _LAST_WAIT: Final = 5.0
@@ -66,7 +76,7 @@ def launch(ranks: int, command: Sequence[str]) -> int:
 def _run(command: Sequence[str], environment: Mapping[str, str], facts: Facts) -> tuple[int, bool]:
     """Run mpiexec, and return its exit code and whether a signal came; what it tells goes into the facts."""
     with subprocess.Popen(
-        command,
+        _ending_with_this(command),
         env=environment,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -80,6 +90,13 @@ def _run(command: Sequence[str], environment: Mapping[str, str], facts: Facts) -
             for pump in pumps:
                 pump.join()
             return process.wait(), bool(asked)
+
+
+def _ending_with_this(command: Sequence[str]) -> list[str]:
+    """Return a command that ends with this process; its ranks see to that themselves once they are watched."""
+    if sys.platform != "linux":
+        return [*command]
+    return [sys.executable, "-I", "-S", "-c", _ENDING_WITH_PARENT, str(os.getpid()), *command]
 
 
 def join() -> None:

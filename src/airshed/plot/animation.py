@@ -11,6 +11,7 @@ from matplotlib.text import Text
 from numpy.typing import NDArray
 from PIL import Image
 
+from airshed.io.pictures import SOFTWARE
 from airshed.plot import wording
 from airshed.plot.geography import MAP_CREDIT
 from airshed.plot.limits import Scale, scale_of
@@ -161,6 +162,7 @@ def _palette(shades: Pixels) -> Pixels:
 def _encode(frames: list[Image.Image]) -> bytes:
     buffer = BytesIO()
     frames[0].save(
-        buffer, "GIF", save_all=True, append_images=frames[1:], duration=round(1000 * _SECONDS), loop=0, optimize=False
-    )
+        buffer, "GIF", save_all=True, append_images=frames[1:], duration=round(1000 * _SECONDS), loop=0,
+        optimize=False, comment=SOFTWARE,
+    )  # fmt: skip
     return buffer.getvalue()

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from airshed.core.atomic import guarded, write_whole
 from airshed.core.errors import CaseError
-from airshed.core.version import __version__
+from airshed.io.pictures import PICTURES, SOFTWARE
 from airshed.io.results import open_run
 from airshed.plot.animation import draw_animation
 from airshed.plot.curtain import draw_curtain, row_of
@@ -18,9 +18,6 @@ from airshed.plot.maps import draw_maps, map_scale
 from airshed.plot.results import Results
 from airshed.plot.series import MOST_CURVES, draw_series
 from airshed.plot.style import look
-
-FOLDER = "maps"
-"""Where the pictures go inside a run folder."""
 
 
 def plot_run(
@@ -47,7 +44,7 @@ def plot_run(
             DataError for a field that is not in the file; CaseError for hours or a latitude that cannot be
     """
     run = Path(run)
-    folder = Path(output) if output is not None else (run if run.is_dir() else run.parent) / FOLDER
+    folder = Path(output) if output is not None else (run if run.is_dir() else run.parent) / PICTURES
     with open_run(run) as dataset, look():
         results = Results(dataset, run)
         chosen = results.chosen(fields)
@@ -101,7 +98,7 @@ class _Files:
             buffer,
             format="png",
             dpi=figure.dpi,
-            metadata={"Software": f"Airshed {__version__}"},
+            metadata={"Software": SOFTWARE},
             pil_kwargs={"compress_level": 4},
         )
         self.write(name, buffer.getvalue())

@@ -150,6 +150,10 @@ class RunRecords:
         self._folder.write_summary(summary.to_text(), summary.to_dict())
         self._folder.finish(complete=complete)
 
+    def abandon(self) -> None:
+        """Give files free by this rank alone, whatever the others do; the run stays as a kill leaves it."""
+        self._folder.abandon()
+
     def __enter__(self) -> Self:
         return self
 

@@ -1,7 +1,9 @@
 """A run: a model, a clock, and what happens between stretches of steps (output, restarts, observers, stops)."""
 
 import sys
+import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -31,6 +33,7 @@ from airshed.runtime.aside import Aside
 from airshed.runtime.clock import Clock
 from airshed.runtime.records import RunRecords, check_folder
 from airshed.runtime.two_groups import allowing_service, closed_on_error, make_groups, only_moves
+from airshed.runtime.using import by_one_thread, give_free_unreached
 from airshed.runtime.wall_time import waited_for_sums, wall_time
 
 FAILED_CELL = "failed-cell.toml"
@@ -92,6 +95,7 @@ class Simulation:
                  where none were. Each makes the same calls; fields are whole on all of them
     Raises AirshedError for everything that is wrong with the case and its data, before anything is computed. An error
     that only some ranks meet, here or in a step, ends all of them with its message: the others could only wait.
+    One thread at a time may use it, all but :meth:`request_stop`; another one is refused by CaseError.
     """
 
     def __init__(
@@ -105,6 +109,7 @@ class Simulation:
         ranks: Communicator | None = None,
     ) -> None:
         self._everybody = world() if ranks is None else ranks
+        self._use = threading.RLock()
         with raising_together(self._everybody):
             self._prepare(case, meteorology, initial, output, resume=resume)
 
@@ -149,6 +154,10 @@ class Simulation:
         self._stop = False
         self._asked: Later | None = None
         self.wall["preparation"] = time.perf_counter() - began
+        self._unreached = weakref.finalize(
+            self, give_free_unreached, self._everybody, self._stack, self._records, self.model
+        )
+        self._unreached.atexit = False  # the system gives all free then
         if self._records is not None and self.model.steps == 0:
             self._keep_records()
 
@@ -180,6 +189,7 @@ class Simulation:
         moment: np.datetime64 = self.case.start + np.timedelta64(round(self.seconds * 1e3), "ms")
         return moment
 
+    @by_one_thread
     def step(self) -> StepInfo:
         """Advance by one step, as long as the case and the wind allow. Raises CaseError at the end of the case."""
         with raising_together(self._everybody):
@@ -188,6 +198,7 @@ class Simulation:
                 info = self._steps(self.end, 1)
             return info
 
+    @by_one_thread
     def run(self, until: Until = None, observer: Observer | None = None, *, stride: int = 1) -> None:
         """Advance to a time since the start ("6 h", seconds, a timedelta), by default to the end of the case.
 
@@ -250,6 +261,7 @@ class Simulation:
         size = " x ".join(str(count) for count in reversed(self.model.whole.shape))
         return f"<Simulation {self.case.title!r}: {size} cells (lon x lat x level), at {self.time}>"
 
+    @by_one_thread
     def __getitem__(self, name: str) -> xr.DataArray:
         """A field, such as a species [mol/mol] on (level, lat, lon), with its unit and coordinates; of the whole area.
 
@@ -273,6 +285,7 @@ class Simulation:
             coords={dim: coordinates[dim] for dim in spec.dims} | {"time": self.time},
         )
 
+    @by_one_thread
     def budget(self) -> xr.Dataset:
         """What each process did to each species and to the families of nitrogen and sulphur since the start [mol].
 
@@ -283,12 +296,14 @@ class Simulation:
         self._check_group()
         return budget_dataset(self.model)
 
+    @by_one_thread
     def summary(self, *, brief: bool = False) -> Report:
         """Budgets, extremes, what was read and what was diagnosed, and where the time went; `brief` fits a screen."""
         self._check_group()
         report = self.model.summary(brief=brief)
         return Report(report.title, [*report.tables, self._timing()], report.facts, report.ok)
 
+    @by_one_thread
     def close(self) -> None:
         """Give threads and files free; what is unfinished can be resumed from here. Once is enough, by all ranks.
 
@@ -306,6 +321,7 @@ class Simulation:
         if self._closed:
             return
         self._closed = True
+        self._unreached.detach()
         self._stack.close()
         self.model.close()
         if self._groups is not None:

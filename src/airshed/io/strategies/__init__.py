@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
+from airshed.io.strategies.checked import Checked
 from airshed.io.strategies.choice import choose, probe_output
 from airshed.io.strategies.files import PrivateRecords
 from airshed.io.strategies.gather import gathered
@@ -37,7 +38,7 @@ class Opened:
     """A strategy, what writes by it, and for "auto" the time [s] that a probe took by each."""
 
     strategy: Strategy
-    store: Store
+    store: Checked
     measured: Mapping[str, float]
 
 
@@ -49,7 +50,7 @@ def open_store(strategy: Strategy, place: Place) -> Opened:
         strategy, measured = replace(strategy, name=choice.name), choice.measured
     with place.channel.together():
         check_there(strategy)
-    return Opened(strategy, _STORES[strategy.name](place), measured)
+    return Opened(strategy, Checked(_STORES[strategy.name](place), place), measured)
 
 
 def _candidates(place: Place) -> list[str]:

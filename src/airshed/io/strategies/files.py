@@ -56,6 +56,15 @@ class PrivateRecords:
         with self._channel.together():
             save_record(record_path(self._place.records, index, self._place.window), block, seconds)
 
+    def read(self, index: int, window: Window) -> tuple[float, Block]:
+        """Return the part of a record that a rank wrote; see :class:`Store`."""
+        arrays, metadata = load_arrays(record_path(self._place.records, index, window))
+        return metadata["seconds"], arrays
+
+    def where(self, index: int) -> Path:
+        """Return the folder of all parts; see :class:`Store`."""
+        return self._place.records
+
     def finish(self, *, complete: bool) -> Path:
         """Make the private netCDF files and the manifest; see :class:`Store`."""
         path = self._place.result.with_name(f"{self._place.result.name}.files")

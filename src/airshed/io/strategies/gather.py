@@ -9,6 +9,7 @@ more, with the same bits.
 from pathlib import Path
 
 from airshed.core.atomic import write_whole
+from airshed.grid.window import Window
 from airshed.io import cf
 from airshed.io.archive import load_arrays
 from airshed.io.strategies.in_place import FileInPlace
@@ -67,6 +68,15 @@ class GatheredRecords:
         with self._channel.together():
             for record in records:
                 save_record(record_path(self._place.records, index), record, seconds)
+
+    def read(self, index: int, window: Window) -> tuple[float, Block]:
+        """Return a part of a record; see :class:`Store`."""
+        arrays, metadata = load_arrays(self.where(index))
+        return metadata["seconds"], {name: window.of(values) for name, values in arrays.items()}
+
+    def where(self, index: int) -> Path:
+        """Return the file of a record; see :class:`Store`."""
+        return record_path(self._place.records, index)
 
     def finish(self, *, complete: bool) -> Path:
         """Make the netCDF file; see :class:`Store`."""

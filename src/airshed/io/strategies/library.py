@@ -61,13 +61,21 @@ class ParallelRecords:
 
     def write(self, index: int, seconds: float, block: Block) -> None:
         """Write a record together; see :class:`Store`."""
-        path = self._place.records / f"{index:06d}.nc"
+        path = self.where(index)
         part = self._new(path)
         with self._channel.together(), guarded(path, part):
             file = self._made(part, complete=False)
             write_record(file, 0, seconds, block, self._place)
             file.close()
         self._publish(part, path)
+
+    def read(self, index: int, window: Window) -> tuple[float, Block]:
+        """Return a part of a record; see :class:`Store`."""
+        return self._read(self.where(index), window)
+
+    def where(self, index: int) -> Path:
+        """Return the file of a record; see :class:`Store`."""
+        return self._place.records / f"{index:06d}.nc"
 
     def finish(self, *, complete: bool) -> Path:
         """Make one file of the records, together; see :class:`Store`."""
@@ -81,7 +89,7 @@ class ParallelRecords:
             try:
                 for index, record in records.items():
                     with self._channel.together():  # what one rank cannot read must not leave others in the writing
-                        seconds, block = self._read(record)
+                        seconds, block = self._read(record, self._place.window)
                     with self._channel.together():
                         write_record(file, index, seconds, block, self._place)
             finally:
@@ -110,9 +118,9 @@ class ParallelRecords:
                 file.write(variable.name, (0,) * variable.data.ndim, sizes, data)
         return file
 
-    def _read(self, path: Path) -> tuple[float, dict[str, NDArray[np.float32]]]:
-        """Return the time of a record and this rank's part of it; raises OutputError where the file is damaged."""
-        window, layout = self._place.window, self._place.layout
+    def _read(self, path: Path, window: Window) -> tuple[float, dict[str, NDArray[np.float32]]]:
+        """Return the time of a record and a part of it; raises OutputError where the file is damaged."""
+        layout = self._place.layout
         with reading(path), hdf5(), netCDF4.Dataset(path) as file:
             file.set_auto_maskandscale(False)
             names = {spec.name: layout.shape(spec, window) for spec in layout.fields}

@@ -106,6 +106,17 @@ class Store(Protocol):
         """Bring this rank's part of a record to the disk, by the thread that writes; it counts once all are there."""
         ...
 
+    def read(self, index: int, window: Window) -> tuple[float, Block]:
+        """Return the time [s] of a record, and what lies of it in a window that a rank wrote.
+
+        Raises OutputError, or whatever readers raise, where it is damaged.
+        """
+        ...
+
+    def where(self, index: int) -> Path:
+        """Return the file or folder that holds a record."""
+        ...
+
     def finish(self, *, complete: bool) -> Path:
         """Make the result of the records so far, whole or not at all, and return its path; the run may go on."""
         ...

@@ -18,7 +18,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from airshed.core.atomic import guarded, sync
+from airshed.core.atomic import guarded, sync, write_whole
+from airshed.core.errors import OutputError
 from airshed.grid.window import Window
 from airshed.io.archive import load_metadata
 from airshed.io.cf import Compression, Description, Variable
@@ -64,7 +65,9 @@ class Shards:
                 keep_until(self._place.records, last)
                 if last < 0:
                     shutil.rmtree(self._path, ignore_errors=True)
-                    self._create()
+                    self._create(self._path)
+                else:
+                    self._describe_anew()
                 for spec in self._place.layout.fields:
                     _remove_behind(self._path / spec.name / "c", last + 1)
         self._set_cut(*self._channel.on_root(self._stored_cut))
@@ -84,6 +87,19 @@ class Shards:
             if self._channel.is_root:
                 save_record(record_path(self._place.records, index), {}, seconds)
 
+    def read(self, index: int, window: Window) -> tuple[float, Block]:
+        """Return a part of a record; see :class:`Store`."""
+        seconds = load_metadata(record_path(self._place.records, index))["seconds"]
+        for shard in self._shards_of(index):
+            if not shard.exists():  # it would be read as zeros
+                raise OutputError(f"{shard} is missing")
+        names = [spec.name for spec in self._place.layout.fields]
+        return seconds, {name: self._array(name)[(index, ..., window.rows, window.columns)] for name in names}
+
+    def where(self, index: int) -> Path:
+        """Return the store of all records; see :class:`Store`."""
+        return self._path
+
     def finish(self, *, complete: bool) -> Path:
         """Tell the store its length and give it its name; see :class:`Store`."""
         path = self._place.result.with_name(f"{self._place.result.name}.zarr")
@@ -101,24 +117,45 @@ class Shards:
         # shards stay in the folder of records too, as the run may go on, or be killed before it is marked as over
         shutil.copytree(self._path, made, copy_function=_linked if complete else shutil.copy2)
         _end(made, self._place.layout.describe(complete=complete), times)
+        try:
+            check_shards(made)
+        except FileNotFoundError as error:
+            raise OutputError(f"{self._path} is damaged ({error}); run anew without --resume") from error
         shutil.rmtree(path, ignore_errors=True)
         os.replace(made, path)
         sync(path.parent)
 
-    def _create(self) -> None:
+    def _describe_anew(self) -> None:
+        """Write the metadata once more, but for the cut into shards: they have no checksums."""
+        self._set_cut(*self._stored_cut())
+        made = self._place.records / f".{SHARDED}.part"
+        shutil.rmtree(made, ignore_errors=True)
+        self._create(made)
+        for path in made.rglob(_METADATA):
+            with write_whole(self._path / path.relative_to(made)) as part:
+                shutil.copyfile(path, part)
+        shutil.rmtree(made)
+
+    def _create(self, path: Path) -> None:
         import zarr
 
         description = self._place.layout.describe(complete=False)
-        group = zarr.create_group(self._path, zarr_format=3)
+        group = zarr.create_group(path, zarr_format=3)
         for variable in description.variables:
             if variable.data is None and variable.name != "time":
                 _add(group, variable, description.shape(variable), self._cut, self._place.compression)
 
     def _stored_cut(self) -> tuple[int, int]:
         """Return the shape of a shard; a run on another number of ranks keeps that of the store."""
-        stored = _read(self._path / self._place.layout.fields[0].name / _METADATA)
-        rows, columns = stored["chunk_grid"]["configuration"]["chunk_shape"][-2:]
-        return rows, columns
+        path = self._path / self._place.layout.fields[0].name / _METADATA
+        try:
+            rows, columns = _read(path)["chunk_grid"]["configuration"]["chunk_shape"][-2:]
+            cut = int(rows), int(columns)
+            if min(cut) < 1:
+                raise ValueError(f"a shard has {rows} x {columns} columns")
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise OutputError(f"{path} is damaged ({error}); run anew without --resume") from error
+        return cut
 
     def _set_cut(self, rows: int, columns: int) -> None:
         """Cut the grid into shards of so many rows and columns, each for the rank that holds most of it."""
@@ -128,6 +165,7 @@ class Shards:
             for west in range(0, whole.east, columns):
                 shard = Window(south, min(south + rows, whole.north), west, min(west + columns, whole.east))
                 targets.append((_owner(shard, self._place.windows), shard))
+        self._targets = targets
         self._mine = [shard for rank, shard in targets if rank == self._channel.rank]
         self._regrouping = Regrouping(self._channel, self._place.windows, targets)
 
@@ -138,6 +176,10 @@ class Shards:
             array: Any = zarr.open_array(self._path / name, mode="r+", zarr_format=3)
             self._arrays[name] = array.with_config(_CONFIG)
         return self._arrays[name]
+
+    def _shards_of(self, index: int) -> list[Path]:
+        names = [spec.name for spec in self._place.layout.fields]
+        return [self._shard(name, index, window) for name in names for _, window in self._targets]
 
     def _shard(self, name: str, index: int, window: Window) -> Path:
         levels = ["0"] * (self._array(name).ndim - 3)

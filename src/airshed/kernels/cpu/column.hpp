@@ -9,10 +9,10 @@ struct Elimination {       // forward elimination of one species: y_k = constant
 };
 
 INLINE void eliminate(const Worker& t, int species, int z, pack P, pack L, Elimination& e, pack& slope, pack& constant) {
-    pack diagonal = real(1) + t.above[z] + t.below[z] * (real(1) - slope) + t.g * L;
-    if (z == 0) diagonal += t.g * t.deposition[species];
+    pack diagonal = fused(t.g, L, fused(t.below[z], real(1) - slope, real(1) + t.above[z]));
+    if (z == 0) diagonal = fused(t.g, t.deposition[species], diagonal);
     const pack inverse = reciprocal(diagonal);
-    constant = (t.rhs[species * NZ + z] + t.g * P + t.below[z] * constant) * inverse;
+    constant = fused(t.below[z], constant, fused(t.g, P, t.rhs[species * NZ + z])) * inverse;
     slope = t.above[z] * inverse;
     e.slope[z] = slope, e.constant[z] = constant, e.loss[z] = L;
 }
@@ -23,16 +23,16 @@ INLINE void eliminate(const Worker& t, int species, int z, pack P, pack L, Elimi
 INLINE void substitute(Worker& t, int species, const Elimination& e, pack produced, pack* y) {
     pack value = pack{}, kept = pack{}, lost = pack{}, clipped = pack{};
     for (int z = NZ - 1; z >= 0; z--) {
-        value = e.constant[z] + e.slope[z] * value;
+        value = fused(e.slope[z], value, e.constant[z]);
         kept = maximum(value, pack{});
         y[species * NZ + z] = kept;
-        lost += t.flux.weight[z] * (e.loss[z] * kept);
-        clipped += t.flux.weight[z] * ((kept - value) * (real(1) + t.g * e.loss[z]));
+        lost = fused(t.flux.weight[z], e.loss[z] * kept, lost);
+        clipped = fused(t.flux.weight[z], (kept - value) * fused(t.g, e.loss[z], splat(1)), clipped);
     }
     const pack uptake = t.flux.weight[0] * t.deposition[species];
     t.result[CHEMISTRY][species] = produced - lost;
     t.result[DEPOSITED][species] = uptake * kept;
-    t.result[CLIPPED][species] = clipped + t.g * uptake * (kept - value);
+    t.result[CLIPPED][species] = fused(t.g * uptake, kept - value, clipped);
 }
 
 // Whatever the column's species share: rate functions, exchange, sources, sinks.

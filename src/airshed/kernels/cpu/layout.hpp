@@ -66,5 +66,5 @@ constexpr int64_t SUMS = (VERTICAL ? TERMS * NS : 3 * NS * NZ) + FAMILIES;
 
 INLINE pack between(const real* start, const real* end, pack weight, int64_t at) {
     const pack a = *(const pack*)(start + at), b = *(const pack*)(end + at);
-    return a + weight * (b - a);
+    return fused(weight, b - a, a);
 }

@@ -16,6 +16,17 @@ typedef int64_t ipack __attribute__((vector_size(D * sizeof(int64_t))));
 INLINE pack splat(real value) { return value - pack{}; }
 INLINE dpack dsplat(double value) { return value - dpack{}; }
 
+// a * b + c in one rounding, where the processor has it. What compilers contract by themselves depends on the code around it;
+// this does not, so that what several kernels compute alike is written with it: see ALIKE in kernels/pipeline.py.
+INLINE pack fused(pack a, pack b, pack c) {
+#if defined(__FP_FAST_FMA) || defined(__FMA__)
+    for (int i = 0; i < W; i++) c[i] = REAL_IS_DOUBLE ? __builtin_fma(a[i], b[i], c[i]) : __builtin_fmaf(a[i], b[i], c[i]);
+    return c;
+#else
+    return a * b + c;
+#endif
+}
+
 #if defined(__AVX512F__) && defined(__AVX512VL__) && ((REAL_IS_DOUBLE && W == 8) || (!REAL_IS_DOUBLE && (W == 8 || W == 16)))
 // By their names: the header of the intrinsics takes compilers longer to read than most mechanisms.
 #if REAL_IS_DOUBLE
@@ -37,8 +48,8 @@ INLINE pack maximum(pack a, pack b) {
 INLINE pack reciprocal(pack x) {
     pack y;
     asm(INSTRUCTION("vrcp14") " %1, %0" : "=v"(y) : "vm"(x));
-    y = y + y * (real(1) - x * y);
-    return REAL_IS_DOUBLE ? y + y * (real(1) - x * y) : y;
+    y = fused(y, fused(-x, y, splat(1)), y);
+    return REAL_IS_DOUBLE ? fused(y, fused(-x, y, splat(1)), y) : y;
 }
 #else
 INLINE pack minimum(pack a, pack b) { return a < b ? a : b; }

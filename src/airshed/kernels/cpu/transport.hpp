@@ -30,7 +30,7 @@ INLINE pack upper_face(pack flux, pack below2, pack below, pack above, pack abov
     const auto forward = flux > 0;
     const pack b = forward ? below : above;
     const pack up = b - (forward ? below2 : above2), down = (forward ? above : below) - b;
-    return flux * limit(b, up, down, alpha * down + beta * up);
+    return flux * limit(b, up, down, fused(alpha, down, beta * up));
 }
 
 struct BlockFlux {                     // fluxes of one block, the same for all species
@@ -107,7 +107,8 @@ static void advance_air(const Step& s, int64_t row, int64_t block, BlockFlux& f)
         pack& kept = *(pack*)(s.air_tendency + here + z * W);
         const pack change = (f.west[z] - f.east[z] + (f.south[z] - f.north[z]) + (below - f.up[z])) * mask;
         below = f.up[z];
-        const pack next = real(s.c0) * now + real(s.c1) * other + real(s.t0) * change + real(s.t1) * kept;
+        const pack c0 = splat(real(s.c0)), c1 = splat(real(s.c1)), t0 = splat(real(s.t0)), t1 = splat(real(s.t1));
+        const pack next = fused(t1, kept, fused(t0, change, fused(c1, other, c0 * now)));
         const pack inverse = real(1) / next;
         f.c0[z] = real(s.c0) * now * inverse;
         f.c1[z] = real(s.c1) * other * inverse;
@@ -256,11 +257,11 @@ static void transport(const Step& s, int64_t row, int64_t block, Worker& t) {
             if constexpr (HORIZONTAL) __builtin_prefetch(a.north2 + k + COLUMN, 0);
             pack& other = *(pack*)(s.q_other + offset + k);
             pack& kept = *(pack*)(s.tendency + offset + k);
-            const pack rhs = f.c0[z] * q[z] + f.c1[z] * other + f.t0[z] * change + f.t1[z] * kept;
+            const pack rhs = fused(f.t1[z], kept, fused(f.t0[z], change, fused(f.c1[z], other, f.c0[z] * q[z])));
             kept = change;
             if constexpr (VERTICAL) {
                 t.rhs[i * NZ + z] = rhs;
-                other = maximum(s0 * q[z] + s1 * other, pack{});
+                other = maximum(fused(s1, other, s0 * q[z]), pack{});
             } else {   // nothing is implicit; and no sum is over levels, which may be on different ranks
                 other = maximum(rhs, pack{});
                 double* sums = s.sums + (row * s.blocks + block) * SUMS + i * NZ + z;

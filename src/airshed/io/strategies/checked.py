@@ -1,0 +1,148 @@
+"""Checksums of records in a journal beside them: a run that is taken up again looks at each that it goes on with.
+
+The journal has a line for each record: its time, and the CRC-32 of the part that each rank gave to be written, as it
+lay in memory. A line reaches the disk before its record counts, so that every record that counts has one, whenever a
+run is killed; a line without a record, and one that was cut, are of records that are written once more.
+"""
+
+import json
+import os
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Self
+
+import numpy as np
+
+from airshed.core.atomic import guarded, write_whole
+from airshed.core.errors import OutputError
+from airshed.grid.window import Window
+from airshed.io.archive import reading
+from airshed.io.strategies.regroup import covers
+from airshed.io.strategies.store import Block, Place, Record, Store
+
+JOURNAL: Final = "checksums"
+_ANEW: Final = "run anew without --resume"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What the journal says of a record: its time [s], the byte order of its numbers, the checksum of each part."""
+
+    record: int
+    seconds: float
+    order: str
+    parts: tuple[tuple[Window, int], ...]
+
+    def line(self) -> str:
+        """Return the line of the journal, which ends in a checksum of its own."""
+        parts = [[w.south, w.north, w.west, w.east, checksum] for w, checksum in self.parts]
+        text = json.dumps([self.record, self.seconds, self.order, parts], separators=(",", ":"))
+        return f"{text} {zlib.crc32(text.encode()):08x}\n"
+
+    @classmethod
+    def of(cls, line: str) -> Self | None:
+        """Return what a line says; None for one that is cut or damaged."""
+        text, _, checksum = line.rpartition(" ")
+        if checksum != f"{zlib.crc32(text.encode()):08x}":
+            return None
+        record, seconds, order, parts = json.loads(text)
+        return cls(record, seconds, order, tuple((Window(*ends), checksum) for *ends, checksum in parts))
+
+
+class Checked:
+    """The records of a store, and their checksums; see :class:`Store`."""
+
+    def __init__(self, store: Store, place: Place) -> None:
+        self._store, self._place, self._channel = store, place, place.channel
+        self._journal = place.records / JOURNAL
+        self.kind, self.dtype = store.kind, store.dtype
+        self._order = np.dtype(store.dtype).str[0]  # "<" or ">", also of the machine's own
+
+    def resume(self, last: int) -> None:
+        """Keep the records up to this one, each of which some rank reads; see :class:`Store`.
+
+        Raises OutputError for one that is not what was written.
+        """
+        self._store.resume(last)
+        entries = self._channel.on_root(lambda: self._kept(last))
+        with self._channel.together():
+            for entry in entries[self._channel.rank :: self._channel.size]:
+                self._check(entry)
+
+    def write(self, index: int, seconds: float, block: Block) -> None:
+        """Note the checksum of a record and write it; see :class:`Store`."""
+        checksums = self._gathered(_checksum(block))
+        with self._channel.together(), guarded(self._journal):
+            if self._channel.is_root:
+                parts = tuple(zip(self._place.windows, checksums, strict=True))
+                self._append(Entry(index, seconds, self._order, parts).line())
+        self._store.write(index, seconds, block)
+
+    def finish(self, *, complete: bool) -> Path:
+        """Make the result of the records; see :class:`Store`."""
+        return self._store.finish(complete=complete)
+
+    def _gathered(self, checksum: int) -> list[int]:
+        """Return the checksums of all ranks, by rank, to the root."""
+        mine = np.array([checksum], np.uint32)
+        if not self._channel.is_root:
+            self._channel.exchange([(0, mine.view(np.uint8))], [])
+            return []
+        found = [mine, *(np.zeros(1, np.uint32) for _ in range(1, self._channel.size))]
+        self._channel.exchange([], [(rank, each.view(np.uint8)) for rank, each in enumerate(found) if rank])
+        return [int(each[0]) for each in found]
+
+    def _append(self, line: str) -> None:
+        with self._journal.open("a", encoding="utf-8") as file:
+            file.write(line)
+            file.flush()
+            os.fsync(file.fileno())
+
+    def _kept(self, last: int) -> list[Entry]:
+        """Return what stands of the records up to one, and forget the rest; raises OutputError where one lacks."""
+        found: dict[int, Entry] = {}
+        if last >= 0 and self._journal.exists():
+            with guarded(self._journal):
+                lines = self._journal.read_bytes().decode("utf-8", "replace").splitlines()
+            entries = [Entry.of(line) for line in lines]
+            found = {entry.record: entry for entry in entries if entry is not None}  # the newest of each
+        for index in range(last + 1):
+            if index not in found or not covers([w for w, _ in found[index].parts], self._place.layout.whole):
+                raise OutputError(f"{self._journal} is damaged: it lacks the record {index:06d}; {_ANEW}")
+        kept = [found[index] for index in range(last + 1)]
+        with write_whole(self._journal) as part:
+            part.write_text("".join(entry.line() for entry in kept), encoding="utf-8")
+        return kept
+
+    def _check(self, entry: Entry) -> None:
+        """Raise OutputError where a record is not what its checksums are of."""
+        try:
+            whole = self._is_whole(entry)
+        except OutputError as error:
+            raise OutputError(f"{error}; {_ANEW}") from error
+        if not whole:
+            raise OutputError(
+                f"{self._store.where(entry.record)} is damaged: the record {entry.record:06d} at "
+                f"{entry.seconds:g} s is not what was written; {_ANEW}"
+            )
+
+    def _is_whole(self, entry: Entry) -> bool:
+        with reading(self._store.where(entry.record)):
+            for window, checksum in entry.parts:
+                seconds, values = self._store.read(entry.record, window)
+                names = [spec.name for spec in self._place.layout.fields]
+                block = {name: values[name].astype(f"{entry.order}f4", copy=False) for name in names}
+                if seconds != entry.seconds or _checksum(block) != checksum:
+                    return False
+        return True
+
+
+def _checksum(block: Block) -> int:
+    """Return the CRC-32 of the bytes of a block, field after field."""
+    if isinstance(block, Record):
+        return zlib.crc32(block.untimed().data)
+    checksum = 0
+    for values in block.values():
+        checksum = zlib.crc32(np.ascontiguousarray(values).view(np.uint8).reshape(-1).data, checksum)
+    return checksum

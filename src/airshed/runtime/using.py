@@ -1,0 +1,54 @@
+"""Who may use a simulation: one thread at a time; and what becomes of one that nobody can reach any more."""
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import wraps
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+
+from airshed.core.errors import CaseError
+from airshed.parallel.communicator import Communicator, MpiRanks
+
+if TYPE_CHECKING:
+    from airshed.runtime.model import GriddedModel
+    from airshed.runtime.records import RunRecords
+
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+
+
+Owner = TypeVar("Owner")
+
+
+def by_one_thread(method: Callable[Concatenate[Owner, Given], Result]) -> Callable[Concatenate[Owner, Given], Result]:
+    """Return a method that refuses, by CaseError, a thread while another one is in such a method of the same object.
+
+    The state changes while steps are made: who computed on, or read it, would have results of no time. What the thread
+    itself calls meanwhile, as an observer does, goes on. The object has the lock ``_use``.
+    """
+
+    @wraps(method)
+    def alone(self: Owner, /, *args: Given.args, **kwargs: Given.kwargs) -> Result:
+        lock = self._use  # type: ignore[attr-defined]
+        if not lock.acquire(blocking=False):
+            raise CaseError("another thread is using this simulation; wait for it, or make one for each thread")
+        try:
+            return method(self, *args, **kwargs)
+        finally:
+            lock.release()
+
+    return alone
+
+
+def give_free_unreached(
+    ranks: Communicator, stack: ExitStack, records: "RunRecords | None", model: "GriddedModel"
+) -> None:
+    """Give free what a simulation held that was never closed: its threads, its files and its folder's lock.
+
+    What is unfinished is left as a kill leaves it. Of several ranks each does only what needs no other, as nobody knows
+    when garbage is collected there.
+    """
+    if not isinstance(ranks, MpiRanks):
+        stack.close()
+        model.close()
+    elif records is not None:
+        records.abandon()
