@@ -181,9 +181,9 @@ def _reads_plainly(factors: Sequence[Factor], unit: str) -> bool:
     """
     kinds = [frozenset(_registry().Unit(name).dimensionality) for name, _ in factors]
     if len(factors) == 2 and kinds[0] and kinds[0] == kinds[1]:
-        upper = _product(factors[:1]).dimensionality
-        allowed = [_product(_factors(ratio, (ratio,), ratio)[:1]).dimensionality for ratio in (unit, *_SAME_RATIOS.get(unit, ()))]
-        return factors[0][1] > 0 and upper in allowed
+        ratios = [_factors(ratio, (ratio,), ratio) for ratio in (unit, *_SAME_RATIOS.get(unit, ()))]
+        uppers = [_product(ratio[:1]).dimensionality for ratio in ratios]
+        return factors[0][1] > 0 and _product(factors[:1]).dimensionality in uppers
     shares = [number for number, kind in enumerate(kinds) if not kind]
     told = [kind for kind in kinds if kind]
     before_a_line = shares == [0] and factors[0][1] == 1 and all(power < 0 for _, power in factors[1:])
