@@ -4,10 +4,13 @@ from collections.abc import Iterable, Sequence
 from math import ceil
 from typing import Final
 
+from airshed.core.errors import CaseError
 from airshed.core.every import INSTANT, Every
 from airshed.core.protocols import Model
 
 _ROUND_OFF: Final = 1e-9
+MOST_STEPS: Final = 2_000_000
+"""Steps from one due time to the next: a month of steps of a second."""
 
 
 class Clock:
@@ -34,7 +37,8 @@ class Clock:
     def next_steps(self, until: float, most: int) -> list[float]:
         """Return the times [s] at which the next steps end: `most` of them, or those until the next due time.
 
-        There is at least one. `until` is one more due time; how many are asked for changes none of them.
+        There is at least one. `until` is one more due time; how many are asked for changes none of them. Raises
+        CaseError for steps so short that no run would end.
         """
         now = self._model.seconds
         if not self._stretch or self._stretch[-1] <= now or self._stretch[-1] > until > now:
@@ -48,6 +52,11 @@ class Clock:
         first = min(events)
         target = max(event for event in events if event <= first + INSTANT)
         longest = self._model.longest_step(target)
+        if not (target - now) / longest < MOST_STEPS:  # also where it is no number
+            raise CaseError(
+                f"from {now:g} s to {target:g} s the case takes steps of {longest:.3g} s, more than {MOST_STEPS}; "
+                "raise time.step, time.longest or time.courant, or take larger cells (grid.spacing) or weaker winds"
+            )
         count = max(1, ceil((target - now) / longest - _ROUND_OFF))
         step = (target - now) / count
         return [now + step * number for number in range(1, count)] + [target]
