@@ -49,10 +49,17 @@ _BY_SECANT: Final = {"daylight": "sec_zenith > 0", "SUN": "where(daylight > 0, 1
 _BY_COSINE: Final = {"SUN": "max(cos_zenith, 0)", "daylight": "SUN > 0", "sec_zenith": "1/max(SUN, 0.001)"}
 _ROUND_OFF: Final = 1.0 + 1e-9
 _CLOCK: Final = ("t", "cos_zenith", "kpp_sun")
-RANGES: Final = {"T": (100.0, 1000.0, "K"), "p": (1e-3, 1e7, "Pa"), "M": (1e9, 1e22, CONCENTRATION)}
-"""What the air of a box can be. Temperature: from below the coldest air, at the summer mesopause in 85 km (some 130 K,
-Luebken 1999, J. Geophys. Res. 104, 9135), to the exosphere's 1000 K (U.S. Standard Atmosphere 1976), which is also that
-of flow reactors. Pressure: from that at 95 km to 100 bar, of laboratories. Density: what these give."""
+RANGES: Final = {
+    "T": (100.0, 1000.0, "K"),
+    "p": (1e-3, 1e7, "Pa"),
+    "M": (1e9, 1e22, CONCENTRATION),
+    "emission": (0.0, 1e22, f"{CONCENTRATION}/s"),
+    "deposition": (0.0, 1e9, "1/s"),
+}
+"""What a box can have. Temperature: from below the coldest air, at the summer mesopause in 85 km (some 130 K, Luebken
+1999, J. Geophys. Res. 104, 9135), to the exosphere's 1000 K (U.S. Standard Atmosphere 1976), which is also that of flow
+reactors. Pressure: from that at 95 km to 100 bar, of laboratories. Density: what these give; and emission not more than
+that in a second, loss within a nanosecond."""
 
 _ABOVE_ZERO: Final = ("T", "p", "M", "sec_zenith")
 
@@ -329,7 +336,7 @@ class BoxForcing:
         if name == "humidity" and value.max(initial=0.0) > MOST_HUMIDITY:
             raise self._too_humid(value, times)
         above = name in _ABOVE_ZERO
-        least, most, unit = RANGES.get(name, (0.0, np.inf, ""))
+        least, most, unit = RANGES.get(name.partition(" ")[0], (0.0, np.inf, ""))
         wrong = ~(
             np.isfinite(value) & ((value > 0.0) if above else (value >= 0.0)) & (value >= least) & (value <= most)
         )
