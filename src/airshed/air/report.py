@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from airshed.air.assembly import Parts
 from airshed.air.budget import FAMILIES, PROCESSES, SIGNS, Baseline, Budget
+from airshed.air.case import case_notices
 from airshed.air.cell_chemistry import CellCounts
 from airshed.air.emission_report import country_table, emission_notes, emission_rows, sector_matrix, sector_table
 from airshed.air.emissions.inventory import SectorAmount
@@ -124,11 +125,13 @@ def _facts(model: Reported) -> dict[str, Cell]:
     period = f"{max(end, 0.0):g} h from {model.parts.case.time.start:%Y-%m-%d %H:%M} UTC"
     spinup = f", after {min(end, 0.0) - begin:g} h of spin-up" if begin < 0.0 else ""
     counts: dict[str, Cell] = {} if model.cell_counts is None else {"chemistry of cells": str(model.cell_counts)}
+    notices = "; ".join(case_notices(model.parts.case, network))
     return {
         "mechanism": f"{network.name}, {len(network.species)} species, {len(network.reactions)} reactions",
         "grid": " x ".join(str(size) for size in reversed(model.parts.whole.shape)) + " cells (lon x lat x level)",
         "simulated": f"{period}{spinup}, {model.steps} steps",
         **counts,
+        **({"notice": notices} if notices else {}),
     }
 
 
