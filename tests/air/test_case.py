@@ -74,6 +74,13 @@ def write(folder: Path, text: str) -> Path:
     return file
 
 
+@pytest.mark.parametrize("pattern", [".", "/", "..", "//"])
+def test_a_pattern_that_names_no_file_is_refused(pattern: str) -> None:
+    case = Case.from_dict(small(emissions={"gridded": [pattern]}))
+    with pytest.raises(CaseError, match=r"emissions\.gridded = .* (no name of a file|no such file)"):
+        case.files(case.emissions.gridded, "emissions.gridded")
+
+
 def test_values_are_in_si_and_defaults_filled_in() -> None:
     case = Case.from_dict(SMALL)
     assert case.time.start == datetime(2022, 8, 31, tzinfo=UTC)
@@ -188,6 +195,12 @@ def test_equality_and_hash_follow_the_settings() -> None:
         ("meteorology", {"rotation": "0 s"}, ["meteorology.rotation = '0 s' must not be less than 1 min", "below 0"]),
         ("meteorology", {"files": [""]}, ["meteorology.files.0"]),
         ("emissions", {"gridded": [""]}, ["emissions.gridded.0"]),
+        ("emissions", {"inventory": ""}, ['emissions.inventory = "" is empty']),
+        ("initial", {"file": "x" * 300}, ["initial.file", "no name that a file can have"]),
+        ("output", [{"name": "a\nb"}], [r'output.0.name = "a\nb" must be a plain name']),
+        ("time", {"a\nb": 1}, [r"time.a\nb is not a setting"]),
+        ("run", {"threads": 10**5000}, ["run.threads"]),
+        ("initial", {"file": "a\0b"}, ["initial.file", "no name that a file can have"]),
         ("emissions", {"year": 0}, ["emissions.year = 0 must be at least 1800"]),
         ("boundary", {"values": {"O3": "2 mol/mol"}}, ["boundary.values.O3 = '2 mol/mol' must not be more than 1"]),
         ("grid", {"layers": ["20 m", "20.001 m"]}, ["layer 2 of the grid is 0.001 m thick"]),

@@ -195,8 +195,8 @@ class Case(Section):
             )
             try:
                 matches = sorted(path for path in root.glob(relative) if path.is_file())
-            except (OSError, ValueError, NotImplementedError) as error:  # a name that no file can have
-                raise CaseError(f"{key} = {pattern!r} is no name of a file: {error}") from error
+            except (OSError, ValueError, IndexError, NotImplementedError) as error:  # all of them for what is no name
+                raise CaseError(f"{key} = {pattern!r} is no name of a file") from error
             if not matches:
                 raise CaseError(f"{key} = {pattern!r}: there is no such file in {root}")
             found |= dict.fromkeys(matches)

@@ -29,6 +29,7 @@ from airshed.air.case.values import (
     Longitude,
     Longitudes,
     MixingRatio,
+    PathText,
     Pressure,
     Ranks,
     Release,
@@ -136,18 +137,16 @@ class TimeSection(Section):
 class ChemistrySection(Section):
     """The mechanism and its solver."""
 
-    mechanism: str = setting(
+    mechanism: PathText = setting(
         ...,
         "Name of a shipped mechanism (`emep`), or a reaction file relative to the case; one that `--set` names may be "
         "relative to the present folder.",
-        min_length=1,
     )
-    species_map: str = setting(
+    species_map: PathText = setting(
         "auto",
         "What emission, the air outside and the ground are in the mechanism's species: the name of a shipped map, or a "
         "file relative to the case; `auto` takes `NAME.species.toml` beside the mechanism's file, or the shipped map "
         "of its name.",
-        min_length=1,
     )
     integrator: Literal["imex", "strang"] = setting(
         "imex",
@@ -209,7 +208,9 @@ class MeteorologySection(Section):
         "For a function given in Python: time between its calls, linear in between; `auto` is an hour, or a 24th of a "
         "case that is shorter than a day.",
     )
-    files: tuple[Text, ...] = setting((), "For `era5`: netCDF files, relative to the case; `*` stands for any name.")
+    files: tuple[PathText, ...] = setting(
+        (), "For `era5`: netCDF files, relative to the case; `*` stands for any name."
+    )
     eastward: Speed = setting("0 m/s", "For `uniform`: wind towards the east.")
     northward: Speed = setting("0 m/s", "For `uniform`: wind towards the north.")
     rotation: Turn | None = setting(
@@ -259,7 +260,9 @@ class AreaSource(Section):
 class EmissionsSection(Section):
     """What enters the air at the ground and from chimneys."""
 
-    inventory: Text | None = setting(None, "Folder of the inventory, relative to the case; without it none is read.")
+    inventory: PathText | None = setting(
+        None, "Folder of the inventory, relative to the case; without it none is read."
+    )
     year: Whole | None = setting(
         None, "Year of the national totals; without it the year of `time.start`.", ge=YEARS[0], le=YEARS[1]
     )
@@ -267,7 +270,7 @@ class EmissionsSection(Section):
     scale: Mapping[str, Factor] = setting(
         {}, "Factors on pollutants of the inventory, such as `{ NOx = 0.7 }`.", unit="1"
     )
-    gridded: tuple[Text, ...] = setting((), "netCDF files of gridded emissions, relative to the case.")
+    gridded: tuple[PathText, ...] = setting((), "netCDF files of gridded emissions, relative to the case.")
     point: tuple[PointSource, ...] = setting((), "Point sources.")
     area: tuple[AreaSource, ...] = setting((), "Area sources; where they overlap they add up.")
 
@@ -287,7 +290,7 @@ class DepositionSection(Section):
 class BoundarySection(Section):
     """What the wind brings in."""
 
-    profiles: Text = setting(
+    profiles: PathText = setting(
         "zero",
         "Profiles of the air outside: `clean-air` (shipped), `zero`, or the path of a CSV file relative to the case.",
     )
@@ -301,7 +304,7 @@ class InitialSection(Section):
     """What is in the air at the start: the boundary's profiles, unless said otherwise here."""
 
     values: Mapping[str, MixingRatio] = setting({}, "Mixing ratios by species, everywhere.")
-    file: Text | None = setting(None, "netCDF file of species on the grid of the case, relative to the case.")
+    file: PathText | None = setting(None, "netCDF file of species on the grid of the case, relative to the case.")
 
 
 class PhotolysisSection(Section):

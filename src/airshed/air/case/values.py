@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator
 from airshed.core.errors import OutputError
 from airshed.core.settings import KEY, Number, Whole, measured, refuse
 from airshed.core.units import Quantity
+from airshed.core.words import quoted
 from airshed.io.strategies.names import Strategy
 
 Length = Annotated[Quantity, measured("s", least="1 s", most="100 year")]
@@ -46,6 +47,8 @@ MOST_CELLS: Final = 1e9
 MOST_RECORDS: Final = 1_000_000
 """Records of an output, restarts and calls of a function in a run: every minute of two years."""
 
+_LONGEST_NAME, _LONGEST_PATH = 255, 4000  # bytes, of all usual file systems
+
 YEARS: Final = (1800, 2200)
 """Years in which a case may begin: calendar and sun are those of today's reckoning."""
 
@@ -75,15 +78,25 @@ def _instant(value: object) -> datetime:
 
 
 def _strategy(value: object) -> str:
+    text = str(value)
     try:
-        return str(Strategy.parse(str(value)))
+        return str(Strategy.parse(text[:60]))  # none is so long, and the message repeats it
     except OutputError as error:
-        raise refuse(f'{KEY} = "{value}": {error}') from error
+        raise refuse(f"{KEY} = {quoted(text)}: {error}") from error
 
 
 def _file_name(value: str) -> str:
-    if not re.fullmatch(r"[A-Za-z0-9][\w-]*", value):
-        raise refuse(f'{KEY} = "{value}" must be a plain name: letters, digits, - and _')
+    if not re.fullmatch(r"[A-Za-z0-9][\w-]{0,99}", value, re.ASCII):
+        raise refuse(f"{KEY} = {quoted(value)} must be a plain name: letters, digits, - and _")
+    return value
+
+
+def _path(value: str) -> str:
+    if not value.strip():
+        raise refuse(f"{KEY} = {quoted(value)} is empty; give a name, or leave it out")
+    longest = max(len(part.encode(errors="replace")) for part in value.split("/"))
+    if longest > _LONGEST_NAME or len(value) > _LONGEST_PATH or not value.isprintable():
+        raise refuse(f"{KEY} = {quoted(value)} is no name that a file can have")
     return value
 
 
@@ -95,6 +108,7 @@ def _some(value: tuple[Any, ...]) -> tuple[Any, ...]:
     return value
 
 
+PathText = Annotated[str, AfterValidator(_path)]
 FileName = Annotated[str, AfterValidator(_file_name)]
 StrategyName = Annotated[str, BeforeValidator(_strategy)]
 Longitudes = Annotated[tuple[Longitude, Longitude], AfterValidator(_range)]
