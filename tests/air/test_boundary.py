@@ -185,23 +185,23 @@ def test_initial_units_without_a_factor(unit: str) -> None:
 
 
 def test_initial_state_broadcasts_and_transposes() -> None:
-    column = initial_from_dataset(dataset(np.array([4.0, 3.0, 2.0, 1.0]), ("level",)), SPECIES, GRID, np.zeros(()))
-    assert np.all(column[1] == np.array([4.0, 3.0, 2.0, 1.0])[:, None, None])
-    surface = np.arange(6.0).reshape(2, 3)
+    column = initial_from_dataset(dataset(np.array([0.4, 0.3, 0.2, 0.1]), ("level",)), SPECIES, GRID, np.zeros(()))
+    assert np.all(column[1] == np.array([0.4, 0.3, 0.2, 0.1])[:, None, None])
+    surface = 0.1 * np.arange(6.0).reshape(2, 3)
     turned = initial_from_dataset(dataset(surface, ("lon", "lat")), SPECIES, GRID, np.zeros(()))
     assert np.all(turned[1] == surface.T)
 
 
 def test_initial_latitudes_from_north_to_south() -> None:
-    rows = np.array([3.0, 2.0, 1.0])
+    rows = np.array([0.3, 0.2, 0.1])
     northern = dataset(rows, ("lat",)).assign_coords(lat=GRID.lat[::-1])
-    assert initial_from_dataset(northern, SPECIES, GRID, np.zeros(()))[1, 0, :, 0].tolist() == [1.0, 2.0, 3.0]
+    assert initial_from_dataset(northern, SPECIES, GRID, np.zeros(()))[1, 0, :, 0].tolist() == [0.1, 0.2, 0.3]
 
 
 @pytest.mark.parametrize("levels", [[0, 1, 2, 3], GRID.level, GRID.level.astype(np.float32)])
 def test_initial_levels_by_height_or_number(levels: list[int] | np.ndarray) -> None:
-    column = dataset(np.arange(4.0), ("lev",)).assign_coords(lev=levels)
-    assert initial_from_dataset(column, SPECIES, GRID, np.zeros(()))[1, :, 0, 0].tolist() == [0.0, 1.0, 2.0, 3.0]
+    column = dataset(0.25 * np.arange(4.0), ("lev",)).assign_coords(lev=levels)
+    assert initial_from_dataset(column, SPECIES, GRID, np.zeros(()))[1, :, 0, 0].tolist() == [0.0, 0.25, 0.5, 0.75]
 
 
 @pytest.mark.parametrize(
@@ -220,3 +220,22 @@ def test_initial_levels_by_height_or_number(levels: list[int] | np.ndarray) -> N
 def test_initial_datasets_that_do_not_fit(given_dataset: xr.Dataset, message: str) -> None:
     with pytest.raises(CaseError, match=message):
         initial_from_dataset(given_dataset, SPECIES, GRID, np.zeros(()))
+
+
+def test_more_than_all_air_is_refused() -> None:
+    """By a factor on the profiles, by a value, and in an initial dataset, also through its unit."""
+    with pytest.raises(CaseError, match=r"the boundary's O3 is up to \S+ mol/mol"):
+        one("O3", scale={"O3": 1e9})
+    with pytest.raises(CaseError, match="the boundary's O3 is up to 2 mol/mol"):
+        one("O3", values={"O3": 2.0})
+    for data in ({"O3": ((), 1.5)}, {"O3": ((), 200.0, {"units": "percent"})}):
+        with pytest.raises(CaseError, match=r"up to \S+ mol/mol, more than all air"):
+            initial_from_dataset(xr.Dataset(data), ["O3"], GRID, np.zeros(()))
+
+
+def test_an_initial_dataset_of_texts_is_refused() -> None:
+    with pytest.raises(DataError, match="O3 holds texts"):
+        initial_from_dataset(xr.Dataset({"O3": ((), "x")}), ["O3"], GRID, np.zeros(()))
+    texts = xr.Dataset({"O3": ("lon", np.zeros(2))}, {"lon": ["a", "b"]})
+    with pytest.raises(DataError, match="coordinate lon of the initial dataset's O3 holds texts"):
+        initial_from_dataset(texts, ["O3"], GRID, np.zeros(()))

@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
-from airshed.air.case import Case, idle_settings
+from airshed.air.case import Case, case_notices, idle_settings
+from airshed.cli.estimate import case_report
 from airshed.core.errors import CaseError
+from airshed.mechanism import load_mechanism
 
 
 def small(**changes: Any) -> dict[str, Any]:
@@ -55,6 +57,22 @@ def test_settings_that_do_nothing_are_told(overrides: list[str], told: list[str]
 def test_the_shipped_cases_have_no_settings_that_do_nothing() -> None:
     for name in ("aqm-benchmark", "tracer-rotation", "west-europe"):
         assert idle_settings(Case.load(name)) == []
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "settings", "told"),
+    [
+        ("chapman", {"sweeps": 1}, True),
+        ("chapman", {"sweeps": 2}, False),
+        ("tracer", {"sweeps": 1}, False),  # nothing to solve
+    ],
+)
+def test_one_sweep_is_told_with_what_it_leaves(mechanism: str, settings: dict[str, Any], told: bool) -> None:
+    case = Case.from_dict(small(chemistry={"mechanism": mechanism, **settings}))
+    notices = case_notices(case, load_mechanism(mechanism))
+    assert [("22 ppb" in notice and "quarter of the step" in notice) for notice in notices] == [True] * told
+    shown = case_report(case).facts
+    assert ("22 ppb" in str(shown.get("notice", ""))) is told
 
 
 def test_vertical_transport_apart_needs_a_splitting():

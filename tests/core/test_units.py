@@ -43,6 +43,17 @@ from airshed.core.units import quantity, to, unit_names
         ("-3e2 m", "m", -300.0),
         (7, "1", 7.0),
         ("0.5", "1", 0.5),
+        ("60 %", "1", 0.6),
+        ("5 %/h", "1/s", 0.05 / 3600.0),
+        ("3 nmol mol-1", "mol/mol", 3e-9),
+        ("3 mol mol**-1", "mol/mol", 3.0),
+        ("2 cm3/m3", "mol/mol", 2e-6),
+        ("7 g/kg", "kg kg-1", 7e-3),
+        ("1 kg/(m2 s)", "kg/m2/s", 1.0),
+        ("1 kg / m^2 / s", "kg m-2 s-1", 1.0),
+        ("2 cm6/molecules2/s", "cm6/molecules2/s", 2.0),
+        ("3 N/m2", "Pa", 3.0),
+        ("3 degrees_Celsius", "K", 276.15),
     ],
 )
 def test_quantities_are_converted(text: str | int, unit: str, expected: float) -> None:
@@ -70,6 +81,34 @@ def test_quantities_are_converted(text: str | int, unit: str, expected: float) -
         (True, "s", ["must be a time", "not True"]),
         ([20], "m", ["must be a length", "not [20]"]),
         ("5 s", "kg/m2/s", ["a quantity in kg/m2/s"]),
+        ("1.9 ppm ppm", "mol/mol", ["'ppm ppm' does not read plainly", "expected a mixing ratio"]),
+        ("300 s s-1", "mol/mol", ["'s s-1' does not read plainly"]),
+        ("10 ug/kg", "mol/mol", ["'ug/kg' does not read plainly"]),
+        ("3 kg kg-1", "1", ["'kg kg-1' does not read plainly"]),
+        ("3 mol-1 mol", "mol/mol", ["does not read plainly"]),
+        ("5 ppm m", "m", ["'ppm m' does not read plainly"]),
+        ("5 m ppm", "m", ["'m ppm' does not read plainly"]),
+        ("5 h min/s", "s", ["'h min/s' does not read plainly"]),
+        ("5 m m/s", "m2/s", ["'m m/s' does not read plainly"]),
+        ("5 m m", "m", ["wrong kind of unit"]),
+        ("1 km/h/h", "m/s", ["wrong kind of unit"]),
+        ("2e3 5 m", "m", ["'5 m' is not a unit"]),
+        ("1 m + 1 m", "m", ["'m + 1 m' is not a unit"]),
+        ("3*4 s", "s", ["'*4 s' is not a unit"]),
+        ("m 5", "m", ["not a quantity"]),
+        ("1 m2.5", "m", ["'m2.5' is not a unit"]),
+        ("1 m2s", "m", ["'m2s' is not a unit"]),
+        ("1 s/", "s", ["'s/' is not a unit"]),
+        ("1 (s)(s)", "s", ["is not a unit"]),
+        ("1 m999", "m", ["is not a unit"]),
+        ("1 m0 s", "s", ["is not a unit"]),
+        ("\u0665 s", "s", ["not a quantity"]),
+        ("inf s", "s", ["not a quantity"]),
+        ("1e308 h", "s", ["too large"]),
+        ("5 mdegC", "K", ["'mdegC' is not a unit"]),
+        ("5 degC/h", "K", ["'degC/h' is not a unit"]),
+        ("5 degC2", "K", ["is not a unit"]),
+        ("5 delta_degC", "K", ["is not a unit"]),
     ],
 )
 def test_what_is_wrong_is_refused_with_what_was_given_and_what_is_expected(
@@ -97,7 +136,7 @@ def test_any_number_converts_as_its_factor_says(number: float, unit: tuple[str, 
     assert math.isclose(to(f"{number!r} {unit[0]}", "s", where="t"), number * unit[1], rel_tol=1e-14, abs_tol=0.0)
 
 
-@given(st.text(max_size=12))
+@given(st.text(max_size=12) | st.text("smhKgC%dep123-*/^() .ol", max_size=8))
 def test_no_text_gives_anything_but_a_number_or_a_case_error(text: str) -> None:
     with suppress(CaseError):
         assert math.isfinite(to(f"1 {text}", "s", where="t"))

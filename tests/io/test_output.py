@@ -6,7 +6,7 @@ import pytest
 import xarray as xr
 
 from airshed import __version__
-from airshed.core.errors import DataError, OutputError
+from airshed.core.errors import DataError, NumericalError, OutputError
 from airshed.io.output import OutputWriter
 from airshed.io.results import open_run
 
@@ -292,3 +292,14 @@ def test_a_run_that_is_killed_between_its_result_and_its_end_goes_on(tmp_path, s
     with open_run(tmp_path / "run") as result:
         assert np.array_equal(result["O3"], [values(index)["O3"].astype(np.float32) for index in (0, 1, 7)])
         assert result.attrs["airshed_run"] == "complete"
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, 1e300])
+def test_what_no_result_can_hold_is_refused(tmp_path, start_run, values, wrong):
+    """Also a finite number beyond the largest float32, which would be written as inf."""
+    run = start_run(tmp_path / "run")
+    with run.folder:
+        fields = values(0)
+        fields["O3"][0, 0, 0] = wrong
+        with pytest.raises(NumericalError, match="O3 is not finite at 0 s, or beyond"):
+            run.writer.write(0.0, fields)

@@ -8,7 +8,7 @@ import pytest
 import xarray as xr
 
 import airshed
-from airshed.core.errors import AirshedError, OutputError
+from airshed.core.errors import AirshedError, CaseError, OutputError
 from airshed.runtime.simulation import StepInfo
 
 DOCS = (Path(__file__).parents[2] / "docs" / "library.md").read_text(encoding="utf-8")
@@ -428,3 +428,16 @@ def test_a_run_that_is_stopped_goes_on_with_the_very_next_step(tmp_path):
     assert rest == ends[5:]
     assert resumed.tobytes() == final.tobytes()
     assert ends[4] % 3600.0 != 0.0
+
+
+def test_a_run_may_write_the_weather_alone(tmp_path):
+    """Its summary has then no species to show, and the budgets of all close."""
+    case = writing({"fields": ["cloud_cover"]})
+    with airshed.Simulation(case, STEADY, output=tmp_path / "run") as simulation:
+        simulation.run()
+        assert "budgets close to" in simulation.summary(brief=True).facts
+
+
+def test_a_wind_faster_than_any_is_refused():
+    with pytest.raises(CaseError, match=r"meteorology\.eastward, northward and rotation make a wind of .* m/s"):
+        airshed.Simulation(make(meteorology={"kind": "uniform", "rotation": "1 min"}))

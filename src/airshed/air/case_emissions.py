@@ -62,7 +62,8 @@ def inventory_of(case: Case) -> InventorySettings | None:
     folder = case.path(settings.inventory)
     if not folder.is_dir():
         raise CaseError(f"emissions.inventory = {settings.inventory!r}: there is no such folder in {case.base}")
-    return InventorySettings(folder, settings.year or case.time.start.year, scale=settings.scale)
+    year = case.time.start.year if settings.year is None else settings.year
+    return InventorySettings(folder, year, scale=settings.scale)
 
 
 def _point(point: sections.PointSource, network: ReactionNetwork) -> PointSource:

@@ -429,8 +429,8 @@ class AirModel:
     def _set_initial(self, given: xr.Dataset | None) -> None:
         pressure = self.parts.meteorology.at(self.parts.begin).pressure
         state, q = self.stepper.state, initial_state(self.parts, pressure, given)
-        if not np.isfinite(q).all() or q.min() < 0.0:
-            raise CaseError("the initial state holds mixing ratios that are negative or not finite")
+        if not np.isfinite(q).all() or q.min() < 0.0 or q.max() > 1.0 + 1e-6:
+            raise CaseError("the initial state holds mixing ratios that are negative, not finite, or above 1")
         state.q[...] = state.q_other[...] = self.layout.pack(q)
         state.air[...] = state.air_other[...] = self.layout.pack(self.forcing.instant(0).air)
         self.begin_budget()

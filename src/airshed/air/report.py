@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from airshed.air.assembly import Parts
 from airshed.air.budget import FAMILIES, PROCESSES, SIGNS, Baseline, Budget
+from airshed.air.case import case_notices
 from airshed.air.cell_chemistry import CellCounts
 from airshed.air.emission_report import country_table, emission_notes, emission_rows, sector_matrix, sector_table
 from airshed.air.emissions.inventory import SectorAmount
@@ -124,17 +125,20 @@ def _facts(model: Reported) -> dict[str, Cell]:
     period = f"{max(end, 0.0):g} h from {model.parts.case.time.start:%Y-%m-%d %H:%M} UTC"
     spinup = f", after {min(end, 0.0) - begin:g} h of spin-up" if begin < 0.0 else ""
     counts: dict[str, Cell] = {} if model.cell_counts is None else {"chemistry of cells": str(model.cell_counts)}
+    notices = "; ".join(case_notices(model.parts.case, network))
     return {
         "mechanism": f"{network.name}, {len(network.species)} species, {len(network.reactions)} reactions",
         "grid": " x ".join(str(size) for size in reversed(model.parts.whole.shape)) + " cells (lon x lat x level)",
         "simulated": f"{period}{spinup}, {model.steps} steps",
         **counts,
+        **({"notice": notices} if notices else {}),
     }
 
 
 def _closing_facts(model: Reported, budget: xr.Dataset) -> dict[str, Cell]:
     """How well the budgets close, in a line each; of species so rare that they are round-off themselves not."""
     labels = [*_species_of_output(model), *(FAMILIES[element] for element in model.families)]
+    labels = labels or list(model.parts.network.names)  # of a run that writes the weather alone
     relative = np.abs(_relative_residual(budget, labels))
     worst = int(relative.argmax())
     facts: dict[str, Cell] = {

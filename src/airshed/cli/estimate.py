@@ -6,7 +6,7 @@ The times are those of whole runs of west-europe on a virtual machine with two c
 
 import math
 
-from airshed.air.case import Case
+from airshed.air.case import Case, case_notices
 from airshed.air.case.sections import OutputSection
 from airshed.core.constants import EARTH_RADIUS
 from airshed.core.report import Cell, Report, Table
@@ -84,12 +84,14 @@ def estimate(case: Case) -> dict[str, Cell]:
     memory = state + cells * 3 * FORCING_FIELDS * 8
     cores = case.run.threads or usable_cores()
     seconds = time_estimate(case, cells, species, steps, state, cores)
+    notices = "; ".join(case_notices(case, network))
     return {
         "grid": f"{nlon} x {nlat} columns, {nz} layers: {cells} cells",
         "species": species,
         "step": f"about {step:.0f} s, {steps} steps",
         "memory": f"about {memory / 1e6:.0f} MB above the libraries",
         "time": f"about {seconds:.0f} s with {cores} {'thread' if cores == 1 else 'threads'}, on {ASSUMED}",
+        **({"notice": notices} if notices else {}),
     }
 
 

@@ -4,20 +4,22 @@ A section of a case file is a :class:`Section`; each of its fields carries a tex
 lists them all by their key.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, Strict
 from pydantic.fields import FieldInfo
-from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+from pydantic_core import CoreSchema, core_schema
 
-from airshed.core.errors import CaseError
-from airshed.core.units import Quantity, quantity
+from airshed.core.measured import KEY, Measured, measured, refuse
+from airshed.core.units import Quantity
 
-KEY = "{key}"
-"""Stands for the key path in the message of a validator, which does not know where it is used."""
+__all__ = [
+    "KEY", "Measured", "Number", "OrWords", "Section", "Setting", "Switch", "Whole", "measured", "refuse",
+    "section_inside", "setting", "settings_of",
+]  # fmt: skip
 
 Number = Annotated[float, Strict()]
 Whole = Annotated[int, Strict()]
@@ -34,11 +36,6 @@ class Section(BaseModel):
         return {name: _plain(value) for name in type(self).model_fields if (value := getattr(self, name)) is not None}
 
 
-def refuse(message: str) -> PydanticCustomError:
-    """Return the error by which a validator refuses a value; ``{key}`` in the message becomes the key path."""
-    return PydanticCustomError("refused", "{message}", {"message": message})
-
-
 def setting(default: Any, text: str, *, unit: str = "", **constraints: Any) -> Any:
     """Declare a field of a Section: its default (``...`` when it must be given), its text and unit, and its bounds.
 
@@ -46,36 +43,6 @@ def setting(default: Any, text: str, *, unit: str = "", **constraints: Any) -> A
     """
     chosen = {"default_factory": default} if callable(default) else {"default": default}
     return Field(**chosen, description=text, json_schema_extra={"unit": unit}, **constraints)
-
-
-@dataclass(frozen=True)
-class Measured:
-    """Annotates a field that holds a quantity in one of ``units``, with bounds in the first of them."""
-
-    units: tuple[str, ...]
-    above: float | None = None
-    least: float | None = None
-
-    def __call__(self, value: object) -> Quantity:
-        """Return the parsed quantity; raises the validator's error."""
-        try:
-            found = quantity(value, self.units, where=KEY)
-        except CaseError as error:
-            raise refuse(str(error)) from error
-        if self.above is not None and found.value <= self.above:
-            raise refuse(f"{KEY} = {found.text!r} must be more than {self.above:g}")
-        if self.least is not None and found.value < self.least:
-            raise refuse(f"{KEY} = {found.text!r} must not be less than {self.least:g}")
-        return found
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Make pydantic validate the field by this object alone."""
-        return core_schema.no_info_plain_validator_function(self)
-
-
-def measured(*units: str, above: float | None = None, least: float | None = None) -> Measured:
-    """Return the annotation of a quantity: ``Annotated[Quantity, measured("s", above=0)]``."""
-    return Measured(units, above, least)
 
 
 @dataclass(frozen=True)
@@ -94,13 +61,21 @@ class OrWords:
         return core_schema.no_info_wrap_validator_function(validate, handler.generate_schema(self.other))
 
 
+_LEAST, _MOST = {"ge": "", "gt": "above "}, {"le": "", "lt": "below "}
+
+
 @dataclass(frozen=True)
 class Setting:
-    """What there is to know about one setting; ``default`` is a plain value, None where there is none."""
+    """What there is to know about one setting.
+
+    range    of numbers, such as "1 s to 100 year"; "" where there is none
+    default  a plain value, None where there is none
+    """
 
     key: str
     kind: str
     unit: str
+    range: str
     required: bool
     default: Any
     text: str
@@ -115,7 +90,9 @@ def settings_of(section: type[Section], prefix: str = "") -> Iterator[Setting]:
             yield from settings_of(inner, f"{key}.N." if many else f"{key}.")
         else:
             default = None if field.is_required() else _plain(field.get_default(call_default_factory=True))
-            yield Setting(key, _kind(field), _unit(field), field.is_required(), default, field.description or "")
+            yield Setting(
+                key, _kind(field), _unit(field), _range(field), field.is_required(), default, field.description or ""
+            )
 
 
 def section_inside(annotation: Any) -> tuple[type[Section] | None, bool]:
@@ -143,20 +120,39 @@ def _annotations(field: FieldInfo) -> list[Any]:
     return [field.annotation, *field.metadata]
 
 
-def _measures(annotations: list[Any]) -> Iterator[Measured]:
+def _inside(annotations: Iterable[Any]) -> Iterator[Any]:
+    """Yield what annotates a field and the values in it."""
     for annotation in annotations:
-        if isinstance(annotation, Measured):
-            yield annotation
-        elif isinstance(annotation, OrWords):
-            yield from _measures([annotation.other])
+        if isinstance(annotation, OrWords):
+            yield from _inside([annotation.other])
+        elif isinstance(annotation, FieldInfo):
+            yield from _inside(annotation.metadata)
         else:
-            yield from _measures(list(getattr(annotation, "__metadata__", ())) + list(get_args(annotation)))
+            yield annotation
+            yield from _inside([*getattr(annotation, "__metadata__", ()), *get_args(annotation)])
+
+
+def _range(field: FieldInfo) -> str:
+    """Return the range of a field's numbers in words."""
+    found = list(_inside(_annotations(field)))
+    ranges = [each.range for each in found if isinstance(each, Measured)]
+    least, most = ([text for each in found if (text := _end(each, words))] for words in (_LEAST, _MOST))
+    ranges += [f"{least[0]} to {most[0]}"] if least and most else []
+    return "; ".join(dict.fromkeys(filter(None, ranges)))
+
+
+def _end(bound: object, words: Mapping[str, str]) -> str:
+    """Return the end of a range that pydantic looks at, in words."""
+    ends = [
+        f"{word}{end:g}" for name, word in words.items() if isinstance(end := getattr(bound, name, None), int | float)
+    ]
+    return ends[0] if ends else ""
 
 
 def _unit(field: FieldInfo) -> str:
-    extra = field.json_schema_extra
+    extra, measures = field.json_schema_extra, [m for m in _inside(_annotations(field)) if isinstance(m, Measured)]
     given = str(extra.get("unit", "")) if isinstance(extra, dict) else ""
-    return given or " or ".join(dict.fromkeys(unit for m in _measures(_annotations(field)) for unit in m.units))
+    return given or " or ".join(dict.fromkeys(unit for m in measures for unit in m.units))
 
 
 def _kind(field: FieldInfo) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from airshed.core.constants import AVOGADRO
 from airshed.core.errors import CaseError
 from airshed.core.nearest import nearest
+from airshed.core.unit_text import Factor, unit_factors
 
 if TYPE_CHECKING:
     from pint import Quantity as PintQuantity
@@ -53,6 +54,9 @@ _UNITS = (
     "ppt = 1e-12 = pptv",
 )
 
+_WITH_OFFSET = frozenset({"degC", "celsius", "Celsius", "degree_Celsius", "degrees_Celsius"})
+"""Units with a zero of their own: no part of a product."""
+
 _MEANINGS = {
     "s": ("a time", "120 s"),
     "m": ("a length", "20 m"),
@@ -70,10 +74,11 @@ _MEANINGS = {
     "1": ("a plain number", "0.5"),
 }
 
+_SAME_RATIOS = {"mol/mol": ("m3/m3",)}
+"""Ratios of other things that mean the same: of volumes, for gases."""
+
 _MOST_TOLD = 4
-_NUMBER = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(.*?)\s*", re.DOTALL)
-_UNIT_TEXT = re.compile(r"[A-Za-z%][\w%*/^(). +-]*|1\s*/\s*[A-Za-z][\w*/^() +-]*")
-_POWER = re.compile(r"(?<=[A-Za-z])(?:\^|\*\*)?([-+]?\d+)")
+_NUMBER = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(.*?)\s*", re.DOTALL | re.ASCII)
 _SPELLINGS = str.maketrans({"°": "deg", "µ": "u", "\u03bc": "u"})
 
 
@@ -99,7 +104,10 @@ def to(value: str | int | float, unit: str, *, where: str) -> float:
 
 
 def quantity(value: object, units: Sequence[str], *, where: str) -> Quantity:
-    """Return ``value`` as a Quantity in the first of ``units`` whose dimension it has; raises CaseError."""
+    """Return ``value`` as a Quantity in the first of ``units`` whose dimension it has; raises CaseError.
+
+    It reads plainly: a number, then units of which each says something else, see ``_reads_plainly``.
+    """
     if isinstance(value, Quantity):
         value = value.text
     if isinstance(value, bool) or not isinstance(value, str | int | float):
@@ -107,12 +115,17 @@ def quantity(value: object, units: Sequence[str], *, where: str) -> Quantity:
     number, unit_text = _split(str(value), units, where)
     if not unit_text and units[0] != "1":
         raise CaseError(f'{where} needs a unit, such as "{_meaning(units[0])[1]}"; {value!r} has none')
-    measured = _registry().Quantity(number, _parse_unit(unit_text, units, f"{where} = {value!r}"))
-    for unit in units:
-        target = _parse_unit(unit, units, where)
-        if measured.is_compatible_with(target):
-            return Quantity(str(value), float(measured.to(target).magnitude), unit)
-    raise CaseError(f"{where} = {value!r} has the wrong kind of unit: expected {_expected(units)}{_given(measured)}")
+    factors = _factors(unit_text, units, f"{where} = {value!r}")
+    given = _registry().Quantity(number, _product(factors))
+    fitting = [unit for unit in units if given.is_compatible_with(_unit(unit))]
+    if not fitting:
+        raise CaseError(f"{where} = {value!r} has the wrong kind of unit: expected {_expected(units)}{_given(given)}")
+    if not _reads_plainly(factors, fitting[0]):
+        raise CaseError(f"{where} = {value!r}: {unit_text!r} does not read plainly; expected {_expected(units)}")
+    converted = float(given.to(_unit(fitting[0])).magnitude)
+    if not isfinite(converted):
+        raise CaseError(f"{where} = {value!r} is too large a number")
+    return Quantity(str(value), converted, fitting[0])
 
 
 def _split(text: str, units: Sequence[str], where: str) -> tuple[float, str]:
@@ -125,21 +138,56 @@ def _split(text: str, units: Sequence[str], where: str) -> tuple[float, str]:
     return number, match.group(2).translate(_SPELLINGS)
 
 
-def _parse_unit(text: str, units: Sequence[str], place: str) -> "Unit":
-    """Return the parsed unit; "cm3" and "m s-1" mean cm**3 and m*s**-1."""
-    if text in ("", "1"):
-        return _registry().Unit("")
-    problem = f"{place}: {text!r} is not a unit that Airshed knows"
-    if not _UNIT_TEXT.fullmatch(text):
-        raise CaseError(f"{problem}; expected {_expected(units)}")
-    for name in re.findall(r"[A-Za-z%]+", text):
-        if name not in _registry():
-            match = nearest(name, _names())
-            raise CaseError(f"{problem}; " + (f"did you mean {match}?" if match else f"expected {_expected(units)}"))
+def _factors(text: str, units: Sequence[str], place: str) -> list[Factor]:
+    """Return the factors of a unit: "cm3" and "m s-1" mean cm**3 and m*s**-1; raises CaseError for what is none."""
+    problem, factors = f"{place}: {text!r} is not a unit that Airshed knows", unit_factors(text)
+    unknown = [name for name, _ in factors or () if not _is_unit(name)]
+    match = nearest(unknown[0], _names()) if unknown else None
+    if factors is None or unknown or (any(name in _WITH_OFFSET for name, _ in factors) and _is_product(factors)):
+        raise CaseError(f"{problem}; " + (f"did you mean {match}?" if match else f"expected {_expected(units)}"))
+    return factors
+
+
+def _is_product(factors: Sequence[Factor]) -> bool:
+    return len(factors) > 1 or factors[0][1] != 1
+
+
+def _is_unit(name: str) -> bool:
+    from pint.errors import PintError
+
     try:
-        return _registry().parse_units(_POWER.sub(r"**(\1)", text))
-    except Exception as error:  # pint raises many kinds, down to those of Python's tokenizer
-        raise CaseError(f"{problem}; expected {_expected(units)}") from error
+        return name in _registry() and not name.startswith("delta_")  # by which pint means a difference of degC
+    except PintError:  # degC with a prefix
+        return False
+
+
+def _product(factors: Sequence[Factor]) -> "Unit":
+    product = _registry().Unit("")
+    for name, power in factors:
+        product = product * _registry().Unit(name) ** power
+    return product
+
+
+@cache
+def _unit(text: str) -> "Unit":
+    return _product(_factors(text, (text,), text))
+
+
+def _reads_plainly(factors: Sequence[Factor], unit: str) -> bool:
+    """Whether each factor tells something that no other does: not "ppm ppm", "5 m m", "km/h/h" or "s s-1".
+
+    A ratio has above and below what its unit has, as mol/mol, or volumes, which of gases is the same. A share such as
+    ppb or % stands alone or before a line, as in %/h.
+    """
+    kinds = [frozenset(_registry().Unit(name).dimensionality) for name, _ in factors]
+    if len(factors) == 2 and kinds[0] and kinds[0] == kinds[1]:
+        ratios = [_factors(ratio, (ratio,), ratio) for ratio in (unit, *_SAME_RATIOS.get(unit, ()))]
+        uppers = [_product(ratio[:1]).dimensionality for ratio in ratios]
+        return factors[0][1] > 0 and _product(factors[:1]).dimensionality in uppers
+    shares = [number for number, kind in enumerate(kinds) if not kind]
+    told = [kind for kind in kinds if kind]
+    before_a_line = shares == [0] and factors[0][1] == 1 and all(power < 0 for _, power in factors[1:])
+    return len(set(told)) == len(told) and (not shares or before_a_line)
 
 
 def _expected(units: Sequence[str]) -> str:
@@ -154,7 +202,7 @@ def _meaning(unit: str) -> tuple[str, str]:
 
 def _given(measured: "PintQuantity[float]") -> str:
     for unit, (noun, _) in _MEANINGS.items():
-        if measured.is_compatible_with(_parse_unit(unit, (unit,), unit)):
+        if measured.is_compatible_with(_unit(unit)):
             return f", not {noun}"
     return ""
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from airshed.core.atomic import guarded
-from airshed.core.errors import OutputError
+from airshed.core.errors import NumericalError, OutputError
 from airshed.core.every import Every
 from airshed.core.protocols import FieldView
 from airshed.fields.spec import FieldSpec
@@ -97,7 +97,7 @@ class OutputWriter:
         are until the caller has called :meth:`ensure` of what this returns, which makes the copy where that thread has
         not. With an asynchronous strategy the copy is written behind the run; this waits only when many are still
         unwritten. Raises OutputError for a time between records or a missing field, and for an earlier record that
-        failed; DataError for a field of another shape.
+        failed; DataError for a field of another shape, NumericalError for one that is not finite.
         """
         if not self.is_due(seconds):
             raise OutputError(f"there is no output record at {seconds} s: records are due every {self._due.interval} s")
@@ -106,7 +106,7 @@ class OutputWriter:
             raise OutputError(f"output at {seconds} s lacks the field {missing[0]}")
         given = [(spec, _as_field(spec, values[spec.name], self._sizes)) for spec in self.fields]
         block = self._spare.pop() if self._spare else self._new()
-        copy = Copy(partial(self._fill, block, given))
+        copy = Copy(partial(self._fill, seconds, block, given))
         if not lasting:
             self.ensure(copy)
         size = block.bytes.nbytes
@@ -138,12 +138,20 @@ class OutputWriter:
         sizes = {**self._sizes, "level": self._kept}
         return Record({spec.name: spec.shape(sizes) for spec in self.fields}, self._store.dtype)
 
-    def _fill(self, block: Block, given: Sequence[tuple[FieldSpec, FieldView | NDArray[Any]]]) -> None:
-        for spec, value in given:
-            if isinstance(value, FieldView):
-                value.copy_to(block[spec.name], self._levels)
-            else:
-                block[spec.name][...] = value[self._levels] if "level" in spec.dims else value
+    def _fill(self, seconds: float, block: Block, given: Sequence[tuple[FieldSpec, FieldView | NDArray[Any]]]) -> None:
+        """Copy fields into a record; raises NumericalError for one that is not finite, or not as a float32."""
+        with np.errstate(over="ignore", invalid="ignore"):  # it is told below
+            for spec, value in given:
+                copied = block[spec.name]
+                if isinstance(value, FieldView):
+                    value.copy_to(copied, self._levels)
+                else:
+                    copied[...] = value[self._levels] if "level" in spec.dims else value
+                if not np.isfinite(np.add.reduce(copied, axis=None, dtype=np.float64)):  # the sum of finite ones is
+                    raise NumericalError(
+                        f"{spec.name} is not finite at {seconds:g} s, or beyond what results hold, 3e38 {spec.unit}: "
+                        "check emissions, rate constants, the initial state and what flows in"
+                    )
 
 
 def _as_field(spec: FieldSpec, value: FieldView | ArrayLike, sizes: Mapping[str, int]) -> FieldView | NDArray[Any]:

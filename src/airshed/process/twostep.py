@@ -24,6 +24,7 @@ from itertools import accumulate
 from math import ceil
 from typing import Final
 
+from airshed.core.errors import CaseError
 from airshed.kernels.step_data import TwoStepWeights
 
 GROWTH: Final = 2.0
@@ -33,6 +34,9 @@ The formula is stable in zero for ratios below 1 + sqrt 2 = 2.41 (Grigorieff 198
 limiter, by experiment, winds that fall from 40 to 2 m/s clip nothing of a puff at ratios of 2, up to 4e-6 of a disc's
 mass at 2.4 to 4, and 8 % where the ratio is 11.
 """
+
+MOST_STEPS: Final = 2_000_000
+"""Steps from one change of the forcing to the next: a month of steps of a second."""
 
 _ROUND_OFF: Final = 1e-9
 
@@ -64,9 +68,14 @@ def weight_of_jump(step: float, previous: float) -> float:
 def spread_steps(now: float, until: float, longest: float, previous: float | None) -> list[float]:
     """Return the ends [s] of steps from `now` to `until`, each at most `longest` [s] and GROWTH times the one before.
 
-    As few as there can be. They are equal where the step before them, of length `previous` [s], allows it, or is None.
+    Raises CaseError for more steps than a run would end with. As few as there can be. They are equal where the step before them, of length `previous` [s], allows it, or is None.
     """
     span = until - now
+    if not span / longest < MOST_STEPS:  # also where it is no number
+        raise CaseError(
+            f"from {now:g} s to {until:g} s the case takes steps of {longest:.3g} s, more than {MOST_STEPS}; "
+            "raise time.step, time.longest or time.courant, or take larger cells (grid.spacing) or weaker winds"
+        )
     if previous is None or previous * GROWTH >= longest * (1.0 - _ROUND_OFF):
         count = max(1, ceil(span / longest - _ROUND_OFF))
         return [now + span / count * number for number in range(1, count)] + [until]

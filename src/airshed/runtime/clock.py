@@ -1,5 +1,6 @@
 """Cuts simulated time into steps, and says when there is something to be done between them."""
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from math import inf
@@ -38,9 +39,8 @@ class Clock:
         now = self._model.seconds
         if not self._stretch or self._stretch[-1] <= now:
             self._stretch = self._divide(now)
-        while self._stretch[0] <= now:
-            del self._stretch[0]
-        return [end for end in self._stretch[:most] if end <= look + INSTANT]
+        first = bisect_right(self._stretch, now)
+        return [end for end in self._stretch[first : first + most] if end <= look + INSTANT]
 
     def _divide(self, now: float) -> list[float]:
         hard = self.end, self._model.next_change()

@@ -1,7 +1,7 @@
 """What a run leaves on disk: output files and restarts, in one run folder."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -81,10 +81,10 @@ class RunRecords:
         self._restart = None
         return stretch
 
-    def keep(self, stretch: Sequence[float] = (), *, aside: bool = False) -> None:
+    def keep(self, stretch: Callable[[], Sequence[float]] = list, *, aside: bool = False) -> None:
         """Write what is due at the model's present time; a restart at the end of the first step that passes its time.
 
-        stretch  the ends of the steps that are planned, which a restart holds
+        stretch  gives the ends of the steps that are planned, which a restart holds
         aside    whether the model is aside, so that its state is not one to go on from
         """
         seconds = self._model.seconds
@@ -99,7 +99,7 @@ class RunRecords:
         restarts = self._restart_due.last_until(seconds)
         if restarts > self._restarts and self._model.steps > 0 and not aside:
             self._restarts = restarts
-            self._save(self._model.save(), stretch)
+            self._save(self._model.save(), stretch())
 
     def release(self, *, everything: bool = False) -> None:
         """Have copied, before the model's next step, what that may change of what is to be written; or all of it."""

@@ -18,7 +18,7 @@ import numpy as np
 import xarray as xr
 
 from airshed.air.box import ChemistryFailure
-from airshed.air.case import Case, idle_settings
+from airshed.air.case import Case, case_notices
 from airshed.air.case_weather import Given
 from airshed.air.model import AirModel
 from airshed.core.errors import CaseError, DataError
@@ -90,7 +90,7 @@ class Simulation:
     initial      in place of the case's: a Dataset of species on level, lat, lon
     output       folder for results and restarts; None keeps everything in memory
     resume       go on from the newest restart in that folder, or begin where there is none; `notices` says which,
-                 and which settings of the case have no effect
+                 and which settings of the case have no effect, or a bad one
     ranks        those that share the work; None for all that were started together (`mpiexec -n 4`), which is one
                  where none were. Each makes the same calls; fields are whole on all of them
     Raises AirshedError for everything that is wrong with the case and its data, before anything is computed. An error
@@ -133,13 +133,14 @@ class Simulation:
                 check_folder(self.case, Path(output), resume=resume, ranks=ranks)
         self._stack = ExitStack()
         self._records: RunRecords | None = None
-        self.notices = idle_settings(self.case)
+        self.notices: list[str] = []
         self.wall = {"preparation": 0.0, "forcing and steps": 0.0, "output and restarts": 0.0}
         threads = self.case.run.threads or cores_each(ranks if groups is None else groups.world)
         self._groups = groups
         stretch: list[float] = []
         with closed_on_error(groups):
             self.model = AirModel(self.case, meteorology, initial, threads=threads, ranks=ranks, groups=groups)
+            self.notices += case_notices(self.case, self.model.network)
             self.end = self.case.time.length.value
             self._begin = self.model.seconds
             if output is not None:
@@ -422,7 +423,7 @@ class Simulation:
 
     def _keep_records(self) -> None:
         aside = self._aside.left is not None
-        self._timed_records(lambda records: records.keep(self._clock.stretch, aside=aside))
+        self._timed_records(lambda records: records.keep(lambda: self._clock.stretch, aside=aside))
 
     def _timed_records(self, work: Callable[[RunRecords], object]) -> None:
         if self._records is not None:

@@ -101,6 +101,11 @@ def spoil(**changes):
         (spoil(attributes={"units": ""}), "CO: units"),
         (spoil(attributes={"units": "kg s-1"}), "molar_mass must be in kg/mol"),
         (spoil(attributes={"units": "kg s-1", "molar_mass": 28.0}), "not 28"),
+        (
+            spoil(attributes={"units": "kg s-1", "molar_mass": "28 g/mol"}),
+            "molar_mass must be in kg/mol.*not '28 g/mol'",
+        ),
+        (spoil(attributes={"units": "kg s-1", "molar_mass": [0.028, 0.03]}), "molar_mass must be in kg/mol"),
         (lambda data: data.drop_vars("lat"), "needs a coordinate 'lat'"),
         (lambda data: data.isel(lon=[0]), "needs a coordinate 'lon'"),
         (lambda data: data.rename(CO="C0"), "'C0' is no species of the mechanism; known are CO, NO"),
@@ -160,3 +165,16 @@ def test_sources_add_up():
     for nothing in (CombinedEmissions, lambda sources: PointEmissions(sources, GRID)):
         with pytest.raises(CaseError, match="at least one"):
             nothing([])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda data: data.assign_coords(lat=data.lat.astype(str)), "the coordinate lat holds texts, no numbers"),
+        (lambda data: data.assign_coords(lon=data.lon * np.nan), "the coordinate lon holds NaN"),
+        (lambda data: data.assign(CO=data.CO.astype(str)), "CO holds texts, no numbers"),
+    ],
+)
+def test_texts_for_numbers_are_refused(change, message):
+    with pytest.raises(DataError, match=message):
+        GriddedEmissions(change(dataset()), GRID, START)

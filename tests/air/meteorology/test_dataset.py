@@ -239,3 +239,36 @@ def test_the_state_of_an_instant_does_not_depend_on_where_one_began() -> None:
     heights = [marched.at(3600.0 * hour).boundary_layer_height for hour in range(19)]
     assert np.array_equal(heights[15], DatasetMeteorology(dataset, GRID, START).at(15 * 3600.0).boundary_layer_height)
     assert heights[15].mean() > 2.0 * heights[4].mean()
+
+
+@pytest.mark.parametrize(
+    ("dataset", "words"),
+    [
+        (
+            winds(eastward_wind=("lon", GRID.lon)).assign_coords(lon=GRID.lon.astype(str)),
+            "coordinate lon .* holds texts",
+        ),
+        (
+            winds(eastward_wind=("level", np.ones(4))).assign_coords(level=["a", "b", "c", "d"]),
+            "coordinate level .* holds texts",
+        ),
+        (
+            winds(eastward_wind=("lat", GRID.lat)).assign_coords(lat=GRID.lat.astype("datetime64[s]")),
+            "coordinate lat .* holds dates",
+        ),
+        (winds(eastward_wind=("lat", GRID.lat)).assign_coords(lat=GRID.lat * np.nan), "coordinate lat .* holds NaN"),
+        (
+            winds(eastward_wind=("time", [1.0, 2.0])).assign_coords(
+                time=[START.astype("datetime64[ns]"), np.datetime64("NaT")]
+            ),
+            "times hold NaT",
+        ),
+        (winds(eastward_wind=("time", [1.0, 2.0])).assign_coords(time=[0.0, np.inf]), "times hold NaT"),
+        (winds(eastward_wind=("time", [1.0, 2.0])).assign_coords(time=["0", "3600"]), "times are <U4; give UTC dates"),
+        (winds(eastward_wind=((), "10")), "eastward_wind holds texts"),
+    ],
+)
+def test_texts_and_moments_that_are_none_are_refused(dataset: xr.Dataset, words: str) -> None:
+    with pytest.raises(DataError, match=words) as refusal:
+        state(dataset)
+    assert "\n" not in str(refusal.value)

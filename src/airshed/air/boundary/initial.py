@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from airshed.core.errors import CaseError
 from airshed.core.nearest import suggestion
+from airshed.core.numbers import numbers
 from airshed.core.units import to
 from airshed.grid import Grid
 
@@ -54,11 +55,13 @@ def _one_species(variable: xr.DataArray, name: str, grid: Grid) -> Array:
             raise CaseError(f"{where} has {variable.sizes[dim]} points along {dim}, but the grid has {size[str(dim)]}")
     placed = _on_grid(variable, where, grid)
     missing = [dim for dim in _DIMS if dim not in placed.dims]
-    values = placed.expand_dims({dim: size[dim] for dim in missing}).transpose(*_DIMS).to_numpy().astype(np.float64)
+    values = numbers(placed.expand_dims({dim: size[dim] for dim in missing}).transpose(*_DIMS).to_numpy(), where)
     if not np.all(np.isfinite(values)) or np.any(values < 0.0):
         raise CaseError(f"{where} holds a value that is negative or not finite; mend it, or leave the variable out")
-    unit = str(variable.attrs.get("units", "1"))
-    return np.asarray(values * to(f"1 {unit}", "mol/mol", where=f"units of {where}"))
+    ratio = np.asarray(values * to(f"1 {variable.attrs.get('units', '1')}", "mol/mol", where=f"units of {where}"))
+    if ratio.max(initial=0.0) > 1.0 + 1e-6:  # but for round-off
+        raise CaseError(f"{where} is up to {ratio.max():.3g} mol/mol, more than all air; check its values and units")
+    return ratio
 
 
 def _on_grid(variable: xr.DataArray, where: str, grid: Grid) -> xr.DataArray:
@@ -67,11 +70,11 @@ def _on_grid(variable: xr.DataArray, where: str, grid: Grid) -> xr.DataArray:
         variable = variable.sortby("lat")
     for dim, places in zip(_DIMS, (grid.level, grid.lat, grid.lon), strict=True):
         if dim in variable.dims and dim in variable.coords:
-            given = np.asarray(variable.coords[dim].to_numpy(), dtype=np.float64)
-            numbers = np.arange(given.size, dtype=np.float64) if dim == "level" else places
+            given = numbers(variable.coords[dim].to_numpy(), f"the coordinate {dim} of {where}")
+            counted = np.arange(given.size, dtype=np.float64) if dim == "level" else places
             if dim == "lon":  # 350 is -10
                 given = places + (given - places + 180.0) % 360.0 - 180.0
-            if not _same(given, places) and not _same(given, numbers):
+            if not _same(given, places) and not _same(given, counted):
                 raise CaseError(
                     f"{where} lies at {dim} {given[0]:g} to {given[-1]:g}, but the grid's cell centres at "
                     f"{places[0]:g} to {places[-1]:g}; interpolate it onto the grid first"

@@ -35,9 +35,12 @@ METHODS: Final = ("ros2", "ros3", "rodas3", "rodas4")
 
 _FINEST_SINGLE: Final = 1e-5
 
-Time = Annotated[Quantity, measured("s", above=0.0)]
-ClockTime = Annotated[Quantity, measured("s", least=0.0)]
-Tolerance = Annotated[Quantity, measured(CONCENTRATION, "mol/mol", above=0.0)]
+Time = Annotated[Quantity, measured("s", least="1e-12 s", most="1e15 s")]
+ClockTime = Annotated[Quantity, measured("s", least=0.0, most="1000 year")]
+TimeOfDay = Annotated[Quantity, measured("s", least=0.0, most="24 h")]
+Tolerance = Annotated[
+    Quantity, measured(CONCENTRATION, "mol/mol", above=0.0, most=(f"1e20 {CONCENTRATION}", "1 mol/mol"))
+]
 
 
 def _day(value: object) -> date:
@@ -59,7 +62,7 @@ class BoxTime(Section):
     start: ClockTime = setting("0 h", "Local time at which it begins.")
     length: Time = setting(..., "How long it lasts.")
     output_every: Time = setting("1 h", "Time between outputs; the start and the end are always there.")
-    restarts: tuple[ClockTime, ...] = setting(
+    restarts: tuple[TimeOfDay, ...] = setting(
         (), "Times of day, each day, at which conditions jump: the integration begins anew there.", unit="s"
     )
 
@@ -103,11 +106,13 @@ class BoxSolver(Section):
         "rodas4",
         "A Rosenbrock method, which chooses its steps, or two-step BDF with Gauss-Seidel iteration over the species.",
     )
-    relative_tolerance: Number = setting(1e-6, "Error of a step over the concentration (Rosenbrock).", gt=0, lt=1)
+    relative_tolerance: Number = setting(1e-6, "Error of a step over the concentration (Rosenbrock).", ge=1e-14, lt=1)
     absolute_tolerance: Tolerance = setting(
         "1 molecules/cm3", "Error of a step that is small enough for any concentration (Rosenbrock)."
     )
-    most_steps: Whole = setting(100_000, "Steps between two outputs after which it gives up (Rosenbrock).", ge=1)
+    most_steps: Whole = setting(
+        100_000, "Steps between two outputs after which it gives up (Rosenbrock).", ge=1, le=10**9
+    )
     step: Time = setting("300 s", "Longest step (gauss-seidel).")
     sweeps: Whole = setting(2, "Sweeps of the iteration in each step (gauss-seidel).", ge=1, le=1000)
     precision: Literal["double", "single"] = setting("double", "Precision of the concentrations.")
@@ -129,7 +134,7 @@ class BoxConditions(Section):
     time: BoxTime
     environment: BoxEnvironment = Field(default_factory=BoxEnvironment)
     initial: Mapping[str, Concentration] = setting(
-        {}, "Species at the start; those not named are 0.", unit=CONCENTRATION
+        {}, "Species at the start; those not named are as the mechanism's file has them, else 0.", unit=CONCENTRATION
     )
     fixed: Mapping[str, Concentration] = setting(
         {}, "Concentrations that are prescribed: M, O2, N2, H2O, fixed species.", unit=CONCENTRATION

@@ -47,7 +47,20 @@ _DERIVED: Final = {  # what follows from what is given
 }
 _BY_SECANT: Final = {"daylight": "sec_zenith > 0", "SUN": "where(daylight > 0, 1/sec_zenith, 0)"}
 _BY_COSINE: Final = {"SUN": "max(cos_zenith, 0)", "daylight": "SUN > 0", "sec_zenith": "1/max(SUN, 0.001)"}
+_ROUND_OFF: Final = 1.0 + 1e-9
 _CLOCK: Final = ("t", "cos_zenith", "kpp_sun")
+RANGES: Final = {
+    "T": (100.0, 1000.0, "K"),
+    "p": (1e-3, 1e7, "Pa"),
+    "M": (1e9, 1e22, CONCENTRATION),
+    "emission": (0.0, 1e22, f"{CONCENTRATION}/s"),
+    "deposition": (0.0, 1e9, "1/s"),
+}
+"""What a box can have. Temperature: from below the coldest air, at the summer mesopause in 85 km (some 130 K, Luebken
+1999, J. Geophys. Res. 104, 9135), to the exosphere's 1000 K (U.S. Standard Atmosphere 1976), which is also that of flow
+reactors. Pressure: from that at 95 km to 100 bar, of laboratories. Density: what these give; and emission not more than
+that in a second, loss within a nanosecond."""
+
 _ABOVE_ZERO: Final = ("T", "p", "M", "sec_zenith")
 
 
@@ -109,12 +122,20 @@ class BoxForcing:
             values["sec_zenith"] = np.where(values["daylight"] == 0.0, 1.0, values["sec_zenith"])
         for name, value in values.items():
             self._check(name, value, t)
+        for name in AIR_GASES if "M" in values else ():
+            self._check_part(name, values, t)
         return values
 
     def start(self, time: float, air: Mapping[str, Array]) -> Array:
-        """Return the number density (species, cell) [molecules cm-3] at the start; 0 where nothing is named."""
+        """Return the number density (species, cell) [molecules cm-3] at the start.
+
+        It is that of the states, else of [initial], else of the mechanism's file, else 0. Raises CaseError.
+        """
         named: dict[str, npt.ArrayLike] = {"t": time, **{name: value for name, value in air.items() if " " not in name}}
         densities = np.zeros((len(self.network.species), self.cells))
+        own = {name.casefold(): value for name, value in self.network.initial.items()}
+        for name in self.by_mechanism:
+            densities[self.network.index(name)] = own[name.casefold()]
         for number, value in self.initial.items():
             key = f"initial.{self.network.names[number]}"
             if isinstance(value, FromCsv):
@@ -133,7 +154,17 @@ class BoxForcing:
         if self._states is not None:
             for number, (amounts, unit) in self._states.species.items():
                 densities[number] = amounts * (air["M"].reshape(-1) if unit == "mol/mol" else 1.0)
+        if "M" in air:
+            self._refuse_more_than_air(densities, air["M"].reshape(-1))
         return densities
+
+    @property
+    def by_mechanism(self) -> tuple[str, ...]:
+        """Species that there are some of at the start because the mechanism's file says so, and nothing else does."""
+        given = {*self.initial, *(self._states.species if self._states else ())}
+        own = {name.casefold(): value for name, value in self.network.initial.items()}
+        names = enumerate(self.network.names)
+        return tuple(name for number, name in names if own.get(name.casefold()) and number not in given)
 
     def inputs(self, values: Mapping[str, Array]) -> list[Array]:
         """Return values in the order of the kernel's inputs: air, sun, the parameters of the mechanism.
@@ -305,7 +336,10 @@ class BoxForcing:
         if name == "humidity" and value.max(initial=0.0) > MOST_HUMIDITY:
             raise self._too_humid(value, times)
         above = name in _ABOVE_ZERO
-        wrong = ~(np.isfinite(value) & ((value > 0.0) if above else (value >= 0.0)))
+        least, most, unit = RANGES.get(name.partition(" ")[0], (0.0, np.inf, ""))
+        wrong = ~(
+            np.isfinite(value) & ((value > 0.0) if above else (value >= 0.0)) & (value >= least) & (value <= most)
+        )
         if not wrong.any():
             return
         cell, first = (int(each[0]) for each in np.nonzero(wrong))
@@ -314,9 +348,24 @@ class BoxForcing:
         time = f" at t = {times[first]:g} s" if wrong.shape[1] > 1 or formula is not None else ""
         place = f" in cell {cell}" if self.cells > 1 and len(value) > 1 else ""
         wanted = "above 0" + " while daylight is not 0" * (name == "sec_zenith") if above else "not below 0"
-        raise CaseError(
-            f"{self.key(name)}{text} is {value[cell, first]:g}{time}{place}; it must be finite and {wanted}"
+        wanted = (
+            f"{least:g} to {most:g} {unit}" if unit and 0.0 < value[cell, first] < np.inf else f"finite and {wanted}"
         )
+        raise CaseError(f"{self.key(name)}{text} is {value[cell, first]:g}{time}{place}; it must be {wanted}")
+
+    def _check_part(self, name: str, values: Mapping[str, Array], times: Array) -> None:
+        """Refuse a gas of which there is more than of all air."""
+        if name in values and (more := values[name] > values["M"] * _ROUND_OFF).any():
+            first = times[int(np.nonzero(more)[1][0])] if more.shape[1] > 1 else times[0]
+            raise CaseError(f"{self.key(name)} is more than all air at t = {first:g} s; it is a part of M")
+
+    def _refuse_more_than_air(self, densities: Array, air: Array) -> None:
+        more = densities > air * _ROUND_OFF
+        if more.any():
+            number, cell = (int(each[0]) for each in np.nonzero(more))
+            name, part = self.network.names[number], densities[number, cell] / air[min(cell, air.size - 1)]
+            whose = "the mechanism's initial value" if name in self.by_mechanism else "its value at the start"
+            raise CaseError(f"initial.{name}: {whose} is {part:.3g} of all air; it can be 1 at most")
 
     def _too_humid(self, value: Array, times: Array) -> CaseError:
         """Return the error of a humidity above any, which was probably meant in per cent."""

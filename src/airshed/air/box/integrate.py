@@ -16,12 +16,15 @@ from airshed.air.box.result import TimeSeries
 from airshed.air.box.rosenbrock import RosenbrockCells
 from airshed.air.box.states import CellStates
 from airshed.air.box.steps import JUST_BEFORE, Event, events, steps
+from airshed.core.errors import NumericalError
 from airshed.kernels.chemistry import compile_chemistry
 from airshed.kernels.pipeline import compile_mechanism
 from airshed.mechanism.network import ReactionNetwork
 
 Array = npt.NDArray[np.float64]
 Item = TypeVar("Item")
+
+_MOST_NAMED = 12
 
 Observer = Callable[[float], None]
 """Is told the part of the time that is done, 0 to 1."""
@@ -71,6 +74,9 @@ class BoxRun:
         advance = self._by_rosenbrock if self._rosenbrock is not None else self._by_gauss_seidel
         try:
             for event, state in advance():
+                if not np.isfinite(state).all():
+                    number = int(np.argmin(np.isfinite(state).all(axis=1)))
+                    raise NumericalError(f"{self.network.names[number]} is no longer finite at t = {event.at:g} s")
                 at = event.at - JUST_BEFORE if event.jump else event.at
                 series.add(event.at, state, self.forcing.at([at]))
                 if observer is not None:
@@ -78,7 +84,7 @@ class BoxRun:
         finally:
             self._cells.close()
         self.seconds = time.perf_counter() - began
-        return series.dataset(self.network, self.conditions, many=self.many)
+        return series.dataset(self.network, self.conditions, many=self.many, notes=self.notes)
 
     def request_stop(self) -> None:
         """End :meth:`run` at the next opportunity."""
@@ -107,7 +113,11 @@ class BoxRun:
     @property
     def notes(self) -> list[str]:
         """What a reader of the result should know."""
-        return self._rosenbrock.notes if self._rosenbrock else []
+        own = self.forcing.by_mechanism
+        told = f"{', '.join(own[:_MOST_NAMED])}{' ...' * (len(own) > _MOST_NAMED)}"
+        start = f"{len(own)} species start at the initial values of the mechanism's file, since [initial] does not name"
+        notes = [f"{start} them: {told}"] if own else []
+        return [*notes, *(self._rosenbrock.notes if self._rosenbrock else [])]
 
     @property
     def _cells(self) -> RosenbrockCells | GaussSeidelCells:

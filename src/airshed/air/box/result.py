@@ -1,6 +1,6 @@
 """The time series of boxes as a data set that follows the CF conventions."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -42,8 +42,10 @@ class TimeSeries:
             if name in values:
                 self._values.setdefault(name, []).append(values[name][:, 0])
 
-    def dataset(self, network: ReactionNetwork, conditions: BoxConditions, *, many: bool) -> xr.Dataset:
-        """Return all of it over time, and over cells where there are many."""
+    def dataset(
+        self, network: ReactionNetwork, conditions: BoxConditions, *, many: bool, notes: Sequence[str] = ()
+    ) -> xr.Dataset:
+        """Return all of it over time, and over cells where there are many; notes become its comment."""
         dimensions = ("time", "cell") if many else ("time",)
         states = np.array(self._states)  # (time, species, cell)
         cells = states.shape[2]
@@ -70,5 +72,6 @@ class TimeSeries:
                 "mechanism": network.name,
                 "precision": conditions.solver.precision,
                 "airshed_conditions": conditions.to_toml(),
+                **({"comment": "; ".join(notes)} if notes else {}),
             },
         )

@@ -15,9 +15,11 @@ from airshed.air.case import sections
 from airshed.air.case.messages import dotted, explain, faults_in_words
 from airshed.air.case.places import case_file, locator, place_mechanism
 from airshed.air.case.toml import KeyPath, flatten, key_lines, override, read_toml, write_toml, write_value
+from airshed.air.case.values import MOST_RECORDS
 from airshed.core.errors import CaseError
 from airshed.core.nearest import suggestion
 from airshed.core.settings import Section, refuse, setting
+from airshed.core.units import Quantity
 from airshed.fields.air import WEATHER
 from airshed.grid import Grid
 
@@ -108,6 +110,7 @@ class Case(Section):
             raise refuse(
                 'transport.vertical = "with chemistry" needs chemistry.integrator = "strang": "imex" splits nothing'
             )
+        self._check_counts()
         layers = len(self.grid.layers)
         for index, output in enumerate(self.output):
             if isinstance(output.levels, tuple) and any(not 0 <= level < layers for level in output.levels):
@@ -122,6 +125,18 @@ class Case(Section):
             if box.lon[1] <= west or box.lon[0] >= east or box.lat[1] <= south or box.lat[0] >= north:
                 raise refuse(f"emissions.area.{index} lies outside grid.area")
         return self
+
+    def _check_counts(self) -> None:
+        """Refuse what would be due so often that no disk and no patience would do."""
+        whole = self.time.length.value + self.time.spinup.value
+        every: list[tuple[str, Quantity | str]] = [
+            (f"output.{index}.every", output.every) for index, output in enumerate(self.output)
+        ]
+        every += [("restart.every", self.restart.every), ("meteorology.every", self.meteorology.every)]
+        for key, each in every:
+            if isinstance(each, Quantity) and whole / each.value > MOST_RECORDS:
+                times = f"{whole / each.value:.3g} times in time.length and time.spinup"
+                raise refuse(f"{key} = {each.text!r} is due {times}, more than {MOST_RECORDS}; take a longer one")
 
     @property
     def start(self) -> np.datetime64:
@@ -178,7 +193,10 @@ class Case(Section):
             root, relative = (
                 (Path(absolute.anchor), str(absolute)[1:]) if absolute.is_absolute() else (self._base, pattern)
             )
-            matches = sorted(path for path in root.glob(relative) if path.is_file())
+            try:
+                matches = sorted(path for path in root.glob(relative) if path.is_file())
+            except (OSError, ValueError, IndexError, NotImplementedError) as error:  # all of them for what is no name
+                raise CaseError(f"{key} = {pattern!r} is no name of a file") from error
             if not matches:
                 raise CaseError(f"{key} = {pattern!r}: there is no such file in {root}")
             found |= dict.fromkeys(matches)

@@ -25,8 +25,8 @@ resolved case as a file. The smallest case has [grid] `area` and `spacing`, [tim
 Quantities are texts with a unit, `"120 s"` or `"0.5 cm/s"`; a bare number is refused where a unit is needed. The units:
 UNITS.
 They may carry the prefixes p n u m c h k M G and stand in products and powers: `kg/m2/s`, `molecules cm-3`. Where the
-tables below name a unit for a quantity, any other of the same kind will do. Times are in UTC. Paths are relative to the
-case. `N` counts the items of a list from 0.
+tables below name a unit for a quantity, any other of the same kind will do. A value outside
+its range is refused. Times are in UTC. Paths are relative to the case. `N` counts the items of a list from 0.
 
 `--set KEY=VALUE` changes one setting; the value is TOML, or a bare text: `time.step=90 s`, `emissions.scale.NOx=0.7`,
 `output.0.every=30 min`, `output.0.fields=["O3"]`. In a shell, quote what has spaces or brackets.
@@ -53,10 +53,17 @@ def _section(section: type[Section], many: bool) -> str:
 
 def _table(settings: list[Setting]) -> str:
     rows = [
-        (f"`{each.key}`", each.kind, each.unit, "**required**" if each.required else _default(each.default), each.text)
+        (
+            f"`{each.key}`",
+            each.kind,
+            each.unit,
+            each.range,
+            "**required**" if each.required else _default(each.default),
+            each.text,
+        )
         for each in settings
     ]
-    return markdown_table(("Key", "Value", "Unit", "Default", "Meaning"), rows) + "\n"
+    return markdown_table(("Key", "Value", "Unit", "Range", "Default", "Meaning"), rows) + "\n"
 
 
 def _default(value: object) -> str:

@@ -9,6 +9,7 @@ from pydantic_core import ErrorDetails
 
 from airshed.core.nearest import nearest
 from airshed.core.settings import KEY, OrWords, Section, section_inside, settings_of
+from airshed.core.words import printable, quoted
 
 Locate = Callable[[tuple[int | str, ...]], str]
 """Returns where a key was set, such as ``case.toml:12``, "--set" or "given"; empty when it was not."""
@@ -79,7 +80,7 @@ def faults_in_words(faults: Sequence[tuple[str, str]], file: Path | None, what: 
 
 def dotted(path: Sequence[int | str]) -> str:
     """Return a key path as it is written: ``output.0.every``."""
-    return ".".join(map(str, path))
+    return ".".join(printable(str(part)) for part in path)
 
 
 def _written(data: Any, path: tuple[int | str, ...]) -> tuple[int | str, ...]:
@@ -169,5 +170,12 @@ def _missing(path: tuple[int | str, ...], section: type[Section]) -> str:
 
 def _toml(value: object) -> str:
     """Return a value as the case file would show it, in short."""
-    text = f'"{value}"' if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
+    text = quoted(value) if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else _text(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _text(value: object) -> str:
+    try:
+        return str(value)
+    except ValueError:  # a whole number of more digits than Python prints
+        return "a number of thousands of digits"

@@ -3,94 +3,68 @@
 This is the registry from which the case file is validated, shown and documented.
 """
 
-import re
 from collections.abc import Mapping
-from datetime import UTC, date, datetime
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
-from airshed.core.errors import CaseError, OutputError
-from airshed.core.settings import KEY, Number, OrWords, Section, Switch, Whole, measured, refuse, setting
+from airshed.air.case.values import (
+    MOST_CELLS,
+    YEARS,
+    Angle,
+    DepositionVelocity,
+    Diffusivity,
+    EmissionFlux,
+    EmissionRate,
+    Factor,
+    Fields,
+    FileName,
+    Height,
+    Instant,
+    Interval,
+    Latitude,
+    Latitudes,
+    Length,
+    Levels,
+    Longitude,
+    Longitudes,
+    MixingRatio,
+    PathText,
+    Pressure,
+    Ranks,
+    Release,
+    Speed,
+    SpinUp,
+    Step,
+    StrategyName,
+    Temperature,
+    Text,
+    Tiles,
+    Tolerance,
+    Turn,
+    Vapour,
+)
+from airshed.core.errors import CaseError
+from airshed.core.settings import KEY, Number, OrWords, Section, Switch, Whole, refuse, setting
 from airshed.core.units import Quantity
 from airshed.grid.layers import check_layer_tops, default_layers
 from airshed.io.strategies.names import AUTO, COMPRESSING, Strategy
-
-Time = Annotated[Quantity, measured("s", above=0.0)]
-Duration = Annotated[Quantity, measured("s", least=0.0)]
-Height = Annotated[Quantity, measured("m", above=0.0)]
-Angle = Annotated[Quantity, measured("deg", above=0.0)]
-Speed = Annotated[Quantity, measured("m/s")]
-DepositionVelocity = Annotated[Quantity, measured("m/s", least=0.0)]
-MixingRatio = Annotated[Quantity, measured("mol/mol", least=0.0)]
-EmissionRate = Annotated[Quantity, measured("kg/s", "mol/s", least=0.0)]
-EmissionFlux = Annotated[Quantity, measured("kg/m2/s", "mol/m2/s", least=0.0)]
-
-
-def _range(value: tuple[float, float]) -> tuple[float, float]:
-    if value[0] >= value[1]:
-        raise refuse(f"{KEY} = {list(value)} must run from the smaller to the larger: [west, east] or [south, north]")
-    return value
-
-
-def _factor(value: float) -> float:
-    if value < 0.0:
-        raise refuse(f"{KEY} = {value:g} must not be negative")
-    return value
 
 
 def _spacing(value: Any) -> Any:
     return {"lon": value, "lat": value} if isinstance(value, str | int | float | Quantity) else value
 
 
-def _instant(value: object) -> datetime:
-    """Return a moment of time in UTC; one without an offset is taken as UTC."""
-    try:
-        if isinstance(value, str):
-            value = datetime.fromisoformat(value)
-    except ValueError as error:
-        raise refuse(f"{KEY} = {value!r} is not a time; write it as 2022-08-31T00:00:00Z") from error
-    if isinstance(value, date) and not isinstance(value, datetime):
-        value = datetime(value.year, value.month, value.day)
-    if not isinstance(value, datetime):
-        raise refuse(f"{KEY} must be a time such as 2022-08-31T00:00:00Z, not {value!r}")
-    if value.microsecond:
-        raise refuse(f"{KEY} = {value.isoformat()} must be a whole second")
-    return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
-
-
-def _strategy(value: object) -> str:
-    try:
-        return str(Strategy.parse(str(value)))
-    except OutputError as error:
-        raise refuse(f'{KEY} = "{value}": {error}') from error
-
-
-def _file_name(value: str) -> str:
-    if not re.fullmatch(r"[A-Za-z0-9][\w-]*", value):
-        raise refuse(f'{KEY} = "{value}" must be a plain name: letters, digits, - and _')
-    return value
-
-
-FileName = Annotated[str, AfterValidator(_file_name)]
-StrategyName = Annotated[str, BeforeValidator(_strategy)]
-Range = Annotated[tuple[Number, Number], AfterValidator(_range)]
-Factor = Annotated[Number, AfterValidator(_factor)]
-Instant = Annotated[datetime, PlainValidator(_instant)]
-
-
 class Area(Section):
     """The box of the case, on the sphere."""
 
-    lon: Range = setting(..., "Western and eastern edge.", unit="deg")
-    lat: Range = setting(..., "Southern and northern edge.", unit="deg")
+    lon: Longitudes = setting(..., "Western and eastern edge.", unit="deg")
+    lat: Latitudes = setting(..., "Southern and northern edge.", unit="deg")
 
     @model_validator(mode="after")
     def _on_the_sphere(self) -> Self:
-        if self.lat[0] < -90.0 or self.lat[1] > 90.0:
-            raise refuse(f"{KEY}.lat = {list(self.lat)} leaves the sphere: latitudes lie between -90 and 90")
-        if self.lon[0] < -180.0 or self.lon[1] > 360.0 or self.lon[1] - self.lon[0] > 360.0:
-            raise refuse(f"{KEY}.lon = {list(self.lon)} leaves the sphere: longitudes lie between -180 and 360")
+        if self.lon[1] - self.lon[0] > 360.0:
+            raise refuse(f"{KEY}.lon = {list(self.lon)} goes more than once around the sphere")
         return self
 
 
@@ -118,30 +92,34 @@ class GridSection(Section):
             check_layer_tops(tuple(top.value for top in self.layers))
         except CaseError as error:
             raise refuse(f"{KEY}.layers: {error}") from error
+        count = float(len(self.layers))
         for axis in ("lon", "lat"):
             edges, size = getattr(self.area, axis), getattr(self.spacing, axis)
             cells = (edges[1] - edges[0]) / size.value
+            count *= cells
             if cells < 0.5 or abs(cells - round(cells)) > 1e-6 * cells:
                 extent = f"{edges[1] - edges[0]:g} degrees of {KEY}.area.{axis}"
                 raise refuse(f"{KEY}.spacing.{axis} = {size.text!r} does not divide the {extent} into whole cells")
+        if count > MOST_CELLS:
+            raise refuse(f"{KEY} has {count:.3g} cells, more than {MOST_CELLS:.0e}; take a larger {KEY}.spacing")
         return self
 
 
 class TimeSection(Section):
     """When, and in what steps."""
 
-    start: Instant = setting(..., "First moment of the output, in UTC.", unit="UTC")
-    length: Time = setting(..., "How long to simulate.")
-    step: Annotated[Quantity | Literal["auto"], OrWords(("auto",), Time)] = setting(
+    start: Instant = setting(..., f"First moment of the output, in UTC, from {YEARS[0]} to {YEARS[1] - 1}.", unit="UTC")
+    length: Length = setting(..., "How long to simulate.")
+    step: Annotated[Quantity | Literal["auto"], OrWords(("auto",), Step)] = setting(
         "auto",
         "Time step; `auto` takes the longest that `courant` and, with chemistry or deposition, `longest` allow.",
     )
-    longest: Time = setting(
+    longest: Step = setting(
         "5 min",
         'Longest step for `step = "auto"` with chemistry or deposition, however weak the wind.',
         validate_default=True,
     )
-    spinup: Duration = setting(
+    spinup: SpinUp = setting(
         "0 h",
         "Time simulated before `start` to settle the chemistry, with the forcing of the first day.",
         validate_default=True,
@@ -151,7 +129,7 @@ class TimeSection(Section):
         'Largest sum of the Courant numbers over the three directions, for `step = "auto"`; with `strang` '
         "that of the pieces into which transport is cut, for any step.",
         unit="1",
-        gt=0.0,
+        ge=0.001,
         le=0.5,
     )
 
@@ -159,30 +137,32 @@ class TimeSection(Section):
 class ChemistrySection(Section):
     """The mechanism and its solver."""
 
-    mechanism: str = setting(
+    mechanism: PathText = setting(
         ...,
         "Name of a shipped mechanism (`emep`), or a reaction file relative to the case; one that `--set` names may be "
         "relative to the present folder.",
-        min_length=1,
     )
-    species_map: str = setting(
+    species_map: PathText = setting(
         "auto",
         "What emission, the air outside and the ground are in the mechanism's species: the name of a shipped map, or a "
         "file relative to the case; `auto` takes `NAME.species.toml` beside the mechanism's file, or the shipped map "
         "of its name.",
-        min_length=1,
     )
     integrator: Literal["imex", "strang"] = setting(
         "imex",
         "`imex`: transport, column and chemistry in one implicit-explicit step, by Gauss-Seidel sweeps; `strang`: "
         "chemistry split from the others, by a Rosenbrock method with its own steps in every cell.",
     )
-    sweeps: Whole = setting(2, "For `imex`: Gauss-Seidel sweeps over the species in a step.", unit="1", ge=1)
+    sweeps: Whole = setting(
+        2,
+        "For `imex`: Gauss-Seidel sweeps over the species in a step; one leaves up to 22 ppb in ozone at the ground.",
+        unit="1", ge=1, le=100,
+    )  # fmt: skip
     solver: Literal["ros2", "ros3", "rodas3", "rodas4"] = setting("ros3", "For `strang`: the Rosenbrock method.")
     relative_tolerance: Number = setting(
-        1e-2, "For `strang`: error of a step of chemistry, as part of each concentration.", unit="1", gt=0.0, lt=1.0
+        1e-2, "For `strang`: error of a step of chemistry, as part of each concentration.", unit="1", ge=1e-14, lt=1.0
     )
-    absolute_tolerance: Annotated[Quantity, measured("molecules/cm3", above=0.0)] = setting(
+    absolute_tolerance: Tolerance = setting(
         "1e4 molecules/cm3", "For `strang`: error of a step of chemistry that never matters."
     )
     concurrent: Switch = setting(
@@ -223,28 +203,24 @@ class MeteorologySection(Section):
         "`era5` reads files; `uniform` takes the values below everywhere; `given` waits for "
         "`Simulation(case, meteorology=...)` in Python.",
     )
-    every: Annotated[Quantity | Literal["auto"], OrWords(("auto",), Time)] = setting(
+    every: Annotated[Quantity | Literal["auto"], OrWords(("auto",), Interval)] = setting(
         "auto",
         "For a function given in Python: time between its calls, linear in between; `auto` is an hour, or a 24th of a "
         "case that is shorter than a day.",
     )
-    files: tuple[str, ...] = setting((), "For `era5`: netCDF files, relative to the case; `*` stands for any name.")
+    files: tuple[PathText, ...] = setting(
+        (), "For `era5`: netCDF files, relative to the case; `*` stands for any name."
+    )
     eastward: Speed = setting("0 m/s", "For `uniform`: wind towards the east.")
     northward: Speed = setting("0 m/s", "For `uniform`: wind towards the north.")
-    rotation: Annotated[Quantity, measured("s")] | None = setting(
+    rotation: Turn | None = setting(
         None, "For `uniform`: time of one turn around the middle of the area, added to the wind; negative is clockwise."
     )
-    temperature: Annotated[Quantity, measured("K", above=0.0)] = setting(
-        "288.15 K", "For `uniform`: air temperature, at every height."
-    )
-    pressure: Annotated[Quantity, measured("Pa", above=0.0)] = setting(
-        "1013.25 hPa", "For `uniform`: pressure at the ground."
-    )
-    water_vapour: MixingRatio = setting("0 mol/mol", "For `uniform`: water vapour in the air.")
-    diffusivity: Annotated[Quantity, measured("m2/s", least=0.0)] = setting(
-        "0 m2/s", "For `uniform`: vertical turbulent diffusivity."
-    )
-    daily_mixing: Annotated[Quantity, measured("m2/s", least=0.0)] = setting(
+    temperature: Temperature = setting("288.15 K", "For `uniform`: air temperature, at every height.")
+    pressure: Pressure = setting("1013.25 hPa", "For `uniform`: pressure at the ground.")
+    water_vapour: Vapour = setting("0 mol/mol", "For `uniform`: water vapour in the air.")
+    diffusivity: Diffusivity = setting("0 m2/s", "For `uniform`: vertical turbulent diffusivity.")
+    daily_mixing: Diffusivity = setting(
         "0 m2/s",
         "For `uniform`: largest diffusivity that the sun adds in a layer over the ground, when it stands overhead; "
         "both go with the cosine of its zenith angle.",
@@ -264,18 +240,18 @@ class MeteorologySection(Section):
 class PointSource(Section):
     """One chimney, or one release of a tracer."""
 
-    species: str = setting(..., "Species of the mechanism that is emitted.")
-    lon: Number = setting(..., "Longitude.", unit="deg")
-    lat: Number = setting(..., "Latitude.", unit="deg", ge=-90.0, le=90.0)
-    height: Annotated[Quantity, measured("m", least=0.0)] = setting("0 m", "Height of the release above ground.")
+    species: Text = setting(..., "Species of the mechanism that is emitted.")
+    lon: Longitude = setting(..., "Longitude.", unit="deg")
+    lat: Latitude = setting(..., "Latitude.", unit="deg")
+    height: Release = setting("0 m", "Height of the release above ground.")
     rate: EmissionRate = setting(..., "Emission, as mass or as amount per time.")
 
 
 class AreaSource(Section):
     """A steady flux from the ground of a box: a town, a country, or all of the area."""
 
-    lon: Range = setting(..., "Western and eastern edge.", unit="deg")
-    lat: Range = setting(..., "Southern and northern edge.", unit="deg")
+    lon: Longitudes = setting(..., "Western and eastern edge.", unit="deg")
+    lat: Latitudes = setting(..., "Southern and northern edge.", unit="deg")
     rates: Mapping[str, EmissionFlux] = setting(
         ..., 'Emission by species, as mass or as amount per area and time, such as `{ NO = "1e11 molecules/cm2/s" }`.'
     )
@@ -284,13 +260,17 @@ class AreaSource(Section):
 class EmissionsSection(Section):
     """What enters the air at the ground and from chimneys."""
 
-    inventory: str | None = setting(None, "Folder of the inventory, relative to the case; without it none is read.")
-    year: Whole | None = setting(None, "Year of the national totals; without it the year of `time.start`.")
+    inventory: PathText | None = setting(
+        None, "Folder of the inventory, relative to the case; without it none is read."
+    )
+    year: Whole | None = setting(
+        None, "Year of the national totals; without it the year of `time.start`.", ge=YEARS[0], le=YEARS[1]
+    )
     biogenic: Switch = setting(False, "Whether vegetation emits isoprene, by temperature and light.")
     scale: Mapping[str, Factor] = setting(
         {}, "Factors on pollutants of the inventory, such as `{ NOx = 0.7 }`.", unit="1"
     )
-    gridded: tuple[str, ...] = setting((), "netCDF files of gridded emissions, relative to the case.")
+    gridded: tuple[PathText, ...] = setting((), "netCDF files of gridded emissions, relative to the case.")
     point: tuple[PointSource, ...] = setting((), "Point sources.")
     area: tuple[AreaSource, ...] = setting((), "Area sources; where they overlap they add up.")
 
@@ -310,7 +290,7 @@ class DepositionSection(Section):
 class BoundarySection(Section):
     """What the wind brings in."""
 
-    profiles: str = setting(
+    profiles: PathText = setting(
         "zero",
         "Profiles of the air outside: `clean-air` (shipped), `zero`, or the path of a CSV file relative to the case.",
     )
@@ -324,7 +304,7 @@ class InitialSection(Section):
     """What is in the air at the start: the boundary's profiles, unless said otherwise here."""
 
     values: Mapping[str, MixingRatio] = setting({}, "Mixing ratios by species, everywhere.")
-    file: str | None = setting(None, "netCDF file of species on the grid of the case, relative to the case.")
+    file: PathText | None = setting(None, "netCDF file of species on the grid of the case, relative to the case.")
 
 
 class PhotolysisSection(Section):
@@ -337,12 +317,12 @@ class OutputSection(Section):
     """One file of results."""
 
     name: FileName = setting("output", "Name of the file, without `.nc`.")
-    fields: Annotated[tuple[str, ...] | Literal["all"], OrWords(("all",), tuple[str, ...])] = setting(
+    fields: Annotated[tuple[Text, ...] | Literal["all"], OrWords(("all",), Fields)] = setting(
         "all", "Species to write."
     )
-    every: Time = setting("1 h", "Time between two records.")
-    levels: Annotated[tuple[Whole, ...] | Literal["all", "ground"], OrWords(("all", "ground"), tuple[Whole, ...])] = (
-        setting("all", "Layers to write; 0 is the one at the ground.")
+    every: Interval = setting("1 h", "Time between two records.")
+    levels: Annotated[tuple[Whole, ...] | Literal["all", "ground"], OrWords(("all", "ground"), Levels)] = setting(
+        "all", "Layers to write; 0 is the one at the ground."
     )
     strategy: StrategyName = setting(
         "gather:async",
@@ -366,17 +346,17 @@ class OutputSection(Section):
 class RestartSection(Section):
     """Insurance against interruption."""
 
-    every: Time = setting("6 h", "Time between two restart files; the last two are kept.")
+    every: Interval = setting("6 h", "Time between two restart files; the last two are kept.")
     strategy: StrategyName = setting("gather:async", "How they are written, as that of an output.")
 
 
 class GroupsSection(Section):
     """Transport and chemistry on groups of ranks of their own, for `strang`; see docs/parallel.md."""
 
-    transport: Annotated[Whole | Literal["same"], OrWords(("same",), Annotated[Whole, Field(ge=0)])] = setting(
+    transport: Annotated[Whole | Literal["same"], OrWords(("same",), Ranks)] = setting(
         0, "Ranks that move species; `same` for all, which then have chemistry too; 0 for no groups.", unit="1"
     )
-    chemistry: Whole = setting(0, "Ranks that have chemistry, tiles and files.", unit="1", ge=0)
+    chemistry: Ranks = setting(0, "Ranks that have chemistry, tiles and files.", unit="1")
     strategy: Literal["auto", "direct", "funnel", "parallel funnel"] = setting(
         "auto", "How species travel between them; `auto` takes what is expected to be fastest."
     )
@@ -385,7 +365,7 @@ class GroupsSection(Section):
 class ParallelSection(Section):
     """How ranks share the work; nothing here changes a result."""
 
-    tiles: Annotated[tuple[Whole, Whole] | Literal["auto"], OrWords(("auto",), tuple[Whole, Whole])] = setting(
+    tiles: Annotated[tuple[Whole, Whole] | Literal["auto"], OrWords(("auto",), tuple[Tiles, Tiles])] = setting(
         "auto", "Ranks from south to north and from west to east, such as `[2, 3]`; `auto` takes what costs least."
     )
     input: Literal["parallel", "root"] = setting(
@@ -407,4 +387,4 @@ class ParallelSection(Section):
 class RunSection(Section):
     """How this machine does it; nothing here changes a result."""
 
-    threads: Whole = setting(0, "Threads to compute with; 0 takes all cores.", unit="1", ge=0)
+    threads: Whole = setting(0, "Threads to compute with; 0 takes all cores.", unit="1", ge=0, le=4096)

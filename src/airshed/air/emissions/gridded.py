@@ -12,6 +12,7 @@ from airshed.air.emissions.regrid import Regridder
 from airshed.core.constants import EARTH_RADIUS
 from airshed.core.errors import CaseError, DataError
 from airshed.core.nearest import suggestion
+from airshed.core.numbers import numbers
 from airshed.core.units import quantity
 from airshed.grid import Grid
 from airshed.grid.window import Window
@@ -96,6 +97,8 @@ class GriddedEmissions:
         for axis in ("lat", "lon"):
             if axis not in dataset.coords or dataset[axis].ndim != 1 or dataset[axis].size < 2:
                 raise DataError(f"{self._place} needs a coordinate {axis!r} with at least two values")
+            if not np.all(np.isfinite(numbers(dataset[axis].values, f"{self._place}: the coordinate {axis}"))):
+                raise DataError(f"{self._place}: the coordinate {axis} holds NaN or infinite values")
         return dataset
 
     def _read_times(self, dataset: xr.Dataset) -> NDArray[np.int64]:
@@ -103,7 +106,7 @@ class GriddedEmissions:
         if "time" not in dataset.dims:
             return np.zeros(0, dtype=np.int64)
         times = dataset["time"].values
-        if not np.issubdtype(times.dtype, np.datetime64) or np.any(np.diff(times) <= np.timedelta64(0)):
+        if not np.issubdtype(times.dtype, np.datetime64) or not np.all(np.diff(times) > np.timedelta64(0)):
             raise DataError(f"{self._place}: its times must be dates in rising order, such as hours since 2022-08-31")
         seconds: NDArray[np.int64] = times.astype("datetime64[s]").astype(np.int64)
         return np.append(seconds, 2 * seconds[-1] - seconds[-2]) if seconds.size > 1 else seconds
@@ -136,7 +139,7 @@ class GriddedEmissions:
         if surplus:
             raise DataError(f"{where} has the dimension {', '.join(surplus)}; only time, level, lat and lon can be")
         missing = [dim for dim in ("time", "level") if dim not in field.dims]
-        values = np.asarray(field.expand_dims(missing).transpose("time", "level", "lat", "lon"), dtype=np.float64)
+        values = numbers(field.expand_dims(missing).transpose("time", "level", "lat", "lon").values, where)
         wrong = ~(np.isfinite(values) & (values >= 0.0))
         if wrong.any():
             _, level, row, column = (int(i) for i in np.argwhere(wrong)[0])
@@ -151,10 +154,13 @@ class GriddedEmissions:
 
 
 def _molar_mass(field: xr.DataArray, where: str) -> float:
-    mass = float(field.attrs.get("molar_mass", np.nan))
-    if not 1e-3 <= mass <= 1.0:
-        raise DataError(f"{where} is a mass: its attribute molar_mass must be in kg/mol, such as 0.046, not {mass:g}")
-    return mass
+    given = field.attrs.get("molar_mass", np.nan)
+    mass = np.asarray(given)
+    if mass.size != 1 or mass.dtype.kind not in "fiu" or not 1e-3 <= float(mass.item()) <= 1.0:
+        raise DataError(
+            f"{where} is a mass: its attribute molar_mass must be in kg/mol, such as 0.046, not {given!r:.40}"
+        )
+    return float(mass.item())
 
 
 def _faces(centres: Array) -> Array:

@@ -21,9 +21,18 @@ STANDARD_PRESSURE = 101325.0
 LAPSE_RATE = 6.5e-3
 """Fall of temperature with height in the standard troposphere [K/m] (ISO 2533)."""
 TROPOPAUSE_TEMPERATURE = 216.65
-"""Temperature of the standard atmosphere above 11 km [K] (ISO 2533)."""
+"""Temperature of the standard atmosphere from 11 km to 20 km [K] (ISO 2533)."""
 LAPSE_EXPONENT = LAPSE_RATE * GAS_CONSTANT_DRY_AIR / GRAVITY
 """Exponent 0.190 of T ~ p^x in the standard troposphere [1]."""
+
+STANDARD_HEIGHTS = np.array([0.0, 11e3, 20e3, 32e3, 47e3, 51e3, 71e3, 84.852e3])
+"""Geopotential heights between which the temperature of the standard atmosphere is linear [m].
+
+Source: U.S. Standard Atmosphere 1976 (NOAA-S/T 76-1562), table 4; up to 32 km it is that of ISO 2533. The model has one
+gravity at all heights, so that its heights are geopotential ones.
+"""
+STANDARD_TEMPERATURES = np.array([288.15, 216.65, 216.65, 228.65, 270.65, 270.65, 214.65, 186.946])
+"""Temperatures there [K]; above the last one it stays as it is."""
 
 _EPSILON = MOLAR_MASS_WATER / MOLAR_MASS_DRY_AIR
 
@@ -69,17 +78,39 @@ def standard_water_vapour(pressure: Array, temperature: Array, surface_pressure:
 
 
 def standard_temperature(height: Array) -> Array:
-    """Return the temperature [K] of the standard atmosphere at heights [m]: -6.5 K/km to 216.65 K (ISO 2533)."""
-    return np.asarray(np.maximum(STANDARD_TEMPERATURE - LAPSE_RATE * height, TROPOPAUSE_TEMPERATURE))
+    """Return the temperature [K] of the standard atmosphere at geopotential heights [m]: linear between those listed.
+
+    source  U.S. Standard Atmosphere 1976
+    """
+    return np.asarray(np.interp(height, STANDARD_HEIGHTS, STANDARD_TEMPERATURES))
 
 
 def standard_pressure(height: Array) -> Array:
-    """Return the pressure [Pa] of the standard atmosphere at heights [m] up to 20 km (ISO 2533)."""
-    tropopause = (STANDARD_TEMPERATURE - TROPOPAUSE_TEMPERATURE) / LAPSE_RATE
-    temperature = standard_temperature(height)
-    below = STANDARD_PRESSURE * (temperature / STANDARD_TEMPERATURE) ** (1.0 / LAPSE_EXPONENT)
-    above = np.maximum(height - tropopause, 0.0) * GRAVITY / (GAS_CONSTANT_DRY_AIR * TROPOPAUSE_TEMPERATURE)
-    return np.asarray(below * np.exp(-above))
+    """Return the pressure [Pa] of the standard atmosphere at geopotential heights [m].
+
+    In each layer p = pb (T / Tb)^(-g / (R G)) with the gradient G of the temperature, or pb exp(-g (z - zb) / (R Tb))
+    where there is none. source  U.S. Standard Atmosphere 1976
+    """
+    pressure = np.full(np.shape(height), STANDARD_PRESSURE)
+    tops = np.append(STANDARD_HEIGHTS[1:], np.inf)
+    gradients = np.append(np.diff(STANDARD_TEMPERATURES) / np.diff(STANDARD_HEIGHTS), 0.0)
+    for base, top, kelvin, gradient in zip(STANDARD_HEIGHTS, tops, STANDARD_TEMPERATURES, gradients, strict=True):
+        depth = np.clip(height, base, top) - base
+        if gradient:
+            pressure *= (1.0 + gradient * depth / kelvin) ** (-GRAVITY / (GAS_CONSTANT_DRY_AIR * gradient))
+        else:
+            pressure *= np.exp(-GRAVITY * depth / (GAS_CONSTANT_DRY_AIR * kelvin))
+    return pressure
+
+
+def stratospheric_temperature(pressure: Array) -> Array | float:
+    """Return the temperature [K] of the standard atmosphere above 11 km at pressures [Pa], 216.65 K below."""
+    nodes = standard_pressure(STANDARD_HEIGHTS)
+    if not pressure.size or pressure.min() >= nodes[2]:
+        return TROPOPAUSE_TEMPERATURE
+    # ln T is linear in ln p where T is linear in height
+    logs = np.interp(-np.log(pressure), -np.log(nodes[1:]), np.log(STANDARD_TEMPERATURES[1:]))
+    return np.asarray(np.where(pressure >= nodes[2], TROPOPAUSE_TEMPERATURE, np.exp(logs)))
 
 
 def inverse_scale_height(virtual: Array) -> Array:

@@ -16,6 +16,7 @@ from airshed.air.meteorology.remap import interpolation_matrix
 from airshed.air.meteorology.series import CheckedSeries
 from airshed.air.meteorology.window import Area
 from airshed.core.errors import DataError
+from airshed.core.numbers import numbers
 from airshed.grid import Grid
 from airshed.grid.weights import Weights
 from airshed.grid.window import Window
@@ -192,8 +193,12 @@ class DatasetMeteorology(CheckedSeries):
 
 def _placed(name: str, field: xr.DataArray, grid: Grid) -> xr.DataArray:
     """Return a field of numbers with standard dimensions, longitudes near the grid's, and at the grid's own faces."""
-    if field.dtype.kind not in "fiub":
-        raise DataError(f"the meteorology's {name} holds {field.dtype}, no numbers; give it as floats")
+    numbers(field.values[:0] if field.ndim else field.values, f"the meteorology's {name}")
+    for dim in field.dims:
+        if dim in field.coords and dim not in ("time", "valid_time"):
+            what = f"the coordinate {dim} of the meteorology's {name}"
+            if not np.all(np.isfinite(numbers(field[dim].values, what))):
+                raise DataError(f"{what} holds NaN or infinite values; give it as finite numbers")
     field = _near_the_grid(in_unit_of_the_model(name, standard_dims(name, field)), grid)
     for dim, faces in (("lon_face", grid.lon_faces), ("lat_face", grid.lat_faces)):
         if dim in field.dims and dim in field.coords and field.sizes[dim] == faces.size:
@@ -226,13 +231,14 @@ def seconds_since(times: NDArray[np.generic] | None, start: np.datetime64) -> tu
         return (0.0,)
     values = np.atleast_1d(times)
     if np.issubdtype(values.dtype, np.datetime64):
-        values = values.astype("datetime64[ns]") - start.astype("datetime64[ns]")
+        values = values - start
     if np.issubdtype(values.dtype, np.timedelta64):
         values = values / np.timedelta64(1, "s")
-    try:
-        seconds = tuple(float(value) for value in values)
-    except (TypeError, ValueError):
-        raise DataError(f"the meteorology's times are {values.dtype}; give UTC dates, durations, or seconds") from None
+    if values.dtype.kind not in "fiu":
+        raise DataError(f"the meteorology's times are {values.dtype}; give UTC dates, durations, or seconds")
+    seconds = tuple(float(value) for value in values)
+    if not np.all(np.isfinite(seconds)):
+        raise DataError("the meteorology's times hold NaT, NaN or infinite values; give a moment for each")
     if any(later <= earlier for earlier, later in pairwise(seconds)):
         raise DataError("the meteorology's times do not rise; sort them and drop double ones")
     return seconds

@@ -69,12 +69,14 @@ def stability_momentum(zeta: Array) -> Array:
 def roughness_length(wind: Array, height: float, land_fraction: Array) -> Array:
     """Return the roughness length of cells [m], that of the sea under the friction of a neutral wind at a height.
 
-    The sea's roughness and the friction velocity depend on each other; four rounds settle both to 1e-3.
+    The sea's roughness and the friction velocity depend on each other; four rounds settle both to 1e-3. It is half the
+    height at most: beyond there is no log law, as in a layer thinner than bushes or a wind faster than any.
     """
     speed = np.maximum(wind, _LEAST_WIND)
-    roughness = landcover.roughness_length(land_fraction, 0.04 * speed)
+    roughness = np.minimum(landcover.roughness_length(land_fraction, 0.04 * speed), 0.5 * height)
     for _ in range(4):
-        roughness = landcover.roughness_length(land_fraction, VON_KARMAN * speed / np.log(height / roughness))
+        friction = VON_KARMAN * speed / np.log(height / roughness)
+        roughness = np.minimum(landcover.roughness_length(land_fraction, friction), 0.5 * height)
     return roughness
 
 

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from airshed.air.meteorology.atmosphere import (
     LAPSE_EXPONENT,
     STANDARD_PRESSURE,
-    TROPOPAUSE_TEMPERATURE,
+    stratospheric_temperature,
 )
 from airshed.air.solar import declination, equation_of_time
 from airshed.core.saturation import dew_point
@@ -84,8 +84,8 @@ def temperature_profile(
 ) -> Array:
     """Return temperature [K] at pressures (level, lat, lon) [Pa].
 
-    T = max( T0 (p / 1013.25 hPa)^0.190, 216.65 K ) + T' exp( -(ps - p) / 50 hPa ), and not below the dew point;
-    the first term is the standard lapse rate of 6.5 K/km in pressure.
+    T = max( T0 (p / 1013.25 hPa)^0.190, Ts(p) ) + T' exp( -(ps - p) / 50 hPa ), and not below the dew point; the first
+    term is the standard lapse rate of 6.5 K/km in pressure, Ts the standard stratosphere: 216.65 K up to 20 km.
 
     reads  sea_level    [K]  T0, (lat, lon)
            near_ground  [K]  T', the deviation at the ground from the first term, (lat, lon)
@@ -100,8 +100,8 @@ def temperature_profile(
 
 
 def standard_lapse(sea_level: Array, pressure: Array) -> Array:
-    """Return max(T0 (p / 1013.25 hPa)^0.190, 216.65 K) [K]."""
+    """Return max(T0 (p / 1013.25 hPa)^0.190, T of the standard stratosphere) [K]: 216.65 K up to 20 km."""
     lapse = np.asarray(pressure / STANDARD_PRESSURE)
     np.power(lapse, LAPSE_EXPONENT, out=lapse)
     lapse *= sea_level
-    return np.maximum(lapse, TROPOPAUSE_TEMPERATURE, out=lapse)
+    return np.maximum(lapse, stratospheric_temperature(pressure), out=lapse)

@@ -1,5 +1,7 @@
 """The analytic air of a case without data: one wind everywhere, or the turning of the whole area around its middle."""
 
+from typing import Final
+
 import numpy as np
 import numpy.typing as npt
 import xarray as xr
@@ -7,10 +9,14 @@ import xarray as xr
 from airshed.air.case.sections import MeteorologySection
 from airshed.air.meteorology.dataset import DatasetMeteorology
 from airshed.core.constants import EARTH_RADIUS, GAS_CONSTANT, GRAVITY, MOLAR_MASS_DRY_AIR, MOLAR_MASS_WATER
+from airshed.core.errors import CaseError
 from airshed.grid import Grid
 from airshed.grid.window import Window
 
 Array = npt.NDArray[np.float64]
+
+MOST_WIND: Final = 1e3
+"""Speed [m/s] beyond that of any wind, as of data that is read."""
 
 
 def uniform_meteorology(
@@ -24,7 +30,8 @@ def uniform_meteorology(
 
     with omega = 2 pi / P. In longitude and sin(lat), the coordinates in which areas are true, this is a harmonic
     oscillator: without divergence, and everything is back after P at any latitude; near the middle it turns as a solid.
-    The middle is that of the whole ``grid``, also where only the states of a ``window`` of it are made.
+    The middle is that of the whole ``grid``, also where only the states of a ``window`` of it are made. Raises
+    CaseError for a wind faster than any.
     """
     eastward, northward = (
         np.full(grid.lat.size, settings.eastward.value),
@@ -38,6 +45,12 @@ def uniform_meteorology(
     if settings.rotation is not None:
         turning_east, turning_north = _rotation(grid, settings.rotation.value)
         wind_east, wind_north = wind_east + turning_east, wind_north + turning_north
+    fastest = max(float(np.abs(wind_east).max()), float(np.abs(wind_north).max()))
+    if not fastest <= MOST_WIND:
+        raise CaseError(
+            f"meteorology.eastward, northward and rotation make a wind of {fastest:.3g} m/s, and {MOST_WIND:g} m/s is "
+            "the most; take a slower one, or an area farther from the poles"
+        )
     temperature, height = settings.temperature.value, grid.level
     pressure = settings.pressure.value * np.exp(-GRAVITY * MOLAR_MASS_DRY_AIR * height / (GAS_CONSTANT * temperature))
     ratio = settings.water_vapour.value
