@@ -135,14 +135,16 @@ def test_files_of_ones_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "cannot read"),
+        ("", "needs a line of names"),
         ("ozone\n1\n2\n", "first column"),
         ("pressure [Pa],O3\n1e5,0.03\n", "two or more"),
-        ("pressure [Pa],O3\n1e5,0.03\n5e4\n", "cannot read"),
-        ("pressure [Pa],O3\n1e5,0.03\n5e4,-0.01\n", "negative"),
-        ("pressure [Pa],O3\n1e5,0.03\n5e4,nan\n", "not finite"),
-        ("pressure [Pa],O3\n1e5,0.03\n1e5,0.04\n", "different"),
-        ("pressure [Pa],O3\n1e5,much\n5e4,0.04\n", "cannot read"),
+        ("pressure [Pa],O3\n1e5,0.03\n5e4\n", "p.csv, line 3: 1 numbers, but 2 columns"),
+        ("pressure [Pa],O3\n1e5,0.03\n5e4,-0.01\n", "p.csv, line 3: O3 is -0.01, but must lie within 0 and 1e[+]06"),
+        ("pressure [Pa],O3\n1e5,1e300\n5e4,0.01\n", "p.csv, line 2: O3 is 1e[+]300, but"),
+        ("pressure [Pa],O3,O3\n1e5,1,1\n5e4,1,1\n", "column 'O3' that is double"),
+        ("pressure [Pa],O3\n1e5,0.03\n5e4,nan\n", "O3 is nan, but must"),
+        ("pressure [Pa],O3\n1e5,0.03\n1e5,0.04\n", "a pressure more than once"),
+        ("pressure [Pa],O3\n1e5,much\n5e4,0.04\n", "p.csv, line 2: O3 'much' is not a number"),
     ],
 )
 def test_profile_files_that_cannot_be(tmp_path: Path, text: str, message: str) -> None:
@@ -185,23 +187,23 @@ def test_initial_units_without_a_factor(unit: str) -> None:
 
 
 def test_initial_state_broadcasts_and_transposes() -> None:
-    column = initial_from_dataset(dataset(np.array([4.0, 3.0, 2.0, 1.0]), ("level",)), SPECIES, GRID, np.zeros(()))
-    assert np.all(column[1] == np.array([4.0, 3.0, 2.0, 1.0])[:, None, None])
-    surface = np.arange(6.0).reshape(2, 3)
+    column = initial_from_dataset(dataset(np.array([0.4, 0.3, 0.2, 0.1]), ("level",)), SPECIES, GRID, np.zeros(()))
+    assert np.all(column[1] == np.array([0.4, 0.3, 0.2, 0.1])[:, None, None])
+    surface = 0.125 * np.arange(6.0).reshape(2, 3)
     turned = initial_from_dataset(dataset(surface, ("lon", "lat")), SPECIES, GRID, np.zeros(()))
     assert np.all(turned[1] == surface.T)
 
 
 def test_initial_latitudes_from_north_to_south() -> None:
-    rows = np.array([3.0, 2.0, 1.0])
+    rows = np.array([0.3, 0.2, 0.1])
     northern = dataset(rows, ("lat",)).assign_coords(lat=GRID.lat[::-1])
-    assert initial_from_dataset(northern, SPECIES, GRID, np.zeros(()))[1, 0, :, 0].tolist() == [1.0, 2.0, 3.0]
+    assert initial_from_dataset(northern, SPECIES, GRID, np.zeros(()))[1, 0, :, 0].tolist() == [0.1, 0.2, 0.3]
 
 
 @pytest.mark.parametrize("levels", [[0, 1, 2, 3], GRID.level, GRID.level.astype(np.float32)])
 def test_initial_levels_by_height_or_number(levels: list[int] | np.ndarray) -> None:
-    column = dataset(np.arange(4.0), ("lev",)).assign_coords(lev=levels)
-    assert initial_from_dataset(column, SPECIES, GRID, np.zeros(()))[1, :, 0, 0].tolist() == [0.0, 1.0, 2.0, 3.0]
+    column = dataset(0.25 * np.arange(4.0), ("lev",)).assign_coords(lev=levels)
+    assert initial_from_dataset(column, SPECIES, GRID, np.zeros(()))[1, :, 0, 0].tolist() == [0.0, 0.25, 0.5, 0.75]
 
 
 @pytest.mark.parametrize(
@@ -215,6 +217,7 @@ def test_initial_levels_by_height_or_number(levels: list[int] | np.ndarray) -> N
         (dataset(np.full(3, -1.0), ("lat",)), "negative or not finite"),
         (dataset(np.full(3, np.nan), ("lat",)), "negative or not finite"),
         (dataset(np.ones(3), ("lat",), units="ug m-3"), "wrong kind of unit"),
+        (dataset(np.full(3, 1e300), ("lat",)), "more than there is air"),
     ],
 )
 def test_initial_datasets_that_do_not_fit(given_dataset: xr.Dataset, message: str) -> None:

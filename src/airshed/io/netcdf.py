@@ -4,9 +4,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import xarray as xr
 
-from airshed.core.errors import DataError
+from airshed.core.errors import AirshedError, DataError
+from airshed.core.files import plain_file
 from airshed.io.cdf5 import needed
 from airshed.io.hdf5 import hdf5
 
@@ -19,8 +21,11 @@ def load_netcdf(path: Path) -> xr.Dataset:
 
     raises  DataError for a file that is missing, not a netCDF, truncated or damaged
     """
-    with open_netcdf(path) as dataset, reading(path):
-        return dataset.load()
+    with open_netcdf(path) as dataset:
+        for name, variable in dataset.variables.items():
+            with reading(path, f"variable {name}".format):
+                variable.load()
+        return dataset
 
 
 def open_netcdf(path: Path) -> xr.Dataset:
@@ -35,6 +40,7 @@ def open_netcdf(path: Path) -> xr.Dataset:
         dataset = xr.open_dataset(path, engine="netcdf4", decode_timedelta=False, cache=False)
     try:
         check_whole(path)
+        _check_packing(path, dataset)
     except DataError:
         dataset.close()
         raise
@@ -60,23 +66,25 @@ def check_whole(path: Path) -> None:
 def reading(path: Path, what: Callable[[], str] = str) -> Iterator[None]:
     """Turn what goes wrong while a netCDF file is read into a DataError in a line; no other thread reads meanwhile.
 
+    There is no list of what damage leads to: a flipped bit is a wrong size, type, name or attribute, and the libraries
+    stumble over it wherever they use it first.
+
     what  returns what is being read, to be told
     """
     try:
         with hdf5():
             yield
-    except (OSError, RuntimeError, ValueError, IndexError, KeyError) as error:
-        reason = str(error).splitlines()[0][:120] if str(error) else type(error).__name__
+    except AirshedError:
+        raise
+    except Exception as error:
+        reason = str(error).splitlines()[0][:120] if str(error).strip() else type(error).__name__
         where = f"{path} is truncated or damaged{(told := what()) and f' at {told}'}"
         raise DataError(f"{where} ({reason}); copy or download it again") from None
 
 
 def _first_bytes(path: Path) -> bytes:
     """Return the first bytes of a file."""
-    if not path.exists():
-        raise DataError(f"{path} does not exist; check the path, or download the file")
-    if path.is_dir():
-        raise DataError(f"{path} is a folder; name the netCDF files in it")
+    plain_file(path, "check the path, or download the file")
     try:
         with path.open("rb") as file:
             return file.read(8)
@@ -93,6 +101,18 @@ def _guess(start: bytes) -> str:
     if start.startswith(b"PK"):
         return " but a zip archive; unpack it and name the files inside"
     return "; check the path, or download it again as netCDF"
+
+
+def _check_packing(path: Path, dataset: xr.Dataset) -> None:
+    """Raise DataError where a number by which values are unpacked is none; xarray would stumble over it later."""
+    for name, variable in dataset.variables.items():
+        for key in ("scale_factor", "add_offset"):
+            given = variable.encoding.get(key, 1.0)
+            number = np.asarray(given)
+            if number.size != 1 or number.dtype.kind not in "fiu" or not np.isfinite(number).all():
+                raise DataError(
+                    f"{path}: variable {name} has {key} = {str(given)[:40]!r}, no number; mend or download it"
+                )
 
 
 def _check_classic(path: Path) -> None:

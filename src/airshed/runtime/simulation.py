@@ -17,6 +17,7 @@ import xarray as xr
 from airshed.air.box import ChemistryFailure
 from airshed.air.case import Case, idle_settings
 from airshed.air.case_weather import Given
+from airshed.air.emission_report import emission_notices
 from airshed.air.model import AirModel
 from airshed.core.errors import CaseError, DataError
 from airshed.core.every import Every
@@ -132,6 +133,7 @@ class Simulation:
         stretch: list[float] = []
         with closed_on_error(groups):
             self.model = AirModel(self.case, meteorology, initial, threads=threads, ranks=ranks, groups=groups)
+            self.notices += emission_notices(self.model.parts.sources)
             self.end = self.case.time.length.value
             self._begin = self.model.seconds
             if output is not None:

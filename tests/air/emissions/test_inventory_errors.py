@@ -76,13 +76,13 @@ def test_a_faulty_file(folder, build, file, old, new, message):
 def test_a_truncated_methane_grid(folder, build):
     path = folder / "edgar_methane_2012.nc"
     path.write_bytes(path.read_bytes()[:2000])
-    with pytest.raises(DataError, match=r"edgar_methane_2012.nc cannot be read"):
+    with pytest.raises(DataError, match=r"edgar_methane_2012.nc is truncated or damaged"):
         build(folder)
 
 
 def test_bytes_that_are_no_text(folder, build):
     (folder / "cities.csv").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(DataError, match=r"cities.csv cannot be read as a table"):
+    with pytest.raises(DataError, match=r"cities.csv cannot be read as text: line 1"):
         build(folder)
 
 

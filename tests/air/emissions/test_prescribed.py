@@ -77,7 +77,7 @@ def test_a_file_is_read_like_a_dataset(tmp_path):
         GriddedEmissions(tmp_path / "ch4.nc", GRID, START)
     broken = tmp_path / "broken.nc"
     broken.write_bytes((tmp_path / "co.nc").read_bytes()[:3000])
-    with pytest.raises(DataError, match=r"broken.nc cannot be read as netCDF"):
+    with pytest.raises(DataError, match=r"broken.nc is truncated or damaged"):
         GriddedEmissions(broken, GRID, START)
 
 

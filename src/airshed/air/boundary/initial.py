@@ -10,6 +10,7 @@ from airshed.core.errors import CaseError
 from airshed.core.nearest import suggestion
 from airshed.core.units import to
 from airshed.grid import Grid
+from airshed.grid.places import numbers
 
 Array = NDArray[np.float64]
 
@@ -54,11 +55,16 @@ def _one_species(variable: xr.DataArray, name: str, grid: Grid) -> Array:
             raise CaseError(f"{where} has {variable.sizes[dim]} points along {dim}, but the grid has {size[str(dim)]}")
     placed = _on_grid(variable, where, grid)
     missing = [dim for dim in _DIMS if dim not in placed.dims]
+    if variable.dtype.kind not in "fiu":
+        raise CaseError(f"{where} holds {variable.dtype.name}, no numbers; give mixing ratios")
     values = placed.expand_dims({dim: size[dim] for dim in missing}).transpose(*_DIMS).to_numpy().astype(np.float64)
     if not np.all(np.isfinite(values)) or np.any(values < 0.0):
         raise CaseError(f"{where} holds a value that is negative or not finite; mend it, or leave the variable out")
     unit = str(variable.attrs.get("units", "1"))
-    return np.asarray(values * to(f"1 {unit}", "mol/mol", where=f"units of {where}"))
+    values *= to(f"1 {unit}", "mol/mol", where=f"units of {where}")
+    if values.size and values.max() > 1.0:
+        raise CaseError(f"{where} is {values.max():g} mol/mol, more than there is air; check its values and units")
+    return values
 
 
 def _on_grid(variable: xr.DataArray, where: str, grid: Grid) -> xr.DataArray:
@@ -67,11 +73,11 @@ def _on_grid(variable: xr.DataArray, where: str, grid: Grid) -> xr.DataArray:
         variable = variable.sortby("lat")
     for dim, places in zip(_DIMS, (grid.level, grid.lat, grid.lon), strict=True):
         if dim in variable.dims and dim in variable.coords:
-            given = np.asarray(variable.coords[dim].to_numpy(), dtype=np.float64)
-            numbers = np.arange(given.size, dtype=np.float64) if dim == "level" else places
+            given = numbers(dim, variable.coords[dim].to_numpy(), where)
+            counted = np.arange(given.size, dtype=np.float64) if dim == "level" else places
             if dim == "lon":  # 350 is -10
                 given = places + (given - places + 180.0) % 360.0 - 180.0
-            if not _same(given, places) and not _same(given, numbers):
+            if not _same(given, places) and not _same(given, counted):
                 raise CaseError(
                     f"{where} lies at {dim} {given[0]:g} to {given[-1]:g}, but the grid's cell centres at "
                     f"{places[0]:g} to {places[-1]:g}; interpolate it onto the grid first"

@@ -67,6 +67,11 @@ class BoundaryProfiles:
         for row, name in enumerate(self.species):
             ratios, origin = _one_species(name, given, species_made, table)
             self._ratios[row] = ratios * scales.get(name, 1.0)
+            if not self._ratios[row].max() <= 1.0:
+                raise CaseError(
+                    f"the boundary's {name} is {self._ratios[row].max():g} mol/mol, more than there is air; check "
+                    f"boundary.scale and where it is from: {origin}"
+                )
             self.provenance[name] = origin + (f", times {scales[name]:g}" if name in scales else "")
 
     def at(self, pressure: Array) -> Array:
