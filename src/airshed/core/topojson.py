@@ -77,7 +77,8 @@ def _topology(source: str | Path | Mapping[str, Any], object_name: str) -> tuple
     topology = source if isinstance(source, Mapping) else _load(Path(source))
     objects = topology.get("objects", {})
     if not isinstance(objects, Mapping) or object_name not in objects:
-        raise DataError(f"{place} has no object {object_name!r}; it has: {', '.join(objects)[:120] or 'none'}")
+        known = [*map(repr, objects)] if isinstance(objects, Mapping) else []
+        raise DataError(f"{place} has no object {object_name!r}; it has: {', '.join(known)[:120] or 'none'}")
     return topology, place
 
 

@@ -14,6 +14,7 @@ Array = NDArray[np.float64]
 _LIMITS = {"latitude": (-90.0, 90.0), "longitude": (-720.0, 720.0)}
 _LIMITS |= {"lat": _LIMITS["latitude"], "lon": _LIMITS["longitude"]}
 _LIMITS |= {"lat_face": _LIMITS["latitude"], "lon_face": _LIMITS["longitude"]}
+_KINDS = {"U": "text", "S": "text", "T": "text", "O": "objects", "M": "dates", "m": "durations", "c": "complex values"}
 _TOLERANCE = 1e-4
 _SAME_PLACE = 1e-6
 
@@ -32,11 +33,16 @@ def in_degrees(name: str, values: NDArray[Any], attributes: Mapping[Any, Any], w
     return degrees
 
 
+def kind(dtype: np.dtype[Any]) -> str:
+    """Return what values of a type are, in a word for messages."""
+    return _KINDS.get(dtype.kind, dtype.name)
+
+
 def numbers(name: str, values: NDArray[Any], where: str) -> Array:
     """Return the values of a coordinate as numbers; raises DataError where they are something else."""
     given = np.asarray(values)
     if given.dtype.kind not in "fiu":
-        raise DataError(f"{where}: its {name} is no number but {given.dtype.name}; give numbers")
+        raise DataError(f"{where}: its {name} holds {kind(given.dtype)}, no numbers; give numbers")
     return given.astype(np.float64)
 
 

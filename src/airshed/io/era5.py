@@ -12,7 +12,7 @@ from xarray.core import indexing
 
 from airshed.core.data_units import Conversion, conversion
 from airshed.core.errors import DataError
-from airshed.grid.places import check_places, in_degrees, numbers
+from airshed.grid.places import check_places, in_degrees, kind, numbers
 from airshed.io.era5_fields import FieldOfFiles, StoredField, coordinate_text
 from airshed.io.era5_names import (
     ALSO,
@@ -101,8 +101,12 @@ def _known_fields(path: Path, dataset: xr.Dataset, unused: set[str]) -> list[Sto
 def _standard(path: Path, original: str, name: str, field: xr.DataArray) -> StoredField:
     """Return the field with standard dimensions and rising coordinates, the level nearest the ground first."""
     known, stored = {**DIMENSIONS, "expver": ""}, field.variable
+    standards = [DIMENSIONS.get(str(dim), str(dim)) for dim in stored.dims]
+    twice = [dim for index, dim in enumerate(standards) if dim in standards[:index]]
+    if twice:
+        raise DataError(f"{path}: variable {original} has the dimension {twice[0]} twice; download the file again")
     if field.dtype.kind not in "fiu":
-        raise DataError(f"{path}: variable {original} holds {field.dtype.name}, no numbers; download the file again")
+        raise DataError(f"{path}: variable {original} holds {kind(field.dtype)}, no numbers; download the file again")
     single = [dim for dim in field.dims if str(dim) not in known and field.sizes[dim] == 1]
     field = field.isel(dict.fromkeys(single, 0), drop=True)
     unknown = [str(dim) for dim in field.dims if str(dim) not in known]
@@ -110,7 +114,7 @@ def _standard(path: Path, original: str, name: str, field: xr.DataArray) -> Stor
         raise DataError(f"{path}: variable {original} has the dimension {unknown[0]!r}, unknown in ERA5; take it out")
     if field.size == 0:
         raise DataError(f"{path}: variable {original} holds no values; the download is incomplete")
-    kind, level = _level_coordinate(path, original, field)
+    level_kind, level = _level_coordinate(path, original, field)
     coordinates: dict[str, NDArray[Any]] = {}
     names = {DIMENSIONS[str(dim)]: str(dim) for dim in field.dims if dim != "expver"}
     for standard, dim in names.items():
@@ -119,7 +123,7 @@ def _standard(path: Path, original: str, name: str, field: xr.DataArray) -> Stor
         coordinates[standard] = np.asarray(field[dim].values)
     if "time" in names:
         _check_times(path, field[names["time"]])
-    if kind:
+    if level_kind:
         coordinates["level"] = level
     for standard in ("latitude", "longitude"):
         if standard not in coordinates:
@@ -135,7 +139,7 @@ def _standard(path: Path, original: str, name: str, field: xr.DataArray) -> Stor
     in_order = {standard: coordinates[standard][places[standard]] for standard in axes}
     return StoredField(
         path, original, name, values_of(stored), stored.dtype, _names(stored), _names(field.variable), axes, places,
-        in_order, kind, _unit(path, original, name, stored), path.stat().st_size,
+        in_order, level_kind, _unit(path, original, name, stored), path.stat().st_size,
     )  # fmt: skip
 
 

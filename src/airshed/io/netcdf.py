@@ -78,6 +78,8 @@ def reading(path: Path, what: Callable[[], str] = str) -> Iterator[None]:
         raise
     except Exception as error:
         reason = str(error).splitlines()[0][:120] if str(error).strip() else type(error).__name__
+        if reason.startswith("unable to decode time"):
+            raise DataError(f"{path}: {reason.partition('. Try')[0]}; mend the attributes of its times") from None
         where = f"{path} is truncated or damaged{(told := what()) and f' at {told}'}"
         raise DataError(f"{where} ({reason}); copy or download it again") from None
 

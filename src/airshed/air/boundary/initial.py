@@ -10,7 +10,7 @@ from airshed.core.errors import CaseError
 from airshed.core.nearest import suggestion
 from airshed.core.units import to
 from airshed.grid import Grid
-from airshed.grid.places import numbers
+from airshed.grid.places import kind, numbers
 
 Array = NDArray[np.float64]
 
@@ -56,7 +56,7 @@ def _one_species(variable: xr.DataArray, name: str, grid: Grid) -> Array:
     placed = _on_grid(variable, where, grid)
     missing = [dim for dim in _DIMS if dim not in placed.dims]
     if variable.dtype.kind not in "fiu":
-        raise CaseError(f"{where} holds {variable.dtype.name}, no numbers; give mixing ratios")
+        raise CaseError(f"{where} holds {kind(variable.dtype)}, no numbers; give mixing ratios")
     values = placed.expand_dims({dim: size[dim] for dim in missing}).transpose(*_DIMS).to_numpy().astype(np.float64)
     if not np.all(np.isfinite(values)) or np.any(values < 0.0):
         raise CaseError(f"{where} holds a value that is negative or not finite; mend it, or leave the variable out")

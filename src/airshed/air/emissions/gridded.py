@@ -15,7 +15,7 @@ from airshed.core.errors import CaseError, DataError
 from airshed.core.nearest import suggestion
 from airshed.core.units import quantity
 from airshed.grid import Grid
-from airshed.grid.places import in_degrees
+from airshed.grid.places import in_degrees, kind
 from airshed.grid.window import Window
 from airshed.io.netcdf import load_netcdf
 
@@ -94,7 +94,7 @@ class GriddedEmissions:
         dataset = data if isinstance(data, xr.Dataset) else load_netcdf(Path(data))
         dataset = dataset.rename({old: new for old, new in _NAMES.items() if old in dataset.dims})
         for axis in ("lat", "lon"):
-            if axis not in dataset.coords or dataset[axis].ndim != 1 or dataset[axis].size < 2:
+            if axis not in dataset.coords or dataset[axis].dims != (axis,) or dataset[axis].size < 2:
                 raise DataError(f"{self._place} needs a coordinate {axis!r} with at least two values")
             degrees = in_degrees(axis, dataset[axis].values, dataset[axis].attrs, self._place)
             dataset = dataset.assign_coords({axis: (axis, degrees)})
@@ -146,7 +146,7 @@ class GriddedEmissions:
         if surplus:
             raise DataError(f"{where} has the dimension {', '.join(surplus)}; only time, level, lat and lon can be")
         if field.dtype.kind not in "fiu":
-            raise DataError(f"{where} holds {field.dtype.name}, no numbers; give the emission as numbers")
+            raise DataError(f"{where} holds {kind(field.dtype)}, no numbers; give the emission as numbers")
         missing = [dim for dim in ("time", "level") if dim not in field.dims]
         values = np.asarray(field.expand_dims(missing).transpose("time", "level", "lat", "lon"), dtype=np.float64)
         wrong = ~(np.isfinite(values) & (values >= 0.0))

@@ -82,7 +82,9 @@ def read_table(path: Path, columns: Iterable[str]) -> Iterator[Row]:
         header = {name: index for index, name in enumerate(names)}
         missing = [name for name in columns if name not in header]
         if missing:
-            raise DataError(f"{path} lacks the column {', '.join(missing)}; it has {', '.join(header) or 'none'}")
+            raise DataError(
+                f"{path} lacks the column {', '.join(missing)}; it has {', '.join(map(repr, header))[:200] or 'none'}"
+            )
         twice = [name for index, name in enumerate(names) if name in names[:index]]
         if twice:
             raise DataError(f"{path}, line 1: the column {twice[0]!r} comes a second time; remove one of the two")
