@@ -6,16 +6,16 @@ from pathlib import Path
 from airshed.core.errors import DataError
 
 
-def plain_file(path: Path, missing: str = "check the path") -> Path:
+def plain_file(path: Path, missing: str = "") -> Path:
     """Return the path, which is that of a file with content on a disk.
 
-    missing  what to do where there is none, for the message
+    missing  what to say where there is none; by default that there is no such file
     raises   DataError for what is not there, a folder, a pipe or a device, whose reader would wait for ever
     """
     try:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
-        raise DataError(f"{path} does not exist; {missing}") from None
+        raise DataError(f"{path} does not exist; {missing}" if missing else f"there is no file {path}") from None
     except (OSError, ValueError) as error:  # no permission for its folder, a name that no file system takes
         raise DataError(f"{path} cannot be read ({_reason(error)}); check its path and permissions") from None
     if stat.S_ISDIR(mode):
@@ -25,7 +25,7 @@ def plain_file(path: Path, missing: str = "check the path") -> Path:
     return path
 
 
-def read_text(path: Path, missing: str = "check the path") -> str:
+def read_text(path: Path, missing: str = "") -> str:
     """Return the content of a text file in UTF-8, with or without a mark at its beginning; lines end as they are.
 
     raises  DataError as :func:`plain_file`, and with the line of bytes that are no text

@@ -36,10 +36,10 @@ def open_netcdf(path: Path) -> xr.Dataset:
     start = _first_bytes(path)
     if not start.startswith((_HDF5, *_CLASSIC)):
         raise DataError(f"{path} is not a netCDF file{_guess(start)}")
+    check_whole(path)
     with reading(path):
         dataset = xr.open_dataset(path, engine="netcdf4", decode_timedelta=False, cache=False)
     try:
-        check_whole(path)
         _check_packing(path, dataset)
     except DataError:
         dataset.close()
@@ -49,17 +49,15 @@ def open_netcdf(path: Path) -> xr.Dataset:
 
 def check_whole(path: Path) -> None:
     """Raise DataError where a classic file is shorter than its variables: netCDF would read the rest as zeros."""
-    start = _first_bytes(path)
-    if start.startswith(_CLASSIC[:2]):
-        _check_classic(path)
-    elif start.startswith(_CLASSIC[2]):
-        try:
-            with path.open("rb") as file:
-                whole = path.stat().st_size >= (needed(file) or 0)
-        except ValueError:
-            whole = False
-        if not whole:
-            raise _cut(path)
+    if not _first_bytes(path).startswith(_CLASSIC):
+        return
+    try:
+        with path.open("rb") as file:
+            whole = path.stat().st_size >= (needed(file) or 0)
+    except ValueError:
+        whole = False
+    if not whole:
+        raise DataError(f"{path} is truncated or damaged; copy or download it again")
 
 
 @contextmanager
@@ -115,17 +113,3 @@ def _check_packing(path: Path, dataset: xr.Dataset) -> None:
                 raise DataError(
                     f"{path}: variable {name} has {key} = {str(given)[:40]!r}, no number; mend or download it"
                 )
-
-
-def _check_classic(path: Path) -> None:
-    from scipy.io import netcdf_file  # classic files are rare, and importing scipy takes a quarter of a second
-
-    try:
-        with netcdf_file(path, mmap=False):
-            pass
-    except (OSError, TypeError, ValueError, IndexError):
-        raise _cut(path) from None
-
-
-def _cut(path: Path) -> DataError:
-    return DataError(f"{path} is truncated; copy or download it again")

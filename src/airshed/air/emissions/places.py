@@ -54,6 +54,7 @@ PLANT_WORDS: Final = frozenset(
 
 COLUMNS_CITIES: Final = ("iso2", "name", "latitude", "longitude", "population")
 COLUMNS_PLANTS: Final = ("iso2", "name", "latitude", "longitude", "capacity_mw", "fuel", "source")
+_FACTOR: Final = "_g_gj"
 COLUMNS_FUELS: Final = ("fuel", "efficiency", "load")
 
 
@@ -118,10 +119,13 @@ def read_fuels(path: Path, pollutants: Sequence[str]) -> dict[str, dict[str, flo
 
     Returns fuel -> pollutant -> factor x load / efficiency; raises DataError.
     """
-    columns = {pollutant: f"{pollutant}_g_gj" for pollutant in pollutants}
+    columns = {pollutant: f"{pollutant}{_FACTOR}" for pollutant in pollutants}
     fuels: dict[str, dict[str, float]] = {}
     for row in read_table(path, (*COLUMNS_FUELS, *columns.values())):
         heat = row.number("load", most=1.0) / row.number("efficiency", least=0.01, most=1.0)
+        for column in row.columns:  # of pollutants that are not emitted here too: a slip in one is seldom alone
+            if column.endswith(_FACTOR):
+                row.number(column, most=MOST_FACTOR)
         factors = {pollutant: row.number(column, most=MOST_FACTOR) * heat for pollutant, column in columns.items()}
         unique(fuels, row.name("fuel"), factors, row)
     return fuels

@@ -33,6 +33,11 @@ class Row:
         """The cell of a column, without surrounding blanks."""
         return self._cells[self._columns[column]].strip()
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the table's columns."""
+        return tuple(self._columns)
+
     def name(self, column: str) -> str:
         """The cell of a column that no line may leave empty; raises DataError."""
         name = self.text(column)
@@ -101,7 +106,7 @@ def read_table(path: Path, columns: Iterable[str]) -> Iterator[Row]:
 def header(path: Path) -> tuple[str, ...]:
     """The column names of a table; raises DataError as :func:`read_table` does."""
     for row in read_table(path, ()):
-        return tuple(row._columns)
+        return row.columns
     raise DataError(f"{path} holds no lines; get a fresh copy of the file")
 
 

@@ -127,7 +127,7 @@ class _Reader:
         """Return a mixing ratio, or the columns of the profile that a species is made of."""
         if isinstance(value, dict):
             return self.amounts(key, value)
-        if not isinstance(value, str):
+        if not isinstance(value, str) or len(value) > _LONGEST:
             self.refuse(key, f'{_dotted(key)} must be a mixing ratio such as "1.9 ppm", or {{ COLUMN = 1 }}')
         try:
             return self.number(key, to(value, "mol/mol", where=_dotted(key)))
