@@ -135,14 +135,16 @@ def test_files_of_ones_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "cannot read"),
+        ("", "needs a line of names"),
         ("ozone\n1\n2\n", "first column"),
         ("pressure [Pa],O3\n1e5,0.03\n", "two or more"),
-        ("pressure [Pa],O3\n1e5,0.03\n5e4\n", "cannot read"),
-        ("pressure [Pa],O3\n1e5,0.03\n5e4,-0.01\n", "negative"),
-        ("pressure [Pa],O3\n1e5,0.03\n5e4,nan\n", "not finite"),
-        ("pressure [Pa],O3\n1e5,0.03\n1e5,0.04\n", "different"),
-        ("pressure [Pa],O3\n1e5,much\n5e4,0.04\n", "cannot read"),
+        ("pressure [Pa],O3\n1e5,0.03\n5e4\n", "p.csv, line 3: 1 numbers, but 2 columns"),
+        ("pressure [Pa],O3\n1e5,0.03\n5e4,-0.01\n", "p.csv, line 3: O3 is -0.01, but must lie within 0 and 1e[+]06"),
+        ("pressure [Pa],O3\n1e5,1e300\n5e4,0.01\n", "p.csv, line 2: O3 is 1e[+]300, but"),
+        ("pressure [Pa],O3,O3\n1e5,1,1\n5e4,1,1\n", "column 'O3' that is double"),
+        ("pressure [Pa],O3\n1e5,0.03\n5e4,nan\n", "O3 is nan, but must"),
+        ("pressure [Pa],O3\n1e5,0.03\n1e5,0.04\n", "a pressure more than once"),
+        ("pressure [Pa],O3\n1e5,much\n5e4,0.04\n", "p.csv, line 2: O3 'much' is not a number"),
     ],
 )
 def test_profile_files_that_cannot_be(tmp_path: Path, text: str, message: str) -> None:
@@ -187,7 +189,7 @@ def test_initial_units_without_a_factor(unit: str) -> None:
 def test_initial_state_broadcasts_and_transposes() -> None:
     column = initial_from_dataset(dataset(np.array([0.4, 0.3, 0.2, 0.1]), ("level",)), SPECIES, GRID, np.zeros(()))
     assert np.all(column[1] == np.array([0.4, 0.3, 0.2, 0.1])[:, None, None])
-    surface = 0.1 * np.arange(6.0).reshape(2, 3)
+    surface = 0.125 * np.arange(6.0).reshape(2, 3)
     turned = initial_from_dataset(dataset(surface, ("lon", "lat")), SPECIES, GRID, np.zeros(()))
     assert np.all(turned[1] == surface.T)
 
@@ -215,6 +217,7 @@ def test_initial_levels_by_height_or_number(levels: list[int] | np.ndarray) -> N
         (dataset(np.full(3, -1.0), ("lat",)), "negative or not finite"),
         (dataset(np.full(3, np.nan), ("lat",)), "negative or not finite"),
         (dataset(np.ones(3), ("lat",), units="ug m-3"), "wrong kind of unit"),
+        (dataset(np.full(3, 1e300), ("lat",)), "more than there is air"),
     ],
 )
 def test_initial_datasets_that_do_not_fit(given_dataset: xr.Dataset, message: str) -> None:

@@ -318,7 +318,7 @@ def test_missing_files_and_folders_are_named(tmp_path: Path) -> None:
     with pytest.raises(CaseError, match=r"there is no case 'west-eruope'; did you mean west-europe\?"):
         Case.load("west-eruope")
     (tmp_path / "case.toml").write_bytes(b"\xff\xfe")
-    with pytest.raises(CaseError, match="not UTF-8 text"):
+    with pytest.raises(CaseError, match="line 1 holds bytes that are not UTF-8"):
         Case.load(tmp_path)
 
 

@@ -61,8 +61,32 @@ def test_a_nameless_object_goes_by_its_own_name_and_unquantised_arcs_stand_as_th
         (None, "land", "does not exist"),
         ("{", "land", "cannot be read as TopoJSON"),
         ('{"type": "FeatureCollection"}', "land", "not TopoJSON"),
-        (json.dumps(TWO_SQUARES), "rivers", "no object 'rivers'; it has: countries, land"),
+        (json.dumps(TWO_SQUARES), "rivers", "no object 'rivers'; it has: 'countries', 'land'"),
         (json.dumps({**TWO_SQUARES, "arcs": []}), "land", "well-formed"),
+        ("[" * 100_000, "land", "it nests too deeply"),
+        ('{"type": "Topology", "objects": null}', "land", "no object 'land'; it has: none"),
+        (json.dumps({**TWO_SQUARES, "objects": {"land": None}}), "land", "well-formed"),
+        (
+            json.dumps({**TWO_SQUARES, "objects": {"land": {"type": "GeometryCollection", "geometries": [1]}}}),
+            "land",
+            "well-formed",
+        ),
+        (
+            json.dumps({**TWO_SQUARES, "transform": {"scale": [1e308, 1], "translate": [0, 0]}}),
+            "land",
+            "well-formed|no longitude",
+        ),
+        (
+            json.dumps(
+                {
+                    "type": "Topology",
+                    "arcs": [[[0, 0], [1, 0], [1, 1]]],
+                    "objects": {"land": {"type": "Polygon", "arcs": [[0]]}},
+                }
+            ),
+            "land",
+            "is not closed",
+        ),
     ],
 )
 def test_bad_files_are_refused_with_their_name(tmp_path, content, name, message):

@@ -44,9 +44,10 @@ def test_coordinates_and_records_are_where_they_belong(file):
 
 @pytest.mark.parametrize("records", [0, 1, 3])
 @pytest.mark.parametrize("names", ["b", "bf", "bfd"])
-def test_the_size_that_a_file_needs_is_that_of_the_library(tmp_path, records, names):
+@pytest.mark.parametrize("kind", ["NETCDF3_64BIT_DATA", "NETCDF3_64BIT_OFFSET", "NETCDF3_CLASSIC"])
+def test_the_size_that_a_file_needs_is_that_of_the_library(tmp_path, records, names, kind):
     path = tmp_path / "library.nc"
-    with netCDF4.Dataset(path, "w", format="NETCDF3_64BIT_DATA") as file:
+    with netCDF4.Dataset(path, "w", format=kind) as file:
         file.createDimension("time", None)
         file.createDimension("x", 3)
         file.setncatts({"title": "Düsseldorf", "numbers": np.arange(3, dtype="i2")})
@@ -63,7 +64,7 @@ def test_a_header_that_is_cut_or_of_another_format_is_told(tmp_path):
     layout = Cdf5(Description({"time": None, "lat": 3}, (Variable("lat", "f8", ("lat",), {}, AXIS),), {"title": "T"}))
     whole = layout.start(0)
     assert needed(io.BytesIO(whole)) <= len(whole)
-    assert needed(io.BytesIO(b"CDF\x01" + whole[4:])) is None
+    assert needed(io.BytesIO(b"CDF\x03" + whole[4:])) is None
     for length in range(4, 150):
         with pytest.raises(ValueError, match="cut"):
             needed(io.BytesIO(whole[:length]))

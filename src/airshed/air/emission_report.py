@@ -83,6 +83,11 @@ def emission_notes(sources: Sequence[EmissionSource]) -> list[str]:
     return [note for inventory in _inventories(sources) for note in inventory.notes()]
 
 
+def emission_notices(sources: Sequence[EmissionSource]) -> list[str]:
+    """Return what a person should know of the inventories before a run."""
+    return [f"emission: {notice}" for inventory in _inventories(sources) for notice in inventory.notices()]
+
+
 def _inventories(sources: Sequence[EmissionSource]) -> Iterator[Inventory]:
     return (source for source in sources if isinstance(source, Inventory))
 

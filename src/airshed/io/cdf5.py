@@ -15,6 +15,8 @@ from typing import BinaryIO, Final, NamedTuple, TypeVar
 from airshed.io.cf import Description, Variable
 
 _MAGIC: Final = b"CDF\x05"
+_WIDTHS: Final = {b"CDF\x01": (4, 4), b"CDF\x02": (4, 8), _MAGIC: (8, 8)}
+"""Bytes of a number and of a place in the file, by format."""
 _DIMENSION, _VARIABLE, _ATTRIBUTE = 10, 11, 12
 _CHAR, _TYPES, _SIZES = 2, {"f4": 5, "f8": 6}, {"f4": 4, "f8": 8}
 _SIZE_OF_TYPE: Final = {1: 1, 2: 1, 3: 2, 4: 4, 5: 4, 6: 8, 7: 1, 8: 2, 9: 4, 10: 8, 11: 8}
@@ -96,14 +98,16 @@ def count_in(start: bytes) -> int | None:
 
 
 def needed(file: BinaryIO) -> int | None:
-    """Return the bytes that a file must have by its header; None for another format.
+    """Return the bytes that a classic file, of 32 or 64 bits, must have by its header; None for another format.
 
-    Raises ValueError for a header that is cut or damaged. The netCDF library reads what is missing as zeros.
+    Raises ValueError for a header that is cut or damaged. The netCDF library reads what is missing as zeros, and takes
+    the time and the memory that a damaged length asks for.
     """
-    if file.read(len(_MAGIC)) != _MAGIC:
+    widths = _WIDTHS.get(file.read(len(_MAGIC)))
+    if widths is None:
         return None
-    header = _Header(file)
-    count = header.long()
+    header = _Header(file, *widths)
+    count = header.count()
     dims = header.items(header.dimension)
     header.items(header.attribute)
     variables = header.items(lambda: header.variable(dims))
@@ -124,16 +128,18 @@ class _Held(NamedTuple):
 
 
 class _Header:
-    """Reads the header of a file, item by item."""
+    """Reads the header of a file, item by item; numbers have so many bytes, and places in the file so many."""
 
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
+    def __init__(self, file: BinaryIO, number: int, place: int) -> None:
+        self._file, self._number, self._place = file, number, place
+
+    def count(self) -> int:
+        """Return the number of records; of a file that was never closed, which has all bits set, none."""
+        content = self._bytes(self._number)
+        return 0 if content == b"\xff" * self._number else _not_negative(content)
 
     def long(self) -> int:
-        (number,) = struct.unpack(">q", self._bytes(8))
-        if number < 0:
-            raise ValueError("a negative number in the header")
-        return int(number)
+        return _not_negative(self._bytes(self._number))
 
     def items(self, item: Callable[[], T]) -> list[T]:
         self._bytes(4)  # the tag, 0 for a list of nothing
@@ -160,7 +166,7 @@ class _Header:
         self.items(self.attribute)
         size = _SIZE_OF_TYPE[self._type()] * prod(sizes[1:] if sizes and sizes[0] == 0 else sizes)
         self.long()  # the size as the writer padded it
-        return _Held(self.long(), size, bool(sizes) and sizes[0] == 0)
+        return _Held(_not_negative(self._bytes(self._place)), size, bool(sizes) and sizes[0] == 0)
 
     def _type(self) -> int:
         (number,) = struct.unpack(">i", self._bytes(4))
@@ -173,6 +179,13 @@ class _Header:
         if len(content) < count:
             raise ValueError("the header is cut")
         return content
+
+
+def _not_negative(content: bytes) -> int:
+    number = int.from_bytes(content, "big", signed=True)
+    if number < 0:
+        raise ValueError("a negative number in the header")
+    return number
 
 
 def _attributes(attributes: Mapping[str, str | float]) -> bytes:

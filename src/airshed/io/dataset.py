@@ -71,7 +71,7 @@ def open_parts(folder: Path, *, decode: bool = True) -> xr.Dataset:
             first = pieces[0][0][name]
             whole = _Tiled(name, (manifest["records"], *shape), pieces)
             fields[name] = xr.Variable(first.dims, indexing.LazilyIndexedArray(whole), first.attrs)
-    except (OSError, ValueError, RuntimeError, KeyError, IndexError, TypeError) as error:
+    except Exception as error:  # whatever damage leads to
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise OutputError(f"{folder} is damaged ({reason}); make it again with airshed run") from error
     result = shared.assign(fields)

@@ -10,20 +10,27 @@ import xarray as xr
 from numpy.typing import NDArray
 from xarray.core import indexing
 
+from airshed.core.data_units import Conversion, conversion
 from airshed.core.errors import DataError
+from airshed.core.numbers import kind, numbers
+from airshed.grid.places import check_places, in_degrees
 from airshed.io.era5_fields import FieldOfFiles, StoredField, coordinate_text
 from airshed.io.era5_names import (
+    ALSO,
     DIMENSIONS,
     FIELDS,
     MODEL_LEVEL_NAMES,
     NAME_OF_ALIAS,
-    PASCALS_PER_UNIT,
     PRESSURE_LEVEL_NAMES,
 )
+from airshed.io.level_coefficients import LEVELS
 from airshed.io.netcdf import open_netcdf, reading
 from airshed.io.packed import values_of
 
 _ORDER = ("time", "level", "latitude", "longitude")
+_NO_UNITS = frozenset({"", "1", "~", "level", "levels", "count", "numeric", "model_level_number"})
+"""What stands for the unit of level numbers."""
+_CALENDARS = frozenset({"standard", "gregorian", "proleptic_gregorian"})
 
 
 def read_era5(files: Sequence[Path]) -> xr.Dataset:
@@ -81,7 +88,11 @@ def _known_fields(path: Path, dataset: xr.Dataset, unused: set[str]) -> list[Sto
     for original in dataset.data_vars:
         name = NAME_OF_ALIAS.get(str(original))
         if name is not None:
-            field = _standard(path, str(original), name, dataset[original])
+            with reading(path, f"variable {original}".format):
+                field = _standard(path, str(original), name, dataset[original])
+            if field.name in fields:
+                twice = f"{fields[field.name].original} and {original}"
+                raise DataError(f"{path}: variables {twice} are the same field of ERA5; take one of them out")
             fields[field.name] = field
         elif dataset[original].ndim > 1:
             unused.add(str(original))
@@ -91,6 +102,12 @@ def _known_fields(path: Path, dataset: xr.Dataset, unused: set[str]) -> list[Sto
 def _standard(path: Path, original: str, name: str, field: xr.DataArray) -> StoredField:
     """Return the field with standard dimensions and rising coordinates, the level nearest the ground first."""
     known, stored = {**DIMENSIONS, "expver": ""}, field.variable
+    standards = [DIMENSIONS.get(str(dim), str(dim)) for dim in stored.dims]
+    twice = [dim for index, dim in enumerate(standards) if dim in standards[:index]]
+    if twice:
+        raise DataError(f"{path}: variable {original} has the dimension {twice[0]} twice; download the file again")
+    if field.dtype.kind not in "fiu":
+        raise DataError(f"{path}: variable {original} holds {kind(field.dtype)}, no numbers; download the file again")
     single = [dim for dim in field.dims if str(dim) not in known and field.sizes[dim] == 1]
     field = field.isel(dict.fromkeys(single, 0), drop=True)
     unknown = [str(dim) for dim in field.dims if str(dim) not in known]
@@ -98,20 +115,22 @@ def _standard(path: Path, original: str, name: str, field: xr.DataArray) -> Stor
         raise DataError(f"{path}: variable {original} has the dimension {unknown[0]!r}, unknown in ERA5; take it out")
     if field.size == 0:
         raise DataError(f"{path}: variable {original} holds no values; the download is incomplete")
-    kind, level = _level_coordinate(path, original, field)
+    level_kind, level = _level_coordinate(path, original, field)
     coordinates: dict[str, NDArray[Any]] = {}
     names = {DIMENSIONS[str(dim)]: str(dim) for dim in field.dims if dim != "expver"}
     for standard, dim in names.items():
         if dim not in field.coords:
             raise DataError(f"{path}: variable {original} has no values for its {dim}; export the file with them")
-        with reading(path):
-            coordinates[standard] = np.asarray(field[dim].values)
-    if kind:
+        coordinates[standard] = np.asarray(field[dim].values)
+    if "time" in names:
+        _check_times(path, field[names["time"]])
+    if level_kind:
         coordinates["level"] = level
     for standard in ("latitude", "longitude"):
         if standard not in coordinates:
             raise DataError(f"{path}: variable {original} has no {standard}; export it on a longitude-latitude grid")
-        coordinates[standard] = np.round(coordinates[standard].astype(np.float64), 6)
+        degrees = in_degrees(standard, coordinates[standard], field[names[standard]].attrs, f"{path}: {original}")
+        coordinates[standard] = np.round(degrees, 6)
     if "level" in names and original in FIELDS["lnsp"].aliases:
         field = field.isel({names.pop("level"): 0}, drop=True)
     if name == "z" and "level" not in names:
@@ -121,8 +140,32 @@ def _standard(path: Path, original: str, name: str, field: xr.DataArray) -> Stor
     in_order = {standard: coordinates[standard][places[standard]] for standard in axes}
     return StoredField(
         path, original, name, values_of(stored), stored.dtype, _names(stored), _names(field.variable), axes, places,
-        in_order, kind, path.stat().st_size,
+        in_order, level_kind, _unit(path, original, name, stored), path.stat().st_size,
     )  # fmt: skip
+
+
+def _unit(path: Path, original: str, name: str, field: xr.Variable) -> Conversion:
+    """Return how numbers in the unit that the file tells become values in that of ERA5."""
+    unit = FIELDS["z" if name == "zs" else name].unit
+    return conversion(field.attrs, unit, f"{path}: variable {original}", also=ALSO.get(name))
+
+
+def _check_times(path: Path, times: xr.DataArray) -> None:
+    """Raise DataError unless all times are moments of the calendar of every day, each of them once."""
+    values, calendar = times.values, str(times.encoding.get("calendar") or times.attrs.get("calendar") or "standard")
+    if values.dtype.kind != "M":
+        told = f" in the calendar {calendar!r}" if calendar not in _CALENDARS else ""
+        unit = str(times.encoding.get("units") or times.attrs.get("units") or "none")[:60]
+        raise DataError(
+            f"{path}: its times (units {unit!r}{told}) are no moments in UTC of the years 1678 to 2262; give such as "
+            "'hours since 1900-01-01' in the standard calendar"
+        )
+    if np.isnat(values).any():
+        raise DataError(f"{path}: {int(np.isnat(values).sum())} of its times are missing (NaT); every field needs one")
+    if np.unique(values).size < values.size:
+        ordered = np.sort(values)
+        twice = ordered[1:][np.diff(ordered) == np.timedelta64(0)][0]
+        raise DataError(f"{path}: it has the time {coordinate_text(twice)} more than once; take the double one out")
 
 
 def _names(field: xr.Variable) -> tuple[str, ...]:
@@ -142,14 +185,24 @@ def _level_coordinate(path: Path, original: str, field: xr.DataArray) -> tuple[s
     if not dims or dims[0] not in field.coords:
         return "", np.empty(0)
     name, coordinate = str(dims[0]), field[dims[0]]
-    values = np.asarray(coordinate.values, dtype=np.float64)
+    where = f"{path}: {original}"
+    values = numbers(coordinate.values, f"{where}: its {name}")
+    check_places(name, values, where)
     unit = str(coordinate.attrs.get("units", "")).strip().lower()
     described = str(coordinate.attrs.get("long_name", "")) + str(coordinate.attrs.get("standard_name", ""))
-    is_pressure = unit in PASCALS_PER_UNIT or name in PRESSURE_LEVEL_NAMES or "pressure" in described
+    is_pressure = unit not in _NO_UNITS or name in PRESSURE_LEVEL_NAMES or "pressure" in described
     is_model = name in MODEL_LEVEL_NAMES or "model" in described or "hybrid" in described
     if not is_pressure and (is_model or values.max() <= 137.0):
+        if np.any(np.abs(values - np.round(values)) > 1e-3) or values.min() < 0.5 or values.max() > LEVELS + 0.5:
+            raise DataError(
+                f"{where}: its model levels ({values.min():g} to {values.max():g}) are not among the numbers 1 to "
+                f"{LEVELS} of the ERA5 model; mend the coordinate {name}"
+            )
         return "model", np.round(values).astype(np.int64)
-    pascals = values * PASCALS_PER_UNIT.get(unit, 100.0)
+    change = conversion(
+        {"units": "hPa" if unit in _NO_UNITS else coordinate.attrs["units"]}, "Pa", f"{where}: its {name}"
+    )
+    pascals = change.factor * values + change.offset
     if pascals.min() <= 0.0 or pascals.max() > 110e3:
         raise DataError(
             f"{path}: the levels of {original} ({values.min():g} to {values.max():g} {unit}) are no pressures; "
@@ -160,7 +213,8 @@ def _level_coordinate(path: Path, original: str, field: xr.DataArray) -> tuple[s
 
 def _join_times(name: str, parts: list[StoredField]) -> xr.DataArray:
     """Return the parts of a variable as one, in time order; of an instant that comes twice the first is kept."""
-    first, attributes = parts[0], {"level_kind": parts[0].level_kind, "file": parts[0].path.name}
+    first = parts[0]
+    attributes = {"level_kind": first.level_kind, "file": first.path.name, "converted": _told_units(name, parts)}
     coordinates = dict(first.coordinates)
     if "time" not in first.axes:
         return _lazy(first, FieldOfFiles(parts[:1], None), coordinates, attributes)
@@ -171,6 +225,14 @@ def _join_times(name: str, parts: list[StoredField]) -> xr.DataArray:
     times = np.concatenate([part.coordinates["time"] for part in parts])
     coordinates["time"], chosen = np.unique(times, return_index=True)
     return _lazy(first, FieldOfFiles(parts, [places[index] for index in chosen]), coordinates, attributes)
+
+
+def _told_units(name: str, parts: Sequence[StoredField]) -> str:
+    """Return what became of the units that files tell, for the provenance; empty where they are those of ERA5."""
+    unit = FIELDS["z" if name == "zs" else name].unit
+    told = [f"from {part.unit.given}" for part in parts if part.unit.changes]
+    told += [f"no unit told, taken as {unit}" for part in parts if part.unit.missing]
+    return ", ".join(dict.fromkeys(told))
 
 
 def _lazy(

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from xarray.backends import BackendArray
 from xarray.core import indexing
 
+from airshed.core.data_units import Conversion
 from airshed.core.errors import DataError
-from airshed.io.era5_names import FIELDS
+from airshed.io.era5_names import FIELDS, Field
 from airshed.io.netcdf import reading
 from airshed.io.packed import Key
 
@@ -30,6 +31,7 @@ class StoredField:
     axes    the reader's names of the dimensions, in the reader's order -> the file's names
     places  the reader's names -> the place in the file of each value of the coordinate
     coordinates  the reader's names -> values, in the reader's order
+    unit    how the file's numbers become values in ERA5's unit
     size    of the file [bytes] when it was opened: of one that was cut since, HDF5 reads the missing end as zeros
     """
 
@@ -44,6 +46,7 @@ class StoredField:
     places: Mapping[str, Places]
     coordinates: Mapping[str, NDArray[Any]]
     level_kind: str
+    unit: Conversion
     size: int
 
     def read(self, wanted: Mapping[str, Places]) -> NDArray[Any]:
@@ -53,13 +56,15 @@ class StoredField:
         key = (cuts[dim][0] if dim in cuts else slice(None) if dim in self.kept else 0 for dim in self.dims)
         with reading(self.path, lambda: self._text(wanted)):
             values = self.values_at(tuple(key))
+            if self.unit.changes:
+                values = self.unit.factor * values + self.unit.offset
         dims = list(self.kept)
         if "expver" in dims:
             values = _one_version(np.moveaxis(values, dims.index("expver"), 0))
             dims.remove("expver")
-        low, high = self._range()
+        field = self._field()
         # of all that was read, as it lies in memory: turned round it takes several times as long; false for NaN
-        is_sound = low <= values.min() and values.max() <= high
+        is_sound = field.low <= values.min() and values.max() <= field.high
         values = values.transpose([dims.index(dim) for dim in cuts])
         for axis, (_, within) in enumerate(cuts.values()):
             values = values[(slice(None),) * axis + (within,)]
@@ -89,13 +94,13 @@ class StoredField:
                 f"{self._text(wanted)} is needed; copy or download it again"
             )
 
-    def _range(self) -> tuple[float, float]:
-        """Return the range of the values."""
-        return FIELDS["z" if self.name == "zs" else self.name][1:]
+    def _field(self) -> Field:
+        """Return the range of the values, and their unit."""
+        return FIELDS["z" if self.name == "zs" else self.name]
 
     def _check(self, values: NDArray[Any], wanted: Mapping[str, Places]) -> None:
         """Raise DataError at the first value that is not finite or out of range."""
-        low, high = self._range()
+        _, low, high, unit = self._field()
         wrong = ~((values >= low) & (values <= high))
         if not wrong.any():
             return
@@ -105,7 +110,7 @@ class StoredField:
             for name, index in zip(self.axes, place, strict=True)
         )
         value = values[place]
-        fault = f"is {value:g}, outside {low:g} to {high:g}" if np.isfinite(value) else "is missing (NaN)"
+        fault = "is missing (NaN)" if np.isnan(value) else f"is {value:g}, outside {low:g} to {high:g} {unit},"
         raise DataError(
             f"{self.path}: variable {self.original} {fault} at {where} ({int(wrong.sum())} values); replace the file"
         )

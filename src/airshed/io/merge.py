@@ -69,7 +69,7 @@ def _record(dataset: xr.Dataset, field: str, index: int, path: Path) -> np.ndarr
     """Return a record of a field; what cannot be read is told as damage, and not as a fault of writing."""
     try:
         record: np.ndarray[Any, Any] = dataset[field][index].to_numpy()
-    except (OSError, ValueError, RuntimeError, KeyError) as error:
+    except Exception as error:  # whatever damage leads to
         raise damaged(path, error) from error
     return record
 

@@ -4,9 +4,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import xarray as xr
 
-from airshed.core.errors import DataError
+from airshed.core.errors import AirshedError, DataError
+from airshed.core.files import plain_file
 from airshed.io.cdf5 import needed
 from airshed.io.hdf5 import hdf5
 
@@ -19,8 +21,11 @@ def load_netcdf(path: Path) -> xr.Dataset:
 
     raises  DataError for a file that is missing, not a netCDF, truncated or damaged
     """
-    with open_netcdf(path) as dataset, reading(path):
-        return dataset.load()
+    with open_netcdf(path) as dataset:
+        for name, variable in dataset.variables.items():
+            with reading(path, f"variable {name}".format):
+                variable.load()
+        return dataset
 
 
 def open_netcdf(path: Path) -> xr.Dataset:
@@ -31,10 +36,11 @@ def open_netcdf(path: Path) -> xr.Dataset:
     start = _first_bytes(path)
     if not start.startswith((_HDF5, *_CLASSIC)):
         raise DataError(f"{path} is not a netCDF file{_guess(start)}")
+    check_whole(path)
     with reading(path):
         dataset = xr.open_dataset(path, engine="netcdf4", decode_timedelta=False, cache=False)
     try:
-        check_whole(path)
+        _check_packing(path, dataset)
     except DataError:
         dataset.close()
         raise
@@ -43,40 +49,42 @@ def open_netcdf(path: Path) -> xr.Dataset:
 
 def check_whole(path: Path) -> None:
     """Raise DataError where a classic file is shorter than its variables: netCDF would read the rest as zeros."""
-    start = _first_bytes(path)
-    if start.startswith(_CLASSIC[:2]):
-        _check_classic(path)
-    elif start.startswith(_CLASSIC[2]):
-        try:
-            with path.open("rb") as file:
-                whole = path.stat().st_size >= (needed(file) or 0)
-        except ValueError:
-            whole = False
-        if not whole:
-            raise _cut(path)
+    if not _first_bytes(path).startswith(_CLASSIC):
+        return
+    try:
+        with path.open("rb") as file:
+            whole = path.stat().st_size >= (needed(file) or 0)
+    except ValueError:
+        whole = False
+    if not whole:
+        raise DataError(f"{path} is truncated or damaged; copy or download it again")
 
 
 @contextmanager
 def reading(path: Path, what: Callable[[], str] = str) -> Iterator[None]:
     """Turn what goes wrong while a netCDF file is read into a DataError in a line; no other thread reads meanwhile.
 
+    There is no list of what damage leads to: a flipped bit is a wrong size, type, name or attribute, and the libraries
+    stumble over it wherever they use it first.
+
     what  returns what is being read, to be told
     """
     try:
         with hdf5():
             yield
-    except (OSError, RuntimeError, ValueError, IndexError, KeyError) as error:
-        reason = str(error).splitlines()[0][:120] if str(error) else type(error).__name__
+    except AirshedError:
+        raise
+    except Exception as error:
+        reason = str(error).splitlines()[0][:120] if str(error).strip() else type(error).__name__
+        if reason.startswith("unable to decode time"):
+            raise DataError(f"{path}: {reason.partition('. Try')[0]}; mend the attributes of its times") from None
         where = f"{path} is truncated or damaged{(told := what()) and f' at {told}'}"
         raise DataError(f"{where} ({reason}); copy or download it again") from None
 
 
 def _first_bytes(path: Path) -> bytes:
     """Return the first bytes of a file."""
-    if not path.exists():
-        raise DataError(f"{path} does not exist; check the path, or download the file")
-    if path.is_dir():
-        raise DataError(f"{path} is a folder; name the netCDF files in it")
+    plain_file(path, "check the path, or download the file")
     try:
         with path.open("rb") as file:
             return file.read(8)
@@ -95,15 +103,13 @@ def _guess(start: bytes) -> str:
     return "; check the path, or download it again as netCDF"
 
 
-def _check_classic(path: Path) -> None:
-    from scipy.io import netcdf_file  # classic files are rare, and importing scipy takes a quarter of a second
-
-    try:
-        with netcdf_file(path, mmap=False):
-            pass
-    except (OSError, TypeError, ValueError, IndexError):
-        raise _cut(path) from None
-
-
-def _cut(path: Path) -> DataError:
-    return DataError(f"{path} is truncated; copy or download it again")
+def _check_packing(path: Path, dataset: xr.Dataset) -> None:
+    """Raise DataError where a number by which values are unpacked is none; xarray would stumble over it later."""
+    for name, variable in dataset.variables.items():
+        for key in ("scale_factor", "add_offset"):
+            given = variable.encoding.get(key, 1.0)
+            number = np.asarray(given)
+            if number.size != 1 or number.dtype.kind not in "fiu" or not np.isfinite(number).all():
+                raise DataError(
+                    f"{path}: variable {name} has {key} = {str(given)[:40]!r}, no number; mend or download it"
+                )

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
-from airshed.core.errors import DataError, OutputError
+from airshed.core.errors import OutputError
 from airshed.core.nearest import suggestion
 from airshed.io.dataset import open_parts
 from airshed.io.folder import RECORDS, RUNS
@@ -65,7 +65,7 @@ def open_result(path: Path, *, decode: bool = True) -> xr.Dataset:
             check_whole(path)
             with hdf5():
                 dataset = xr.open_dataset(path, engine="netcdf4", decode_times=decode)
-    except (OSError, ValueError, RuntimeError, KeyError, DataError) as error:
+    except Exception as error:  # whatever damage leads to
         raise damaged(path, error) from error
     missing = {"time", "lat", "lon"} - set(dataset.variables)
     if missing or (decode and not np.issubdtype(dataset["time"].dtype, np.datetime64)):

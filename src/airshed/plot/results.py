@@ -10,6 +10,8 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from airshed.core.errors import DataError
+from airshed.core.numbers import numbers
+from airshed.grid.places import check_places
 from airshed.plot.geography import Area
 from airshed.plot.species import COMMON
 from airshed.plot.units import MIXING_RATIO_UNITS, Unit, mass_concentration, mass_unit, mixing_ratio_unit
@@ -46,6 +48,9 @@ class Results:
                 raise DataError(f"{path} has no {name} yet; let the run write its first output and try again")
         if not np.issubdtype(dataset["time"].dtype, np.datetime64):
             raise DataError(f"{path}: time is not in CF units such as 'seconds since 2022-08-31 00:00:00'")
+        for name in ("lat", "lon", "level"):
+            if name in dataset.dims and name in dataset.coords:
+                check_places(name, numbers(dataset[name].values, f"{path}: its {name}"), str(path))
         self._data = dataset if np.all(np.diff(dataset["lat"].values) > 0) else dataset.sortby("lat")
         self._units: dict[str, Unit] = {}
         self._ground: dict[str, Array] = {}
@@ -204,8 +209,9 @@ class Results:
         order = [d for d in ("time", "level", "lat", "lon") if d in variable.dims]
         try:
             return np.asarray(variable.transpose(*order).isel(pick).values, dtype=np.float64)
-        except (OSError, RuntimeError) as error:
-            raise DataError(f"{self.path}: {variable.name} cannot be read ({error}); run the case again") from error
+        except Exception as error:  # whatever damage leads to
+            reason = str(error).splitlines()[0][:120] if str(error).strip() else type(error).__name__
+            raise DataError(f"{self.path}: {variable.name} cannot be read ({reason}); run the case again") from error
 
 
 def edges(centres: Array) -> Array:

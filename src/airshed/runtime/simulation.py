@@ -20,6 +20,7 @@ import xarray as xr
 from airshed.air.box import ChemistryFailure
 from airshed.air.case import Case, case_notices
 from airshed.air.case_weather import Given
+from airshed.air.emission_report import emission_notices
 from airshed.air.model import AirModel
 from airshed.core.errors import CaseError, DataError
 from airshed.core.every import INSTANT, Every
@@ -141,6 +142,7 @@ class Simulation:
         with closed_on_error(groups):
             self.model = AirModel(self.case, meteorology, initial, threads=threads, ranks=ranks, groups=groups)
             self.notices += case_notices(self.case, self.model.network)
+            self.notices += emission_notices(self.model.parts.sources)
             self.end = self.case.time.length.value
             self._begin = self.model.seconds
             if output is not None:

@@ -237,7 +237,8 @@ def test_a_country_without_totals_is_named(small_inventory, tmp_path, species):
         "".join(line for line in totals.read_text().splitlines(keepends=True) if not line.startswith("LU"))
     )
     inventory = build_inventory(InventorySettings(copy), BENELUX, START, species)
-    assert "no totals, so no emission: LU" in inventory.notes()
+    assert "no totals of 2022, so no emission: LU" in inventory.notes()
+    assert inventory.notices() == ["no totals of 2022, so no emission: LU"]
     assert {row.country for row in inventory.country_totals()} == {"BE"}
 
 

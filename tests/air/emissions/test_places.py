@@ -100,7 +100,7 @@ def test_larger_cities_or_else_the_largest():
         ("FR,Paris,48.8,2.3,-5", "line 2: population is -5, but must be at least 0"),
         ("FR,Paris,48.8,2.3,many", "line 2: population 'many' is not a number"),
         ("FR,Paris,98.8,2.3,5", "line 2: latitude is 98.8, but must be at most 90"),
-        ("FR,Paris,nan,2.3,5", "line 2: latitude is nan"),
+        ("FR,Paris,nan,2.3,5", "line 2: latitude 'nan' is not a number"),
         ("FR,Paris,48.8,2.3", "line 2: 4 cells, but 5 columns"),
     ],
 )

@@ -77,7 +77,7 @@ def test_a_file_is_read_like_a_dataset(tmp_path):
         GriddedEmissions(tmp_path / "ch4.nc", GRID, START)
     broken = tmp_path / "broken.nc"
     broken.write_bytes((tmp_path / "co.nc").read_bytes()[:3000])
-    with pytest.raises(DataError, match=r"broken.nc cannot be read as netCDF"):
+    with pytest.raises(DataError, match=r"broken.nc is truncated or damaged"):
         GriddedEmissions(broken, GRID, START)
 
 
@@ -112,6 +112,17 @@ def spoil(**changes):
         (lambda data: data.expand_dims(member=2), "has the dimension member"),
         (lambda data: data.expand_dims(level=4), "has 4 levels, but the grid has only 3 layers"),
         (lambda data: data.expand_dims(time=[1, 2]), "its times must be dates"),
+        (lambda data: data.assign_coords(lat=[*data.lat.values[:-1], np.nan]), "its lat holds nan"),
+        (lambda data: data.assign_coords(lon=[0.2, *data.lon.values[:-1]]), "its lon has the value 0.2 more than once"),
+        (
+            lambda data: data.assign_coords(lat=("lat", data.lat.values, {"units": "m"})),
+            "its lat is in 'm'; give it in",
+        ),
+        (lambda data: data.expand_dims(time=2), "its dimension time has no values"),
+        (lambda data: data.expand_dims(time=np.array(["2022-08-31", "NaT"], "M8[ns]")), "its times must be dates"),
+        (lambda data: data.assign(CO=data.CO.astype(str)), "CO holds text, no numbers"),
+        (spoil(value=1e300), r"CO is 1e\+300 mol/s from a cell"),
+        (spoil(attributes={"units": "kg s-1", "molar_mass": "heavy"}), "not heavy"),
         (lambda data: data[["lat", "lon"]], "has no variable with the dimensions"),
     ],
 )

@@ -191,6 +191,51 @@ def test_a_dataset_that_does_not_fit_is_refused_with_advice(dataset: xr.Dataset,
         state(dataset)
 
 
+def test_coordinates_in_other_units_are_converted() -> None:
+    plane = ("lat", "lon"), 2.0 + GRID.lon + GRID.lat[:, None]
+    plain = state(winds(eastward_wind=plane, air_temperature=("level", [290.0, 270.0])).assign_coords(level=[5.0, 5e3]))
+    same = winds(eastward_wind=plane, air_temperature=("level", [290.0, 270.0])).assign_coords(
+        level=("level", [0.005, 5.0], {"units": "km"}),
+        lat=("lat", np.radians(GRID.lat), {"units": "radians"}),
+        lon=("lon", np.radians(GRID.lon), {"units": "rad"}),
+    )
+    found = state(same)
+    assert found.temperature == pytest.approx(plain.temperature, rel=1e-12)
+    assert found.eastward_air_flux == pytest.approx(plain.eastward_air_flux, rel=1e-9)
+
+
+TWO = ("level", np.array([290.0, 280.0]))
+
+
+@pytest.mark.parametrize(
+    ("coords", "words"),
+    [
+        ({"level": ("level", [1000.0, 100.0], {"units": "hPa"})}, "its level is in 'hPa'; give it in m"),
+        ({"level": ("level", [1e5, 1e4], {"standard_name": "air_pressure"})}, "its level is no height above ground"),
+        ({"level": ("level", [0.0, 9e3], {"positive": "down", "units": "m"})}, "its level is no height above ground"),
+        ({"level": [100.0, 100.0]}, "its level has the value 100 more than once"),
+        ({"level": [100.0, np.nan]}, "its level holds nan"),
+        ({"level": ["a", "b"]}, "its level holds text, no numbers"),
+        ({"level": [4000.0, 9000.0]}, "begins at 4000 m above ground, and nothing tells of the air below"),
+        ({"lat": ("lat", GRID.lat, {"units": "K"})}, "its lat is in 'K'; give it in deg"),
+        ({"lat": [*GRID.lat[:-1], 99.0]}, "its lat holds 99, outside -90 to 90"),
+        ({"lon": [*GRID.lon[:-1], GRID.lon[0]]}, "its lon has the value 0.25 more than once"),
+        ({"lon": [*GRID.lon[:-1], np.inf]}, "its lon holds inf"),
+    ],
+)
+def test_coordinates_that_are_no_places_are_refused(coords: dict[str, object], words: str) -> None:
+    plane = ("lat", "lon"), np.ones((6, 8))
+    with pytest.raises(DataError, match=words):
+        state(winds(eastward_wind=plane, air_temperature=TWO).assign_coords(coords))
+
+
+def test_one_level_tells_no_profile() -> None:
+    one = winds(eastward_wind=("level", [10.0]), air_temperature=("level", [216.6])).assign_coords(level=[11e3])
+    with pytest.raises(DataError, match="has one level, at 11000 m; give more levels, or drop"):
+        state(one)
+    assert state(winds(east=10.0)).eastward_air_flux.min() > 0.0
+
+
 def test_data_that_does_not_cover_the_grid_is_refused() -> None:
     small = xr.Dataset(
         {"eastward_wind": ("lon", np.ones(3)), "northward_wind": ((), 0.0)}, coords={"lon": [0.0, 1.0, 2.0]}

@@ -53,6 +53,27 @@ SMALL = Grid.regular((0, 3), (45, 47), 0.5, [20.0, 100.0, 500.0, 2000.0, 6000.0]
 
 
 @pytest.mark.parametrize("kind", ["model", "pressure"])
+def test_levels_that_tell_nothing_of_the_air_near_the_ground_are_refused(kind: str) -> None:
+    data = made_up(kind)
+    with pytest.raises(DataError, match=r"u\.nc has one level, which tells no profile"):
+        Era5Meteorology(data.isel(level=[-1]), SMALL, START)
+    with pytest.raises(DataError, match=r"the lowest level of u\.nc lies at \d+ hPa over the sea"):
+        Era5Meteorology(data.isel(level=slice(-2, None)), SMALL, START)
+
+
+def test_a_gap_between_the_points_is_refused_and_a_closed_circle_taken() -> None:
+    data = made_up("model")
+    with pytest.raises(DataError, match=r"has nothing between longitude 0 and 1, though its points lie 0\.5 apart"):
+        Era5Meteorology(data.isel(longitude=[0, 1, 2, 4, 5, 6, 7, 8, 9, 10]), SMALL, START)
+    lon = data["longitude"].values
+    closed = xr.concat([data.isel(longitude=[-1]).assign_coords(longitude=lon[-1:] - 360.0), data], "longitude")
+    for name in closed.data_vars:
+        closed[name].attrs = data[name].attrs
+    found = Era5Meteorology(closed.assign_attrs(data.attrs), SMALL, START).at(0.0)
+    assert np.array_equal(found.eastward_air_flux, Era5Meteorology(data, SMALL, START).at(0.0).eastward_air_flux)
+
+
+@pytest.mark.parametrize("kind", ["model", "pressure"])
 def test_isothermal_air_has_its_barometric_density_and_linear_winds_stay_linear(kind: str) -> None:
     state = Era5Meteorology(made_up(kind), SMALL, START).at(0.0)
     scale = GAS_CONSTANT / 28.9647e-3 * 280.0 / GRAVITY

@@ -70,7 +70,7 @@ def _on_grid(variable: xr.DataArray, where: str, grid: Grid) -> xr.DataArray:
         variable = variable.sortby("lat")
     for dim, places in zip(_DIMS, (grid.level, grid.lat, grid.lon), strict=True):
         if dim in variable.dims and dim in variable.coords:
-            given = numbers(variable.coords[dim].to_numpy(), f"the coordinate {dim} of {where}")
+            given = numbers(variable.coords[dim].to_numpy(), f"{where}: its {dim}")
             counted = np.arange(given.size, dtype=np.float64) if dim == "level" else places
             if dim == "lon":  # 350 is -10
                 given = places + (given - places + 180.0) % 360.0 - 180.0

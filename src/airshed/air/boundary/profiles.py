@@ -67,9 +67,11 @@ class BoundaryProfiles:
         for row, name in enumerate(self.species):
             ratios, origin = _one_species(name, given, species_made, table)
             self._ratios[row] = ratios * scales.get(name, 1.0)
-            if not self._ratios[row].max(initial=0.0) <= 1.0 + 1e-6:
-                largest = f"{self._ratios[row].max():.3g} mol/mol"
-                raise CaseError(f"the boundary's {name} is up to {largest} ({origin}); lower it, or boundary.scale")
+            if not self._ratios[row].max(initial=0.0) <= 1.0 + 1e-6:  # but for round-off
+                raise CaseError(
+                    f"the boundary's {name} is {self._ratios[row].max():g} mol/mol, more than there is air; check "
+                    f"boundary.scale and where it is from: {origin}"
+                )
             self.provenance[name] = origin + (f", times {scales[name]:g}" if name in scales else "")
 
     def at(self, pressure: Array) -> Array:

@@ -11,12 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from airshed.core.errors import CaseError, DataError
+from airshed.core.files import read_text
 from airshed.core.units import to
 
 Array = NDArray[np.float64]
 
 _PPM = 1e-6
 _PRESSURE = "pressure [Pa]"
+_PRESSURES = (1e-3, 2e5)
 
 
 @dataclass(frozen=True)
@@ -35,30 +37,49 @@ def read_profile(choice: str | Path) -> ProfileTable:
     Raises DataError when it cannot be read or holds what no profile can.
     """
     path = _shipped_or_given(choice)
+    text = enumerate(read_text(path, 'give a file, or a shipped profile such as "clean-air"').splitlines(), start=1)
+    lines = [(number, line) for number, line in text if line.strip() and not line.startswith("#")]
     try:
-        lines = [line for line in path.read_text().splitlines() if line.strip() and not line.startswith("#")]
-        names, *rows = csv.reader(lines)
-        numbers = np.array(rows, dtype=np.float64)
-    except (OSError, ValueError) as error:
-        raise DataError(f"cannot read the profile {path}: {error}; it needs a line of names, then numbers") from None
-    problem = _problem(names, numbers)
-    if problem:
-        raise DataError(f"the profile {path} {problem}")
+        cells = list(csv.reader((line for _, line in lines), strict=True))
+    except csv.Error as error:
+        raise DataError(f"the profile {path} is no table ({error}); it needs a line of names, then numbers") from None
+    if len(cells) != len(lines) or len(cells) < 3:
+        raise DataError(f"the profile {path} needs a line of names, then two or more lines of numbers")
+    names = [name.strip() for name in cells[0]]
+    _check_names(path, names)
+    numbers = np.array([
+        _row(f"{path}, line {line}", names, row) for (line, _), row in zip(lines[1:], cells[1:], strict=True)
+    ])  # fmt: skip
+    if np.any(np.diff(np.sort(numbers[:, 0])) <= 0.0):
+        raise DataError(f"the profile {path} has a pressure more than once; take the double line out")
     numbers = numbers[np.argsort(numbers[:, 0])]
     columns = {name: _PPM * numbers[:, i] for i, name in enumerate(names) if i > 0}
     return ProfileTable(path.name, np.log(numbers[:, 0]), columns)
 
 
-def _problem(names: list[str], numbers: Array) -> str | None:
+def _check_names(path: Path, names: list[str]) -> None:
     if names[0] != _PRESSURE:
-        return f"must have {_PRESSURE!r} as its first column, not {names[0]!r}"
-    if numbers.ndim != 2 or numbers.shape[0] < 2 or numbers.shape[1] != len(names):
-        return f"needs two or more lines of {len(names)} numbers"
-    if not np.all(np.isfinite(numbers)) or np.any(numbers < 0.0):
-        return "holds a number that is negative or not finite"
-    if np.any(np.diff(np.sort(numbers[:, 0]), prepend=0.0) <= 0.0):
-        return "needs pressures that are above 0 and different"
-    return None
+        raise DataError(f"the profile {path} must have {_PRESSURE!r} as its first column, not {names[0][:40]!r}")
+    twice = [name for index, name in enumerate(names) if name in names[:index]]
+    if twice or "" in names:
+        raise DataError(f"the profile {path} has a column {(twice or [''])[0]!r} that is double or without a name")
+
+
+def _row(where: str, names: list[str], cells: list[str]) -> list[float]:
+    """Return a line's pressure [Pa] and mixing ratios [ppm]; raises DataError for what these cannot be."""
+    if len(cells) != len(names):
+        raise DataError(f"{where}: {len(cells)} numbers, but {len(names)} columns")
+    numbers = []
+    for name, cell in zip(names, cells, strict=True):
+        try:
+            number = float(cell)
+        except ValueError:
+            raise DataError(f"{where}: {name} {cell[:40]!r} is not a number") from None
+        low, high = _PRESSURES if name == _PRESSURE else (0.0, 1.0 / _PPM)
+        if not low <= number <= high:
+            raise DataError(f"{where}: {name} is {number:g}, but must lie within {low:g} and {high:g}")
+        numbers.append(number)
+    return numbers
 
 
 def _shipped_or_given(choice: str | Path) -> Path:

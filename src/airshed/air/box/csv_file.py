@@ -3,6 +3,7 @@
 import csv
 import re
 from dataclasses import dataclass
+from io import StringIO
 from math import isfinite
 from pathlib import Path
 from typing import Final
@@ -12,6 +13,7 @@ import numpy.typing as npt
 
 from airshed.air.box.values import FromCsv, converted
 from airshed.core.errors import DataError
+from airshed.core.files import read_text
 from airshed.core.nearest import suggestion
 from airshed.core.units import to
 
@@ -36,14 +38,11 @@ class CsvColumns:
 
 def read_csv(path: Path) -> CsvColumns:
     """Return all columns of a file; raises DataError with the line of what is no number."""
+    reader = csv.reader(StringIO(read_text(path), newline=""), strict=True)
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = [(reader_line, row) for reader_line, row in enumerate(csv.reader(file), 1) if any(row)]
-    except FileNotFoundError:
-        raise DataError(f"there is no file {path}") from None
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise DataError(f"{path} cannot be read as CSV: {reason}") from None
+        rows = [(reader.line_num, row) for row in reader if any(row)]
+    except csv.Error as error:
+        raise DataError(f"{path}:{reader.line_num} cannot be read as CSV: {error}") from None
     rows = [(line, row) for line, row in rows if not row[0].lstrip().startswith("#")]
     if len(rows) < 2:
         raise DataError(f"{path} needs a line with the names of its columns, and numbers below")

@@ -13,6 +13,7 @@ from airshed.air.box.csv_file import read_csv
 from airshed.air.box.values import CONCENTRATION, MOST_HUMIDITY, RATE_UNITS, converted, spellings
 from airshed.core.errors import CaseError, DataError
 from airshed.core.nearest import suggestion
+from airshed.core.numbers import numbers
 from airshed.io.netcdf import load_netcdf
 from airshed.mechanism.network import ReactionNetwork
 from airshed.mechanism.open_units import units_of_open
@@ -60,7 +61,8 @@ def states_of(dataset: xr.Dataset, network: ReactionNetwork, source: str = "stat
         variable = dataset[name]
         if variable.ndim != 1:
             raise DataError(f"{source}: {name} has the dimensions {variable.dims}, not one of cells")
-        columns[str(name)] = variable.attrs.get("units"), np.asarray(variable.values, np.float64)
+        unit = variable.attrs.get("units")
+        columns[str(name)] = None if unit is None else str(unit), numbers(variable.values, f"{source}: its {name}")
     return cell_states(columns, network, source)
 
 
@@ -71,13 +73,13 @@ def cell_states(columns: Mapping[str, tuple[str | None, Array]], network: Reacti
         raise DataError(f"{source} has no cells" if sizes <= {0} else f"{source}: columns are of different lengths")
     species: dict[int, tuple[Array, str]] = {}
     values: dict[str, tuple[Array, str]] = {}
-    for name, (unit, numbers) in columns.items():
+    for name, (unit, column) in columns.items():
         where, target = f"{source}: {name}", _target(name, network)
         if isinstance(target, int):
-            species[target] = _amounts(numbers, unit, (CONCENTRATION, "mol/mol"), where)
+            species[target] = _amounts(column, unit, (CONCENTRATION, "mol/mol"), where)
         elif target is not None:
             known, units = target
-            values[known] = _amounts(numbers, unit, units, where)
+            values[known] = _amounts(column, unit, units, where)
             if known == "humidity" and values[known][0].max() > MOST_HUMIDITY:
                 raise DataError(f"{where} is {100.0 * values[known][0].max():g} %; per cent stand below humidity [%]")
         elif name.casefold() not in (*_IGNORED, "o2", "n2", "sun", "sec_zenith", "daylight"):
@@ -104,12 +106,12 @@ def _target(name: str, network: ReactionNetwork) -> int | tuple[str, tuple[str, 
     return None
 
 
-def _amounts(numbers: Array, unit: str | None, units: tuple[str, ...], where: str) -> tuple[Array, str]:
+def _amounts(column: Array, unit: str | None, units: tuple[str, ...], where: str) -> tuple[Array, str]:
     if unit is None and units[0] != "1":
         raise CaseError(f"{where} has no unit: write it behind the name, as in [{units[0]}], or as its units attribute")
-    found = converted(numbers, unit or "1", units, where=where)
+    found = converted(column, unit or "1", units, where=where)
     wrong = ~(np.isfinite(found[0]) & (found[0] >= 0.0))
     if wrong.any():
         cell = int(np.argmax(wrong))
-        raise DataError(f"{where} is {numbers[cell]:g} in cell {cell}; it must be finite and not below 0")
+        raise DataError(f"{where} is {column[cell]:g} in cell {cell}; it must be finite and not below 0")
     return found

@@ -8,7 +8,8 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from airshed.core.errors import CaseError
+from airshed.core.errors import CaseError, DataError
+from airshed.core.files import read_text
 
 KeyPath = tuple[int | str, ...]
 """Where a setting stands: the names of its tables and its own, numbers for the items of lists."""
@@ -23,12 +24,9 @@ _AT = re.compile(r"\(at line (\d+), column (\d+)\)")
 def read_toml(path: Path) -> tuple[dict[str, Any], str]:
     """Return the content of a TOML file as a dictionary and as text; raises CaseError with line and column."""
     try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError as error:
-        raise CaseError(f"there is no file {path}") from error
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise CaseError(f"{path} cannot be read: {reason}") from error
+        text = read_text(path)
+    except DataError as error:
+        raise CaseError(str(error)) from None
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

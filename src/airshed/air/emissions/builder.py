@@ -68,7 +68,8 @@ def build_inventory(
         read_time_profiles(folder, emitting),
         read_height_profiles(folder / "height_profiles.csv", emitting, grid.layer_faces),
         countries=distribution.rows,
-        notes=distribution.notes,
+        notes=[*distribution.notices, *distribution.notes],
+        notices=distribution.notices,
     )
 
 
@@ -82,6 +83,7 @@ class _Distribution:
         self.sums = tuple(_over_sectors(amounts) for amounts in (totals.emitted, totals.left_out))
         self.annual: dict[str, Array] = {}
         self.rows: list[CountryTotal] = []
+        self.notices: list[str] = []
         self.notes = [
             f"left out: {', '.join(settings.leave_out) or 'nothing'}",
             "international shipping is in no national total, so the sea lanes emit nothing",
@@ -92,13 +94,14 @@ class _Distribution:
         present = footprints(countries, grid)
         silent = [iso2 for iso2 in present if iso2 not in self.totals.countries()]
         if silent:
-            self.notes.append(f"no totals, so no emission: {', '.join(silent)}")
+            self.notices.append(f"no totals of {self.settings.year}, so no emission: {', '.join(silent)}")
         reporting = [iso2 for iso2 in present if iso2 not in silent]
         if not reporting:
             raise CaseError(
                 f"no country of the inventory {self.settings.folder} has land inside the grid; leave the inventory out"
             )
-        placer = Placer(self.settings.folder, reporting, self.pollutants, grid)
+        self.notices += [f"national_totals.csv: {gap}" for iso2 in present for gap in self.totals.gaps(iso2)]
+        placer = Placer(self.settings.folder, reporting, self.pollutants, grid, countries)
         proxies = tuple(dict.fromkeys(name for shares in self.mixture.values() for name in shares))
         for iso2 in reporting:
             placed = placer.place(iso2, present[iso2], proxies)

@@ -1,12 +1,18 @@
 """The countries of the map: names, time zones, outlines."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from airshed.air.emissions.tables import Row, read_table
+from airshed.air.emissions.tables import Row, read_table, unique
+from airshed.core.errors import DataError
+from airshed.core.nearest import suggestion
 from airshed.core.topojson import Polygon, decode
+
+_CODE: Final = re.compile("[A-Z]{2}")
 
 
 @dataclass(frozen=True)
@@ -30,11 +36,18 @@ def read_countries(table: Path, outlines: Path) -> dict[str, Country]:
     """Countries by code; the table may give one several polygons of the map, a line for each. Raises DataError."""
     polygons = decode(outlines, "countries")
     countries: dict[str, Country] = {}
+    taken: dict[str, str] = {}
     for row in read_table(table, ("iso2", "time_zone", "polygon")):
-        iso2 = row.text("iso2")
-        if iso2 not in countries:
-            countries[iso2] = Country(iso2, _zone(row))
-        countries[iso2].polygons.extend(_outline(row, polygons, outlines))
+        iso2, zone = row.text("iso2"), _zone(row)
+        if not _CODE.fullmatch(iso2):
+            raise row.error(f"iso2 {iso2[:40]!r} is no code of two capital letters, such as DE")
+        country = countries.setdefault(iso2, Country(iso2, zone))
+        if country.zone != zone:
+            raise row.error(f"{iso2} has the time zone {country.zone} on a line before; a country keeps one time")
+        unique(taken, row.text("polygon"), iso2, row)
+        country.polygons.extend(_outline(row, polygons, outlines))
+    if not countries:
+        raise DataError(f"{table} names no country; get a fresh copy of the file")
     return countries
 
 
@@ -49,5 +62,7 @@ def _zone(row: Row) -> ZoneInfo:
 def _outline(row: Row, polygons: Mapping[str, list[Polygon]], outlines: Path) -> list[Polygon]:
     name = row.text("polygon")
     if name not in polygons:
-        raise row.error(f"{outlines.name} has no polygon {name!r}")
+        raise row.error(f"{outlines.name} has no polygon {name[:40]!r}; {suggestion(name, polygons)}")
+    if not polygons[name]:
+        raise row.error(f"the polygon {name!r} of {outlines.name} has no points; get a fresh copy of the file")
     return polygons[name]

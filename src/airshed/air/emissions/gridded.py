@@ -12,14 +12,19 @@ from airshed.air.emissions.regrid import Regridder
 from airshed.core.constants import EARTH_RADIUS
 from airshed.core.errors import CaseError, DataError
 from airshed.core.nearest import suggestion
-from airshed.core.numbers import numbers
+from airshed.core.numbers import kind, numbers
 from airshed.core.units import quantity
 from airshed.grid import Grid
+from airshed.grid.places import in_degrees
 from airshed.grid.window import Window
+from airshed.io.netcdf import load_netcdf
 
 Array = NDArray[np.float64]
 
 _UNITS = ("mol/s", "kg/s", "mol/m2/s", "kg/m2/s")
+MOST_FROM_A_CELL = 1e12
+"""Far more than all the world emits of anything [mol/s]; of CO2 it is 3e7."""
+
 _NAMES = {"latitude": "lat", "longitude": "lon"}
 
 
@@ -87,26 +92,29 @@ class GriddedEmissions:
         return fields
 
     def _open(self, data: xr.Dataset | str | Path) -> xr.Dataset:
-        try:
-            dataset = data if isinstance(data, xr.Dataset) else xr.load_dataset(data)
-        except FileNotFoundError as error:
-            raise DataError(f"{self._place} does not exist; give the path of a netCDF file") from error
-        except (OSError, ValueError, RuntimeError) as error:
-            raise DataError(f"{self._place} cannot be read as netCDF ({error}); get a fresh copy") from error
+        dataset = data if isinstance(data, xr.Dataset) else load_netcdf(Path(data))
         dataset = dataset.rename({old: new for old, new in _NAMES.items() if old in dataset.dims})
         for axis in ("lat", "lon"):
-            if axis not in dataset.coords or dataset[axis].ndim != 1 or dataset[axis].size < 2:
+            if axis not in dataset.coords or dataset[axis].dims != (axis,) or dataset[axis].size < 2:
                 raise DataError(f"{self._place} needs a coordinate {axis!r} with at least two values")
-            if not np.all(np.isfinite(numbers(dataset[axis].values, f"{self._place}: the coordinate {axis}"))):
-                raise DataError(f"{self._place}: the coordinate {axis} holds NaN or infinite values")
+            degrees = in_degrees(axis, dataset[axis].values, dataset[axis].attrs, self._place)
+            dataset = dataset.assign_coords({axis: (axis, degrees)})
         return dataset
 
     def _read_times(self, dataset: xr.Dataset) -> NDArray[np.int64]:
         """The instants between which fields hold, seconds since 1970: one more than there are fields; or none."""
         if "time" not in dataset.dims:
             return np.zeros(0, dtype=np.int64)
+        if "time" not in dataset.coords:
+            raise DataError(
+                f"{self._place}: its dimension time has no values; give dates, such as hours since 2022-08-31"
+            )
         times = dataset["time"].values
-        if not np.issubdtype(times.dtype, np.datetime64) or not np.all(np.diff(times) > np.timedelta64(0)):
+        if (
+            not np.issubdtype(times.dtype, np.datetime64)
+            or not np.all(np.diff(times) > np.timedelta64(0))
+            or np.isnat(times).any()
+        ):
             raise DataError(f"{self._place}: its times must be dates in rising order, such as hours since 2022-08-31")
         seconds: NDArray[np.int64] = times.astype("datetime64[s]").astype(np.int64)
         return np.append(seconds, 2 * seconds[-1] - seconds[-2]) if seconds.size > 1 else seconds
@@ -138,6 +146,8 @@ class GriddedEmissions:
         surplus = sorted(str(dim) for dim in set(field.dims) - {"time", "level", "lat", "lon"})
         if surplus:
             raise DataError(f"{where} has the dimension {', '.join(surplus)}; only time, level, lat and lon can be")
+        if field.dtype.kind not in "fiu":
+            raise DataError(f"{where} holds {kind(field.dtype)}, no numbers; give the emission as numbers")
         missing = [dim for dim in ("time", "level") if dim not in field.dims]
         values = numbers(field.expand_dims(missing).transpose("time", "level", "lat", "lon").values, where)
         wrong = ~(np.isfinite(values) & (values >= 0.0))
@@ -150,7 +160,13 @@ class GriddedEmissions:
         except CaseError as error:
             raise DataError(str(error)) from error
         factor = unit.value / (_molar_mass(field, where) if "kg" in unit.unit else 1.0)
-        return values * factor * (area if "m2" in unit.unit else 1.0)
+        moles = values * factor * (area if "m2" in unit.unit else 1.0)
+        if moles.size and not moles.max() <= MOST_FROM_A_CELL:
+            raise DataError(
+                f"{where} is {moles.max():g} mol/s from a cell, more than {MOST_FROM_A_CELL:g} mol/s; "
+                f"check its values and its units, {field.attrs['units']!r}"
+            )
+        return moles
 
 
 def _molar_mass(field: xr.DataArray, where: str) -> float:

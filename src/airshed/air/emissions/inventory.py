@@ -75,11 +75,13 @@ class Inventory:
         *,
         countries: Sequence[CountryTotal],
         notes: Sequence[str],
+        notices: Sequence[str] = (),
     ) -> None:
         """Take the parts that the builder made.
 
         annual  [kg/s]  mean over the year, (sectors, zones, pollutants, lat, lon)
         height  [1]     share by layer, (sectors, layers)
+        notices         those of the notes that a person should see before the run
         """
         self._start = int(start.astype("datetime64[s]").astype(np.int64))
         self._layout, self._annual, self._profiles = layout, annual, profiles
@@ -91,7 +93,7 @@ class Inventory:
         for column, parts in enumerate(layout.parts.values()):
             for part in parts:
                 self._split[self.species.index(part.species), column] += part.moles
-        self._countries, self._notes = tuple(countries), tuple(notes)
+        self._countries, self._notes, self._notices = tuple(countries), tuple(notes), tuple(notices)
         self._hour: int | None = None
         self._rate = np.zeros((len(self.species), self.levels, *annual.shape[-2:]))
 
@@ -151,6 +153,10 @@ class Inventory:
     def notes(self) -> list[str]:
         """What is left out, countries without a report, and proxies that were empty, a line each."""
         return list(self._notes)
+
+    def notices(self) -> list[str]:
+        """Which countries in the area report nothing, or less than others, a line each."""
+        return list(self._notices)
 
     def _factors(self, hour: int) -> Array:
         """Time factors of an hour [hours since 1970 UTC], shape (sectors, zones)."""

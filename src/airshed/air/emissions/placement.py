@@ -1,6 +1,6 @@
 """Places the emission of whole countries: proxies on the fine grid, then conservatively onto the grid of the case."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,13 +13,20 @@ from airshed.air.emissions.coverage import Window, coverage
 from airshed.air.emissions.places import read_cities, read_fuels, read_plants
 from airshed.air.emissions.proxies import MARGIN, PLANTS, CountryFields, MethaneGrid, normalised
 from airshed.air.emissions.regrid import Regridder
-from airshed.air.emissions.tables import missing_file
+from airshed.air.emissions.tables import MISSING
+from airshed.core.data_units import conversion
 from airshed.core.errors import DataError
+from airshed.core.files import plain_file
+from airshed.core.numbers import numbers
 from airshed.core.topojson import Polygon
 from airshed.grid import Grid
-from airshed.io.hdf5 import hdf5
+from airshed.grid.places import in_degrees
+from airshed.io.netcdf import load_netcdf
 
 Array = NDArray[np.float64]
+
+_MOST_METHANE = 1.0
+"""[mol m-2 s-1]: a thousand times what the strongest landfills and mines emit from a cell."""
 
 
 @dataclass(frozen=True)
@@ -64,13 +71,15 @@ def footprints(countries: Mapping[str, Country], grid: Grid) -> dict[str, Footpr
 class Placer:
     """Knows cities, plants, fuels and methane, and turns them into proxies of a country on the grid of the case."""
 
-    def __init__(self, folder: Path, countries: Iterable[str], pollutants: Sequence[str], grid: Grid) -> None:
-        """Read the places of the given countries; raises DataError."""
+    def __init__(
+        self, folder: Path, countries: Iterable[str], pollutants: Sequence[str], grid: Grid, known: Collection[str]
+    ) -> None:
+        """Read the places of some countries; raises DataError, also for a country that is none of the ``known``."""
         names = tuple(countries)
         self._pollutants, self._grid = tuple(pollutants), grid
         self._fuels = read_fuels(folder / "fuel_factors.csv", self._pollutants)
-        self._cities = read_cities(folder / "cities.csv", names)
-        self._plants = read_plants(folder / "power_plants.csv", names, self._fuels)
+        self._cities = read_cities(folder / "cities.csv", names, known)
+        self._plants = read_plants(folder / "power_plants.csv", names, self._fuels, known)
         self._methane = read_methane(folder / "edgar_methane_2012.nc")
 
     def place(self, country: str, footprint: Footprint, proxies: Iterable[str]) -> Placed:
@@ -99,20 +108,34 @@ class Placer:
 
 def read_methane(path: Path) -> MethaneGrid:
     """Read the methane flux [mol m-2 s-1] on its longitude-latitude grid; raises DataError."""
-    try:
-        with hdf5(), xr.open_dataset(path) as file:
-            flux = file["methane_flux"].transpose("lat", "lon")
-            grid = MethaneGrid(*(np.asarray(values, dtype=np.float64) for values in (flux.lon, flux.lat, flux)))
-    except FileNotFoundError as error:
-        raise missing_file(path) from error
-    except (OSError, KeyError, ValueError) as error:
-        raise DataError(f"{path} cannot be read as a methane grid ({error}); get a fresh copy of the file") from error
-    wrong = ~(grid.flux >= 0.0)
+    plain_file(path, MISSING)
+    file = load_netcdf(path)
+    if "methane_flux" not in file or set(file["methane_flux"].dims) != {"lat", "lon"}:
+        raise DataError(f"{path} has no variable methane_flux on lat and lon; get a fresh copy of the file")
+    flux = file["methane_flux"].transpose("lat", "lon")
+    lat, lon = (_uniform(path, axis, flux) for axis in ("lat", "lon"))
+    change = conversion(flux.attrs, "mol m-2 s-1", f"{path}: methane_flux")
+    grid = MethaneGrid(lon, lat, change.factor * numbers(flux.values, f"{path}: its methane_flux") + change.offset)
+    wrong = ~((grid.flux >= 0.0) & (grid.flux <= _MOST_METHANE))
     if wrong.any():
         row, column = np.argwhere(wrong)[0]
         place = f"lat {grid.lat[row]:g}, lon {grid.lon[column]:g}"
-        raise DataError(f"{path}: methane_flux is {grid.flux[row, column]:g} at {place}; it must be 0 or more")
+        raise DataError(
+            f"{path}: methane_flux is {grid.flux[row, column]:g} at {place}; it must lie within 0 and "
+            f"{_MOST_METHANE:g} mol m-2 s-1"
+        )
     return grid
+
+
+def _uniform(path: Path, axis: str, flux: xr.DataArray) -> Array:
+    """Return the coordinate of an axis whose points lie equally far apart [degrees]; raises DataError."""
+    if axis not in flux.coords or flux.sizes[axis] < 2:
+        raise DataError(f"{path}: methane_flux needs a coordinate {axis} of two or more values")
+    places = in_degrees(axis, flux[axis].values, flux[axis].attrs, f"{path}: methane_flux")
+    steps = np.diff(places)
+    if np.any(np.abs(steps - steps[0]) > 0.01 * np.abs(steps[0])):
+        raise DataError(f"{path}: the points of {axis} do not lie equally far apart; get a fresh copy of the file")
+    return places
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -37,6 +37,15 @@ SAME_NAME: Final = 15.0
 SAME_UNIT: Final = 0.5
 """Two records of one source, this near [km] and of one fuel and nearly one capacity, are one unit."""
 
+MOST_PEOPLE: Final = 1e8
+"""More inhabitants than any city has."""
+
+MOST_CAPACITY: Final = 1e5
+"""More electric capacity [MW] than any site has; the largest, of water, has 22,500."""
+
+MOST_FACTOR: Final = 1e6
+"""More emission [g/GJ] than a fuel can have: its carbon alone makes 1e5 of CO2."""
+
 PLANT_WORDS: Final = frozenset(
     ("central", "centrala", "centrale", "electric", "electrica", "electrique", "elektrarna", "elektrownia", "energia",
      "energie", "energy", "heizkraftwerk", "kraftwerk", "plant", "power", "station", "termica", "thermal", "thermique")
@@ -45,6 +54,7 @@ PLANT_WORDS: Final = frozenset(
 
 COLUMNS_CITIES: Final = ("iso2", "name", "latitude", "longitude", "population")
 COLUMNS_PLANTS: Final = ("iso2", "name", "latitude", "longitude", "capacity_mw", "fuel", "source")
+_FACTOR: Final = "_g_gj"
 COLUMNS_FUELS: Final = ("fuel", "efficiency", "load")
 
 
@@ -74,23 +84,31 @@ class Plant:
     source: str
 
 
-def read_cities(path: Path, countries: Iterable[str]) -> dict[str, Cities]:
-    """Cities by country without those that are districts of a larger one; raises DataError."""
+def read_cities(path: Path, countries: Iterable[str], known: Collection[str] | None = None) -> dict[str, Cities]:
+    """Cities by country without those that are districts of a larger one.
+
+    Raises DataError, also for a country that is none of the ``known``, where these are given.
+    """
     places: dict[str, list[tuple[float, float, float]]] = {iso2: [] for iso2 in countries}
     for row in read_table(path, COLUMNS_CITIES):
-        country = places.get(row.text("iso2"))
+        country = places.get(_country(row, known))
         if country is not None:
-            country.append((*_position(row), row.number("population")))
+            country.append((*_position(row), row.number("population", most=MOST_PEOPLE)))
     return {iso2: _without_districts(np.array(rows).reshape(-1, 3)) for iso2, rows in places.items()}
 
 
-def read_plants(path: Path, countries: Iterable[str], fuels: Iterable[str]) -> dict[str, list[Plant]]:
-    """Combustion plants by country, duplicates removed; raises DataError, also for a fuel that is not in ``fuels``."""
+def read_plants(
+    path: Path, countries: Iterable[str], fuels: Iterable[str], known: Collection[str] | None = None
+) -> dict[str, list[Plant]]:
+    """Combustion plants by country, duplicates removed.
+
+    Raises DataError, also for a fuel that is not in ``fuels``, and a country that is none of the ``known``.
+    """
     plants: dict[str, list[Plant]] = {iso2: [] for iso2 in countries}
     for row in read_table(path, COLUMNS_PLANTS):
-        country = plants.get(row.text("iso2"))
+        country = plants.get(_country(row, known))
         if country is not None:
-            capacity = row.number("capacity_mw") if row.text("capacity_mw") else None
+            capacity = row.number("capacity_mw", most=MOST_CAPACITY) if row.text("capacity_mw") else None
             fuel = row.known("fuel", fuels) if row.text("fuel") else "Unknown"
             country.append(Plant(row.text("name"), *_position(row), capacity, fuel, row.text("source")))
     return {iso2: deduplicate(records) for iso2, records in plants.items()}
@@ -101,12 +119,15 @@ def read_fuels(path: Path, pollutants: Sequence[str]) -> dict[str, dict[str, flo
 
     Returns fuel -> pollutant -> factor x load / efficiency; raises DataError.
     """
-    columns = {pollutant: f"{pollutant}_g_gj" for pollutant in pollutants}
+    columns = {pollutant: f"{pollutant}{_FACTOR}" for pollutant in pollutants}
     fuels: dict[str, dict[str, float]] = {}
     for row in read_table(path, (*COLUMNS_FUELS, *columns.values())):
         heat = row.number("load", most=1.0) / row.number("efficiency", least=0.01, most=1.0)
-        factors = {pollutant: row.number(column) * heat for pollutant, column in columns.items()}
-        unique(fuels, row.text("fuel"), factors, row)
+        for column in row.columns:  # of pollutants that are not emitted here too: a slip in one is seldom alone
+            if column.endswith(_FACTOR):
+                row.number(column, most=MOST_FACTOR)
+        factors = {pollutant: row.number(column, most=MOST_FACTOR) * heat for pollutant, column in columns.items()}
+        unique(fuels, row.name("fuel"), factors, row)
     return fuels
 
 
@@ -163,6 +184,11 @@ def _kilometres(first: Plant, second: Plant) -> float:
 def _words(name: str) -> set[str]:
     plain = unicodedata.normalize("NFKD", name.casefold()).encode("ascii", "ignore").decode()
     return set(re.findall("[a-z]{5,}", plain)) - PLANT_WORDS
+
+
+def _country(row: Row, known: Collection[str] | None) -> str:
+    """Return the code of a line's country; raises DataError for one that no country has."""
+    return row.text("iso2") if known is None else row.known("iso2", known)
 
 
 def _position(row: Row) -> tuple[float, float]:

@@ -18,6 +18,8 @@ Array = NDArray[np.float64]
 
 MONTHS = tuple(calendar.month_abbr[month] for month in range(1, 13))
 WEEKDAYS = tuple(calendar.day_abbr[day] for day in range(7))
+_LARGEST = 1e6
+"""More than any share, percentage or factor of a profile."""
 HOURS = tuple(str(hour) for hour in range(1, 25))
 
 
@@ -76,10 +78,10 @@ def _read(path: Path, columns: Sequence[str], sectors: Iterable[str]) -> Array:
     """One row of numbers per sector; the mean of each row must not be zero."""
     found: dict[str, list[float]] = {}
     for row in read_table(path, ("GNFR", *columns)):
-        values = [row.number(column) for column in columns]
+        values = [row.number(column, most=_LARGEST) for column in columns]
         if sum(values) == 0.0:
             raise row.error("all values are 0; give a profile that emits at some time")
-        unique(found, row.text("GNFR"), values, row)
+        unique(found, row.name("GNFR"), values, row)
     missing = [sector for sector in sectors if sector[0] not in found]
     if missing:
         raise DataError(f"{path} has no profile for {', '.join(missing)}; add a line with the sector's first letter")

@@ -171,7 +171,7 @@ def read_sectors(path: Path) -> dict[str, dict[str, float]]:
     sectors: dict[str, dict[str, float]] = {}
     rows: dict[str, Row] = {}
     for row in read_table(path, ("sector", "proxy", "share")):
-        sector = row.text("sector")
+        sector = row.name("sector")
         unique(sectors.setdefault(sector, {}), row.known("proxy", PROXIES), row.number("share", most=1.0), row)
         rows[sector] = row
     for sector, shares in sectors.items():

@@ -40,9 +40,9 @@ def read_split(path: Path) -> Split:
     """
     found: dict[str, list[Compound]] = {}
     for row in read_table(path, COLUMNS):
-        share, grams = row.number("mass_share", most=1.0), row.number("molar_mass_g_mol", least=1.0)
-        compound = Compound(row.text("species"), share, 1e-3 * grams, _carbon(row))
-        found.setdefault(row.text("pollutant"), []).append(compound)
+        share, grams = row.number("mass_share", most=1.0), row.number("molar_mass_g_mol", least=1.0, most=1e4)
+        compound = Compound(row.name("species"), share, 1e-3 * grams, _carbon(row))
+        found.setdefault(row.name("pollutant"), []).append(compound)
     return {pollutant: tuple(compounds) for pollutant, compounds in found.items()}
 
 
@@ -100,4 +100,4 @@ def _parts(compounds: Iterable[Compound], emissions: EmissionMap) -> tuple[Part,
 
 
 def _carbon(row: Row) -> float | None:
-    return row.number("carbon") if row.has("carbon") else None
+    return row.number("carbon", most=1e3) if row.has("carbon") else None

@@ -2,14 +2,22 @@
 
 import csv
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping
+from io import StringIO
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from airshed.core.errors import DataError
+from airshed.core.files import read_text
 from airshed.core.nearest import suggestion
 
 Value = TypeVar("Value")
+
+MISSING: Final = "the inventory's folder must hold it (see docs/emissions.md)"
+"""What to do where a file of the inventory is not there."""
+
+_NUMBER: Final = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 
 
 class Row:
@@ -25,6 +33,18 @@ class Row:
         """The cell of a column, without surrounding blanks."""
         return self._cells[self._columns[column]].strip()
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the table's columns."""
+        return tuple(self._columns)
+
+    def name(self, column: str) -> str:
+        """The cell of a column that no line may leave empty; raises DataError."""
+        name = self.text(column)
+        if not name:
+            raise self.error(f"{column} is empty; write one, or remove the line")
+        return name
+
     def has(self, column: str) -> bool:
         """Whether the table has a column and the line an entry in it."""
         return column in self._columns and bool(self.text(column))
@@ -33,21 +53,21 @@ class Row:
         """The cell as a number; raises DataError when it is none, not finite, or outside [least, most]."""
         text = self.text(column)
         try:
-            value = float(text)
-        except ValueError as error:
-            raise self.error(f"{column} {text!r} is not a number") from error
+            value = float(text if _NUMBER.fullmatch(text) else "")  # Python takes 1_000 and other scripts' digits
+        except ValueError:
+            raise self.error(f"{column} {text[:40]!r} is not a number") from None
         if not math.isfinite(value):
-            raise self.error(f"{column} is {text}; give a finite number or remove the line")
+            raise self.error(f"{column} is {text[:40]}; give a finite number or remove the line")
         if not least <= value <= most:
             limit = f"at least {least:g}" if value < least else f"at most {most:g}"
-            raise self.error(f"{column} is {text}, but must be {limit}")
+            raise self.error(f"{column} is {text[:40]}, but must be {limit}")
         return value
 
     def known(self, column: str, known: Iterable[str]) -> str:
         """The cell as one of the known names; raises DataError that suggests the nearest."""
         name = self.text(column)
         if name not in known:
-            raise self.error(f"{column} {name!r} is unknown; {suggestion(name, known)}")
+            raise self.error(f"{column} {name[:40]!r} is unknown; {suggestion(name, known)}")
         return name
 
     def error(self, message: str) -> DataError:
@@ -58,36 +78,35 @@ class Row:
 def read_table(path: Path, columns: Iterable[str]) -> Iterator[Row]:
     """Yield the lines of a comma-separated UTF-8 file that must have the given columns; others may be there too.
 
-    Raises DataError for a file that is missing, is not text, lacks a column or has a line of the wrong length.
+    Raises DataError for a file that is missing, is not text, lacks a column, has one twice, or has a line of the wrong
+    length.
     """
+    reader = csv.reader(StringIO(read_text(path, MISSING), newline=""), strict=True)
     try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.reader(file)
-            header = {name.strip(): index for index, name in enumerate(next(reader, []))}
-            missing = [name for name in columns if name not in header]
-            if missing:
-                raise DataError(f"{path} lacks the column {', '.join(missing)}; it has {', '.join(header) or 'none'}")
-            for cells in reader:
-                if not cells:
-                    continue
-                if len(cells) != len(header):
-                    raise DataError(f"{path}, line {reader.line_num}: {len(cells)} cells, but {len(header)} columns")
-                yield Row(path, reader.line_num, header, cells)
-    except FileNotFoundError as error:
-        raise missing_file(path) from error
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise DataError(f"{path} cannot be read as a table ({error}); get a fresh copy of the file") from error
-
-
-def missing_file(path: Path) -> DataError:
-    """The error for a file of the inventory that is not there."""
-    return DataError(f"{path} does not exist; the inventory's folder must hold it (see docs/emissions.md)")
+        names = [name.strip() for name in next(reader, [])]
+        header = {name: index for index, name in enumerate(names)}
+        missing = [name for name in columns if name not in header]
+        if missing:
+            raise DataError(
+                f"{path} lacks the column {', '.join(missing)}; it has {', '.join(map(repr, header))[:200] or 'none'}"
+            )
+        twice = [name for index, name in enumerate(names) if name in names[:index]]
+        if twice:
+            raise DataError(f"{path}, line 1: the column {twice[0]!r} comes a second time; remove one of the two")
+        for cells in reader:
+            if not cells:
+                continue
+            if len(cells) != len(names):
+                raise DataError(f"{path}, line {reader.line_num}: {len(cells)} cells, but {len(names)} columns")
+            yield Row(path, reader.line_num, header, cells)
+    except csv.Error as error:
+        raise DataError(f"{path}, line {reader.line_num}: no table can be read here ({error}); mend the line") from None
 
 
 def header(path: Path) -> tuple[str, ...]:
     """The column names of a table; raises DataError as :func:`read_table` does."""
     for row in read_table(path, ()):
-        return tuple(row._columns)
+        return row.columns
     raise DataError(f"{path} holds no lines; get a fresh copy of the file")
 
 

@@ -12,6 +12,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from airshed.air.meteorology.air_mass import humidity_plane
+from airshed.air.meteorology.atmosphere import STANDARD_PRESSURE
 from airshed.air.meteorology.period import ForcingTimes
 from airshed.air.meteorology.points import Points, covering
 from airshed.air.meteorology.provenance import era5_provenance
@@ -22,12 +23,16 @@ from airshed.grid.window import Window
 from airshed.io.era5 import open_era5
 from airshed.io.era5_fields import at_times
 from airshed.io.instants import Fields, Instants, together
+from airshed.io.level_coefficients import full_level_pressure
 from airshed.parallel.communicator import Alone, Communicator
 
 Array = NDArray[np.float64]
 
 _ACCUMULATED: Final = ("tp", "e", "ssrd", "sshf")
 """Sums over the hour before each time: an instant needs that hour and the next."""
+
+_LOWEST: Final = 800e2
+"""Pressure [Pa] that the lowest level must reach, about 2 km above the sea."""
 
 _LEAST, _MOST, _BYTES = 2, 6, 5 * 2**18
 """Instants that are read at once: as many as so many bytes hold, within limits."""
@@ -143,6 +148,7 @@ def _around(
     """Return the part of the data around the whole grid, not read, and the instants of a case."""
     period = ForcingTimes.of(dataset["time"].values, start, length)
     _require_pressure(dataset)
+    _require_profile(dataset)
     return covering(dataset, grid), period
 
 
@@ -242,6 +248,20 @@ def _require_pressure(dataset: xr.Dataset) -> None:
         raise DataError(f"{wind} has model levels, which need the surface pressure: add a file with sp or lnsp")
     if not {"sp", "lnsp", "z"} & set(dataset):
         raise DataError("pressure levels need the height of the ground: add a file with sp (surface pressure) or z")
+
+
+def _require_profile(dataset: xr.Dataset) -> None:
+    """Raise DataError for levels that tell nothing of the air near the ground: below the lowest one its values hold."""
+    levels, wind = np.asarray(dataset["level"].values), dataset["u"].attrs["file"]
+    if levels.size < 2:
+        raise DataError(f"{wind} has one level, which tells no profile of the wind; download more levels")
+    on_model_levels = dataset.attrs["level_kind"] == "model"
+    pressure = full_level_pressure(levels, np.full(1, STANDARD_PRESSURE)).ravel() if on_model_levels else levels
+    if pressure.max() < _LOWEST:
+        raise DataError(
+            f"the lowest level of {wind} lies at {pressure.max() / 100.0:.0f} hPa over the sea, and nothing tells of "
+            f"the air below; download levels to the ground, at least to {_LOWEST / 100.0:.0f} hPa"
+        )
 
 
 def _land_of(dataset: xr.Dataset, grid: Grid) -> Array | None:

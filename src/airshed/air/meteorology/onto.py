@@ -8,9 +8,11 @@ from numpy.typing import NDArray
 
 from airshed.air.meteorology.remap import averaging_matrix, clamped_matrix, interpolation_matrix
 from airshed.air.meteorology.window import Area
-from airshed.core.errors import CaseError, DataError
-from airshed.core.units import to
+from airshed.core.data_units import conversion
+from airshed.core.errors import DataError
+from airshed.core.numbers import numbers
 from airshed.grid import Grid
+from airshed.grid.places import check_places, in_degrees
 from airshed.grid.weights import Weights, apply
 
 Array = NDArray[np.float64]
@@ -21,6 +23,9 @@ _DIMENSIONS = {
     "lat_face": "lat_face", "lon_face": "lon_face", "level_face": "level_face",
 }  # fmt: skip
 _TOLERANCE = 1e-4
+_LOWEST = 2000.0
+_NUMBERED = frozenset({"", "1", "level", "levels", "layer", "layers"})
+"""Units of a coordinate ``level`` that may be the numbers of layers."""
 
 _RANGES = {
     "eastward_wind": (-1e3, 1e3, "m s-1"),
@@ -39,17 +44,6 @@ _RANGES = {
     "surface_upward_sensible_heat_flux": (-2e3, 2e3, "W m-2"),
     "surface_downwelling_shortwave_flux_in_air": (0.0, 2e3, "W m-2"),
 }
-_SAME_UNIT = {
-    "m s-1": ("m/s",),
-    "K": ("kelvin", "degK"),
-    "Pa": ("pascal",),
-    "kg kg-1": ("kg/kg", "1", ""),
-    "m2 s-1": ("m2/s",),
-    "m": ("meter", "metre"),
-    "1": ("", "(0 - 1)"),
-    "kg m-2 s-1": ("kg/m2/s", "kg/(m2 s)"),
-    "W m-2": ("W/m2",),
-}
 
 
 def in_unit_of_the_model(name: str, field: xr.DataArray) -> xr.DataArray:
@@ -58,14 +52,10 @@ def in_unit_of_the_model(name: str, field: xr.DataArray) -> xr.DataArray:
     Raises DataError for a unit that cannot be converted; without the attribute the field is in the model's unit.
     """
     unit = _RANGES[name][2]
-    given = str(field.attrs.get("units", unit)).replace("**", "").replace("^", "")
-    if given in {unit, *_SAME_UNIT.get(unit, ())}:
+    change = conversion(field.attrs, unit, f"the meteorology's {name}")
+    if not change.changes:
         return field
-    try:
-        zero, one = (to(f"{number} {given}", unit, where=name) for number in (0, 1))
-    except CaseError as error:
-        raise DataError(f"the meteorology's {name} is in {given!r}; give it in {unit}") from error
-    return (field * (one - zero) + zero).assign_attrs({**field.attrs, "units": unit})
+    return (field * change.factor + change.offset).assign_attrs({**field.attrs, "units": unit})
 
 
 def check_values(name: str, field: xr.DataArray) -> None:
@@ -91,10 +81,30 @@ def standard_dims(name: object, field: xr.DataArray) -> xr.DataArray:
     field = field.rename({dim: _DIMENSIONS[str(dim)] for dim in field.dims if _DIMENSIONS[str(dim)] != dim})
     order = ("time", "level", "level_face", "lat", "lat_face", "lon", "lon_face")
     field = field.transpose(*[dim for dim in order if dim in field.dims])
+    places = {dim: _places(f"the meteorology's {name}", dim, field[dim]) for dim in order[1:] if dim in field.coords}
+    field = field.assign_coords({dim: (dim, values) for dim, values in places.items() if dim in field.dims})
     for dim in ("lat", "lon", "level"):
         if dim in field.coords and dim in field.dims and field.sizes[dim] > 1:
             field = field.sortby(dim)
     return field.astype(np.float64)
+
+
+def _places(where: str, dim: str, coordinate: xr.DataArray) -> Array:
+    """Return the values of a coordinate in degrees or metres, from the unit that it tells; DataError for no places."""
+    values = np.atleast_1d(coordinate.values)
+    if dim.startswith(("lat", "lon")):
+        return in_degrees(dim, values, coordinate.attrs, where)
+    heights, told = (
+        numbers(values, f"{where}: its {dim}"),
+        " ".join(str(coordinate.attrs.get(key, "")) for key in ("standard_name", "long_name")),
+    )
+    if "pressure" in told or "sigma" in told or str(coordinate.attrs.get("positive", "up")).lower() == "down":
+        raise DataError(f"{where}: its {dim} is no height above ground; give heights in m, or interpolate onto such")
+    if str(coordinate.attrs.get("units", "")).strip().lower() not in _NUMBERED:
+        change = conversion(coordinate.attrs, "m", f"{where}: its {dim}")
+        heights = change.factor * heights + change.offset if change.changes else heights
+    check_places(dim, heights, where)
+    return heights
 
 
 def onto(area: Area, name: str, field: xr.DataArray, where: str) -> Array:
@@ -178,12 +188,27 @@ def _along_height(grid: Grid, name: str, field: xr.DataArray, values: Array, whe
     numbered = nodes.size == count and any(np.array_equal(nodes, np.arange(count) + first) for first in (0, 1))
     if numbered or (nodes.size == count and np.allclose(nodes, grid.level, rtol=1e-6, atol=1e-3)):
         return values
-    if nodes.size > 1 and nodes[-1] < grid.level[-1] - 1.0:
+    _check_lowest(grid, name, nodes)
+    if nodes[-1] < grid.level[-1] - 1.0:
         raise DataError(
             f"the meteorology's {name} reaches {nodes[-1]:g} m above ground, the highest layer's centre is at "
             f"{grid.level[-1]:g} m; give data to there or fewer layers"
         )
     return Weights.of(clamped_matrix(nodes, grid.level))(values, -3)
+
+
+def _check_lowest(grid: Grid, name: str, nodes: Array) -> None:
+    """Raise DataError for levels that tell no profile, or nothing of the air near the ground."""
+    if nodes.size == 1:
+        raise DataError(
+            f"the meteorology's {name} has one level, at {nodes[0]:g} m; give more levels, or drop the dimension level "
+            "to have it hold at all heights"
+        )
+    if nodes[0] > max(_LOWEST, grid.level[0]):
+        raise DataError(
+            f"the meteorology's {name} begins at {nodes[0]:g} m above ground, and nothing tells of the air below; give "
+            f"levels to the ground, at least to {_LOWEST:g} m"
+        )
 
 
 def _same_layers(name: str, values: Array, count: int) -> Array:

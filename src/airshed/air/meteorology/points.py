@@ -10,6 +10,7 @@ from airshed.air.meteorology.remap import averaging_matrix, clamped_matrix, inte
 from airshed.air.meteorology.window import Area
 from airshed.core.errors import DataError
 from airshed.grid import Grid
+from airshed.grid.places import check_gaps
 from airshed.grid.weights import Weights, apply
 from airshed.kernels.arrays import weighted
 
@@ -81,6 +82,9 @@ def covering(dataset: xr.Dataset, grid: Grid) -> xr.Dataset:
     centre = 0.5 * (grid.lon_faces[0] + grid.lon_faces[-1])
     lon = dataset["longitude"].values
     turned = dataset.assign_coords(longitude=lon + 360.0 * np.round((centre - lon) / 360.0)).sortby("longitude")
+    twice = np.diff(turned["longitude"].values, prepend=-np.inf) < _TOLERANCE  # 0 and 360 of a whole circle
+    if twice.any():
+        turned = turned.isel(longitude=np.flatnonzero(~twice))
     pieces = {}
     for name, faces in (("latitude", grid.lat_faces), ("longitude", grid.lon_faces)):
         nodes = turned[name].values
@@ -91,5 +95,6 @@ def covering(dataset: xr.Dataset, grid: Grid) -> xr.Dataset:
             )
         first = max(int(np.searchsorted(nodes, faces[0] + _TOLERANCE)) - 1, 0)
         last = min(int(np.searchsorted(nodes, faces[-1] - _TOLERANCE)), nodes.size - 1)
+        check_gaps(name, nodes[first : last + 1], f"the data of {dataset['u'].attrs['file']}")
         pieces[name] = slice(first, last + 1)
     return turned.isel(pieces)

@@ -113,7 +113,9 @@ def era5_provenance(dataset: xr.Dataset, held: bool) -> dict[str, str]:
         "vertical air flux": CONTINUITY,
     }
     for name in sorted(names & set(ERA5_FIELDS)):
-        result[ERA5_FIELDS[name]] = f"read: {name} from {dataset[name].attrs['file']}"
+        converted = dataset[name].attrs.get("converted")
+        told = f" ({converted})" if converted else ""
+        result[ERA5_FIELDS[name]] = f"read: {name} from {dataset[name].attrs['file']}{told}"
     if held:
         result["last interval"] = f"held: the data ends at {str(dataset['time'].values[-1])[:16]}"
     for name in sorted({*dataset.attrs.get("unused", ()), *(names - set(ERA5_FIELDS))}):

@@ -19,6 +19,7 @@ SECTIONS: Final = (
 OTHERS: Final = "others"
 """In place of a list of names: all that the section does not name."""
 
+_LONGEST: Final = 60
 _COMPOUND: Final = 'NAME = { mass = 0.95, molar_mass = "46.0055 g/mol", carbon = 0 }'
 
 
@@ -93,7 +94,7 @@ class _Reader:
     def word(self, key: KeyPath, value: object) -> str:
         """Return a text."""
         if not isinstance(value, str):
-            self.refuse(key, f"{_dotted(key)} must be a text in quotes, not {value!r}")
+            self.refuse(key, f"{_dotted(key)} must be a text in quotes, not {_shown(value)}")
         return value
 
     def text(self, name: str) -> str:
@@ -103,7 +104,7 @@ class _Reader:
     def number(self, key: KeyPath, value: object) -> float:
         """Return a number that is finite and not negative."""
         if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value) or value < 0:
-            self.refuse(key, f"{_dotted(key)} = {value!r} must be a number of 0 or more")
+            self.refuse(key, f"{_dotted(key)} = {_shown(value)} must be a number of 0 or more")
         return float(value)
 
     def rates(self) -> dict[str, str | float]:
@@ -117,14 +118,16 @@ class _Reader:
     def amounts(self, key: KeyPath, value: object) -> Amounts:
         """Return the species that something becomes, with their factors."""
         if not isinstance(value, dict):
-            self.refuse(key, f"{_dotted(key)} must be a table of factors such as {{ OLE = 1, PAR = 1 }}, not {value!r}")
+            self.refuse(
+                key, f"{_dotted(key)} must be a table of factors such as {{ OLE = 1, PAR = 1 }}, not {_shown(value)}"
+            )
         return {name: self.number((*key, name), factor) for name, factor in value.items()}
 
     def clean_air(self, key: KeyPath, value: object) -> float | Amounts:
         """Return a mixing ratio, or the columns of the profile that a species is made of."""
         if isinstance(value, dict):
             return self.amounts(key, value)
-        if not isinstance(value, str):
+        if not isinstance(value, str) or len(value) > _LONGEST:
             self.refuse(key, f'{_dotted(key)} must be a mixing ratio such as "1.9 ppm", or {{ COLUMN = 1 }}')
         try:
             return self.number(key, to(value, "mol/mol", where=_dotted(key)))
@@ -168,6 +171,12 @@ class _Reader:
         if not isinstance(node, dict):
             self.refuse(key, f"{_dotted(key)} must be a table: write [{_dotted(key)}] above its entries")
         return node
+
+
+def _shown(value: object) -> str:
+    """Return a value of the file for a message: short, whatever it is."""
+    text = repr(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
 def _dotted(key: KeyPath) -> str:

@@ -1,0 +1,85 @@
+"""Units as data files write them in their attribute ``units``, and the way from them to the model's.
+
+Archives, converters and people spell one unit in many ways: m s**-1, m/s, m s-1. The spellings that are expected are
+known without a look into the registry of units, so that a usual file costs nothing; others are looked up there.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from airshed.core.errors import CaseError, DataError
+from airshed.core.units import quantity
+
+_NUMBER = ("", "1", "(0 - 1)", "0-1", "(0-1)", "~", "numeric", "dimensionless", "unitless", "fraction", "kg/kg")
+_SAME: Mapping[str, tuple[str, ...]] = {
+    "m s-1": ("m/s",),
+    "K": ("k", "kelvin", "degk"),
+    "Pa": ("pa", "pascal", "pascals"),
+    "kg kg-1": (*_NUMBER, "kg kg-1"),
+    "m2 s-1": ("m2/s",),
+    "m2 s-2": ("m2/s2",),
+    "m": ("meter", "metre", "meters", "metres", "m of water equivalent"),
+    "1": _NUMBER,
+    "kg m-2 s-1": ("kg/m2/s", "kg/(m2 s)"),
+    "W m-2": ("w m-2", "w/m2"),
+    "J m-2": ("j m-2", "j/m2"),
+    "deg": (
+        "degrees", "degree", "degrees_north", "degrees_east", "degree_north", "degree_east", "degreen", "degreee",
+        "degrees_n", "degrees_e", "degree_n", "degree_e",
+    ),
+}  # fmt: skip
+"""The model's unit -> further spellings of it, in small letters."""
+
+_SPELLED = {
+    "millibar": "hPa", "millibars": "hPa", "mbar": "hPa", "mb": "hPa", "radians": "rad", "meters": "m", "metres": "m",
+    "kilometers": "km", "kilometres": "km", "percent": "%", "c": "degC", "degree_c": "degC", "degrees_c": "degC",
+    "km/hr": "km/h", "knots": "knot", "kt": "knot", "kts": "knot", "mm of water equivalent": "mm",
+}  # fmt: skip
+"""Spellings of other units that the registry of units does not know, in small letters."""
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """value in the model's unit = factor * number in the file + offset; ``given`` is the file's unit.
+
+    missing  whether the file tells none, so that its numbers are taken as they are
+    """
+
+    factor: float = 1.0
+    offset: float = 0.0
+    given: str = ""
+    missing: bool = False
+
+    @property
+    def changes(self) -> bool:
+        """Whether numbers become others."""
+        return (self.factor, self.offset) != (1.0, 0.0)
+
+
+def conversion(
+    attributes: Mapping[Any, Any], unit: str, where: str, *, also: Mapping[str, float] | None = None
+) -> Conversion:
+    """Return how numbers in the unit of an attribute ``units`` become numbers in the model's ``unit``.
+
+    Without the attribute, or where it is empty, the numbers are in the model's unit.
+
+    where  names what has the unit, for messages
+    also   units of another dimension that are taken too -> what one of them is in ``unit``: of water 1 kg/m2 is 1 mm
+    raises DataError for a unit that is unknown or of another dimension
+    """
+    written = str(attributes.get("units", "")).strip()
+    if not written:
+        return Conversion(missing=True)
+    plain = " ".join(written.replace("**", "").replace("^", "").split())
+    folded = plain.casefold()
+    if plain == unit or folded in _SAME.get(unit, ()):
+        return Conversion(given=written)
+    asked = ("1" if unit == "kg kg-1" else unit, *(also or {}))
+    text = _SPELLED.get(folded, plain)
+    try:
+        zero, one = (quantity(f"{number} {text}", asked, where=where) for number in (0, 1))
+    except CaseError:
+        raise DataError(f"{where} is in {written[:40]!r}; give it in {unit}, or name the unit that it has") from None
+    factor = (also or {}).get(one.unit, 1.0)
+    return Conversion(factor * (one.value - zero.value), factor * zero.value, written)

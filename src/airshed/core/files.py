@@ -1,0 +1,52 @@
+"""Opens the files that a user names: whatever cannot be read as a file is said in a line, and nothing waits."""
+
+import stat
+from pathlib import Path
+
+from airshed.core.errors import DataError
+
+
+def plain_file(path: Path, missing: str = "") -> Path:
+    """Return the path, which is that of a file with content on a disk.
+
+    missing  what to say where there is none; by default that there is no such file
+    raises   DataError for what is not there, a folder, a pipe or a device, whose reader would wait for ever
+    """
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        raise DataError(f"{path} does not exist; {missing}" if missing else f"there is no file {path}") from None
+    except (OSError, ValueError) as error:  # no permission for its folder, a name that no file system takes
+        raise DataError(f"{path} cannot be read ({_reason(error)}); check its path and permissions") from None
+    if stat.S_ISDIR(mode):
+        raise DataError(f"{path} is a folder; name the file in it")
+    if not stat.S_ISREG(mode):
+        raise DataError(f"{path} is a pipe or a device, not a file; put what it holds into a file")
+    return path
+
+
+def read_text(path: Path, missing: str = "") -> str:
+    """Return the content of a text file in UTF-8, with or without a mark at its beginning; lines end as they are.
+
+    raises  DataError as :func:`plain_file`, and with the line of bytes that are no text
+    """
+    try:
+        content = plain_file(path, missing).read_bytes()
+    except OSError as error:
+        raise DataError(f"{path} cannot be read ({_reason(error)}); check its permissions") from None
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise _no_text(path, content, error.start, "bytes that are not UTF-8") from None
+    if "\0" in text:
+        raise _no_text(path, content, content.index(b"\0"), "a zero byte")
+    return text
+
+
+def _no_text(path: Path, content: bytes, place: int, what: str) -> DataError:
+    line = content.count(b"\n", 0, place) + 1
+    return DataError(f"{path} cannot be read as text: line {line} holds {what}; save it as UTF-8 text")
+
+
+def _reason(error: Exception) -> str:
+    return (isinstance(error, OSError) and error.strerror) or str(error)
