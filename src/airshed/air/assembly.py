@@ -114,6 +114,7 @@ def assemble(
     attributes = data_attributes(case, era5=meteorology is None and case.meteorology.kind == "era5")
     light = Light(grid.lon, grid.lat[:, None], case.time.start, clouds=case.photolysis.cloud)
     notes = [("surface", f"land and sea: {LAND_FRACTION_SOURCE}")]
+    notes += [("mechanism", f"other names than in its file: {network.renaming}")] if network.renamed else []
     notes += [("mechanism", species_map.caution)] if species_map.caution else []
     notes += [("mechanism", f"no species for {', '.join(without)}, which the case names: left out")] if without else []
     notes += [("emission", note) for note in kept_notes(split, species_map.emissions, network)]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from airshed.core.errors import MechanismError
+from airshed.core.plain import printable
 
 
 @dataclass(frozen=True, order=True)
@@ -16,7 +17,7 @@ class Location:
     column: int = 1
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}:{self.column}"
+        return f"{printable(self.file)}:{self.line}:{self.column}"
 
 
 def error_at(location: Location | None, message: str) -> MechanismError:

@@ -29,6 +29,7 @@ from airshed.mechanism.kpp.meaning import KNOWN, Definition, Meaning
 from airshed.mechanism.kpp.parser import parse_formula
 from airshed.mechanism.kpp.statements import MisplacedError, names_in
 from airshed.mechanism.location import Location, error_at, nearest
+from airshed.mechanism.names import check_label
 from airshed.mechanism.network import HostFunction, ReactionNetwork
 
 SUFFIX: Final = ".rates.toml"
@@ -139,6 +140,7 @@ def _definition(key: str, value: Any, path: Path, place: _Place) -> Definition:
     if match is None:
         raise place(MisplacedError(0, "expected a name such as j_NO2, J(1) or k_x(a, b)"))
     name, inside = match[1], match[2]
+    check_label("what is open as", key, place.location(0))
     if name.upper() in KNOWN:
         raise place(MisplacedError(0, f"{name} is given by the air and the conditions, not here"))
     arguments = tuple(part.strip() for part in inside.split(",")) if inside is not None else ()

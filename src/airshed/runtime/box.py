@@ -149,6 +149,8 @@ def _report(run: BoxRun, series: xr.Dataset, output: Path, chosen: Sequence[str]
         "mechanism": f"{network.name}, {len(network.species)} species, {len(network.reactions)} reactions",
         "simulated": f"{time.length.text} from {time.start.text}",
     }
+    if network.renamed:
+        facts["other names than in its file"] = network.renaming
     if run.many:
         facts["cells"] = series.sizes["cell"]
     if solver.method in METHODS:

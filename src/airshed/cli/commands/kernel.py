@@ -41,8 +41,9 @@ def show_kernel(
 
 def _balance(network: "ReactionNetwork") -> str:
     """Return which reactions do not conserve an atom, and what each of them makes or loses, as comments."""
+    from airshed.kernels.template import comment
     from airshed.mechanism.balance import report
 
     total, *reactions = report(network).splitlines()
     heading = ["atoms that the others make (+) or lose (-), each time that they happen:"] if reactions else []
-    return "".join(f"// {line}\n" for line in (total, *heading, *reactions))
+    return "".join(f"// {comment(line)}\n" for line in (total, *heading, *reactions))
