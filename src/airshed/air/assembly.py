@@ -93,7 +93,7 @@ def assemble(
 
     any_tiles  whether `parallel.tiles` is meant for other ranks
     """
-    whole, network = case.make_grid(), load_mechanism(case.mechanism)
+    whole, network = case.make_grid(), load_mechanism(case.mechanism, allow_code=case.allow_code)
     tiles = None if any_tiles or case.parallel.tiles == "auto" else case.parallel.tiles
     share = Share.of(*whole.shape[1:], WIDTH, ranks, tiles)
     grid = whole if share.alone else whole.part(share.window)

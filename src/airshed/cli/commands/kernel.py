@@ -29,9 +29,9 @@ def show_kernel(
     from airshed.kernels.emit import MechanismShape, emit
     from airshed.kernels.pipeline import LARGEST_GROUP, WIDTH
     from airshed.kernels.schedule import schedule
-    from airshed.mechanism import load_mechanism
+    from airshed.mechanism import inspect_mechanism
 
-    network = load_mechanism(mechanism).with_defaults()
+    network = inspect_mechanism(mechanism).with_defaults()
     families = tuple(element for element in FAMILIES if element in network.atoms)
     order = schedule(network, LARGEST_GROUP)
     source = emit(network, order, MechanismShape(WIDTH, precision.value, levels, families))
