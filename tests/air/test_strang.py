@@ -7,7 +7,7 @@ import pytest
 
 import airshed
 from airshed.air import moving
-from airshed.core.errors import NumericalError
+from airshed.core.errors import MechanismError, NumericalError
 from airshed.io.strategies.states import found_states
 from airshed.kernels.step_data import TwoStepWeights
 from airshed.runtime.checks import chemistry, real, sameness
