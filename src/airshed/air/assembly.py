@@ -33,7 +33,9 @@ from airshed.air.species_map.parts import ISOPRENE
 from airshed.air.species_map.rates import bind_rates
 from airshed.core.errors import CaseError
 from airshed.core.nearest import suggestion
+from airshed.core.plain import printable
 from airshed.grid import Grid
+from airshed.io.cf import own_names
 from airshed.io.netcdf import load_netcdf
 from airshed.kernels.pipeline import WIDTH
 from airshed.mechanism import load_mechanism
@@ -94,6 +96,7 @@ def assemble(
     any_tiles  whether `parallel.tiles` is meant for other ranks
     """
     whole, network = case.make_grid(), load_mechanism(case.mechanism, allow_code=case.allow_code)
+    _refuse_own_names(network)
     tiles = None if any_tiles or case.parallel.tiles == "auto" else case.parallel.tiles
     share = Share.of(*whole.shape[1:], WIDTH, ranks, tiles)
     grid = whole if share.alone else whole.part(share.window)
@@ -125,6 +128,16 @@ def assemble(
         case, whole, share, grid, network, land, air, light, _deposition(case, whole, names, species_map),
         _boundary(case, names, species_map), (*vegetation, *sources), (*vegetation, *own), attributes, notes,
     )  # fmt: skip
+
+
+def _refuse_own_names(network: ReactionNetwork) -> None:
+    """Raise CaseError for species that output could not tell from its own coordinates."""
+    taken = [name for name in network.names if name in own_names()]
+    if taken:
+        raise CaseError(
+            f"mechanism {network.name}: species {', '.join(taken)}: output has its coordinates under such names; rename "
+            f"the species in {printable(network.sources[0]) if network.sources else 'the mechanism'}"
+        )
 
 
 def initial_state(parts: Parts, pressure: Array, given: xr.Dataset | None = None) -> Array:
