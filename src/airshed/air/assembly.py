@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -40,6 +41,7 @@ from airshed.io.netcdf import load_netcdf
 from airshed.kernels.pipeline import WIDTH
 from airshed.mechanism import load_mechanism
 from airshed.mechanism.network import ReactionNetwork
+from airshed.mechanism.rate_check import RateCheck
 from airshed.parallel.communicator import Communicator
 from airshed.parallel.share import Share
 
@@ -81,10 +83,15 @@ class Parts:
         """The first moment of the simulation [s since the start], negative by the spin-up."""
         return 0.0 - self.case.time.spinup.value
 
+    @cached_property
+    def rate_check(self) -> RateCheck:
+        """What looks at the rate constants in the air of each instant."""
+        return RateCheck(self.network)
+
     @property
     def sunlit_until(self) -> float | None:
         """Up to when deposition or rates follow the sun [s], so that they change each hour; None where they do not."""
-        follows = self.deposition.follows_the_sun or bool(self.network.parameters)
+        follows = self.deposition.follows_the_sun or bool(self.network.parameters) or self.rate_check.follows_the_sun
         return self.case.time.length.value if follows else None
 
 
@@ -135,8 +142,8 @@ def _refuse_own_names(network: ReactionNetwork) -> None:
     taken = [name for name in network.names if name in own_names()]
     if taken:
         raise CaseError(
-            f"mechanism {network.name}: species {', '.join(taken)}: output has its coordinates under such names; rename "
-            f"the species in {printable(network.sources[0]) if network.sources else 'the mechanism'}"
+            f"mechanism {network.name}: species {', '.join(taken)}: output has its coordinates under such names; "
+            f"rename the species in {printable(network.sources[0]) if network.sources else 'the mechanism'}"
         )
 
 

@@ -37,8 +37,8 @@ def refuse_own_names(network: ReactionNetwork) -> None:
     taken = [name for name in network.names if name in OWN_NAMES]
     if taken:
         raise CaseError(
-            f"mechanism {network.name}: species {', '.join(taken)}: the time series has its own variables of such names; "
-            "rename the species"
+            f"mechanism {network.name}: species {', '.join(taken)}: the time series has variables of its own of such "
+            "names; rename the species"
         )
 
 
