@@ -22,6 +22,7 @@ class Location:
 
 def error_at(location: Location | None, message: str) -> MechanismError:
     """Return the error ``file:line:column: message``, or the message alone where no place is known."""
+    message = printable(message, lines=True)
     return MechanismError(f"{location}: {message}" if location else message)
 
 

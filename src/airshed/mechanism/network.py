@@ -246,9 +246,11 @@ class ReactionNetwork:
         return tuple(each for each in self.parameters if each.default is None and each.name not in self.callables)
 
     def host_values(self, environment: Environment) -> dict[str, Value]:
-        """Return the parameters that :attr:`callables` computes, for an environment of any shape."""
+        """Return the parameters that :attr:`callables` computes and the environment, of any shape, does not give."""
         return {
-            each.name: self.callables[each.name](environment) for each in self.parameters if each.name in self.callables
+            each.name: self.callables[each.name](environment)
+            for each in self.parameters
+            if each.name in self.callables and each.name not in environment
         }
 
     def bind(self, values: Mapping[str, Expression | float]) -> "ReactionNetwork":

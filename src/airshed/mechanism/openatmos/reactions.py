@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from airshed.core.plain import printable
 from airshed.mechanism.expressions import Expression
 from airshed.mechanism.location import nearest
 from airshed.mechanism.names import check_label
@@ -134,7 +135,7 @@ def refuse_other_kinds(kinds: Sequence[tuple[Node, str]]) -> None:
     counts: dict[str, int] = {}
     for _, kind in others:
         counts[kind] = counts.get(kind, 0) + 1
-    listed = ", ".join(f"{kind[:60]} ({count})" for kind, count in counts.items())
+    listed = ", ".join(f"{printable(kind[:60])} ({count})" for kind, count in counts.items())
     first, kind = others[0]
     if any(kind in _NO_GAS for kind in counts):
         raise first.error(f"only gas-phase chemistry is read; these types are of clouds or aerosol: {listed}")
