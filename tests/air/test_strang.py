@@ -7,7 +7,7 @@ import pytest
 
 import airshed
 from airshed.air import moving
-from airshed.core.errors import NumericalError
+from airshed.core.errors import MechanismError, NumericalError
 from airshed.io.strategies.states import found_states
 from airshed.kernels.step_data import TwoStepWeights
 from airshed.runtime.checks import chemistry, real, sameness
@@ -369,7 +369,9 @@ def test_a_rate_that_a_function_computes(tmp_path, integrator):
         tmp_path, PAIR + "<1> A = B : k_warm;\n", rates='k_warm = { python = "functions.py:warm" }\n',
         integrator=integrator, initial={"values": {"A": "10 ppb"}}, time={"step": "60 s"},
     )  # fmt: skip
-    (a,) = ended(case, "A")
+    with pytest.raises(MechanismError, match=r"functions\.py:warm is code .* allow_code=True"):
+        airshed.Simulation(case)
+    (a,) = ended(case.allowing_code(), "A")
     np.testing.assert_allclose(a, 1e-8 * np.exp(-1e-4 * 7200.0), rtol=1e-4)
 
 
@@ -379,7 +381,7 @@ def test_a_rate_that_follows_the_sun(tmp_path, integrator):
     (tmp_path / "functions.py").write_text(FUNCTIONS)
     chosen = {"integrator": integrator, "initial": {"values": {"A": "10 ppb"}}, "time": {"step": "60 s"}}
     rates = 'j_light = { python = "functions.py:light" }\n'
-    (called,) = ended(small(tmp_path, PAIR + "<1> A = B : j_light;\n", rates=rates, **chosen), "A")
+    (called,) = ended(small(tmp_path, PAIR + "<1> A = B : j_light;\n", rates=rates, **chosen).allowing_code(), "A")
     (tmp_path / "small.rates.toml").unlink()
     (formula,) = ended(small(tmp_path, PAIR + "<1> A = B : 2e-4*SUN;\n", **chosen), "A")
     np.testing.assert_allclose(called, formula, rtol=2e-2)

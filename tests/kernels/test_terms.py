@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from airshed.kernels.emit import Coefficients, MechanismShape, emit
 from airshed.kernels.rates import rate_table
 from airshed.kernels.schedule import schedule
-from airshed.kernels.template import comment
+from airshed.kernels.template import described
 from airshed.kernels.terms import Products, Symbol, products, write
 from airshed.mechanism import ReactionNetwork
 from airshed.mechanism.network import Term
@@ -100,8 +100,8 @@ def test_generated_text_is_the_same_each_time_and_names_each_reaction(
     texts = [emit(toy, order, MechanismShape(8, "double", 4, ("N",))).text for _ in range(2)]
     assert texts[0] == texts[1]
     for reaction in toy.reactions:
-        assert comment(reaction) in texts[0]
-        assert comment(reaction).count(f"<{reaction.label}>") == 1
-        assert comment(replace(reaction, text="A = B\\")) == f"<{reaction.label}> A = B/"
+        assert described(reaction) in texts[0]
+        assert described(reaction).count(f"<{reaction.label}>") == 1
+        assert described(replace(reaction, text="A = B\\")) == f"<{reaction.label}> A = B_"
     assert "typedef double real;" in texts[0]
     assert "typedef float real;" in emit(toy, order, MechanismShape(8, "single", 4)).text

@@ -11,7 +11,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from airshed.core.errors import MechanismError
-from airshed.mechanism import Reaction, ReactionNetwork, Species, load_mechanism, rates, shipped_mechanisms
+from airshed.mechanism import (
+    Reaction,
+    ReactionNetwork,
+    Species,
+    inspect_mechanism,
+    load_mechanism,
+    rates,
+    shipped_mechanisms,
+)
 from airshed.mechanism.expressions import SYMBOLS, Binary, Call, Expression, Negate, Number, Parameter, Symbol, fold
 from airshed.mechanism.kpp import kpp_text, write_kpp
 from airshed.mechanism.load import save_mechanism
@@ -125,8 +133,8 @@ def test_differences_are_seen(tmp_path: Path) -> None:
 
 
 def test_what_kpp_cannot_name_is_refused(tmp_path: Path) -> None:
-    network = ReactionNetwork("test", (Species("A-B"), Species("hv"), Species("C")))
-    with pytest.raises(MechanismError, match="'A-B', 'hv'"):
+    network = ReactionNetwork("test", (Species("All_Spec"), Species("hv"), Species("C")))
+    with pytest.raises(MechanismError, match="All_Spec, hv have another meaning"):
         kpp_text(network)
     quoted = Reaction("R", (("C", 1.0),), (), Parameter('a "b"'))
     with pytest.raises(MechanismError, match="no names like"):
@@ -152,13 +160,15 @@ def test_labels_and_light(tmp_path: Path) -> None:
     assert differences(network, load_mechanism(tmp_path / "a.kpp")) == ()
 
 
-def test_functions_in_python_are_found_from_another_folder(write, tmp_path: Path) -> None:
+def test_functions_in_python_stay_in_their_folder(write, tmp_path: Path) -> None:
     write("def f(a, TEMP):\n    return a*TEMP\ndef g(M):\n    return M\n", "own.py")
     write('"f(a)" = { python = "own.py:f" }\ng = { python = "own.py:g" }', "test.rates.toml")
-    network = load_mechanism(write("#DEFVAR\nA = IGNORE;\n#EQUATIONS\nA = PROD : f(2.0) + g;", "test.eqn"))
-    folder = tmp_path / "sub"
-    folder.mkdir()
-    write_kpp(network, folder / "new.eqn")
-    again = load_mechanism(folder / "new.eqn")
+    path = write("#DEFVAR\nA = IGNORE;\n#EQUATIONS\nA = PROD : f(2.0) + g;", "test.eqn")
+    network = load_mechanism(path, allow_code=True)
+    (tmp_path / "sub").mkdir()
+    with pytest.raises(MechanismError, match=r"own\.py:f lies outside .*sub, where its code must lie"):
+        write_kpp(network, tmp_path / "sub" / "new.eqn")
+    write_kpp(inspect_mechanism(path), path.with_name("new.eqn"))
+    again = load_mechanism(path.with_name("new.eqn"), allow_code=True)
     air = {"TEMP": np.array([1.0, 2.0]), "M": 3.0}
     np.testing.assert_array_equal(rates(again, air), rates(network, air))

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from airshed.core.errors import MechanismError
-from airshed.mechanism import load_mechanism, rates
+from airshed.mechanism import inspect_mechanism, load_mechanism, rates
 from airshed.mechanism.expressions import Parameter
+from airshed.mechanism.network import ReactionNetwork
 
 MECHANISM = """#DEFVAR
 NO = IGNORE; NO2 = IGNORE; O3 = IGNORE;
@@ -57,6 +58,10 @@ def asleep(SUN):
 AIR = {"TEMP": np.array([250.0, 300.0]), "M": np.array([1e19, 2e19]), "SUN": np.array([0.0, 0.5])}
 
 
+def allowed(path: Path) -> ReactionNetwork:
+    return load_mechanism(path, allow_code=True)
+
+
 @pytest.fixture
 def files(write):
     """Return a function that writes mechanism, side file and Python file, and gives the mechanism's path."""
@@ -70,7 +75,7 @@ def files(write):
 
 
 def test_every_kind_of_entry(files) -> None:
-    net = load_mechanism(files())
+    net = allowed(files())
     temperature, air, sun = AIR["TEMP"], AIR["M"], AIR["SUN"]
     values = rates(net, AIR)
     np.testing.assert_allclose(values[0], 1e-12 * np.exp(300.0 / temperature), rtol=1e-14)
@@ -84,25 +89,25 @@ def test_every_kind_of_entry(files) -> None:
 
 
 def test_conditions_go_before_the_side_file(files) -> None:
-    net = load_mechanism(files()).bind({"j_no2": 1.0})
+    net = allowed(files()).bind({"j_no2": 1.0})
     np.testing.assert_allclose(rates(net, AIR)[2], 1.5e-5 + 2.0)
     assert rates(net, {**AIR, "k_x": 1.0})[4, 0] == 5.0
 
 
 def test_a_section_and_no_file(files, tmp_path: Path) -> None:
     path = files("[rates]\n" + SIDE)
-    np.testing.assert_array_equal(rates(load_mechanism(path), AIR)[1], 8e-3 * AIR["SUN"])
+    np.testing.assert_array_equal(rates(allowed(path), AIR)[1], 8e-3 * AIR["SUN"])
     (tmp_path / "test.rates.toml").unlink()
     with pytest.raises(MechanismError, match=r"'GCARR_ac\(1e-12, 300\.0\)' in <1>.*'k_het\(0\.1, 2\.0\)' in <4>"):
-        load_mechanism(path)
+        allowed(path)
 
 
 def test_an_element_is_no_function(files) -> None:
     """J(ip_O3) whose formula does not name ip_O3 is an element of a list; with it, it is a function."""
     start = MECHANISM.partition("<1>")[0]
-    net = load_mechanism(files('"J(i)" = "i*2"', start + "NO = O3 : J(3.0);"))
+    net = allowed(files('"J(i)" = "i*2"', start + "NO = O3 : J(3.0);"))
     assert rates(net, {}) == 6.0
-    net = load_mechanism(files('"J(i)" = "2"', start + "NO = O3 : J(i) + J(k);"))
+    net = allowed(files('"J(i)" = "2"', start + "NO = O3 : J(i) + J(k);"))
     assert net.rate_constants[0].right == Parameter("J(k)")
 
 
@@ -134,7 +139,7 @@ BAD = {
 def test_message(case: str, files) -> None:
     side, match = BAD[case]
     with pytest.raises(MechanismError) as error:
-        load_mechanism(files(side))
+        allowed(files(side))
     assert re.search(match, str(error.value)), str(error.value)
 
 
@@ -150,7 +155,7 @@ GROWING = {
 def test_formulas_that_grow_without_bounds_are_refused(case: str, files) -> None:
     rate, side = GROWING[case]
     with pytest.raises(MechanismError, match=r"too large|lead to each other"):
-        load_mechanism(files(side, f"#DEFVAR\nA = IGNORE;\n#EQUATIONS\nA = PROD : {rate};"))
+        allowed(files(side, f"#DEFVAR\nA = IGNORE;\n#EQUATIONS\nA = PROD : {rate};"))
 
 
 @pytest.mark.parametrize(
@@ -163,7 +168,7 @@ def test_formulas_that_grow_without_bounds_are_refused(case: str, files) -> None
     ],
 )
 def test_functions_that_fail(function: str, match: str, files) -> None:
-    net = load_mechanism(files(SIDE.replace("uptake.py:k_x", f"uptake.py:{function}")))
+    net = allowed(files(SIDE.replace("uptake.py:k_x", f"uptake.py:{function}")))
     with pytest.raises(MechanismError, match=match):
         net.host_values({"TEMP": np.array([250.0, 300.0]), "M": 1.0})
 
@@ -172,7 +177,7 @@ def test_a_python_file_that_fails(files, write) -> None:
     path = files()
     write("import nothing_of_this_name", "uptake.py")
     with pytest.raises(MechanismError, match=r"k_het.*uptake\.py fails when it is read: ModuleNotFoundError"):
-        load_mechanism(path)
+        allowed(path)
 
 
 @pytest.fixture(scope="module")
@@ -195,4 +200,56 @@ def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_any_side_file_is_read_or_refused(pieces: list[str], fuzzed: Path) -> None:
     fuzzed.with_name("test.rates.toml").write_text("".join(pieces), encoding="utf-8")
     with suppress(MechanismError):
-        assert load_mechanism(fuzzed).names == ("A",)
+        assert allowed(fuzzed).names == ("A",)
+
+
+OUTSIDE = {
+    "up": "../own.py:f",
+    "up and down": "sub/../../own.py:f",
+    "absolute": "{folder}/own.py:f",
+    "link": "link.py:f",
+    "link to a folder": "linked/own.py:f",
+}
+
+
+@pytest.fixture
+def traitor(tmp_path: Path):
+    """A mechanism whose code leaves a trace where it runs, beside it and in the folder above."""
+    folder = tmp_path / "mine"
+    (folder / "sub").mkdir(parents=True)
+    code = f"open({str(tmp_path / 'trace')!r}, 'w').close()\ndef f(TEMP):\n    return TEMP\n"
+    for place in (tmp_path, folder):
+        (place / "own.py").write_text(code)
+    (folder / "link.py").symlink_to(tmp_path / "own.py")
+    (folder / "linked").symlink_to(tmp_path)
+    (folder / "m.def").write_text("#DEFVAR\nA = IGNORE;\n#EQUATIONS\nA = PROD : k;\n")
+
+    def make(text: str) -> Path:
+        (folder / "m.rates.toml").write_text(f"k = {{ python = {text!r} }}\n")
+        return folder / "m.def"
+
+    return make
+
+
+def test_code_is_refused_in_one_line_unless_it_is_allowed(traitor, tmp_path: Path) -> None:
+    path = traitor("own.py:f")
+    with pytest.raises(MechanismError, match=r"m\.rates\.toml:1:1: k: own\.py:f is code .* --allow-code") as told:
+        load_mechanism(path)
+    assert "\n" not in str(told.value)
+    network = inspect_mechanism(path)
+    assert list(network.callables) == ["k"]
+    with pytest.raises(MechanismError, match="is not run here"):
+        network.host_values({"TEMP": 300.0})
+    assert not (tmp_path / "trace").exists()
+    assert rates(load_mechanism(path, allow_code=True), {"TEMP": 300.0}).tolist() == [300.0]
+    assert (tmp_path / "trace").exists()
+
+
+@pytest.mark.parametrize("way", OUTSIDE)
+def test_code_lies_inside_the_folder(way: str, traitor, tmp_path: Path) -> None:
+    path = traitor(OUTSIDE[way].format(folder=tmp_path))
+    for read in (load_mechanism, inspect_mechanism, allowed):
+        with pytest.raises(MechanismError, match=r"lies outside the folder of m\.rates\.toml"):
+            read(path)
+    assert not (tmp_path / "trace").exists()
+    assert allowed(traitor("sub/../own.py:f")).callables

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -33,11 +34,14 @@ from airshed.air.species_map.parts import ISOPRENE
 from airshed.air.species_map.rates import bind_rates
 from airshed.core.errors import CaseError
 from airshed.core.nearest import suggestion
+from airshed.core.plain import printable
 from airshed.grid import Grid
+from airshed.io.cf import own_names
 from airshed.io.netcdf import load_netcdf
 from airshed.kernels.pipeline import WIDTH
 from airshed.mechanism import load_mechanism
 from airshed.mechanism.network import ReactionNetwork
+from airshed.mechanism.rate_check import RateCheck
 from airshed.parallel.communicator import Communicator
 from airshed.parallel.share import Share
 
@@ -79,10 +83,15 @@ class Parts:
         """The first moment of the simulation [s since the start], negative by the spin-up."""
         return 0.0 - self.case.time.spinup.value
 
+    @cached_property
+    def rate_check(self) -> RateCheck:
+        """What looks at the rate constants in the air of each instant."""
+        return RateCheck(self.network)
+
     @property
     def sunlit_until(self) -> float | None:
         """Up to when deposition or rates follow the sun [s], so that they change each hour; None where they do not."""
-        follows = self.deposition.follows_the_sun or bool(self.network.parameters)
+        follows = self.deposition.follows_the_sun or bool(self.network.parameters) or self.rate_check.follows_the_sun
         return self.case.time.length.value if follows else None
 
 
@@ -93,7 +102,8 @@ def assemble(
 
     any_tiles  whether `parallel.tiles` is meant for other ranks
     """
-    whole, network = case.make_grid(), load_mechanism(case.mechanism)
+    whole, network = case.make_grid(), load_mechanism(case.mechanism, allow_code=case.allow_code)
+    _refuse_own_names(network)
     tiles = None if any_tiles or case.parallel.tiles == "auto" else case.parallel.tiles
     share = Share.of(*whole.shape[1:], WIDTH, ranks, tiles)
     grid = whole if share.alone else whole.part(share.window)
@@ -114,6 +124,7 @@ def assemble(
     attributes = data_attributes(case, era5=meteorology is None and case.meteorology.kind == "era5")
     light = Light(grid.lon, grid.lat[:, None], case.time.start, clouds=case.photolysis.cloud)
     notes = [("surface", f"land and sea: {LAND_FRACTION_SOURCE}")]
+    notes += [("mechanism", f"other names than in its file: {network.renaming}")] if network.renamed else []
     notes += [("mechanism", species_map.caution)] if species_map.caution else []
     notes += [("mechanism", f"no species for {', '.join(without)}, which the case names: left out")] if without else []
     notes += [("emission", note) for note in kept_notes(split, species_map.emissions, network)]
@@ -124,6 +135,16 @@ def assemble(
         case, whole, share, grid, network, land, air, light, _deposition(case, whole, names, species_map),
         _boundary(case, names, species_map), (*vegetation, *sources), (*vegetation, *own), attributes, notes,
     )  # fmt: skip
+
+
+def _refuse_own_names(network: ReactionNetwork) -> None:
+    """Raise CaseError for species that output could not tell from its own coordinates."""
+    taken = [name for name in network.names if name in own_names()]
+    if taken:
+        raise CaseError(
+            f"mechanism {network.name}: species {', '.join(taken)}: output has its coordinates under such names; "
+            f"rename the species in {printable(network.sources[0]) if network.sources else 'the mechanism'}"
+        )
 
 
 def initial_state(parts: Parts, pressure: Array, given: xr.Dataset | None = None) -> Array:

@@ -399,7 +399,7 @@ class AirModel:
         return self.parts.deposition.velocities(met, self.parts.land, self.parts.light.cos_zenith(seconds))
 
     def _open_rates(self, met: MetState, seconds: float) -> Array:
-        return open_rates(self.network, self.parts.light, met, seconds)
+        return open_rates(self.parts.rate_check, self.parts.light, met, seconds)
 
     def _columns(self, ends: Sequence[float], emissions: Sequence[AnyArray]) -> list[ColumnForcing]:
         """The forcing of columns at the ends of steps, all of them in one interval, each with its emission."""

@@ -14,7 +14,9 @@ import typer
 from typer.core import TyperGroup
 
 from airshed.cli.interrupt import INTERRUPTED, end_early_answers
+from airshed.cli.render import say
 from airshed.core.errors import AirshedError
+from airshed.core.plain import printable
 from airshed.parallel.environment import launched, launched_rank
 
 REFUSED = 2
@@ -70,7 +72,7 @@ class Guarded(TyperGroup):
             last = _last_words(error)
             if last is None:
                 raise
-        print(last[0], file=sys.stderr)
+        say(last[0], err=True)
         raise typer.Exit(last[1])
 
 
@@ -115,14 +117,15 @@ def _explained(error: BaseException) -> tuple[str, int]:
             return "", error.code if isinstance(error.code, int) else int(error.code is not None)
         case typer.TyperException():
             return refusal(error)
-    return _last_words(error) or ("".join(traceback.format_exception(error)), 1)
+    words, code = _last_words(error) or ("".join(traceback.format_exception(error)), 1)
+    return printable(words, lines=True), code
 
 
 def refuse_arguments(error: Any) -> int:
     """Write what is wrong with the arguments of the program, and where help is; return the exit code."""
     message, code = refusal(error)
     if message:
-        print(message, file=sys.stderr)
+        say(message, err=True)
     return code
 
 

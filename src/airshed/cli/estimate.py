@@ -70,10 +70,10 @@ def case_report(case: Case) -> Report:
 def estimate(case: Case) -> dict[str, Cell]:
     """Return cells, species, steps, memory and time of a run, as text to show."""
     from airshed.kernels.host import usable_cores
-    from airshed.mechanism import load_mechanism
+    from airshed.mechanism import inspect_mechanism
 
     nz, nlat, nlon = case.make_grid().shape
-    network = load_mechanism(case.mechanism)
+    network = inspect_mechanism(case.mechanism)
     cells, species = nz * nlat * nlon, len(network.species)
     step = step_estimate(case)
     if network.reactions and case.time.step == "auto":

@@ -1,16 +1,22 @@
-"""Shows reports on a terminal, or as JSON."""
+"""Shows reports on a terminal, or as JSON.
+
+Words of files are shown as they stand there: what looks like Rich's markup is none, see :func:`_plain`, and what steers
+a terminal becomes an escape, see :func:`airshed.core.plain.printable`.
+"""
 
 import json
 import os
 import sys
 from typing import TYPE_CHECKING, Literal
 
+from airshed.core.plain import printable
 from airshed.core.report import Report, Table, shown
 from airshed.parallel.launch import TERMINALS
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table as RichTable
+    from rich.text import Text
 
 
 def on_terminal(name: Literal["stdout", "stderr"]) -> bool:
@@ -36,15 +42,15 @@ def show(report: Report, *, as_json: bool = False) -> None:
         print(json.dumps(report.to_dict(), indent=2, allow_nan=False))
         return
     console = terminal()
-    console.print(f"[bold]{_escaped(report.title)}[/bold]")
+    console.print(_plain(report.title), style="bold")
     width = max((len(name) for name in report.facts), default=0)
     for name, value in report.facts.items():
-        console.print(f"  {_escaped(name):<{width}}  {_escaped(shown(value))}")
+        console.print(_plain(f"  {name:<{width}}  {shown(value)}"))
     for table in report.tables:
         console.print()
         _print(console, drawn(table))
         if table.note:
-            console.print(_escaped(table.note), style="table.caption")  # a caption would be as narrow as its table
+            console.print(_plain(table.note), style="table.caption")  # a caption would be as narrow as its table
 
 
 def _print(console: "Console", table: "RichTable") -> None:
@@ -63,16 +69,22 @@ def drawn(table: Table) -> "RichTable":
     from rich import box
     from rich.table import Table as RichTable
 
-    rich = RichTable(title=_escaped(table.title), title_justify="left", box=box.SIMPLE_HEAD)
+    rich = RichTable(title=_plain(table.title), title_justify="left", box=box.SIMPLE_HEAD)
     for index, name in enumerate(table.columns):
         numeric = any(isinstance(row[index], int | float) for row in table.rows)
-        rich.add_column(_escaped(name), justify="right" if numeric else "left", overflow="fold")
+        rich.add_column(_plain(name), justify="right" if numeric else "left", overflow="fold")
     for row in table.rows:
-        rich.add_row(*(_escaped(shown(value)) for value in row))
+        rich.add_row(*(_plain(shown(value)) for value in row))
     return rich
 
 
-def _escaped(text: str) -> str:
-    from rich.markup import escape
+def _plain(text: str) -> "Text":
+    """Return a text that Rich shows as it is."""
+    from rich.text import Text
 
-    return escape(text)
+    return Text(printable(text))
+
+
+def say(text: object, *, err: bool = False, end: str = "\n") -> None:
+    """Print lines that may hold words of files."""
+    print(printable(str(text), lines=True), file=sys.stderr if err else sys.stdout, end=end, flush=True)

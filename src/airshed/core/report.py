@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
 
+from airshed.core.plain import printable
+
 Cell = str | int | float | bool | None
 """What a table holds; None is an empty cell."""
 
@@ -15,7 +17,7 @@ def shown(value: Cell) -> str:
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return f"{value:.4g}" if isinstance(value, float) else printable(str(value))
 
 
 def _json(value: Cell) -> Cell:
@@ -50,7 +52,8 @@ class Table:
     def to_text(self) -> str:
         """Return the table as plain text: words to the left, numbers to the right."""
         cells = [[shown(value) for value in row] for row in self.rows]
-        widths = [max(map(len, column)) for column in zip(self.columns, *cells, strict=True)]
+        columns = [printable(name) for name in self.columns]
+        widths = [max(map(len, column)) for column in zip(columns, *cells, strict=True)]
         numeric = [any(isinstance(row[i], int | float) for row in self.rows) for i in range(len(widths))]
 
         def line(texts: Sequence[str]) -> str:
@@ -58,7 +61,8 @@ class Table:
             return "  ".join(t.rjust(w) if right else t.ljust(w) for t, w, right in aligned).rstrip()
 
         rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
-        return "\n".join([self.title, line(self.columns), rule, *map(line, cells), *([self.note] if self.note else [])])
+        note = [printable(self.note)] if self.note else []
+        return "\n".join([printable(self.title), line(columns), rule, *map(line, cells), *note])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the table as a JSON object with one object for each row."""
@@ -80,9 +84,10 @@ class Report:
 
     def to_text(self) -> str:
         """Return the report as plain text."""
-        width = max((len(name) for name in self.facts), default=0)
-        facts = [f"{name:<{width}}  {shown(value)}" for name, value in self.facts.items()]
-        parts = ["\n".join([self.title, *facts]), *(table.to_text() for table in self.tables)]
+        named = {printable(name): value for name, value in self.facts.items()}
+        width = max(map(len, named), default=0)
+        facts = [f"{name:<{width}}  {shown(value)}" for name, value in named.items()]
+        parts = ["\n".join([printable(self.title), *facts]), *(table.to_text() for table in self.tables)]
         return "\n\n".join(parts) + "\n"
 
     def to_dict(self) -> dict[str, Any]:

@@ -6,6 +6,7 @@ source  Eaton et al. 2023, NetCDF Climate and Forecast Metadata Conventions 1.11
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -111,6 +112,14 @@ class Layout:
             "axis": "T",
         }
         return Variable("time", "f8", ("time",), attributes)
+
+
+@cache
+def own_names() -> frozenset[str]:
+    """Return the names of the dimensions and variables that every file has of its own, which no field may have."""
+    grid = Grid.regular((0.0, 1.0), (0.0, 1.0), 1.0, (100.0,))
+    described = Layout(grid, (0,), (), np.datetime64(0, "s"), {}).describe(complete=True)
+    return frozenset({*described.dims, *(variable.name for variable in described.variables)})
 
 
 @contextmanager

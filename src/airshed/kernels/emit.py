@@ -10,7 +10,7 @@ from airshed.kernels.compiled import Shape
 from airshed.kernels.expression_code import ExpressionCode
 from airshed.kernels.rates import REFERENCE_DENSITY, RateTable, rate_table
 from airshed.kernels.schedule import Schedule
-from airshed.kernels.template import comment, header, render
+from airshed.kernels.template import described, header, render
 from airshed.kernels.terms import Symbol, products, write
 from airshed.mechanism.balance import imbalances
 from airshed.mechanism.network import ReactionNetwork, Term
@@ -105,7 +105,7 @@ def operand(symbol: Symbol) -> str:
 def _comments(network: ReactionNetwork, species: int) -> tuple[str, ...]:
     signed = (("+", network.production_terms[species]), ("-", network.loss_terms[species]))
     return tuple(
-        f"{sign} {term.coefficient:g} {comment(network.reactions[term.reaction])}"
+        f"{sign} {term.coefficient:g} {described(network.reactions[term.reaction])}"
         for sign, terms in signed
         for term in terms
     )

@@ -1,14 +1,33 @@
-"""Fills the frames of generated code, which lie in ``cpu/`` beside the headers that are written by hand."""
+"""Fills the frames of generated code, which lie in ``cpu/`` beside the headers that are written by hand.
 
+Code is made of numbers and of text that the generator wrote. Words of a mechanism's author reach it only in comments,
+and only through :func:`comment`; a frame refuses any other value that could end a line.
+"""
+
+import re
 from functools import cache
+from math import isfinite
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from jinja2 import Environment, StrictUndefined, Template
 
+from airshed.core.errors import KernelError
 from airshed.mechanism.network import Reaction
 
 _FOLDER: Final = Path(__file__).parent / "cpu"
+
+_STRANGE: Final = re.compile(r"[^ -\[\]-~]|\?(?=\?)")
+"""What a comment has not: all but printable ASCII; backslashes, which go on in the next line; ??, which begins another
+way to write one."""
+
+_LINE: Final = re.compile(r"[ -~]*")
+
+
+class Written(str):
+    """Text of several lines that the generator wrote, or that lies in a header."""
+
+    __slots__ = ()
 
 
 def render(frame: str, **values: object) -> str:
@@ -18,17 +37,34 @@ def render(frame: str, **values: object) -> str:
 
 @cache
 def _frame(name: str) -> Template:
-    environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False)
+    environment = Environment(
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False, finalize=_checked
+    )
+    environment.filters |= {"comment": comment, "written": Written}
     return environment.from_string(header(name))
 
 
-def header(*names: str) -> str:
+def _checked(value: Any) -> Any:
+    """Return a value as it goes into code; raise KernelError for one that could end a line, or is no number in C++."""
+    if isinstance(value, str) and not isinstance(value, Written) and (not _LINE.fullmatch(value) or value[-1:] == "\\"):
+        raise KernelError(f"generated code would have the line {ascii(value)[:80]}, which is none")
+    if isinstance(value, float) and not isfinite(value):
+        raise KernelError("the mechanism has a number that is not finite, once its units are converted")
+    return value
+
+
+def header(*names: str) -> Written:
     """Return the text of headers, one after the other."""
-    return "\n".join((_FOLDER / name).read_text() for name in names)
+    return Written("\n".join((_FOLDER / name).read_text() for name in names))
 
 
-def comment(reaction: Reaction) -> str:
+def comment(text: object) -> str:
+    """Return a text as it stands in a comment of one line: nothing in it can end the comment or go on behind it."""
+    return _STRANGE.sub("_", str(text))
+
+
+def described(reaction: Reaction) -> str:
     """Return a reaction for a comment in one line, its label once: some files have it in the text of the equation."""
     label = f"<{reaction.label}>"
     text = reaction.text if reaction.text.startswith(label) else f"{label} {reaction.text}"
-    return text.replace("\\", "/").replace("\n", " ")  # a backslash at the end of a line would go on in the next
+    return comment(text)

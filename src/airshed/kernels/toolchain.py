@@ -7,6 +7,7 @@ import ctypes
 import hashlib
 import importlib.util
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -163,7 +164,8 @@ def _key(units: list[tuple[str, str]], toolchain: Toolchain, extra_flags: Sequen
 
 
 def _library_path(folder: Path, name: str, key: str) -> Path:
-    return folder / f"{name}-{key}.so"
+    """Return where a library lies; what it is called is for readers, and the key alone tells it from others."""
+    return folder / f"{re.sub(r'[^A-Za-z0-9_+-]', '_', name)[:80]}-{key}.so"
 
 
 def _compile(units: list[tuple[str, str]], path: Path, command: tuple[str, ...]) -> None:

@@ -1,7 +1,7 @@
 """Reaction files become a :class:`ReactionNetwork`: data only, which knows no kernels."""
 
 from airshed.mechanism.balance import Imbalance, atom_counts, imbalances
-from airshed.mechanism.load import load_mechanism, shipped_mechanisms
+from airshed.mechanism.load import inspect_mechanism, load_mechanism, shipped_mechanisms
 from airshed.mechanism.network import Reaction, ReactionNetwork, Species, Term, rates, tendency
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "Term",
     "atom_counts",
     "imbalances",
+    "inspect_mechanism",
     "load_mechanism",
     "rates",
     "shipped_mechanisms",

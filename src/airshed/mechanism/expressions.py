@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from airshed.core.errors import MechanismError
 from airshed.mechanism.location import nearest
+from airshed.mechanism.names import check_label
 
 Value = float | npt.NDArray[np.float64]
 """A number or an array over cells."""
@@ -126,6 +127,9 @@ class Parameter(_Node):
     """A value that a mechanism leaves open: the rate of a light reaction that a host computes, by its name."""
 
     name: str
+
+    def __post_init__(self) -> None:
+        check_label("what is open as", self.name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from airshed.core.resources import resource
 from airshed.mechanism.kpp import read_kpp, write_kpp
 from airshed.mechanism.location import nearest
 from airshed.mechanism.network import ReactionNetwork
-from airshed.mechanism.rates_file import rates_path, read_rates_file, with_rates
+from airshed.mechanism.rates_file import Code, rates_path, read_rates_file, with_rates
 
 SUFFIXES = (".def", ".kpp", ".eqn", ".spc")
 """Suffixes of files in KPP syntax."""
@@ -26,15 +26,30 @@ def shipped_mechanisms() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in resource("mechanisms").glob("*.def")))
 
 
-def load_mechanism(name_or_path: str | PathLike[str]) -> ReactionNetwork:
+def load_mechanism(name_or_path: str | PathLike[str], *, allow_code: bool = False) -> ReactionNetwork:
     """Return a shipped mechanism by its name, such as ``emep``, or the one of a file or folder by its path.
 
     A file in KPP syntax (.def, .kpp, .eqn, .spc), or in the OpenAtmos format (.json, .yaml, .yml, or a folder in its
     older form); ``musica:ts1`` is one that the installed package musica brings. What the rates leave to other code
     comes from ``<mechanism>.rates.toml`` beside it, where that is.
 
-    Raises MechanismError with the names that there are, or with file, line and column of a fault in the file.
+    allow_code  whether functions in Python that the mechanism brings may run, with the rights of the user
+
+    Raises MechanismError with the names that there are, with file, line and column of a fault in the file, or for code
+    that is not allowed.
     """
+    return _load(name_or_path, Code.RUN if allow_code else Code.REFUSED)
+
+
+def inspect_mechanism(name_or_path: str | PathLike[str]) -> ReactionNetwork:
+    """Return a mechanism to be looked at: as :func:`load_mechanism`, but code that it brings is never run.
+
+    Functions in Python stand in it by their names; who calls one gets a MechanismError.
+    """
+    return _load(name_or_path, Code.LEFT)
+
+
+def _load(name_or_path: str | PathLike[str], code: Code) -> ReactionNetwork:
     text = str(name_or_path)
     path = _of_musica(text) or Path(text)
     suffix = path.suffix.lower()
@@ -43,9 +58,9 @@ def load_mechanism(name_or_path: str | PathLike[str]) -> ReactionNetwork:
     if suffix in OPENATMOS or (suffix not in SUFFIXES and _is_folder(path)):
         from airshed.mechanism.openatmos import read_openatmos
 
-        return with_rates(read_openatmos(path), read_rates_file(rates_path(path)))
+        return with_rates(read_openatmos(path), read_rates_file(rates_path(path), code=code))
     if suffix in SUFFIXES or len(path.parts) > 1:
-        return read_kpp(path)
+        return read_kpp(path, code=code)
     names = shipped_mechanisms()
     for name in names:
         if name.casefold() == text.casefold():

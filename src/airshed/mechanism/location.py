@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from airshed.core.errors import MechanismError
+from airshed.core.plain import printable
 
 
 @dataclass(frozen=True, order=True)
@@ -16,11 +17,12 @@ class Location:
     column: int = 1
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}:{self.column}"
+        return f"{printable(self.file)}:{self.line}:{self.column}"
 
 
 def error_at(location: Location | None, message: str) -> MechanismError:
     """Return the error ``file:line:column: message``, or the message alone where no place is known."""
+    message = printable(message, lines=True)
     return MechanismError(f"{location}: {message}" if location else message)
 
 

@@ -39,6 +39,7 @@ from airshed.mechanism.expressions import (
     walk,
 )
 from airshed.mechanism.location import Location, error_at, nearest
+from airshed.mechanism.names import check_label, check_name
 
 Array = npt.NDArray[np.float64]
 
@@ -58,6 +59,8 @@ class Species:
     text   its description, from the comment behind the declaration
     fixed  whether its concentration is prescribed (never changed by the chemistry)
     mass   molar mass [kg/mol] where the file tells it, else None
+
+    Raises MechanismError for names that are none, see :mod:`airshed.mechanism.names`.
     """
 
     name: str
@@ -65,6 +68,11 @@ class Species:
     text: str = ""
     fixed: bool = False
     mass: float | None = None
+
+    def __post_init__(self) -> None:
+        check_name("species", self.name)
+        for atom in self.atoms:
+            check_name(f"species {self.name}: atom", atom)
 
     @property
     def molar_mass(self) -> float | None:
@@ -89,6 +97,9 @@ class OpenParameter:
     text: str = ""
     default: float | None = None
 
+    def __post_init__(self) -> None:
+        check_label("what is open as", self.name)
+
 
 @dataclass(frozen=True)
 class Reaction:
@@ -105,6 +116,9 @@ class Reaction:
     rate: Expression
     text: str = ""
     location: Location | None = None
+
+    def __post_init__(self) -> None:
+        check_label("reaction label", self.label, self.location)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +147,9 @@ class ReactionNetwork:
     bindings   parameter -> the expression that took its place, which may hold other parameters, see :meth:`bind`
     callables  parameter -> a function in Python that computes it, see :meth:`host_values`
     checked    atoms that the file says every reaction conserves (#CHECK); empty where it does not say
+    renamed    name in the file -> that of the species here, where the file's is none
 
-    Raises MechanismError for two species or labels of one name, or an undeclared species.
+    Raises MechanismError for names that are none, two species or labels of one name, or an undeclared species.
     """
 
     name: str
@@ -148,14 +163,25 @@ class ReactionNetwork:
     bindings: Mapping[str, Expression] = field(default_factory=dict, hash=False)
     callables: Mapping[str, HostFunction] = field(default_factory=dict, hash=False)
     checked: tuple[str, ...] = ()
+    renamed: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
+        check_label("mechanism", self.name)
+        for atom in (*self.atoms, *self.checked):
+            check_name("atom", atom)
+        for name in (*self.bindings, *self.callables):
+            check_label("what is open as", name)
         _refuse_duplicates("species", [species.name for species in self.species + self.fixed])
         _refuse_duplicates("reaction label", [reaction.label for reaction in self.reactions])
         for reaction in self.reactions:
             _check_order(reaction)
         # Worked out now, so that what is wrong with them is said when the mechanism is read.
         _ = self.loss_terms, self.rate_constants
+
+    @property
+    def renaming(self) -> str:
+        """Which species have another name here than in the file, in words; empty where all have theirs."""
+        return ", ".join(f"{name} for {theirs}" for theirs, name in self.renamed.items())
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -220,9 +246,11 @@ class ReactionNetwork:
         return tuple(each for each in self.parameters if each.default is None and each.name not in self.callables)
 
     def host_values(self, environment: Environment) -> dict[str, Value]:
-        """Return the parameters that :attr:`callables` computes, for an environment of any shape."""
+        """Return the parameters that :attr:`callables` computes and the environment, of any shape, does not give."""
         return {
-            each.name: self.callables[each.name](environment) for each in self.parameters if each.name in self.callables
+            each.name: self.callables[each.name](environment)
+            for each in self.parameters
+            if each.name in self.callables and each.name not in environment
         }
 
     def bind(self, values: Mapping[str, Expression | float]) -> "ReactionNetwork":

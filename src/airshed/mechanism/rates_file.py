@@ -8,7 +8,8 @@
 Formulas are those of reaction files: molecules, cm3, s, K, Pa, and other names of this file. A function in Python is
 called with what its arguments name, out of TEMP, PRESS, M, O2, N2, H2O, SUN, sec_zenith and daylight, as keyword
 arguments: numbers, or arrays over cells whose shapes broadcast; where the name has arguments itself, as in
-``"k_het(gamma, mass)"``, these, which are constants, come first. Its code is run with the rights of the user.
+``"k_het(gamma, mass)"``, these, which are constants, come first. Its code is run with the rights of the user, and only
+where the user allows it, see :class:`Code`; its file lies in the folder of this one.
 """
 
 import importlib.util
@@ -17,6 +18,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from os.path import relpath
 from pathlib import Path
 from typing import Any, Final
@@ -29,6 +31,7 @@ from airshed.mechanism.kpp.meaning import KNOWN, Definition, Meaning
 from airshed.mechanism.kpp.parser import parse_formula
 from airshed.mechanism.kpp.statements import MisplacedError, names_in
 from airshed.mechanism.location import Location, error_at, nearest
+from airshed.mechanism.names import check_label
 from airshed.mechanism.network import HostFunction, ReactionNetwork
 
 SUFFIX: Final = ".rates.toml"
@@ -36,6 +39,23 @@ SUFFIX: Final = ".rates.toml"
 _NAME = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
 _KEY = re.compile(r"\s*([A-Za-z_][\w.]*)\s*(?:\(([^()]*)\))?\s*")
 _GIVEN: Final = (*SYMBOLS, *SUN_POSITION)
+
+
+class Code(Enum):
+    """What is done about functions in Python that a mechanism brings: it may be a stranger's.
+
+    REFUSED  they are an error, which says how to allow them
+    LEFT     they are known by name and never run: enough to look at a mechanism
+    RUN      they are run with the rights of the user, who has allowed it
+    """
+
+    REFUSED = "refused"
+    LEFT = "left"
+    RUN = "run"
+
+
+ALLOWING: Final = "--allow-code, or allow_code=True from Python"
+"""How a user allows code."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +83,7 @@ def rates_path(mechanism: Path) -> Path:
     return mechanism.with_suffix("").with_name(f"{mechanism.stem}{SUFFIX}")
 
 
-def read_rates_file(path: Path, shown: str | None = None) -> RatesFile:
+def read_rates_file(path: Path, shown: str | None = None, code: Code = Code.REFUSED) -> RatesFile:
     """Return a side file, empty where there is none; raise MechanismError with the place of a fault."""
     if not path.is_file():
         return RatesFile(path)
@@ -82,7 +102,7 @@ def read_rates_file(path: Path, shown: str | None = None) -> RatesFile:
         data = {**{key: value for key, value in data.items() if key != "rates"}, **section}
     definitions: dict[str, Definition] = {}
     for key, value in data.items():
-        definition = _definition(key, value, path, _Place(name, text, key, value))
+        definition = _definition(key, value, path, _Place(name, text, key, value), code)
         if definition.name.casefold() in definitions:
             raise definition.locate(MisplacedError(0, f"{definition.name!r} stands twice"))
         definitions[definition.name.casefold()] = definition
@@ -134,15 +154,16 @@ class _Place:
         return Location(self.file, 1)
 
 
-def _definition(key: str, value: Any, path: Path, place: _Place) -> Definition:
+def _definition(key: str, value: Any, path: Path, place: _Place, code: Code) -> Definition:
     match = _KEY.fullmatch(key)
     if match is None:
         raise place(MisplacedError(0, "expected a name such as j_NO2, J(1) or k_x(a, b)"))
     name, inside = match[1], match[2]
+    check_label("what is open as", key, place.location(0))
     if name.upper() in KNOWN:
         raise place(MisplacedError(0, f"{name} is given by the air and the conditions, not here"))
     arguments = tuple(part.strip() for part in inside.split(",")) if inside is not None else ()
-    meant = _value(value, path, place, len(arguments))
+    meant = _value(value, path, place, len(arguments), code)
     mentioned = set() if callable(meant) else {each.name.casefold() for each in names_in(meant)}
     if len(arguments) == 1 and (arguments[0].isdigit() or _index(arguments[0], mentioned, callable(meant))):
         return Definition(f"{name}({arguments[0]})", (), meant, place)
@@ -157,9 +178,9 @@ def _index(argument: str, mentioned: set[str], in_python: bool) -> bool:
     return not in_python and bool(_NAME.fullmatch(argument)) and argument.casefold() not in mentioned
 
 
-def _value(value: Any, path: Path, place: _Place, constants: int) -> Any:
+def _value(value: Any, path: Path, place: _Place, constants: int, code: Code) -> Any:
     if isinstance(value, dict) and set(value) == {"python"} and isinstance(value["python"], str):
-        return _python(value["python"], path, place, constants)
+        return _python(value["python"], path, place, constants, code)
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise place(MisplacedError(0, 'expected a formula in quotes, a number, or { python = "file.py:function" }'))
     try:
@@ -169,14 +190,16 @@ def _value(value: Any, path: Path, place: _Place, constants: int) -> Any:
         raise place(fault) from None
 
 
-def _python(text: str, path: Path, place: _Place, constants: int) -> Callable[..., HostFunction]:
+def _python(text: str, path: Path, place: _Place, constants: int, code: Code) -> Callable[..., HostFunction]:
     """Return what makes a function of the environment from a function in a Python file and constant arguments."""
+    check_label("a function in Python", text, place.location(0))
     file, _, name = text.rpartition(":")
-    source = path.parent / file
-    if not file or not source.is_file():
-        raise place(
-            MisplacedError(0, f"there is no file {file or text!r} beside {path.name}; expected file.py:function")
-        )
+    source = _source(file, text, path, place)
+    if code is Code.REFUSED:
+        message = f"{text} is code of the mechanism's own, which would run as you; read it, then allow it by {ALLOWING}"
+        raise place(MisplacedError(0, message))
+    if code is Code.LEFT:
+        return lambda *given: _Called(_unrun, source, text, given, {}, frozenset(), place)
     function = _function(source, name, place)
     try:
         names = list(inspect.signature(function).parameters.values())[constants:]
@@ -196,6 +219,26 @@ def _python(text: str, path: Path, place: _Place, constants: int) -> Callable[..
             message = f"{text} wants {each.name!r}, which is not among {', '.join(_GIVEN)}"
             raise place(MisplacedError(0, f"{message}{nearest(each.name, _GIVEN)}"))
     return lambda *given: _Called(function, source, text, given, wanted, frozenset(optional), place)
+
+
+def _unrun() -> float:
+    """Stand for a function that is only looked at."""
+    raise MechanismError(f"it is not run here; allow it by {ALLOWING}")
+
+
+def _source(file: str, text: str, path: Path, place: _Place) -> Path:
+    """Return a file of code; raise MechanismError for none, and for one outside the folder, be it by a link."""
+    source, folder = path.parent / file, path.parent
+    try:
+        found, inside = source.is_file(), source.resolve().is_relative_to(folder.resolve())
+    except (OSError, ValueError, RuntimeError):  # a name that no file system takes, or links in a circle
+        found, inside = False, True
+    if not inside:
+        raise place(MisplacedError(0, f"{file} lies outside the folder of {path.name}; put the code beside it"))
+    if not (file and found):
+        message = f"there is no file {file or text!r} beside {path.name}; expected file.py:function"
+        raise place(MisplacedError(0, message))
+    return source
 
 
 def _environment_name(name: str) -> str | None:
@@ -258,7 +301,7 @@ class _Called:
 def rates_text(network: ReactionNetwork, folder: Path) -> str:
     """Return the side file, to stand in `folder`, of what a reaction file cannot say of a network; "" if nothing.
 
-    Expressions in the place of parameters, defaults, and functions in Python.
+    Expressions in the place of parameters, defaults, and functions in Python, whose files must lie there.
     """
     fixed = {species.name for species in network.fixed}
     values: dict[str, str] = {name: f'"{_escaped(str(value))}"' for name, value in network.bindings.items()}
@@ -266,6 +309,11 @@ def rates_text(network: ReactionNetwork, folder: Path) -> str:
         called = network.callables.get(each.name)
         if isinstance(called, _Called):
             file = relpath(called.source, folder)
+            if Path(file).parts[0] == "..":
+                raise MechanismError(
+                    f"mechanism {network.name!r}: {called.text} lies outside {folder}, where its code must lie; write "
+                    f"the mechanism into {called.source.parent}"
+                )
             letters = ", ".join(f"a{number}" for number in range(1, len(called.constants) + 1))
             values[f"{each.name.partition('(')[0]}({letters})" if letters else each.name] = (
                 f'{{ python = "{_escaped(file)}:{called.text.rpartition(":")[2]}" }}'

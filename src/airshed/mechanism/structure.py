@@ -29,15 +29,17 @@ def jacobian_pattern(network: ReactionNetwork) -> npt.NDArray[np.bool_]:
 class Finding:
     """Something about a mechanism that may be meant, or not."""
 
-    kind: Literal["imbalance", "never produced", "never lost", "unused", "duplicate", "open", "loss", "empty"]
+    kind: Literal[
+        "renamed", "imbalance", "never produced", "never lost", "unused", "duplicate", "open", "loss", "empty"
+    ]  # fmt: skip
     subject: str
     text: str
 
 
 def findings(network: ReactionNetwork) -> tuple[Finding, ...]:
     """Return everything that looks wrong or odd, kind by kind, in the order of the mechanism."""
-    found = [*_unbalanced(network), *_one_sided(network), *_duplicates(network), *_losses(network), *_open(network)]
-    return tuple(found)
+    kinds = (_renamed, _unbalanced, _one_sided, _duplicates, _losses, _open)
+    return tuple(each for kind in kinds for each in kind(network))
 
 
 def differences(one: ReactionNetwork, other: ReactionNetwork) -> tuple[str, ...]:
@@ -99,6 +101,11 @@ def _close(one: float, other: float) -> bool:
 
 def _ordered(network: ReactionNetwork, like: ReactionNetwork) -> Iterable[float]:
     return (network.initial[name] for name in like.initial)
+
+
+def _renamed(network: ReactionNetwork) -> Iterable[Finding]:
+    for theirs, name in network.renamed.items():
+        yield Finding("renamed", name, f"stands for {theirs!r} of the file: names are letters, digits and _")
 
 
 def _unbalanced(network: ReactionNetwork) -> Iterable[Finding]:

@@ -68,7 +68,8 @@ def weight_of_jump(step: float, previous: float) -> float:
 def spread_steps(now: float, until: float, longest: float, previous: float | None) -> list[float]:
     """Return the ends [s] of steps from `now` to `until`, each at most `longest` [s] and GROWTH times the one before.
 
-    Raises CaseError for more steps than a run would end with. As few as there can be. They are equal where the step before them, of length `previous` [s], allows it, or is None.
+    As few as there can be. They are equal where the step before them, of length `previous` [s], allows it, or is None.
+    Raises CaseError for so many that no run would end.
     """
     span = until - now
     if not span / longest < MOST_STEPS:  # also where it is no number

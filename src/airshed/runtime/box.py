@@ -44,6 +44,7 @@ def box(
     states: States | None = None,
     *,
     threads: int = 1,
+    allow_code: bool = False,
     observer: Callable[[float], None] | None = None,
 ) -> xr.Dataset:
     """Integrate a mechanism in one box of air, or in many at once, and return the time series.
@@ -55,17 +56,19 @@ def box(
     states      for many boxes the state of each at the start: a netCDF or CSV file, or a data set along `cell`, with
                 species [molecules/cm3 or mol/mol], and where boxes differ in them temperature [K], pressure [Pa] ...
     threads     to compute with;  observer  is told the part that is done, 0 to 1
+    allow_code  whether functions in Python that the mechanism's file brings may run, with your rights
     returns     each species and M [molecules cm-3], temperature [K], pressure [Pa], SUN, sec_zenith and daylight [1],
                 as far as the conditions tell them, over time [s since local midnight] (and cell)
     Raises MechanismError, CaseError, DataError, KernelError, and NumericalError where the integration comes to no end:
     a ChemistryFailure, which knows cell, time and state, and writes conditions that replay it.
     """
-    return _prepare(mechanism, conditions, states, threads).run(observer)
+    return _prepare(mechanism, conditions, states, threads, allow_code=allow_code).run(observer)
 
 
 def run_box(
     mechanism: str, conditions: Path, output: Path, *, states: Path | None = None, species: Sequence[str] = (),
-    threads: int = 1, started: Callable[[BoxRun], None] | None = None, observer: Callable[[float], None] | None = None,
+    threads: int = 1, allow_code: bool = False, started: Callable[[BoxRun], None] | None = None,
+    observer: Callable[[float], None] | None = None,
 ) -> BoxOutcome:  # fmt: skip
     """Integrate a mechanism under the conditions of a file and write the time series to a netCDF or CSV file.
 
@@ -77,7 +80,7 @@ def run_box(
         raise OutputError(f"{output}: the name does not tell the format; end it in .nc (netCDF) or .csv")
     if not output.parent.is_dir():
         raise OutputError(f"cannot write {output}: there is no folder {output.parent}; make it, or choose another")
-    run = _prepare(mechanism, conditions, states, threads)
+    run = _prepare(mechanism, conditions, states, threads, allow_code=allow_code)
     chosen = choose_species(run.network, species)
     if started is not None:
         started(run)
@@ -129,9 +132,10 @@ def _number(value: float) -> str:
 
 
 def _prepare(
-    mechanism: ReactionNetwork | str | Path, conditions: Conditions, states: States | None, threads: int
-) -> BoxRun:
-    network = mechanism if isinstance(mechanism, ReactionNetwork) else load_mechanism(mechanism)
+    mechanism: ReactionNetwork | str | Path, conditions: Conditions, states: States | None, threads: int, *,
+    allow_code: bool,
+) -> BoxRun:  # fmt: skip
+    network = mechanism if isinstance(mechanism, ReactionNetwork) else load_mechanism(mechanism, allow_code=allow_code)
     if isinstance(conditions, str | Path):
         conditions = BoxConditions.load(conditions)
     elif not isinstance(conditions, BoxConditions):
@@ -149,6 +153,8 @@ def _report(run: BoxRun, series: xr.Dataset, output: Path, chosen: Sequence[str]
         "mechanism": f"{network.name}, {len(network.species)} species, {len(network.reactions)} reactions",
         "simulated": f"{time.length.text} from {time.start.text}",
     }
+    if network.renamed:
+        facts["other names than in its file"] = network.renaming
     if run.many:
         facts["cells"] = series.sizes["cell"]
     if solver.method in METHODS:

@@ -11,9 +11,9 @@ from airshed.core.errors import CaseError, MechanismError
 from airshed.core.report import Cell, Report, Table
 from airshed.core.saturation import saturation_vapour_pressure
 from airshed.core.units import to
-from airshed.mechanism import load_mechanism
+from airshed.mechanism import inspect_mechanism
 from airshed.mechanism.balance import atom_counts, imbalances
-from airshed.mechanism.expressions import Environment, evaluate, parameters
+from airshed.mechanism.expressions import Environment, Expression, evaluate, parameters
 from airshed.mechanism.load import save_mechanism
 from airshed.mechanism.network import ReactionNetwork
 from airshed.mechanism.structure import Finding, differences, findings, jacobian_pattern, shown
@@ -47,7 +47,7 @@ def environment_of(temperature: str, pressure: str, humidity: str, sun: float) -
 
 def describe(mechanism: str, environment: Environment) -> Report:
     """Return species, reactions with their rate constants in an environment, balance, and what is open."""
-    network = load_mechanism(mechanism)
+    network = inspect_mechanism(mechanism)
     pattern = jacobian_pattern(network)
     entries, size = int(pattern.sum()), len(network.species)
     facts: dict[str, Cell] = {
@@ -58,13 +58,15 @@ def describe(mechanism: str, environment: Environment) -> Report:
         "Jacobian": f"{entries} of {size * size} entries, {100.0 * entries / size**2:.1f} %",
         "left open": ", ".join(each.name for each in network.open_parameters) or "nothing",
     }
+    if network.renamed:
+        facts["other names than in its file"] = network.renaming
     tables = [_species(network), _reactions(network, environment), _balance(network), *_parameters(network)]
     return Report(f"Mechanism {network.name}", tables, facts)
 
 
 def check(mechanism: str) -> Report:
     """Return everything that looks wrong or odd; not ok where a reaction loses an atom that the file says it keeps."""
-    network = load_mechanism(mechanism)
+    network = inspect_mechanism(mechanism)
     found = findings(network)
     counts = Counter(each.kind for each in found)
     rows = [(each.kind, each.subject, each.text) for each in found]
@@ -75,9 +77,9 @@ def check(mechanism: str) -> Report:
 
 def convert(mechanism: str, output: Path) -> Report:
     """Write a mechanism in the format that the output's suffix tells, and read it back; raise MechanismError."""
-    network = load_mechanism(mechanism)
+    network = inspect_mechanism(mechanism)
     written = save_mechanism(network, output)
-    lost = differences(network, load_mechanism(output))
+    lost = differences(network, inspect_mechanism(output))
     facts: dict[str, Cell] = {
         "mechanism": f"{network.name}, {len(network.species)} species, {len(network.reactions)} reactions",
         "written": ", ".join(map(str, written)),
@@ -108,19 +110,23 @@ def _species(network: ReactionNetwork) -> Table:
 
 def _reactions(network: ReactionNetwork, environment: Environment) -> Table:
     rows = []
-    given = {**network.with_defaults().host_values(environment), **environment}
     settled = network.with_defaults().rate_constants
     for reaction, reactants, constant in zip(network.reactions, network.reactant_indices, settled, strict=True):
         try:
             with np.errstate(all="ignore"):
-                value: float | None = float(np.asarray(evaluate(constant, given)))
+                value: float | None = float(np.asarray(evaluate(constant, environment)))
         except MechanismError:
             value = None
         unit = _UNITS[len(reactants)] if len(reactants) < len(_UNITS) else f"cm{3 * len(reactants) - 3}/s"
-        note = "" if value is not None else f"open: {', '.join(parameters(constant))}"
+        note = "" if value is not None else f"{_left(network, constant)}: {', '.join(parameters(constant))}"
         rows.append((reaction.label, shown(reaction), value, unit if value is not None else note, str(reaction.rate)))
     note = "k includes the concentrations of fixed reactants."
     return Table("Reactions", ("label", "equation", "k", "unit of k", "rate"), rows, note)
+
+
+def _left(network: ReactionNetwork, constant: Expression) -> str:
+    """Return why a rate constant has no value here: code that a mechanism brings is not run to look at it."""
+    return "in Python" if all(name in network.callables for name in parameters(constant)) else "open"
 
 
 def _balance(network: ReactionNetwork) -> Table:

@@ -92,6 +92,7 @@ class Simulation:
     output       folder for results and restarts; None keeps everything in memory
     resume       go on from the newest restart in that folder, or begin where there is none; `notices` says which,
                  and which settings of the case have no effect, or a bad one
+    allow_code   whether functions in Python that the case's mechanism brings may run, with your rights
     ranks        those that share the work; None for all that were started together (`mpiexec -n 4`), which is one
                  where none were. Each makes the same calls; fields are whole on all of them
     Raises AirshedError for everything that is wrong with the case and its data, before anything is computed. An error
@@ -107,21 +108,23 @@ class Simulation:
         *,
         output: str | Path | None = None,
         resume: bool = False,
+        allow_code: bool = False,
         ranks: Communicator | None = None,
     ) -> None:
         self._everybody = world() if ranks is None else ranks
         self._use = threading.RLock()
         with raising_together(self._everybody):
-            self._prepare(case, meteorology, initial, output, resume=resume)
+            self._prepare(case, meteorology, initial, output, resume=resume, allow_code=allow_code)
 
     def _prepare(
         self, case: Case | str | Path, meteorology: Given, initial: xr.Dataset | None, output: str | Path | None, *,
-        resume: bool,
+        resume: bool, allow_code: bool,
     ) -> None:  # fmt: skip
         began, ranks = time.perf_counter(), self._everybody
         if not isinstance(case, Case | str | Path):
             raise CaseError(f"the case is a {type(case).__name__}; give a path, or Case.from_dict(...) of a dictionary")
         self.case = case if isinstance(case, Case) else Case.load(case)
+        self.case = self.case.allowing_code() if allow_code else self.case
         if only_moves(self.case, ranks):
             raise CaseError(
                 f"rank {ranks.rank} only moves species for others (parallel.groups): let it call airshed.serve(case), "

@@ -58,11 +58,14 @@ def closed_on_error(groups: Groups | None) -> Iterator[None]:
         raise
 
 
-def serve(case: Case, meteorology: Given = None, ranks: Communicator | None = None) -> None:
+def serve(
+    case: Case, meteorology: Given = None, ranks: Communicator | None = None, *, allow_code: bool = False
+) -> None:
     """Move species for the simulation that the other ranks make of the case, until they close it.
 
-    For ranks that `only_moves` names, with the same case and meteorology as the others'.
+    For ranks that `only_moves` names, with the same case, meteorology and permission to run code as the others'.
     """
+    case = case.allowing_code() if allow_code else case
     ranks = world() if ranks is None else ranks
     with raising_together(ranks):
         groups = make_groups(case, ranks)

@@ -155,7 +155,7 @@ def test_functions_in_python(tmp_path: Path) -> None:
     (tmp_path / "two.def").write_text(TEXT, encoding="utf-8")
     (tmp_path / "light.py").write_text("def j(TEMP):\n    return 1e-6*(TEMP - 200)\n", encoding="utf-8")
     (tmp_path / "two.rates.toml").write_text('j_A = { python = "light.py:j" }\n', encoding="utf-8")
-    network = load_mechanism(tmp_path / "two.def")
+    network = load_mechanism(tmp_path / "two.def", allow_code=True)
     given = {"rates": {"k_AX": "0 cm3/s"}, "environment": {"temperature": "300 + t/60"}}
     series = integrate_box(network, conditions(**given, solver={"relative_tolerance": 1e-8}))
     integral = 1e-6 * (100.0 * 3600.0 + 3600.0**2 / 120.0)

@@ -4,14 +4,18 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
+from threading import Event
 
+import numpy as np
 import pytest
 
 from airshed.parallel.redistribution import Distribution, Redistribution, make_plan
 from airshed.parallel.redistribution.errors import LinkError
-from airshed.parallel.redistribution.sockets import new_token
+from airshed.parallel.redistribution.sockets import Sockets, new_token
 from airshed.parallel.redistribution.tcp import TwoJobs
 
 PLAN = make_plan(Distribution((2,), {0: [slice(2)]}), Distribution((2,), {1: [slice(2)]}))
@@ -100,7 +104,7 @@ def test_another_token_is_refused():
     port = free_port()
     jobs = [TwoJobs(job, (1, 1), str(job) * 40, port=port, timeout=1.0) for job in (0, 1)]
     first, second = in_threads(*((job, lambda link: Redistribution(link, PLAN)) for job in jobs))
-    assert "somebody with another token was refused" in first
+    assert "somebody without its token was refused" in first
     assert "refused this one: give both the same token" in second
 
 
@@ -147,3 +151,73 @@ def test_a_port_in_use_and_settings_that_cannot_be_are_told():
         TwoJobs(1, (1, 3), new_token())
     with pytest.raises(LinkError, match="name one, or one for each"):
         TwoJobs(1, (3, 1), new_token(), hosts=("a", "b"))
+
+
+# ---- strangers at the port of the job that listens -------------------------------------------------------------------
+
+
+def comes_and_goes(address):
+    socket.create_connection(address).close()
+
+
+def stays_silent(address):
+    return socket.create_connection(address)
+
+
+def talks_nonsense(address):
+    stranger = socket.create_connection(address)
+    stranger.sendall(b"GET / HTTP/1.1\r\nHost: airshed\r\n\r\n" + bytes(range(256)) * 8)
+    return stranger
+
+
+def has_another_token(address):
+    caller = Sockets(new_token(), 1.0)
+    caller.call(0, 1, f"tcp://{address[0]}:{address[1]}")
+    caller.wait(lambda: caller.refused, (), 5.0)
+    caller.close(linger=0.0)
+
+
+STRANGERS = {"comes and goes": (comes_and_goes, 5), "stays silent": (stays_silent, 5),
+             "talks nonsense": (talks_nonsense, 5), "has another token": (has_another_token, 1),
+             "two hundred": (stays_silent, 200)}  # fmt: skip
+
+
+def listening(port, seconds=10.0):
+    """Return the address of a job once it listens there."""
+    began, address = time.monotonic(), ("127.0.0.1", port)
+    while time.monotonic() < began + seconds:
+        with suppress(OSError):
+            socket.create_connection(address).close()
+            return address
+        time.sleep(0.01)
+    raise AssertionError("nobody listens")
+
+
+@pytest.mark.parametrize("kind", STRANGERS)
+def test_strangers_do_not_keep_the_true_peer_away(kind):
+    """They come before it, and again between its messages; what they have open stays open."""
+    port, token, data = free_port(), new_token(), np.array([1.0, 2.0])
+    visit, times = STRANGERS[kind]
+
+    def moved(job):
+        with TwoJobs(job, (1, 1), token, port=port, timeout=20.0) as link:
+            there = Redistribution(link, PLAN)
+            received = [there(data if job == 0 else None)]
+            met[job].set()
+            assert visited.wait(20.0)
+            return [*received, there(data if job == 0 else None)]
+
+    met, visited = (Event(), Event()), Event()
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(moved, 0)
+        address = listening(port)
+        held = [visit(address) for _ in range(times)]
+        second = pool.submit(moved, 1)
+        assert all(each.wait(20.0) for each in met)
+        held += [visit(address) for _ in range(times)]
+        visited.set()
+        assert first.result(30.0) == [None, None]
+        np.testing.assert_array_equal(second.result(30.0), [data, data])
+    for each in held:
+        if each is not None:
+            each.close()

@@ -22,6 +22,7 @@ from airshed.mechanism.expressions import AIR_GASES, symbols
 from airshed.mechanism.kpp.sun import kpp_sun
 from airshed.mechanism.network import OpenParameter, ReactionNetwork
 from airshed.mechanism.open_units import units_of_open
+from airshed.mechanism.rate_check import RateCheck
 
 Array = npt.NDArray[np.float64]
 
@@ -48,6 +49,8 @@ _DERIVED: Final = {  # what follows from what is given
 _BY_SECANT: Final = {"daylight": "sec_zenith > 0", "SUN": "where(daylight > 0, 1/sec_zenith, 0)"}
 _BY_COSINE: Final = {"SUN": "max(cos_zenith, 0)", "daylight": "SUN > 0", "sec_zenith": "1/max(SUN, 0.001)"}
 _ROUND_OFF: Final = 1.0 + 1e-9
+_PARAMETER: Final = 0.0, 1e60
+"""Bounds of what a mechanism leaves open: what the conditions give is not negative."""
 _CLOCK: Final = ("t", "cos_zenith", "kpp_sun")
 RANGES: Final = {
     "T": (100.0, 1000.0, "K"),
@@ -95,6 +98,7 @@ class BoxForcing:
         self._add_sun()
         self._derive({each.name: repr(each.default) for each in self.network.parameters if each.default is not None})
         self._settle()
+        self._rates = RateCheck(self.network, {each.name: _PARAMETER for each in self.network.parameters})
 
     def at(self, times: npt.ArrayLike, cells: npt.NDArray[np.intp] | None = None) -> dict[str, Array]:
         """Return every named value at times (time,) [s since local midnight of the first day].
@@ -102,7 +106,8 @@ class BoxForcing:
         The shape is (cell, time), with 1 where nothing depends on it; of all cells, or of those chosen by number.
         T [K], p [Pa], M, O2, N2, H2O [molecules cm-3], SUN, sec_zenith, daylight [1], parameters of the mechanism by
         their name, "emission N" [molecules cm-3 s-1] and "deposition N" [s-1] of species N; what the conditions
-        neither give nor imply is not there. Raises CaseError where one of them is not finite, or below zero.
+        neither give nor imply is not there. Raises CaseError where one of them is not finite, or below zero, and
+        MechanismError where a rate constant is.
         """
         t = np.asarray(times, np.float64).reshape(-1)
         chosen = slice(None) if cells is None else cells
@@ -124,7 +129,14 @@ class BoxForcing:
             self._check(name, value, t)
         for name in AIR_GASES if "M" in values else ():
             self._check_part(name, values, t)
+        self._check_rates(values, t, np.arange(self.cells, dtype=np.float64)[chosen])
         return values
+
+    def _check_rates(self, values: Mapping[str, Array], times: Array, cells: Array) -> None:
+        names = {name: INPUTS.get(name, name) for name in self.needed}
+        names |= {each.name: each.name for each in self.network.parameters}
+        place = {"t": times[None]} | ({"cell": cells[:, None]} if self.cells > 1 else {})
+        self._rates({name: values[own] for name, own in names.items() if own in values}, **place)
 
     def start(self, time: float, air: Mapping[str, Array]) -> Array:
         """Return the number density (species, cell) [molecules cm-3] at the start.

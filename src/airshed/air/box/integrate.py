@@ -12,7 +12,7 @@ import xarray as xr
 from airshed.air.box.conditions import METHODS, BoxConditions
 from airshed.air.box.forcing import BoxForcing
 from airshed.air.box.gauss_seidel import GaussSeidelCells
-from airshed.air.box.result import TimeSeries
+from airshed.air.box.result import TimeSeries, refuse_own_names
 from airshed.air.box.rosenbrock import RosenbrockCells
 from airshed.air.box.states import CellStates
 from airshed.air.box.steps import JUST_BEFORE, Event, events, steps
@@ -41,6 +41,7 @@ class BoxRun:
     def __init__(
         self, network: ReactionNetwork, conditions: BoxConditions, *, states: CellStates | None = None, threads: int = 1
     ) -> None:
+        refuse_own_names(network)
         self.conditions = conditions
         self.forcing = BoxForcing(conditions, network, states)
         self.network = self.forcing.network

@@ -8,7 +8,9 @@ import numpy.typing as npt
 import xarray as xr
 
 from airshed.air.box.conditions import BoxConditions
+from airshed.core.errors import CaseError
 from airshed.core.version import __version__
+from airshed.mechanism.expressions import AIR_GASES
 from airshed.mechanism.network import ReactionNetwork
 
 Array = npt.NDArray[np.float64]
@@ -24,6 +26,20 @@ RECORDED: Final = {
     "daylight": ("daylight", {"units": "1", "long_name": "factor on photolysis"}),
 }
 """Conditions in the time series: their name there, and their attributes."""
+
+
+OWN_NAMES: Final = frozenset({"time", "cell", *(name for name, _ in RECORDED.values())}) - {*AIR_GASES}
+"""What a time series has beside species. A species M, where a mechanism has one, stands in the place of the air."""
+
+
+def refuse_own_names(network: ReactionNetwork) -> None:
+    """Raise CaseError for species that a time series could not tell from its time and its conditions."""
+    taken = [name for name in network.names if name in OWN_NAMES]
+    if taken:
+        raise CaseError(
+            f"mechanism {network.name}: species {', '.join(taken)}: the time series has variables of its own of such "
+            "names; rename the species"
+        )
 
 
 class TimeSeries:

@@ -59,6 +59,7 @@ class Case(Section):
     _base: Path = PrivateAttr(default_factory=Path.cwd)
     _file: Path | None = PrivateAttr(default=None)
     _provenance: Mapping[str, str] = PrivateAttr(default_factory=dict)
+    _allow_code: bool = PrivateAttr(default=False)
 
     @classmethod
     def load(cls, path: str | Path, overrides: Sequence[str] = ()) -> Self:
@@ -162,6 +163,17 @@ class Case(Section):
     def provenance(self) -> Mapping[str, str]:
         """Where each value comes from: "case.toml:12", "given", "--set" or "default", by dotted key."""
         return self._provenance
+
+    @property
+    def allow_code(self) -> bool:
+        """Whether functions in Python that the mechanism brings may run: the user says so, never the case."""
+        return self._allow_code
+
+    def allowing_code(self) -> Self:
+        """Return the case, with the permission to run functions in Python that its mechanism brings."""
+        allowed = self.model_copy()
+        allowed._allow_code = True
+        return allowed
 
     def rows(self) -> list[tuple[str, str, str]]:
         """Return every setting as its dotted key, its value in TOML, and where the value comes from."""

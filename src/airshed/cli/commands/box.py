@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from airshed.cli.options import AsJson, Threads
+from airshed.cli.options import AllowCode, AsJson, Threads
 
 if TYPE_CHECKING:
     from airshed.air.box import BoxRun
@@ -27,6 +27,7 @@ def box(
         list[str] | None, typer.Option(metavar="NAME", help="Species to show, O3 or O3,NO2; may be repeated.")
     ] = None,
     threads: Threads = 1,
+    allow_code: AllowCode = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -40,7 +41,7 @@ def box(
     with _progress(quiet=quiet) as observer, _Stopper() as stopper, stop_on_interrupt(stopper.stop):
         outcome = run_box(
             mechanism, conditions, output, states=states, species=species or (), threads=_cores(threads),
-            started=stopper.take, observer=observer,
+            allow_code=allow_code, started=stopper.take, observer=observer,
         )  # fmt: skip
     if plot is not None:
         from airshed.plot.box import plot_box

@@ -29,9 +29,9 @@ def show_kernel(
     from airshed.kernels.emit import MechanismShape, emit
     from airshed.kernels.pipeline import LARGEST_GROUP, WIDTH
     from airshed.kernels.schedule import schedule
-    from airshed.mechanism import load_mechanism
+    from airshed.mechanism import inspect_mechanism
 
-    network = load_mechanism(mechanism).with_defaults()
+    network = inspect_mechanism(mechanism).with_defaults()
     families = tuple(element for element in FAMILIES if element in network.atoms)
     order = schedule(network, LARGEST_GROUP)
     source = emit(network, order, MechanismShape(WIDTH, precision.value, levels, families))
@@ -41,8 +41,9 @@ def show_kernel(
 
 def _balance(network: "ReactionNetwork") -> str:
     """Return which reactions do not conserve an atom, and what each of them makes or loses, as comments."""
+    from airshed.kernels.template import comment
     from airshed.mechanism.balance import report
 
     total, *reactions = report(network).splitlines()
     heading = ["atoms that the others make (+) or lose (-), each time that they happen:"] if reactions else []
-    return "".join(f"// {line}\n" for line in (total, *heading, *reactions))
+    return "".join(f"// {comment(line)}\n" for line in (total, *heading, *reactions))

@@ -29,10 +29,10 @@ def show_mechanism(
 
     show(describe(mechanism, environment_of(temperature, pressure, humidity, sun)), as_json=as_json)
     if picture is not None:
-        from airshed.mechanism import load_mechanism
+        from airshed.mechanism import inspect_mechanism
         from airshed.plot.sparsity import save_sparsity
 
-        path = save_sparsity(load_mechanism(mechanism), picture)
+        path = save_sparsity(inspect_mechanism(mechanism), picture)
         typer.echo(path, err=as_json)
 
 
@@ -68,6 +68,7 @@ def convert_mechanism(
 def map_mechanism(mechanism: Mechanism) -> None:
     """Print a species map to begin with: what emission, the air outside and the ground are in its species."""
     from airshed.air.species_map.template import template
-    from airshed.mechanism import load_mechanism
+    from airshed.cli.render import say
+    from airshed.mechanism import inspect_mechanism
 
-    typer.echo(template(load_mechanism(mechanism)), nl=False)
+    say(template(inspect_mechanism(mechanism)), end="")

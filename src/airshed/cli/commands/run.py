@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from airshed.cli.interrupt import INTERRUPTED
-from airshed.cli.options import CasePath, Overrides, Ranks, Threads, hand_to_ranks, settings
+from airshed.cli.options import AllowCode, CasePath, Overrides, Ranks, Threads, hand_to_ranks, settings
 
 if TYPE_CHECKING:
     from airshed.air.case import Case
@@ -32,6 +32,7 @@ def run(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on from the last restart in the folder; without one, begin.")
     ] = False,
+    allow_code: AllowCode = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Tell each simulated hour, and show the whole summary at the end.")
@@ -49,6 +50,7 @@ def run(
     _refuse_too_many(case, settings(overrides, threads), ranks)
     hand_to_ranks(ranks)
     from airshed.air.case import Case
+    from airshed.cli.render import say
     from airshed.io.folder import RUNS
     from airshed.io.run_state import FinishedRunError
     from airshed.parallel.communicator import world
@@ -57,13 +59,14 @@ def run(
     if strategy is not None:
         chosen = [f"output.{number}.strategy={strategy}" for number in range(len(loaded.output))]
         loaded = Case.load(case, [*settings(overrides, threads), *chosen])
+    loaded = loaded.allowing_code() if allow_code else loaded
     folder = output or RUNS / loaded.name
     try:
         with _made_folder(folder):
             _simulate(loaded, folder, resume=resume, quiet=quiet, verbose=verbose)
     except FinishedRunError as finished:
         if not quiet and world().rank == 0:
-            typer.echo(f"airshed: {finished}", err=True)
+            say(f"airshed: {finished}", err=True)
 
 
 def _refuse_too_many(name: str, overrides: list[str], ranks: int | None) -> None:
@@ -87,7 +90,7 @@ def _refuse_too_many(name: str, overrides: list[str], ranks: int | None) -> None
 def _simulate(case: "Case", folder: Path, *, resume: bool, quiet: bool, verbose: bool) -> None:
     from airshed.cli.interrupt import stop_on_interrupt
     from airshed.cli.progress import instant, progress_for
-    from airshed.cli.render import show
+    from airshed.cli.render import say, show
     from airshed.parallel.communicator import world
     from airshed.runtime.simulation import Simulation
     from airshed.runtime.two_groups import only_moves, serve
@@ -111,17 +114,19 @@ def _simulate(case: "Case", folder: Path, *, resume: bool, quiet: bool, verbose:
         at = instant(case.time.start, simulation.seconds)
         if not speaks:
             raise typer.Exit(INTERRUPTED)
-        typer.echo(f"airshed: stopped at {at}; {folder} holds valid files, and --resume goes on", err=True)
+        say(f"airshed: stopped at {at}; {folder} holds valid files, and --resume goes on", err=True)
         raise typer.Exit(INTERRUPTED)
     if not quiet:
         show(summary)
-        typer.echo(f"Results: {folder}   Whole summary: {folder / 'summary.txt'}   Pictures: airshed plot {folder}")
+        say(f"Results: {folder}   Whole summary: {folder / 'summary.txt'}   Pictures: airshed plot {folder}")
 
 
 def _tell_beginning(simulation: "Simulation", *, quiet: bool) -> None:
     """Say from where a run goes on; that a restart is damaged is said in any case."""
+    from airshed.cli.render import say
+
     for notice in simulation.notices if not quiet else [text for text in simulation.notices if "damaged" in text]:
-        typer.echo(f"airshed: {notice}", err=True)
+        say(f"airshed: {notice}", err=True)
 
 
 @contextmanager

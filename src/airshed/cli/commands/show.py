@@ -16,10 +16,11 @@ def show(
     """Show every setting of a case with where its value comes from, and what a run will take."""
     from airshed.air.case import Case
     from airshed.cli.estimate import case_report
+    from airshed.cli.render import say
     from airshed.cli.render import show as show_report
 
     loaded = Case.load(case, settings(overrides, threads))
     if toml:
-        typer.echo(loaded.to_toml(), nl=False)
+        say(loaded.to_toml(), end="")
     else:
         show_report(case_report(loaded))

@@ -15,7 +15,7 @@ from airshed.kernels.chemistry.sparsity import Elimination, eliminate, pattern_o
 from airshed.kernels.coefficients import Coefficients
 from airshed.kernels.compiled import Shape
 from airshed.kernels.expression_code import ExpressionCode
-from airshed.kernels.template import comment, header, render
+from airshed.kernels.template import comment, described, header, render
 from airshed.mechanism.network import ReactionNetwork
 
 _STATEMENTS: Final = 96  # of a generated function: compilers take more than linear time over long ones
@@ -96,7 +96,7 @@ class _Writer:
                 sums[species].append((coefficient, speed))
                 self.operations["tendency"] += 1 + len(reactants)
         return [
-            f"f[{place}] = {self._sum(sums[species])};   // {self.network.names[species]}"
+            f"f[{place}] = {self._sum(sums[species])};   // {comment(self.network.names[species])}"
             for place, species in enumerate(self.elimination.order)
         ]
 
@@ -128,7 +128,7 @@ class _Writer:
 
     def jacobian(self) -> Statements:
         """The Jacobian, entry by entry."""
-        names = [self.network.names[species] for species in self.elimination.order]
+        names = [comment(self.network.names[species]) for species in self.elimination.order]
         return [
             f"a[{index}] = {self.entries[index]};   // {names[row]}, {names[column]}"
             for (row, column), index in self.elimination.entry.items()
@@ -230,7 +230,7 @@ def _rates(network: ReactionNetwork, unit: float) -> list[Statements]:
         for number, result in enumerate(code.results, first):
             factor = unit ** (len(network.reactant_indices[number]) - 1)
             scaled = result if factor == 1.0 else f"{result} * {factor!r}"
-            stores.append(f"store(k, {number}, {scaled});   // {comment(network.reactions[number])}")
+            stores.append(f"store(k, {number}, {scaled});   // {described(network.reactions[number])}")
         chunks.append([*code.statements, *stores])
     return chunks
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from airshed.mechanism.balance import imbalances
 from airshed.mechanism.network import Reaction, ReactionNetwork, Species
 
-_MADE, _LOST = "atoms of {} made", "atoms of {} lost"
+_MADE, _LOST = "atoms_of_{}_made", "atoms_of_{}_lost"
 
 
 def follow(network: ReactionNetwork, elements: tuple[str, ...]) -> ReactionNetwork:

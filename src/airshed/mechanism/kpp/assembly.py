@@ -7,6 +7,7 @@ from math import isfinite
 from typing import Final
 
 from airshed.core.errors import MechanismError
+from airshed.core.plain import printable
 from airshed.mechanism.elements import ATOMIC_WEIGHTS
 from airshed.mechanism.expressions import Expression, Number
 from airshed.mechanism.kpp.meaning import Meaning, Unknown, meant
@@ -22,6 +23,7 @@ from airshed.mechanism.kpp.statements import (
     ValueStatement,
 )
 from airshed.mechanism.location import Location, error_at, nearest
+from airshed.mechanism.names import check_label, check_name
 from airshed.mechanism.network import Reaction, ReactionNetwork, Species
 from airshed.mechanism.rates_file import RatesFile
 
@@ -56,11 +58,13 @@ class Collection:
         """Take a statement of a section; raise MechanismError for a species that stands twice."""
         match statement:
             case NameStatement(offset, name) if command == "ATOMS":
+                check_name("atom", name, source.location(offset))
                 self.atoms.setdefault(name.casefold(), name)
             case NameStatement(offset, name):
                 self.listed.append((source.location(offset), command, name))
             case SpeciesStatement(offset, name, parts):
                 location = source.location(offset)
+                check_name("species", name, location)
                 self._refuse_second(location, name)
                 text, mass = _remark(source.remark(offset))
                 species = Species(name, {}, text, fixed=command == "DEFFIX", mass=mass)
@@ -126,6 +130,7 @@ def assemble(name: str, collection: Collection, rates: RatesFile) -> ReactionNet
 
 def _remark(text: str) -> tuple[str, float | None]:
     """Return the text of a remark and the molar mass at its end, as in ``lumped alkenes [0.0721 kg/mol]``."""
+    text = printable(text)
     match = _MASS.search(text)
     return (text[: match.start()].rstrip(), float(match[1])) if match else (text, None)
 
@@ -204,6 +209,7 @@ def _reactions(collection: Collection, meaning: Meaning, rates: RatesFile) -> tu
 def _reaction(
     source: SourceFile, equation: EquationStatement, label: str, collection: Collection, meaning: Meaning
 ) -> Reaction:
+    check_label("reaction label", label, source.location(equation.offset))
     return Reaction(
         label=label,
         reactants=_amounts(source, equation.reactants, collection, ignored=(LIGHT,)),

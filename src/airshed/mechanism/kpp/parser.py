@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from lark import Lark, TextSlice, Token, Transformer, UnexpectedInput, v_args
 
+from airshed.core.errors import MechanismError
 from airshed.mechanism.expressions import Number
 from airshed.mechanism.kpp.statements import (
     Amount,
@@ -26,6 +27,7 @@ from airshed.mechanism.kpp.statements import (
     depth,
 )
 from airshed.mechanism.kpp.wording import complaint
+from airshed.mechanism.names import check_label
 
 DEEPEST: Final = 100
 """Levels that a formula may have: more would be a mistake, and a danger to every recursive walk."""
@@ -158,7 +160,12 @@ class _Statements(Transformer[Token, Any]):
         return Whole(_number(token)) if token.isdigit() else Number(_number(token))
 
     def symbol(self, name: Token) -> Name:
-        return Name(_offset(name), name.strip('"'))
+        spelled = name.strip('"')
+        try:
+            check_label("what is open as", spelled)
+        except MechanismError as error:
+            raise MisplacedError(_offset(name), str(error)) from None
+        return Name(_offset(name), spelled)
 
     def call(self, name: Token, *arguments: Formula) -> Applied:
         return Applied(_offset(name), str(name), arguments)

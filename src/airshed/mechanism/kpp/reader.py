@@ -11,16 +11,17 @@ from airshed.mechanism.kpp.source import INCLUDE, MODEL, Section, SourceFile, re
 from airshed.mechanism.kpp.statements import MisplacedError
 from airshed.mechanism.location import error_at, nearest
 from airshed.mechanism.network import ReactionNetwork
-from airshed.mechanism.rates_file import rates_path, read_rates_file
+from airshed.mechanism.rates_file import Code, rates_path, read_rates_file
 
 _DEEPEST = 20
 
 
-def read_kpp(path: Path, shown: str | None = None) -> ReactionNetwork:
+def read_kpp(path: Path, shown: str | None = None, code: Code = Code.REFUSED) -> ReactionNetwork:
     """Return the mechanism of a .def, .kpp, .eqn or .spc file and its includes, named after the file.
 
     What its rates leave to other code is taken from `<mechanism>.rates.toml` beside it, where that is.
     shown  what messages and provenance call the file, if not by its path
+    code   what is done about functions in Python
 
     Raises MechanismError with file, line and column.
     """
@@ -31,9 +32,8 @@ def read_kpp(path: Path, shown: str | None = None) -> ReactionNetwork:
         advice = f"declare them under #DEFVAR, or #INCLUDE a file that does{absent}"
         raise MechanismError(f"{shown or path}: no species; {advice}")
     side = rates_path(path)
-    return assemble(
-        path.stem, collection, read_rates_file(side, str(Path(shown).with_name(side.name)) if shown else None)
-    )
+    told = str(Path(shown).with_name(side.name)) if shown else None
+    return assemble(path.stem, collection, read_rates_file(side, told, code))
 
 
 def _collect(source: SourceFile, collection: Collection, above: tuple[SourceFile, ...]) -> None:

@@ -41,12 +41,12 @@ def read_conditions(path: Path, network: ReactionNetwork) -> Conditions:
     Raises DataError with the line.
     """
     found, unknown = Conditions(), []
-    species = {each.name for each in network.species + network.fixed}
+    species = {each.name: each.name for each in network.species + network.fixed} | dict(network.renamed)
     units = {each.name: each.unit for each in network.parameters}
     for location, name, values in _lines(path):
         kind, _, rest = name.partition(".")
         if kind == "CONC" and rest in species:
-            found.initial[rest] = concentration_from_molar(values[0])
+            found.initial[species[rest]] = concentration_from_molar(values[0])
         elif kind == "ENV" and rest in _AIR:
             key, factor = _AIR[rest]
             found.environment[key] = factor * values[0]

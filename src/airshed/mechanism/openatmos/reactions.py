@@ -4,8 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from airshed.core.plain import printable
 from airshed.mechanism.expressions import Expression
 from airshed.mechanism.location import nearest
+from airshed.mechanism.names import check_label
 from airshed.mechanism.network import OpenParameter, Reaction
 from airshed.mechanism.openatmos.node import Fields, Node
 from airshed.mechanism.openatmos.rates import (
@@ -66,13 +68,14 @@ class Collection:
             rate, parameter = open_rate(kind, name, fields, order)
             opened: tuple[OpenParameter, ...] = (parameter,)
         elif kind == SURFACE:
-            rate, opened = surface_rate(name, fields, self.gases[equation.reactants[0][0]])
+            rate, opened = surface_rate(name, fields, self._gas(equation.reactants[0][0]))
         else:
             rate, opened = form_rate(kind, fields, order, units), ()
         text = fields.get(RATE)
         if text is not None:
             rate, opened = read_expression(text), ()
         for parameter in opened:
+            check_label("what is open as", parameter.name, fields.node.location)
             self._open(parameter, fields.node)
         label = fields.get(LABEL)
         self._append(label.text() if label is not None else name, rate, equation, fields.node)
@@ -95,8 +98,12 @@ class Collection:
             if reactants and coefficient not in range(1, 10):
                 message = f"a reaction uses up 1, 2, 3, ... of {name}, not {coefficient:g}"
                 raise place.error(f"{message}; write what it leaves of it among the products")
-            amounts.append((name, coefficient))
+            amounts.append((self.gases[name].species.name, coefficient))
         return tuple(amounts)
+
+    def _gas(self, name: str) -> Gas:
+        """Return the species that has a name in the network."""
+        return next(gas for gas in self.gases.values() if gas.species.name == name)
 
     def _open(self, parameter: OpenParameter, node: Node) -> None:
         known = self.parameters.setdefault(parameter.name, parameter)
@@ -106,6 +113,7 @@ class Collection:
 
     def _append(self, wanted: str, rate: Expression, equation: Equation, node: Node) -> None:
         label = self._label(wanted.strip())
+        check_label("reaction label", label, node.location)
         text = f"{_side(equation.reactants)} = {_side(equation.products)}"
         self.reactions.append(Reaction(label, equation.reactants, equation.products, rate, text, node.location))
 
@@ -127,7 +135,7 @@ def refuse_other_kinds(kinds: Sequence[tuple[Node, str]]) -> None:
     counts: dict[str, int] = {}
     for _, kind in others:
         counts[kind] = counts.get(kind, 0) + 1
-    listed = ", ".join(f"{kind[:60]} ({count})" for kind, count in counts.items())
+    listed = ", ".join(f"{printable(kind[:60])} ({count})" for kind, count in counts.items())
     first, kind = others[0]
     if any(kind in _NO_GAS for kind in counts):
         raise first.error(f"only gas-phase chemistry is read; these types are of clouds or aerosol: {listed}")

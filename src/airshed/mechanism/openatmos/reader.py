@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Final
 
 from airshed.core.errors import MechanismError
+from airshed.core.plain import printable
 from airshed.mechanism.expressions import Expression
+from airshed.mechanism.names import check_label, check_name
 from airshed.mechanism.network import OpenParameter, ReactionNetwork
 from airshed.mechanism.openatmos.camp import DATA, FILES, read_camp
 from airshed.mechanism.openatmos.document import read_document
@@ -85,6 +87,7 @@ def _network(
     root = node.fields()
     bindings = {gas.species.name: gas.binding for gas in gases.values() if gas.binding is not None}
     bindings = {key: value for key, value in bindings.items() if key.upper() != str(value)}
+    renamed = {key: gas.species.name for key, gas in gases.items() if gas.species.name != key}
     used = [atom for gas in gases.values() for atom in gas.species.atoms]
     return ReactionNetwork(
         name=name,
@@ -92,9 +95,10 @@ def _network(
         fixed=tuple(gas.species for gas in gases.values() if gas.species.fixed),
         reactions=tuple(collection.reactions),
         atoms=tuple(dict.fromkeys([*_texts(root, ATOMS), *used])),
-        initial={key: gas.initial for key, gas in gases.items() if gas.initial is not None},
+        initial={gas.species.name: gas.initial for gas in gases.values() if gas.initial is not None},
         declared=_declared(root, collection),
-        bindings={**bindings, **_bindings(root)},
+        bindings={**bindings, **_bindings(root, renamed)},
+        renamed=renamed,
         checked=tuple(_texts(root, CHECKED)),
         sources=sources,
     )
@@ -102,7 +106,10 @@ def _network(
 
 def _texts(root: Fields, key: str) -> list[str]:
     node = root.get(key)
-    return [] if node is None or not isinstance(node.value, list) else [item.text() for item in node.items()]
+    items = [] if node is None or not isinstance(node.value, list) else node.items()
+    for item in items:
+        check_name("atom", item.text(), item.location)
+    return [item.text() for item in items]
 
 
 def _declared(root: Fields, collection: Collection) -> tuple[OpenParameter, ...]:
@@ -112,13 +119,16 @@ def _declared(root: Fields, collection: Collection) -> tuple[OpenParameter, ...]
         fields = item.fields()
         name = fields.need("name").text()
         default = fields.optional_number("default")
-        known[name] = OpenParameter(name, fields.text("unit"), fields.text("text"), default)
+        check_label("what is open as", name, item.location)
+        known[name] = OpenParameter(name, printable(fields.text("unit")), printable(fields.text("text")), default)
         fields.finish()
     return tuple(known.values())
 
 
-def _bindings(root: Fields) -> dict[str, Expression]:
+def _bindings(root: Fields, renamed: Mapping[str, str]) -> dict[str, Expression]:
     node = root.get(BINDINGS)
     if node is None:
         return {}
-    return {name: read_expression(item) for name, item in node.mapping().items()}
+    for name, item in node.mapping().items():
+        check_label("what is open as", name, item.location)
+    return {renamed.get(name, name): read_expression(item) for name, item in node.mapping().items()}

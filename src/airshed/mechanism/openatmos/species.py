@@ -8,8 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from airshed.core.plain import printable
 from airshed.mechanism.expressions import SYMBOLS, Binary, Expression, Number, Symbol
 from airshed.mechanism.location import nearest
+from airshed.mechanism.names import check_label, check_name, legal_names
 from airshed.mechanism.network import Species
 from airshed.mechanism.openatmos.node import Fields, Node
 from airshed.mechanism.openatmos.units import concentration_from_molar
@@ -50,12 +52,19 @@ class Gas:
 
 
 def read_species(nodes: Sequence[Node], *, camp: bool = False) -> dict[str, Gas]:
-    """Return the species by their names in the order of the file; raise MechanismError with the place of a fault."""
+    """Return the species by the file's names for them, in its order; raise MechanismError with the place of a fault.
+
+    The format knows names that a network does not, such as ``a-pinene``, see `airshed.mechanism.names.legal_names`.
+    """
     found: dict[str, Gas] = {}
     folded: dict[str, Gas] = {}
-    for node in nodes:
-        gas = _species(node, camp)
-        name = gas.species.name
+    named = [(node, node.fields().need("name")) for node in nodes]
+    for _, place in named:
+        check_label("species", place.text(), place.location)
+    legal = legal_names(place.text() for _, place in named)
+    for node, place in named:
+        name = place.text()
+        gas = _species(node, legal[name], camp)
         if name.casefold() in folded:
             first = folded[name.casefold()]
             message = f"species {name!r} is declared a second time; the first is at {first.node.location}"
@@ -92,9 +101,9 @@ def _member(item: Node) -> tuple[str, float | None]:
     return name, diffusion
 
 
-def _species(node: Node, camp: bool) -> Gas:
+def _species(node: Node, name: str, camp: bool) -> Gas:
     fields = node.fields()
-    name = fields.need("name").text()
+    fields.ignore("name")
     mass, diffusion = fields.optional_number(MASS), fields.optional_number(DIFFUSION)
     if mass is not None and mass < 0.0:
         raise fields.need(MASS).error(f"a molar mass is not negative: {mass:g}")
@@ -147,9 +156,10 @@ def _atoms(fields: Fields) -> dict[str, int]:
         count = number.number()
         if count != int(count) or not 1 <= count <= 1000:
             raise number.error(f"a number of atoms is 1, 2, 3, ..., not {count:g}")
+        check_name("atom", atom, number.location)
         atoms[atom] = int(count)
     return atoms
 
 
 def _text(fields: Fields) -> str:
-    return " ".join((fields.comment("description") or fields.comment("long name")).split())
+    return printable(" ".join((fields.comment("description") or fields.comment("long name")).split()))

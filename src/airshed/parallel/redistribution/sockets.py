@@ -1,12 +1,13 @@
 """Sockets between ranks of two jobs: encrypted, only for who knows the token, and aware of the other's end.
 
 ZeroMQ's CURVE with one key pair for each side, both derived from the token: the listening rank admits the key of the
-calling side alone, and the calling rank speaks to the key of the listening side alone.
+calling side alone, and the calling rank speaks to the key of the listening side alone. Whoever else comes to the port,
+and closes, is silent or talks nonsense, changes nothing: only who has sent a message has proved to be the peer.
 """
 
 import secrets
 import time
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from hashlib import blake2b
 from typing import Any, Final, Literal
@@ -23,6 +24,10 @@ _BEAT: Final = 1.0
 """Seconds between signs of life."""
 _DOUBT: Final = 3.0
 """Seconds after the end of some connection in which it is asked whose it was."""
+_ASKED: Final = 0.1
+"""Seconds from one such question to the next, however many strangers come and go."""
+_HANDSHAKE: Final = 10.0
+"""Seconds in which a caller must prove that it has the token; until then it takes one of the process's open files."""
 _REFUSED: Final = (
     zmq.Event.HANDSHAKE_FAILED_AUTH,
     zmq.Event.HANDSHAKE_FAILED_NO_DETAIL,
@@ -38,8 +43,8 @@ def new_token() -> str:
 class Sockets:
     """One rank's sockets to ranks of the other job: either it listens, or it calls.
 
-    refused  a caller with another token was turned away (listening), or the listener did not take ours (calling)
-    gone     peers who had been connected and are no longer
+    refused  some caller was turned away (listening), or the listener did not take ours (calling)
+    gone     peers who had been there and are no longer
     """
 
     def __init__(self, token: str, timeout: float) -> None:
@@ -51,9 +56,9 @@ class Sockets:
         self._sockets: dict[int | None, zmq.Socket[bytes]] = {}
         self._monitors: dict[zmq.Socket[bytes], int | None] = {}
         self._guard: ThreadAuthenticator | None = None
-        self._inbox: defaultdict[int, deque[zmq.Frame]] = defaultdict(deque)
+        self._inbox: dict[int, deque[zmq.Frame]] = {}  # of who has sent something, so that it is a peer
         self._agreed: set[zmq.Socket[bytes]] = set()
-        self._doubtful_until = 0.0
+        self._doubtful_until = self._asked = 0.0
         self.connected = self.refused = False
         self.gone: set[int] = set()
 
@@ -95,7 +100,7 @@ class Sockets:
 
     def arrived(self, peers: Sequence[int]) -> list[int]:
         """Return from which of some peers something lies here."""
-        return [peer for peer in peers if self._inbox[peer]]
+        return [peer for peer in peers if self._inbox.get(peer)]
 
     def take(self, peer: int) -> memoryview:
         """Return what a peer sent first of what has not been taken."""
@@ -119,7 +124,7 @@ class Sockets:
     def close(self, linger: float | None = None) -> None:
         """Close all, when what was sent is gone or after some seconds; at once where nobody is there to take it."""
         wait = self._timeout if linger is None else linger
-        milliseconds = 0 if self.gone or self.refused or not self.connected else int(1e3 * wait)
+        milliseconds = int(1e3 * wait) if self._agreed and not self.gone else 0
         if self._guard is not None:
             self._guard.stop()
         for socket in self._sockets.values():
@@ -134,6 +139,7 @@ class Sockets:
         socket = self._context.socket(kind)
         socket.curve_secretkey, socket.curve_publickey = _secret(self._token, side), _public(self._token, side)
         socket.sndhwm = socket.rcvhwm = 0  # buffers are the plan's, which bounds them
+        socket.handshake_ivl = int(1e3 * min(_HANDSHAKE, self._timeout))
         socket.heartbeat_ivl, socket.heartbeat_timeout = int(1e3 * _BEAT), int(1e3 * self._timeout)
         monitor = socket.get_monitor_socket()
         self._sockets[peer], self._monitors[monitor] = socket, peer
@@ -152,7 +158,8 @@ class Sockets:
             frames = socket.recv_multipart(copy=False)
             if len(frames[-1]):
                 peer = peers[id(socket)]
-                self._inbox[int(frames[0].bytes) if peer is None else peer].append(frames[-1])
+                sender = int(frames[0].bytes) if peer is None else peer
+                self._inbox.setdefault(sender, deque()).append(frames[-1])
         return bool(ready)
 
     def _notice(self, monitor: "zmq.Socket[bytes]") -> None:
@@ -174,8 +181,10 @@ class Sockets:
 
     def _ask_whether_all_are_here(self) -> None:
         """Find out who has gone: a listening socket's monitor tells that somebody has, which may be a stranger."""
-        if time.monotonic() > self._doubtful_until:
+        now = time.monotonic()
+        if not self._asked + _ASKED < now < self._doubtful_until:
             return
+        self._asked = now
         for peer in [peer for peer in self._inbox if not self.knows(peer)]:
             try:
                 self.send(peer, b"")

@@ -154,7 +154,7 @@ class TwoJobs:
         refused, seconds = self._sockets.refused, f"{self._timeout:g} s"
         if self._listens:
             absent = sorted({*peers} - {*self._sockets.arrived(peers)})
-            why = "somebody with another token was refused" if refused else "start it, or see that it has this address"
+            why = "somebody without its token was refused" if refused else "start it, or see that it has this address"
             return LinkError(
                 f"ranks {absent} of the other job did not come to {self._address(self.rank)} in {seconds}; {why}"
             )

@@ -83,8 +83,8 @@ def invariants(network: ReactionNetwork) -> Array:
 def atom_weights(network: ReactionNetwork, element: str) -> Array:
     """Return atoms of an element in each species, with those that followed reactions made or lost."""
     weights = np.array(atom_counts(network, element), np.float64)
-    weights[network.index(f"atoms of {element} made")] = -1.0
-    weights[network.index(f"atoms of {element} lost")] = 1.0
+    weights[network.index(f"atoms_of_{element}_made")] = -1.0
+    weights[network.index(f"atoms_of_{element}_lost")] = 1.0
     return weights
 
 
