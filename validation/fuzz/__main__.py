@@ -1,0 +1,101 @@
+"""Feeds Airshed with spoilt input and counts how it answers.
+
+python -m validation.fuzz --seed 1 --count 3000                    the table at the end; exit code 1 with any fault
+python -m validation.fuzz --seed 1 --count 300 --area era5         one area
+python -m validation.fuzz --replay 1:42 --keep FOLDER              one trial again, its input left to look at
+PYTHONPATH=/other/checkout/src python -m validation.fuzz ...       the model of another checkout
+"""
+
+import argparse
+import json
+import shlex
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from validation.fuzz.areas import AREAS, area_of
+from validation.fuzz.outcomes import FAULTS
+from validation.fuzz.pool import HANGS, Pool
+from validation.fuzz.table import groups_text, table_text
+
+
+def main() -> int:
+    """Run; return the exit code."""
+    options = _options()
+    import airshed
+
+    model = str(Path(airshed.__file__).parent)
+    with tempfile.TemporaryDirectory(prefix="airshed-fuzz-") as made:
+        if options.replay:
+            return replay(options.replay, options.keep or Path(made), options.limit)
+        print(f"the model is {model}", file=sys.stderr)
+        begun = time.monotonic()
+        found = fuzz(options.seed, options.count, options.area, Path(made), options.limit)
+        seconds = time.monotonic() - begun
+    print(groups_text(found))
+    print(table_text(found))
+    print(f"{len(found)} mutations of seed {options.seed} in {seconds:.0f} s")
+    if options.json:
+        Path(options.json).write_text(json.dumps({"seed": options.seed, "seconds": seconds, "trials": found}, indent=1))
+    return int(any(reply["outcome"] in FAULTS for reply in found))
+
+
+def fuzz(seed: int, count: int, area: str | None, folder: Path, limit: float) -> list[dict[str, Any]]:
+    """Make ``count`` trials, and print each fault; return the replies, each with its seed, number and area."""
+    found: list[dict[str, Any]] = []
+    index = -1
+    with Pool(folder, limit=limit) as pool:
+        while len(found) < count:
+            index += 1
+            if area is not None and area_of(index) != area:
+                continue
+            reply = {"seed": seed, "index": index, "area": area_of(index), **pool.ask(seed, index)}
+            found.append(reply)
+            if reply["outcome"] in FAULTS:
+                mutation = reply.get("mutation") or _mutation(seed, index, folder)
+                reply["mutation"] = mutation
+                print(f"{reply['outcome']:10} {seed}:{index} {reply['area']}: {mutation}\n    {reply['detail']}", flush=True)
+    return found
+
+
+def _mutation(seed: int, index: int, folder: Path) -> str:
+    """Return the mutation of a trial that has not lived to tell."""
+    from validation.fuzz.areas import trial_of
+
+    place = folder / "again"
+    place.mkdir(exist_ok=True)
+    return trial_of(seed, index, place).mutation[:300]
+
+
+def replay(which: str, folder: Path, limit: float) -> int:
+    """Make one trial again, and tell all of it; its input is left in ``folder``."""
+    from validation.fuzz.areas import trial_of
+
+    seed, index = map(int, which.split(":"))
+    place = folder.resolve() / f"{seed}-{index}"
+    place.mkdir(parents=True, exist_ok=True)
+    trial = trial_of(seed, index, place)
+    print(f"area      {area_of(index)}\nmutation  {trial.mutation}\nfolder    {trial.folder}")
+    print(f"command   airshed {shlex.join(trial.arguments)}" if trial.call is None else "command   (Python)")
+    with Pool(folder.resolve() / "worker", limit=limit) as pool:
+        reply = pool.ask(seed, index)
+    print(f"outcome   {reply['outcome']}\ndetail    {reply['detail']}\ngroup     {reply.get('group', '')}")
+    return int(reply["outcome"] in FAULTS)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m validation.fuzz", description=__doc__.splitlines()[0])
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, default=3000)
+    parser.add_argument("--area", choices=AREAS)
+    parser.add_argument("--limit", type=float, default=HANGS, help="processor time [s] of one trial")
+    parser.add_argument("--json", metavar="FILE", help="write all outcomes")
+    parser.add_argument("--replay", metavar="SEED:INDEX")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="leave the input of --replay here")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
