@@ -51,12 +51,13 @@ def fuzz(seed: int, count: int, area: str | None, folder: Path, limit: float) ->
             index += 1
             if area is not None and area_of(index) != area:
                 continue
+            begun = time.monotonic()
             reply = {"seed": seed, "index": index, "area": area_of(index), **pool.ask(seed, index)}
-            found.append(reply)
+            found.append(reply | {"seconds": round(time.monotonic() - begun, 2)})
             if reply["outcome"] in FAULTS:
-                mutation = reply.get("mutation") or _mutation(seed, index, folder)
-                reply["mutation"] = mutation
-                print(f"{reply['outcome']:10} {seed}:{index} {reply['area']}: {mutation}\n    {reply['detail']}", flush=True)
+                found[-1]["mutation"] = reply.get("mutation") or _mutation(seed, index, folder)
+                words = f"{seed}:{index} {reply['area']}: {found[-1]['mutation']}"
+                print(f"{reply['outcome']:10} {words}\n    {reply['detail']}", flush=True)
     return found
 
 
@@ -64,8 +65,7 @@ def _mutation(seed: int, index: int, folder: Path) -> str:
     """Return the mutation of a trial that has not lived to tell."""
     from validation.fuzz.areas import trial_of
 
-    place = folder / "again"
-    place.mkdir(exist_ok=True)
+    place = Path(tempfile.mkdtemp(dir=folder))
     return trial_of(seed, index, place).mutation[:300]
 
 

@@ -64,7 +64,13 @@ class Results:
         """Return the first array that holds what is not finite."""
         for name, array in self.arrays.items():
             values = np.asarray(array)
-            bad = np.isnat(values) if values.dtype.kind in "mM" else ~np.isfinite(values) if values.dtype.kind in "fc" else None
+            bad = (
+                np.isnat(values)
+                if values.dtype.kind in "mM"
+                else ~np.isfinite(values)
+                if values.dtype.kind in "fc"
+                else None
+            )
             if bad is not None and bad.any():
                 return f"{name} holds {values[bad].ravel()[0]} ({bad.sum()} of {values.size})"
         return ""
@@ -85,7 +91,11 @@ class Results:
 
 def judge(trial: Trial, answer: Answer, base: str = "") -> tuple[Verdict, Results]:
     """Return the verdict; ``base`` is the fingerprint of the results of the sound input."""
-    results = Results(answer, trial) if answer.code == 0 and not answer.defect else Results(Answer(1, "", "", arrays={}), trial)
+    results = (
+        Results(answer, trial)
+        if answer.code == 0 and not answer.defect
+        else Results(Answer(1, "", "", arrays={}), trial)
+    )
     found = list(_faults(trial, answer, results, base))
     if found:
         return min(found, key=lambda verdict: list(FAULTS).index(verdict.outcome)), results

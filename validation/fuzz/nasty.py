@@ -60,7 +60,7 @@ def anything(rng: random.Random) -> Any:
 
 def deep(rng: random.Random, inner: Any) -> Any:
     """Return lists in lists, or tables in tables."""
-    for _ in range(rng.choice([3, 50, 400])):
+    for _ in range(rng.choice([3, 50, 200])):
         inner = {"a": inner} if isinstance(inner, dict) else [inner]
     return inner
 
@@ -97,7 +97,9 @@ def spoil_text(rng: random.Random, content: str) -> tuple[str, str]:
         case 9:
             return "\ufeff" + content, "a byte order mark before it"
         case 10:
-            old, new = rng.choice([("=", ":"), (";", ""), (",", ";"), ('"', ""), ("{", "("), ("}", ""), (":", "="), ("+", "-")])
+            old, new = rng.choice(
+                [("=", ":"), (";", ""), (",", ";"), ('"', ""), ("{", "("), ("}", ""), (":", "="), ("+", "-")]
+            )
             return content.replace(old, new, 1), f"the first {old!r} is {new!r}"
         case _:
             return content * rng.choice([2, 30]), "all of it several times"

@@ -6,6 +6,7 @@ ACCEPTED: Final = "accepted"
 REFUSED: Final = "refused"
 
 FAULTS: Final = {
+    "broken": "this harness itself failed",
     "traceback": "ended in a traceback",
     "hang": "came to no end",
     "killed": "ended the process",
@@ -15,8 +16,8 @@ FAULTS: Final = {
     "unreadable": "results that cannot be read, at exit code 0",
     "insane": "results that cannot be, at exit code 0: fractions of the air beyond 0 and 1, a sun of 10,000 K",
     "silent": "another meaning of the input, the same results",
-    "unclear": "refused by a message that is long, or does not name the place",
     "noise": "warnings of Python or its libraries between the words of the program",
+    "unclear": "refused by a message that is long, or does not name the place",
     "leaked": "control characters or markup of the input in what is printed",
     "left over": "half-written files",
 }

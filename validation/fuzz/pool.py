@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -61,9 +62,9 @@ class Pool:
             reply: dict[str, Any] = json.loads(line)
             return reply
         code = process.wait()
-        self._process = None
+        self._end()
         if "validation/fuzz" in (told := (self.folder / "errors").read_text(errors="replace")):
-            raise RuntimeError(f"the harness itself fails at {seed}:{index}: {told[-2000:]}")
+            return {"outcome": "broken", "detail": told[-1500:], "mutation": "unknown"}
         ended = signal.Signals(-code).name if code < 0 else f"exit code {code}"
         return {"outcome": "killed", "detail": ended, "group": _inner(self._stack(process.pid)) or ended}
 
@@ -72,7 +73,11 @@ class Pool:
         time.sleep(0.5)
         stack = self._stack(process.pid)
         self._end()
-        return {"outcome": "hang", "detail": f"after {spent:.0f} s of processor time: {stack[:400]}", "group": _inner(stack)}
+        return {
+            "outcome": "hang",
+            "detail": f"after {spent:.0f} s of processor time: {stack.rsplit('Current thread', 1)[-1][:300]}",
+            "group": _inner(stack),
+        }
 
     def _stack(self, pid: int) -> str:
         path = self.folder / f"stack-{pid}"
@@ -87,9 +92,14 @@ class Pool:
             )  # fmt: skip
 
     def _end(self) -> None:
-        if self._process is not None:
-            os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait()
+        if (process := self._process) is not None:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+            for pipe in (process.stdin, process.stdout):
+                assert pipe is not None
+                with suppress(BrokenPipeError):
+                    pipe.close()
+            process.wait()
             self._process = None
 
 

@@ -12,11 +12,15 @@ def table_text(found: Sequence[dict[str, Any]]) -> str:
     counts = Counter((reply["area"], reply["outcome"]) for reply in found)
     outcomes = [name for name in OUTCOMES if name in OUTCOMES[:2] or any(key[1] == name for key in counts)]
     areas = list(dict.fromkeys(sorted(reply["area"] for reply in found)))
-    rows = [[area, *(counts[area, name] for name in outcomes), sum(counts[area, name] for name in FAULTS)] for area in areas]
+    rows = [
+        [area, *(counts[area, name] for name in outcomes), sum(counts[area, name] for name in FAULTS)] for area in areas
+    ]
     total = ["all", *(sum(row[column] for row in rows) for column in range(1, len(outcomes) + 2))]
     lines = [["area", *outcomes, "faults"], *rows, total]
     texts = [" | ".join(map(str, line)) for line in lines]
-    return "\n".join(f"| {text} |" for text in [texts[0], "|".join(["---", *["---:"] * (len(outcomes) + 1)]), *texts[1:]])
+    return "\n".join(
+        f"| {text} |" for text in [texts[0], "|".join(["---", *["---:"] * (len(outcomes) + 1)]), *texts[1:]]
+    )
 
 
 def groups_text(found: Sequence[dict[str, Any]]) -> str:
@@ -28,6 +32,9 @@ def groups_text(found: Sequence[dict[str, Any]]) -> str:
     lines = []
     for (outcome, area, group), members in sorted(groups.items(), key=lambda item: -len(item[1])):
         first = members[0]
-        lines += [f"{len(members):4} x {outcome}, {area}: {group}", f"       {first['seed']}:{first['index']} {first['mutation'][:160]}"]
+        lines += [
+            f"{len(members):4} x {outcome}, {area}: {group}",
+            f"       {first['seed']}:{first['index']} {first['mutation'][:160]}",
+        ]
         lines.append(f"       {first['detail'][:200]}")
     return "\n".join(lines)

@@ -52,7 +52,9 @@ def _trial(place: Path, mutation: str, kind: str, base: str = "") -> Trial:
     case["meteorology"] = {"kind": "era5", "files": ["w*.nc"]}
     write_case(case, place)
     line = ["run", str(place / "case.toml"), "--output", str(place / "out")]
-    return Trial(place, mutation, kind, line, output=place / "out", names=("w.nc", "meteorology"), base=base)
+    return Trial(
+        place, mutation, kind, line, output=place / "out", names=("w.nc", "meteorology", "the data cover"), base=base
+    )
 
 
 def _write_nc(dataset: xr.Dataset, place: Path, **options: Any) -> None:
@@ -88,7 +90,9 @@ def _attribute(rng: random.Random, place: Path) -> tuple[str, str, str]:
 
 
 def _packing(rng: random.Random) -> dict[str, Any]:
-    return {name: {"dtype": "int16", "scale_factor": 0.01, "add_offset": 1.0, "_FillValue": -32767} for name in ("u", "v")}
+    return {
+        name: {"dtype": "int16", "scale_factor": 0.01, "add_offset": 1.0, "_FillValue": -32767} for name in ("u", "v")
+    }
 
 
 def _coordinate(rng: random.Random, place: Path) -> tuple[str, str, str]:
@@ -101,9 +105,11 @@ def _coordinate(rng: random.Random, place: Path) -> tuple[str, str, str]:
         "with one twice": lambda: np.r_[values[:at], values[at - 1 : at], values[at + 1 :]][: values.size],
         "all the same": lambda: np.full(values.shape, values[0]),
         "in disorder": lambda: np.array(rng.sample(list(values), values.size)),
-        "not uniform": lambda: values + (np.arange(values.size) ** 2).astype(values.dtype if name != "time" else "m8[m]"),
+        "not uniform": lambda: (
+            values + (np.arange(values.size) ** 2).astype(values.dtype if name != "time" else "m8[m]")
+        ),
         "with a hole": lambda: _holed(values, at),
-        "beyond all bounds": lambda: (values.astype(float) * 1e30),
+        "beyond all bounds": lambda: values.astype(float) * 1e30,
         "infinite": lambda: np.where(np.arange(values.size) == at, np.inf, values.astype(float)),
         "as texts": lambda: np.array([str(value) for value in values], dtype=object),
         "negative": lambda: -values.astype(float),
@@ -174,7 +180,9 @@ def _structure(rng: random.Random, place: Path) -> tuple[str, str, str]:
         f"{name} in single precision": lambda: data.assign({name: data[name].astype("f4")}),
         f"{name} with a dimension more": lambda: data.assign({name: data[name].expand_dims("member", -1)}),
         f"{name} with two more": lambda: data.assign({name: data[name].expand_dims(expver=2)}),
-        f"{name} twice by another name": lambda: data.assign({{"u": "var131", "t": "temperature"}.get(name, "var132"): data[name]}),
+        f"{name} twice by another name": lambda: data.assign(
+            {{"u": "var131", "t": "temperature"}.get(name, "var132"): data[name]}
+        ),
         "one level alone": lambda: data.isel(level=[rng.randrange(5)]),
         "one point alone": lambda: data.isel(latitude=[0], longitude=[0]),
         f"{name} as a number alone": lambda: data.assign({name: 1.0}),
@@ -236,4 +244,10 @@ def _strange_file(rng: random.Random, place: Path) -> tuple[str, str, str]:
             file["u"][:] = 7.0
     else:
         _write_nc(weather().drop_vars(["u", "v"]), place)
-    return ("a page of the web", "a folder", "a link to itself", "a GRIB file", "two files that differ", "no wind")[choice], "strange file", ""
+    return (
+        ("a page of the web", "a folder", "a link to itself", "a GRIB file", "two files that differ", "no wind")[
+            choice
+        ],
+        "strange file",
+        "",
+    )

@@ -15,7 +15,16 @@ from validation.fuzz.nasty import TEXTS, number, spoil_file, spoil_tree, text
 from validation.fuzz.trial import Trial
 
 _GAS: Final = {"gas phase": "gas"}
-_FALLOFF: Final = {"k0_A": 30.0, "k0_B": -1.5, "k0_C": 20.0, "kinf_A": 4e6, "kinf_B": 0.3, "kinf_C": -100.0, "Fc": 0.45, "N": 1.2}
+_FALLOFF: Final = {
+    "k0_A": 30.0,
+    "k0_B": -1.5,
+    "k0_C": 20.0,
+    "kinf_A": 4e6,
+    "kinf_B": 0.3,
+    "kinf_C": -100.0,
+    "Fc": 0.45,
+    "N": 1.2,
+}
 _TO_B: Final = {**_GAS, "reactants": [{"name": "A"}, {"name": "C"}], "products": [{"name": "B", "coefficient": 0.5}]}
 DOCUMENT: Final[dict[str, Any]] = {
     "version": "1.0.0",
@@ -145,11 +154,42 @@ def _spoilt_rates(rng: random.Random, place: Path, command: list[str]) -> Trial:
         spoilt, words = spoil_file(rng, RATES.encode())
         content = spoilt.decode("utf-8", "replace")
     elif chance < 0.8:
-        key, value = rng.choice([text(rng), f"f({text(rng)})", "j_O2(x)", "J(3)", "O3", "TEMP", "f(x, x)", "f(" + "x," * 500 + ")"]), rng.choice(_EXPRESSIONS)
+        key, value = (
+            rng.choice(
+                [text(rng), f"f({text(rng)})", "j_O2(x)", "J(3)", "O3", "TEMP", "f(x, x)", "f(" + "x," * 500 + ")"]
+            ),
+            rng.choice(_EXPRESSIONS),
+        )
         content, words = f"{RATES}{json.dumps(key)} = {json.dumps(value)}\n", f"{key[:60]!r} = {value[:60]!r}"
     else:
-        source = rng.choice(["code.py:k", "../x.py:k", "/etc/passwd:k", "code.py", "code.py:", "code.py:os.system", "none.py:k", ":", "code.py:k:k"])
-        value = rng.choice([f'{{ python = "{source}" }}', "{ python = 5 }", "{}", "5", "true", "[1, 2]", f'{{ python = "{source}", x = 1 }}', "nan", "-1.0", "inf", "1e300"])
+        source = rng.choice(
+            [
+                "code.py:k",
+                "../x.py:k",
+                "/etc/passwd:k",
+                "code.py",
+                "code.py:",
+                "code.py:os.system",
+                "none.py:k",
+                ":",
+                "code.py:k:k",
+            ]
+        )
+        value = rng.choice(
+            [
+                f'{{ python = "{source}" }}',
+                "{ python = 5 }",
+                "{}",
+                "5",
+                "true",
+                "[1, 2]",
+                f'{{ python = "{source}", x = 1 }}',
+                "nan",
+                "-1.0",
+                "inf",
+                "1e300",
+            ]
+        )
         content, words = RATES.replace('"2.643e-10*SUN^3"', value), f"j_O2 = {value}"
     (place / "chapman.rates.toml").write_text(content, encoding="utf-8", errors="surrogatepass")
     trial = _trial(place, place / "chapman.def", f"rates: {words}", "rates.toml", command)
@@ -184,7 +224,10 @@ def _spoilt_document(rng: random.Random, place: Path, command: list[str]) -> Tri
         spoilt, words = spoil_file(rng, written.encode())
         if rng.random() < 0.2:
             depth = rng.choice([500, 100_000])
-            spoilt, words = written.encode().replace(b"ARRHENIUS", b"[" * depth + b"]" * depth, 1), f"{depth} lists in lists"
+            spoilt, words = (
+                written.encode().replace(b"ARRHENIUS", b"[" * depth + b"]" * depth, 1),
+                f"{depth} lists in lists",
+            )
         if form == "yaml" and rng.random() < 0.3:
             spoilt, words = rng.choice([
                 (b"a: &a [x, x, x, x, x, x, x, x, x]\n" + b"".join(b"b%d: &b%d [%s]\n" % (n, n, b", ".join([b"*b%d" % (n - 1) if n else b"*a"] * 9)) for n in range(9)), "a billion laughs"),
@@ -193,13 +236,19 @@ def _spoilt_document(rng: random.Random, place: Path, command: list[str]) -> Tri
             ])  # fmt: skip
         (place / f"small.{'json' if form == 'camp' else form}").write_bytes(spoilt)
     else:
-        (place / f"small.{'json' if form == 'camp' else form}").write_text(written, encoding="utf-8", errors="surrogatepass")
-    return _trial(place, place / f"small.{'json' if form == 'camp' else form}", f"{form}: {words}", f"{form}: {kind}", command)
+        (place / f"small.{'json' if form == 'camp' else form}").write_text(
+            written, encoding="utf-8", errors="surrogatepass"
+        )
+    return _trial(
+        place, place / f"small.{'json' if form == 'camp' else form}", f"{form}: {words}", f"{form}: {kind}", command
+    )
 
 
 def _dumped(tree: Any, form: str) -> str:
     try:
-        return yaml.safe_dump(tree, allow_unicode=True, sort_keys=False) if form == "yaml" else json.dumps(tree, indent=1)
+        return (
+            yaml.safe_dump(tree, allow_unicode=True, sort_keys=False) if form == "yaml" else json.dumps(tree, indent=1)
+        )
     except (yaml.YAMLError, RecursionError, ValueError):
         return "{}"
 

@@ -54,7 +54,9 @@ def sound(variant: str, place: Path) -> Trial:
 
 def make(rng: random.Random, place: Path) -> Trial:
     """Spoil what is handed over."""
-    action = rng.choices((_units, _coordinate, _variable, _function, _initial, _case, _until), weights=(3, 5, 5, 3, 4, 2, 2))[0]
+    action = rng.choices(
+        (_units, _coordinate, _variable, _function, _initial, _case, _until), weights=(3, 5, 5, 3, 4, 2, 2)
+    )[0]
     trial: Trial = action(rng, place)
     return trial
 
@@ -114,7 +116,13 @@ def _coordinate(rng: random.Random, place: Path) -> Trial:
     elif how in ("cut to one", "empty"):
         data = data.isel({name: [at] if how == "cut to one" else []})
     elif how == "in two dimensions":
-        data = data.drop_vars(name).assign_coords({name: (("lat", "lon"), np.ones((data.sizes["lat"], data.sizes["lon"])))}) if name in ("level", "time") else data.drop_vars(name)
+        data = (
+            data.drop_vars(name).assign_coords(
+                {name: (("lat", "lon"), np.ones((data.sizes["lat"], data.sizes["lon"])))}
+            )
+            if name in ("level", "time")
+            else data.drop_vars(name)
+        )
     else:
         with np.errstate(all="ignore"):
             data = data.assign_coords({name: (name, changes[how]())})
@@ -148,9 +156,15 @@ def _variable(rng: random.Random, place: Path) -> Trial:
     spoilt = changes[how]
     data = data.drop_vars(name)
     if spoilt is not None:
-        data = data.drop_vars(_FULL, errors="ignore").assign({name: spoilt}) if "without coordinates" in how else data.assign({name: spoilt})
+        data = (
+            data.drop_vars(_FULL, errors="ignore").assign({name: spoilt})
+            if "without coordinates" in how
+            else data.assign({name: spoilt})
+        )
     words = f"{how} ({unit[:40]!r})" if "text for" in how else how
-    return _trial(place, words, how.replace(name, "X").replace(f"{value:g}", "N"), (name, "meteorology", *_FULL), data=data)
+    return _trial(
+        place, words, how.replace(name, "X").replace(f"{value:g}", "N"), (name, "meteorology", *_FULL), data=data
+    )
 
 
 def _function(rng: random.Random, place: Path) -> Trial:
@@ -172,7 +186,14 @@ def _function(rng: random.Random, place: Path) -> Trial:
         def given(seconds: float) -> xr.Dataset:
             raise DataError(f"meteorology: no wind at {seconds:g} s")
 
-    return _trial(place, f"meteorology is a function that returns {how}" if how in answers else f"meteorology: {how} {str(given)[:30] if how == 'no function' else ''}", f"function: {how}", data=given)
+    return _trial(
+        place,
+        f"meteorology is a function that returns {how}"
+        if how in answers
+        else f"meteorology: {how} {str(given)[:30] if how == 'no function' else ''}",
+        f"function: {how}",
+        data=given,
+    )
 
 
 def _initial(rng: random.Random, place: Path) -> Trial:
@@ -189,7 +210,13 @@ def _initial(rng: random.Random, place: Path) -> Trial:
         "lat with a hole": field.assign_coords(lat=[np.nan, *field["lat"].values[1:]]),
     }  # fmt: skip
     how = rng.choice([*changes, "another name", "no Dataset"])
-    given: Any = data.rename(TRACER=text(rng) or "x") if how == "another name" else rng.choice([5, "x", np.zeros(3), field, {}]) if how == "no Dataset" else xr.Dataset({"TRACER": changes[how]})
+    given: Any = (
+        data.rename(TRACER=text(rng) or "x")
+        if how == "another name"
+        else rng.choice([5, "x", np.zeros(3), field, {}])
+        if how == "no Dataset"
+        else xr.Dataset({"TRACER": changes[how]})
+    )
     kind = "initial: units" if how.startswith("units") else f"initial: {how}"
     return _trial(place, f"initial: {how}", kind, ("initial", "TRACER", "lat", "lon"), initial=given)
 
@@ -201,9 +228,30 @@ def _case(rng: random.Random, place: Path) -> Trial:
 
     setting = rng.choice([each for each in settings_of(Case) if each.key not in _SLOW])
     key = setting.key.replace(".N.", ".0.")
-    value = rng.choice([None, object(), b"bytes", np.float64(5), np.nan, np.int64(3), {1: 2}, (1, 2), {1, 2}, np.array([1.0]), 1j, anything(rng)])
+    value = rng.choice(
+        [
+            None,
+            object(),
+            b"bytes",
+            np.float64(5),
+            np.nan,
+            np.int64(3),
+            {1: 2},
+            (1, 2),
+            {1, 2},
+            np.array([1.0]),
+            1j,
+            anything(rng),
+        ]
+    )
     words = f"from_dict: {key} = {str(value)[:60] if not type(value) is object else 'object()'!r}"
-    return _trial(place, words, f"from_dict: {setting.key}", (key, key.rsplit(".", 1)[-1], key.split(".")[0]), settings=lambda case: assign(case, key, value))
+    return _trial(
+        place,
+        words,
+        f"from_dict: {setting.key}",
+        (key, key.rsplit(".", 1)[-1], key.split(".")[0]),
+        settings=lambda case: assign(case, key, value),
+    )
 
 
 def _until(rng: random.Random, place: Path) -> Trial:

@@ -72,7 +72,9 @@ def make(rng: random.Random, place: Path) -> Trial:
     return _trial(place, words, setting.key, arguments, names)
 
 
-def _trial(place: Path, mutation: str, kind: str, arguments: Any = (), names: tuple[str, ...] = (), base: str = "") -> Trial:
+def _trial(
+    place: Path, mutation: str, kind: str, arguments: Any = (), names: tuple[str, ...] = (), base: str = ""
+) -> Trial:
     line = ["run", str(place / "case.toml"), "--output", str(place / "out"), *arguments]
     return Trial(place, mutation, kind, line, output=place / "out", names=names, base=base, absent=(place / "RAN",))
 
@@ -95,9 +97,29 @@ def _item(rng: random.Random, kind: str, unit: str) -> Any:
     if "quantit" in kind:
         return quantity(rng, unit)
     if "whole number" in kind:
-        return rng.choice([-1, 0, 1, 2, 3, 7, 50, 10**6, 10**9, 10**18, 2**31, 2**63 - 1, 2**63, 10**30, 1.5, "2", True])
+        return rng.choice(
+            [-1, 0, 1, 2, 3, 7, 50, 10**6, 10**9, 10**18, 2**31, 2**63 - 1, 2**63, 10**30, 1.5, "2", True]
+        )
     if "number" in kind:
-        return rng.choice([0.0, -1.0, 0.5, 1e300, -1e300, 1e-300, 5e-324, float("nan"), float("inf"), 1e18, 90, 180, 360, 10**400, "1"])
+        return rng.choice(
+            [
+                0.0,
+                -1.0,
+                0.5,
+                1e300,
+                -1e300,
+                1e-300,
+                5e-324,
+                float("nan"),
+                float("inf"),
+                1e18,
+                90,
+                180,
+                360,
+                10**400,
+                "1",
+            ]
+        )
     if "true or false" in kind:
         return rng.choice([True, False, 0, 1, "true", "yes"])
     if kind == "time":
@@ -105,7 +127,9 @@ def _item(rng: random.Random, kind: str, unit: str) -> Any:
             "0001-01-01", "9999-12-31T23:59:59Z", "2022-02-30", "2022-08-31T24:00:00", "2022-08-31T00:00:60Z", "1582-10-10", "now",
             "2022-08-31T00:00:00+99:00", 0, 1e300, "2022-08-31T00:00:00.5Z", "1800-01-01", "2500-01-01", "2300-01-01T00:00:00Z",
         ])  # fmt: skip
-    return rng.choice([text(rng), text(rng), number(rng), "no/such/file.nc", ".", "/", "/dev/null", "case.toml", "*", "**/*", "../*"])
+    return rng.choice(
+        [text(rng), text(rng), number(rng), "no/such/file.nc", ".", "/", "/dev/null", "case.toml", "*", "**/*", "../*"]
+    )
 
 
 def assign(tree: Any, key: str, value: Any) -> None:
@@ -140,5 +164,15 @@ def _absurd_file(rng: random.Random, case: dict[str, Any], place: Path) -> Trial
     if choice == 6:
         content = "x = " + "[" * 100_000 + "]" * 100_000 + "\n" + content
     (place / "case.toml").write_text(content, encoding="utf-8", errors="surrogatepass")
-    what = ("a key of its own", "a huge text", "3000 layers", "a deep grid", "5000 sources", "many outputs", "deep lists")[choice]
-    return _trial(place, f"case.toml with {what}", f"case file with {what}", names=("case.toml", *case, "layers", "output"))
+    what = (
+        "a key of its own",
+        "a huge text",
+        "3000 layers",
+        "a deep grid",
+        "5000 sources",
+        "many outputs",
+        "deep lists",
+    )[choice]
+    return _trial(
+        place, f"case.toml with {what}", f"case file with {what}", names=("case.toml", *case, "layers", "output")
+    )

@@ -28,7 +28,12 @@ def sound(variant: str, place: Path) -> Trial:
 def make(rng: random.Random, place: Path) -> Trial:
     """Give a species a name and run, or spoil a species map."""
     if rng.random() < 0.55:
-        return _named(place, rng.choice(_NAMES), rng.choice(["kpp", "json", "json"]), rng.choice(["run", "run", "run", "box", "zarr", "csv"]))
+        return _named(
+            place,
+            rng.choice(_NAMES),
+            rng.choice(["kpp", "json", "json"]),
+            rng.choice(["run", "run", "run", "box", "zarr", "csv"]),
+        )
     return _map(rng, place)
 
 
@@ -40,7 +45,12 @@ def _named(place: Path, name: str, form: str, way: str) -> Trial:
     else:
         file = place / "mine.json"
         names = [{"name": name}, {"name": "TRACER2"}]
-        document: dict[str, Any] = {"version": "1.0.0", "name": "mine", "species": names, "phases": [{"name": "gas", "species": names}]}
+        document: dict[str, Any] = {
+            "version": "1.0.0",
+            "name": "mine",
+            "species": names,
+            "phases": [{"name": "gas", "species": names}],
+        }
         if way in ("box", "csv"):
             document["reactions"] = [{
                 "type": "ARRHENIUS", "name": name, "A": 1e-3, "gas phase": "gas", "reactants": [{"name": name}],
@@ -49,12 +59,28 @@ def _named(place: Path, name: str, form: str, way: str) -> Trial:
         else:
             document["reactions"] = []
         file.write_text(json.dumps(document), encoding="utf-8")
-    words, kind, names_of = f"{way}: a species of {form} is called {name[:60]!r}", f"name in {form}", (file.name, "mine", "name")
+    words, kind, names_of = (
+        f"{way}: a species of {form} is called {name[:60]!r}",
+        f"name in {form}",
+        (file.name, "mine", "name"),
+    )
     if way in ("box", "csv"):
-        (place / "conditions.toml").write_text(toml({"time": {"length": "10 min"}, "environment": {"temperature": "288 K", "pressure": "1e5 Pa"}, "initial": {name: "1e10 molecules/cm3"}}), encoding="utf-8", errors="surrogatepass")
+        (place / "conditions.toml").write_text(
+            toml(
+                {
+                    "time": {"length": "10 min"},
+                    "environment": {"temperature": "288 K", "pressure": "1e5 Pa"},
+                    "initial": {name: "1e10 molecules/cm3"},
+                }
+            ),
+            encoding="utf-8",
+            errors="surrogatepass",
+        )
         output = place / ("box.nc" if way == "box" else "box.csv")
         line = ["box", str(file), "--conditions", str(place / "conditions.toml"), "--output", str(output)]
-        return Trial(place, words, kind, line, output=output, names=(*names_of, "conditions.toml"), absent=(place / "RAN",))
+        return Trial(
+            place, words, kind, line, output=output, names=(*names_of, "conditions.toml"), absent=(place / "RAN",)
+        )
     case = tracer_case()
     case["chemistry"] = {"mechanism": file.name, "species_map": "tracer"}
     case["emissions"]["point"][0]["species"] = name
@@ -63,7 +89,9 @@ def _named(place: Path, name: str, form: str, way: str) -> Trial:
         case["output"][0]["strategy"] = "zarr"
     write_case(case, place)
     line = ["run", str(place / "case.toml"), "--output", str(place / "out")]
-    return Trial(place, words, kind, line, output=place / "out", names=(*names_of, "case.toml"), absent=(place / "RAN",))
+    return Trial(
+        place, words, kind, line, output=place / "out", names=(*names_of, "case.toml"), absent=(place / "RAN",)
+    )
 
 
 def _map(rng: random.Random, place: Path) -> Trial:
@@ -79,7 +107,12 @@ def _map(rng: random.Random, place: Path) -> Trial:
         tree["names"]["none"] = tree["names"]["none"][:3]
         tree["rates"] = {}
         tree["carbon"] = {"NO": 0}
-        tree["split"] = {"NOx": {"NO": {"mass": 0.9, "molar_mass": "46.0055 g/mol"}, "NO2": {"mass": 0.1, "molar_mass": "46.0055 g/mol"}}}
+        tree["split"] = {
+            "NOx": {
+                "NO": {"mass": 0.9, "molar_mass": "46.0055 g/mol"},
+                "NO2": {"mass": 0.1, "molar_mass": "46.0055 g/mol"},
+            }
+        }
         tree, words, where = spoil_tree(rng, tree)
         path.write_text(toml(tree), encoding="utf-8", errors="surrogatepass")
         kind = f"map: {where.split('.')[0]}"

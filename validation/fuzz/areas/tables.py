@@ -31,7 +31,25 @@ _CODES: Final = {
 }
 """The columns whose words stand for something; the other files have numbers or names."""
 
-_NUMBERS: Final = ("1e308", "-1", "nan", "inf", "-inf", "1e300", "-1e300", "0", "abc", "", "1,5", "1e-300", MARK, "١", "5 5", "--5", "1e400")
+_NUMBERS: Final = (
+    "1e308",
+    "-1",
+    "nan",
+    "inf",
+    "-inf",
+    "1e300",
+    "-1e300",
+    "0",
+    "abc",
+    "",
+    "1,5",
+    "1e-300",
+    MARK,
+    "١",
+    "5 5",
+    "--5",
+    "1e400",
+)
 
 
 def sound(variant: str, place: Path) -> Trial:
@@ -43,7 +61,9 @@ def sound(variant: str, place: Path) -> Trial:
 def make(rng: random.Random, place: Path) -> Trial:
     """Spoil one of the files."""
     inventory(place / "inv")
-    action = rng.choices((_cell, _code, _rows, _damaged, _map, _profile, _gridded, _state), weights=(5, 4, 3, 4, 3, 4, 2, 2))[0]
+    action = rng.choices(
+        (_cell, _code, _rows, _damaged, _map, _profile, _gridded, _state), weights=(5, 4, 3, 4, 3, 4, 2, 2)
+    )[0]
     trial: Trial = action(rng, place)
     return trial
 
@@ -78,7 +98,9 @@ def _cell(rng: random.Random, place: Path) -> Trial:
     where = rows[0][column]
     rows[row][column] = value
     _save(path, rows)
-    return _trial(place, f"{path.name}: {where} of line {row + 1} is {value[:60]!r}", f"{path.name}: {where}", (path.name,))
+    return _trial(
+        place, f"{path.name}: {where} of line {row + 1} is {value[:60]!r}", f"{path.name}: {where}", (path.name,)
+    )
 
 
 def _code(rng: random.Random, place: Path) -> Trial:
@@ -86,11 +108,19 @@ def _code(rng: random.Random, place: Path) -> Trial:
     column = rng.choice(_CODES[path.name])
     at = rows[0].index(column)
     old = rng.choice(rows[1:])[at]
-    new = rng.choice([old + "X", old.lower() + "q", old[:-1] or "Q", "ZZ", f" {old}", "1999" if column == "year" else "XX"])
+    new = rng.choice(
+        [old + "X", old.lower() + "q", old[:-1] or "Q", "ZZ", f" {old}", "1999" if column == "year" else "XX"]
+    )
     for row in rows[1:]:
         row[at] = new if row[at] == old else row[at]
     _save(path, rows)
-    return _trial(place, f"{path.name}: {column} {old!r} is {new!r}", f"{path.name}: code of {column}", (path.name, "countries.csv", new), told=new.strip())
+    return _trial(
+        place,
+        f"{path.name}: {column} {old!r} is {new!r}",
+        f"{path.name}: code of {column}",
+        (path.name, "countries.csv", new),
+        told=new.strip(),
+    )
 
 
 def _rows(rng: random.Random, place: Path) -> Trial:
@@ -113,7 +143,9 @@ def _rows(rng: random.Random, place: Path) -> Trial:
     }
     how = rng.choice(list(changes))
     _save(path, changes[how]())
-    return _trial(place, f"{path.name}: {how} (line {at + 1}, column {column + 1})", f"{path.name}: {how}", (path.name, "inv"))
+    return _trial(
+        place, f"{path.name}: {how} (line {at + 1}, column {column + 1})", f"{path.name}: {how}", (path.name, "inv")
+    )
 
 
 def _damaged(rng: random.Random, place: Path) -> Trial:
@@ -152,7 +184,12 @@ def _map(rng: random.Random, place: Path) -> Trial:
         tree, words, _ = spoil_tree(rng, tree)
         content = json.dumps(tree)
     path.write_text(content, encoding="utf-8", errors="surrogatepass")
-    return _trial(place, f"{path.name}: {words}", f"{path.name}: {'nested' if chance < 0.25 else 'tree'}", (path.name, "countries.csv", "Belgium", "BE", "inv"))
+    return _trial(
+        place,
+        f"{path.name}: {words}",
+        f"{path.name}: {'nested' if chance < 0.25 else 'tree'}",
+        (path.name, "countries.csv", "Belgium", "BE", "inv"),
+    )
 
 
 def _profile(rng: random.Random, place: Path) -> Trial:
@@ -165,7 +202,10 @@ def _profile(rng: random.Random, place: Path) -> Trial:
     if chance < 0.55:
         value = rng.choice([*_NUMBERS, number(rng), "1e6", "2", "0.5"])
         rows[row][column] = value
-        words, kind = f"{rows[0][column]} of row {row} is {value!r}", f"profile: {'pressure' if column == 0 else 'value'}"
+        words, kind = (
+            f"{rows[0][column]} of row {row} is {value!r}",
+            f"profile: {'pressure' if column == 0 else 'value'}",
+        )
     elif chance < 0.75:
         how = rng.choice(["twice", "left out", "in another order", "short", "alone"])
         body = {
@@ -186,13 +226,19 @@ def _gridded(rng: random.Random, place: Path) -> Trial:
     field = xr.DataArray(np.full((lat.size, lon.size), 1e-9), dims=("lat", "lon"), coords={"lat": lat, "lon": lon})
     field.attrs["units"] = "mol m-2 s-1"
     changes = {
-        "units": lambda: field.attrs.update(units=rng.choice(["", text(rng).replace("\x00", ""), "mol", "K", "mol m-2 s-1 s-1", "kg m-2 s-1"])),
+        "units": lambda: field.attrs.update(
+            units=rng.choice(["", text(rng).replace("\x00", ""), "mol", "K", "mol m-2 s-1 s-1", "kg m-2 s-1"])
+        ),
         "one value": lambda: field.values.__setitem__((2, 3), rng.choice([np.nan, np.inf, -1.0, 1e300])),
         "every value": lambda: field.values.__setitem__(..., rng.choice([np.nan, np.inf, -1.0, 1e300, 1e30, 1.0])),
-        "molar_mass": lambda: field.attrs.update(units="kg m-2 s-1", molar_mass=rng.choice(["a", "", -1.0, 0.0, np.nan, np.inf, 1e-300, 30.0])),
+        "molar_mass": lambda: field.attrs.update(
+            units="kg m-2 s-1", molar_mass=rng.choice(["a", "", -1.0, 0.0, np.nan, np.inf, 1e-300, 30.0])
+        ),
         "lon twice": lambda: field.coords.__setitem__("lon", ("lon", np.r_[lon[:-1], lon[-2]])),
         "lat with a hole": lambda: field.coords.__setitem__("lat", ("lat", np.r_[lat[:-1], np.nan])),
-        "lon as texts": lambda: field.coords.__setitem__("lon", ("lon", np.array([f"a{x}" for x in lon], dtype=object))),
+        "lon as texts": lambda: field.coords.__setitem__(
+            "lon", ("lon", np.array([f"a{x}" for x in lon], dtype=object))
+        ),
         "lat from north": lambda: field.coords.__setitem__("lat", ("lat", lat[::-1].copy())),
         "nothing": lambda: None,
     }
@@ -204,11 +250,24 @@ def _gridded(rng: random.Random, place: Path) -> Trial:
         dataset, how = dataset.expand_dims(rng.choice(["level", "time", "odd"])), f"{how} and a dimension more"
     words = f"gridded emission: {how}, of {name!r}, units {field.attrs['units'][:40]!r} molar_mass {field.attrs.get('molar_mass', '')!r}"
     dataset.to_netcdf(place / "grid.nc")
-    return _trial(place, words, f"gridded: {how}", ("grid.nc",), emissions={"gridded": ["grid.nc"], "inventory": "inv", "year": 2022})
+    return _trial(
+        place,
+        words,
+        f"gridded: {how}",
+        ("grid.nc",),
+        emissions={"gridded": ["grid.nc"], "inventory": "inv", "year": 2022},
+    )
 
 
 def _state(rng: random.Random, place: Path) -> Trial:
-    shape, coords = (4, 5, 6), {"level": [50.0, 200.0, 550.0, 1400.0], "lat": np.arange(50.125, 51.2, 0.25), "lon": np.arange(4.125, 5.5, 0.25)}
+    shape, coords = (
+        (4, 5, 6),
+        {
+            "level": [50.0, 200.0, 550.0, 1400.0],
+            "lat": np.arange(50.125, 51.2, 0.25),
+            "lon": np.arange(4.125, 5.5, 0.25),
+        },
+    )
     field = xr.DataArray(np.full(shape, 1e-9), dims=("level", "lat", "lon"), coords=coords)
     value = rng.choice([np.nan, np.inf, -1.0, 1e300, 2.0, 1e-300, 1e-9])
     field.values[rng.choice([0, 3]), 2, 3] = value
@@ -229,4 +288,10 @@ def _state(rng: random.Random, place: Path) -> Trial:
         (place / "state.nc").write_bytes(content)
         how = words
     words = f"initial state: {name} {how}, one value {value:g}, units {unit!r}"
-    return _trial(place, words, f"initial file: units {unit!r}" if unit in ("K", "m", "ppb ppb") else "initial file", ("state.nc", "initial"), initial={"file": "state.nc"})
+    return _trial(
+        place,
+        words,
+        f"initial file: units {unit!r}" if unit in ("K", "m", "ppb ppb") else "initial file",
+        ("state.nc", "initial"),
+        initial={"file": "state.nc"},
+    )
