@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 import xarray as xr
-
 from validation.fuzz.areas import AREAS, area_of, trial_of
 from validation.fuzz.judge import MARK, judge
 from validation.fuzz.outcomes import FAULTS, OUTCOMES
@@ -88,7 +87,8 @@ def test_markup_that_was_taken_as_such_is_seen(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("value", "units", "expected"),
-    [(1e-9, "mol mol-1", "accepted"), (np.inf, "mol mol-1", "non-finite"), (np.nan, "", "non-finite"), (1.5, "mol mol-1", "insane"),
+    [(1e-9, "mol mol-1", "accepted"), (np.inf, "mol mol-1", "non-finite"), (np.nan, "", "non-finite"),
+     (1.5, "mol mol-1", "insane"),
      (-1e-3, "mol mol-1", "insane"), (1.5, "m", "accepted")],
 )  # fmt: skip
 def test_results_are_judged(value: float, units: str, expected: str, tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ from typing import Any, Final
 
 import numpy as np
 import xarray as xr
-
 from validation.fuzz.outcomes import ACCEPTED, FAULTS, REFUSED
 from validation.fuzz.trial import Answer, Trial, Verdict
 
@@ -143,7 +142,7 @@ def _wrong_results(trial: Trial, printed: str, results: Results, base: str) -> I
 
 
 def _unclear(trial: Trial, answer: Answer) -> Iterator[Verdict]:
-    """A message has at most three lines of a wide terminal, and below it, indented, as many for each of several faults."""
+    """A message has three lines of a wide terminal at most, and as many for each of several faults, indented."""
     message = answer.stderr.strip()
     head = [line for line in message.splitlines() if not line.startswith("  ")]
     items = [line for line in message.splitlines() if line.startswith("  ")]
@@ -170,5 +169,5 @@ def _files(output: Path) -> list[Path]:
 def _left_over(trial: Trial) -> str:
     if trial.output is None or not trial.folder.exists():
         return ""
-    parts = [path for path in trial.folder.rglob("*.part*")]
+    parts = list(trial.folder.rglob("*.part*"))
     return f"{parts[0].name} is left" if parts else ""

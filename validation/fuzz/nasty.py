@@ -7,23 +7,27 @@ from validation.fuzz.judge import MARK
 
 NUMBERS: Final = (
     "0", "-0.0", "-1", "1", "0.5", "1e300", "-1e300", "1e-300", "5e-324", "1e308", "1.8e308", "nan", "inf", "-inf",
-    "1e18", "9223372036854775808", "-9223372036854775809", "1" + "0" * 400, "1e-9", "2.5", "1_000", "0x10", "１２", "1,5",
+    "1e18", "9223372036854775808", "-9223372036854775809", "1" + "0" * 400, "1e-9", "2.5", "1_000", "0x10", "１２",
+    "1,5",
 )  # fmt: skip
 """Numbers as texts; those in words are not numbers everywhere."""
 
 TEXTS: Final = (
     "", " ", "\t", "\n", "\r", "a\nb", "a\rb", "\x00", "a\x00b", "\x1b[31mred\x1b[0m", "\x07", "\x7f", "\x85", "\u2028",
-    "\u202eabc", "\ufeff", "é", "日本語", "🌍", "a" * 300, "a" * 100_000, MARK, "[/]", "[", "]", "{", "}", "{key}", "{0}", "%s", "%n",
-    "*/ x /*", "//", "/*", "\\", "X\\", "X??/", '"', "'", "`", "$(touch RAN)", "; rm -rf x", "../../../etc/passwd", "/", "A/B",
-    "..", ".", "~", "-", "--help", "#", "=", "<", ">", "&", "|", "*", "?", "None", "null", "true", "nan", "inf", "1", "1e5",
-    "time", "lat", "lon", "level", "lat_bnds", "bnds", "air_pressure", "con", "__class__", "ﬀ", "İ", "ß", "a b", "a,b", "a;b",
-    'x";system("touch RAN");"', '\n__attribute__((constructor)) static void q(){__builtin_trap();}\n',
+    "\u202eabc", "\ufeff", "é", "日本語", "🌍", "a" * 300, "a" * 100_000, MARK, "[/]", "[", "]", "{", "}", "{key}",
+    "{0}", "%s", "%n", "*/ x /*", "//", "/*", "\\", "X\\", "X??/", '"', "'", "`", "$(touch RAN)", "; rm -rf x",
+    "../../../etc/passwd", "/", "A/B", "..", ".", "~", "-", "--help", "#", "=", "<", ">", "&", "|", "*", "?", "None",
+    "null", "true", "nan", "inf", "1", "1e5", "time", "lat", "lon", "level", "lat_bnds", "bnds", "air_pressure", "con",
+    "__class__", "ﬀ", "İ", "ß", "a b", "a,b", "a;b", 'x";system("touch RAN");"',
+    '\n__attribute__((constructor)) static void q(){__builtin_trap();}\n',
 )  # fmt: skip
-"""Texts: empty, blank, with control characters, line ends, markup, comments, quotes, code, names that mean something."""
+
+    ""Texts: empty, blank, with control characters, line ends, markup, comments, quotes, code, names that mean something."""
 
 UNITS: Final = (
-    "s", "min", "h", "day", "m", "km", "hPa", "Pa", "K", "degC", "m/s", "km/h", "mol/s", "kg/s", "ppb", "ppm", "1", "%", "",
-    "furlong", "m^99", "m/s/s", "m s", "s s", "ppm ppm", "1/0", "()", "m**", "**m", "m^1e9", "\x00", "é", "deg", "molecules/cm3",
+    "s", "min", "h", "day", "m", "km", "hPa", "Pa", "K", "degC", "m/s", "km/h", "mol/s", "kg/s", "ppb", "ppm", "1", "%",
+    "", "furlong", "m^99", "m/s/s", "m s", "s s", "ppm ppm", "1/0", "()", "m**", "**m", "m^1e9", "\x00", "é", "deg",
+    "molecules/cm3",
 )  # fmt: skip
 
 
@@ -134,14 +138,15 @@ def spoil_file(rng: random.Random, content: bytes) -> tuple[bytes, str]:
     if rng.random() < 0.1:
         return rng.choice([
             (content.decode().encode("utf-16"), "in UTF-16"), (b"\xff\xfe" + content, "a mark of UTF-16 before it"),
-            (content + b"\xe9\n", "a letter of Latin-1 at the end"), (b"\x89HDF\r\n\x1a\n" + content, "the first bytes of HDF5"),
+            (content + b"\xe9\n", "a letter of Latin-1 at the end"),
+            (b"\x89HDF\r\n\x1a\n" + content, "the first bytes of HDF5"),
         ])  # fmt: skip
     spoilt, words = spoil_text(rng, content.decode())
     return spoilt.encode("utf-8", "surrogatepass"), words
 
 
 def spoil_tree(rng: random.Random, tree: Any, values: Any = None) -> tuple[Any, str, str]:
-    """Return a tree of lists and tables with one node changed, what it is in words, and the node's path without numbers."""
+    """Return a tree of lists and tables with one node changed, what it is in words, and its path."""
     paths = [path for path in _paths(tree) if path]
     path = rng.choice(paths)
     parent = tree

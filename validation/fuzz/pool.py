@@ -48,7 +48,9 @@ class Pool:
             self._end()
             self._start()
         process = self._process
-        assert process is not None and process.stdin is not None and process.stdout is not None
+        assert process is not None
+        assert process.stdin is not None
+        assert process.stdout is not None
         self._made += 1
         begun, used = time.monotonic(), _processor_time(process.pid)
         process.stdin.write(f"{seed} {index}\n".encode())

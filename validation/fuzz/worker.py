@@ -21,7 +21,7 @@ from validation.fuzz.judge import judge
 from validation.fuzz.trial import Answer, Trial, Verdict
 
 ADDRESS_SPACE: Final = 8 << 30
-"""More address space [bytes] than a trial ever needs; what asks for more has a MemoryError in place of a dead machine."""
+"""More address space [bytes] than a trial ever needs; what asks for more gets a MemoryError."""
 
 
 class Worker:

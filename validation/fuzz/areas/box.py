@@ -7,14 +7,14 @@ from typing import Any, Final
 
 import numpy as np
 import xarray as xr
-
-from airshed.air.box.conditions import BoxConditions
-from airshed.core.settings import settings_of
 from validation.fuzz.areas.settings import assign, value_for
 from validation.fuzz.inputs import toml
 from validation.fuzz.judge import MARK
 from validation.fuzz.nasty import anything, number, quantity, spoil_file, text
 from validation.fuzz.trial import Trial
+
+from airshed.air.box.conditions import BoxConditions
+from airshed.core.settings import settings_of
 
 _CONDITIONS: Final = """
 title = "small"
@@ -43,14 +43,17 @@ relative_tolerance = 1e-4
 most_steps = 500
 """
 _FORMULAS: Final = (
-    "1/0", "t/0", "0/0", "log(t - 1e9)", "sqrt(-t)", "exp(t)", "exp(exp(t))", "t**t**t", "9**9**9**9", "10**400", "1e400", "-1", "nan", "inf", "", " ", "(", ")",
-    "(" * 500 + "t" + ")" * 500, "-" * 2000 + "t", "t" + "+t" * 3000, "__import__('os').system('touch RAN')", "t.__class__", "[t]", "{}", "'a'", "lambda: t",
-    "t if t else 1", "T", "p", "humidity", "O3", "SUN", "unknown", "sin()", "sin(1, 2)", "t % 0", "t > 1 and 2", "not t", "True", "1 < t < 2", "t; t",
-    "import os", "t // 2", "t & 1", "t ** 0.5", "-1e300", "1e300", "1e-300", "0 * t", "t - 36000", MARK, "\x00", "t\nt", "1_0", "0x1", "1j", "π", "t²",
+    "1/0", "t/0", "0/0", "log(t - 1e9)", "sqrt(-t)", "exp(t)", "exp(exp(t))", "t**t**t", "9**9**9**9", "10**400",
+    "1e400", "-1", "nan", "inf", "", " ", "(", ")", "(" * 500 + "t" + ")" * 500, "-" * 2000 + "t", "t" + "+t" * 3000,
+    "__import__('os').system('touch RAN')", "t.__class__", "[t]", "{}", "'a'", "lambda: t", "t if t else 1", "T", "p",
+    "humidity", "O3", "SUN", "unknown", "sin()", "sin(1, 2)", "t % 0", "t > 1 and 2", "not t", "True", "1 < t < 2",
+    "t; t", "import os", "t // 2", "t & 1", "t ** 0.5", "-1e300", "1e300", "1e-300", "0 * t", "t - 36000", MARK, "\x00",
+    "t\nt", "1_0", "0x1", "1j", "π", "t²",
 )  # fmt: skip
 _OTHER_MEANING: Final = (
-    ("environment.temperature", "270 degC"), ("environment.temperature", "1e6 K"), ("environment.pressure", "1e9 hPa"), ("initial.NO", "1 ppm"),
-    ("environment.pressure", "300 hPa"), ("initial.O3", "2 mol/mol"), ("fixed.O2", "1.7e30 molecules/cm3"),
+    ("environment.temperature", "270 degC"), ("environment.temperature", "1e6 K"), ("environment.pressure", "1e9 hPa"),
+    ("initial.NO", "1 ppm"), ("environment.pressure", "300 hPa"), ("initial.O3", "2 mol/mol"),
+    ("fixed.O2", "1.7e30 molecules/cm3"),
 )  # fmt: skip
 
 
@@ -229,7 +232,8 @@ def _states(rng: random.Random, place: Path, tree: dict[str, Any]) -> Trial:
             rng.choice(["ppb", "K", "", MARK, "hPa", "molecules/cm3", "1", "ppb ppb"]),
         )
         values: Any = rng.choice([
-            [30.0, 40.0], [np.nan, 1.0], [np.inf, 1.0], [-1.0, 1.0], [1e300, 1.0], ["a", "b"], [1, 2], [], [1e12, 1e12], [0.0, 0.0],
+            [30.0, 40.0], [np.nan, 1.0], [np.inf, 1.0], [-1.0, 1.0], [1e300, 1.0], ["a", "b"], [1, 2], [], [1e12, 1e12],
+            [0.0, 0.0],
         ])  # fmt: skip
         dims = rng.choice(["cell", "cell", "time", "lat"])
         words = f"states.nc: {name} = {values} {unit!r} on {dims}"

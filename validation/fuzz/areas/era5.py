@@ -7,26 +7,25 @@ from typing import Any, Final
 import netCDF4
 import numpy as np
 import xarray as xr
-
 from validation.fuzz.inputs import tracer_case, weather, write_case
 from validation.fuzz.nasty import spoil_bytes, text
 from validation.fuzz.trial import Trial
 
 _OTHER_UNITS: Final = (
-    ("u", "km h-1"), ("u", "knots"), ("v", "cm s-1"), ("t", "degC"), ("t", "degF"), ("sp", "hPa"), ("q", "g kg-1"), ("q", "K"),
-    ("u", "K"), ("sp", "K"), ("t", "Pa"), ("v", "kg"), ("blh", "km"), ("level", "Pa"), ("latitude", "radians"),
-    ("longitude", "m"),
+    ("u", "km h-1"), ("u", "knots"), ("v", "cm s-1"), ("t", "degC"), ("t", "degF"), ("sp", "hPa"), ("q", "g kg-1"),
+    ("q", "K"), ("u", "K"), ("sp", "K"), ("t", "Pa"), ("v", "kg"), ("blh", "km"), ("level", "Pa"),
+    ("latitude", "radians"), ("longitude", "m"),
 )  # fmt: skip
 """Units that the values do not have: what they mean is another, so that the results cannot stay as they were."""
 
 _OTHER_TIMES: Final = (
     ("units", "days since 2022-08-31"), ("units", "minutes since 2022-08-31"), ("units", "hours since 1900-01-01"),
-    ("units", "fortnights since then"), ("calendar", "noleap"), ("calendar", "360_day"), ("calendar", "mayan"), ("units", "hours"),
-    ("units", "months since 2022-08-01"),
+    ("units", "fortnights since then"), ("calendar", "noleap"), ("calendar", "360_day"), ("calendar", "mayan"),
+    ("units", "hours"), ("units", "months since 2022-08-01"),
 )  # fmt: skip
 _ATTRIBUTES: Final = (
-    "units", "scale_factor", "add_offset", "missing_value", "valid_min", "valid_range", "calendar", "coordinates", "standard_name",
-    "dtype", "bounds", "positive", "axis", "grid_mapping", "long_name", "_Unsigned", "cell_methods",
+    "units", "scale_factor", "add_offset", "missing_value", "valid_min", "valid_range", "calendar", "coordinates",
+    "standard_name", "dtype", "bounds", "positive", "axis", "grid_mapping", "long_name", "_Unsigned", "cell_methods",
 )  # fmt: skip
 _VALUES: Final = (np.nan, np.inf, -np.inf, 1e30, -1e30, 1e300, 0.0, -1.0, 9.96921e36)
 
@@ -82,8 +81,8 @@ def _attribute(rng: random.Random, place: Path) -> tuple[str, str, str]:
         name = rng.choice([*file.variables, "u", "t", "level", "time"])
         attribute = rng.choice([*_ATTRIBUTES, "scale_factor", "units", "add_offset"])
         value = rng.choice([
-            text(rng).replace("\x00", "") or "?", "a", 0, 0.0, np.nan, np.inf, 1e300, -1, np.array([1.0, 2.0]), np.array([1, 2, 3]),
-            np.float32(2), np.int8(1), "1.0", ["a", "b"],
+            text(rng).replace("\x00", "") or "?", "a", 0, 0.0, np.nan, np.inf, 1e300, -1, np.array([1.0, 2.0]),
+            np.array([1, 2, 3]), np.float32(2), np.int8(1), "1.0", ["a", "b"],
         ])  # fmt: skip
         file[name].setncattr(attribute, value)
     return f"{name}:{attribute} = {str(value)[:60]!r} ({type(value).__name__})", f"{attribute} of a variable", ""

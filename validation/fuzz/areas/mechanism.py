@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import yaml
-
 from validation.fuzz.inputs import MECHANISMS
 from validation.fuzz.judge import MARK
 from validation.fuzz.nasty import TEXTS, number, spoil_file, spoil_tree, text
@@ -30,7 +29,8 @@ DOCUMENT: Final[dict[str, Any]] = {
     "version": "1.0.0",
     "name": "small",
     "species": [
-        {"name": "A", "molecular weight [kg mol-1]": 0.046, "__description": "the first"}, {"name": "B", "__atoms": {"N": 1}},
+        {"name": "A", "molecular weight [kg mol-1]": 0.046, "__description": "the first"},
+        {"name": "B", "__atoms": {"N": 1}},
         {"name": "C", "absolute tolerance": 1e-12}, {"name": "M", "is third body": True},
         {"name": "Q", "constant mixing ratio [mol mol-1]": 0.25},
     ],
@@ -41,7 +41,8 @@ DOCUMENT: Final[dict[str, Any]] = {
         {"type": "TUNNELING", "A": 9e3, "B": 900.0, "C": 2.1e7, **_TO_B},
         {"type": "TERNARY_CHEMICAL_ACTIVATION", **_FALLOFF, **_TO_B},
         {"type": "TAYLOR_SERIES", "A": 3e3, "C": 80.0, "taylor coefficients": [1.1], **_TO_B},
-        {"type": "PHOTOLYSIS", "name": "jB", "scaling factor": 1e-3, **_GAS, "reactants": [{"name": "B"}], "products": [{"name": "A"}]},
+        {"type": "PHOTOLYSIS", "name": "jB", "scaling factor": 1e-3, **_GAS, "reactants": [{"name": "B"}],
+        "products": [{"name": "A"}]},
         {"type": "FIRST_ORDER_LOSS", "name": "lA", "scaling factor": 1.0, **_GAS, "reactants": [{"name": "A"}]},
         {"type": "EMISSION", "name": "eA", **_GAS, "products": [{"name": "A"}]},
         {"type": "USER_DEFINED", "name": "uA", **_TO_B},
@@ -53,18 +54,23 @@ CAMP: Final[dict[str, Any]] = {
         {"type": "CHEM_SPEC", "name": "A", "molecular weight [kg mol-1]": 0.046}, {"type": "CHEM_SPEC", "name": "B"},
         {"type": "CHEM_SPEC", "name": "M", "tracer type": "THIRD_BODY"},
         {"type": "MECHANISM", "name": "camp", "reactions": [
-            {"type": "ARRHENIUS", "A": 2.1e-12, "C": 250.0, "reactants": {"A": {}, "B": {}}, "products": {"B": {"yield": 0.5}}},
-            {"type": "ARRHENIUS", "A": 6e-34, "B": -2.4, "reactants": {"A": {"qty": 2}, "M": {}}, "products": {"B": {}}},
-            {"type": "PHOTOLYSIS", "MUSICA name": "jA", "scaling factor": 0.7, "reactants": {"A": {}}, "products": {"B": {}}},
+            {"type": "ARRHENIUS", "A": 2.1e-12, "C": 250.0, "reactants": {"A": {}, "B": {}},
+            "products": {"B": {"yield": 0.5}}},
+            {"type": "ARRHENIUS", "A": 6e-34, "B": -2.4, "reactants": {"A": {"qty": 2}, "M": {}},
+            "products": {"B": {}}},
+            {"type": "PHOTOLYSIS", "MUSICA name": "jA", "scaling factor": 0.7, "reactants": {"A": {}},
+            "products": {"B": {}}},
         ]},
     ],
 }  # fmt: skip
 RATES: Final = 'j_O2 = "2.643e-10*SUN^3"\nj_O3 = "6.120e-4*SUN + 1.070e-3*SUN^2"\n'
 _EXPRESSIONS: Final = (
-    "1e-2*(TEMP-300)", "-1e-5", "1/0", "1/(TEMP-TEMP)", "log(-1)", "sqrt(-TEMP)", "exp(1e6)", "1e308*10", "TEMP^TEMP^TEMP", "0^(-1)", "nan", "inf",
-    "j_O2", "j_O3", "(" * 3000 + "1" + ")" * 3000, "-" * 3000 + "1", "1" + "+1" * 5000, "__import__('os')", "os.system(1)", "TEMP.real", "lambda: 1",
-    "exp()", "exp(1,2)", "exp", "unknown(1)", "x", "", " ", "1 2", "1e", "1e99999", "1e-5;", "1e-5 // x", "1e-5 /* x */", '"', MARK, "\x00", "1e-5\n1e-5",
-    "9**9**9**9", "min()", "max(1)", "pow(2,1e9)", "PHOTO(1)", "PHOTO(TEMP,1)", "SUN/0", "FALL(1)", "1D-5", "1.0_dp", "C(ind_O3)", "O3",
+    "1e-2*(TEMP-300)", "-1e-5", "1/0", "1/(TEMP-TEMP)", "log(-1)", "sqrt(-TEMP)", "exp(1e6)", "1e308*10",
+    "TEMP^TEMP^TEMP", "0^(-1)", "nan", "inf", "j_O2", "j_O3", "(" * 3000 + "1" + ")" * 3000, "-" * 3000 + "1",
+    "1" + "+1" * 5000, "__import__('os')", "os.system(1)", "TEMP.real", "lambda: 1", "exp()", "exp(1,2)", "exp",
+    "unknown(1)", "x", "", " ", "1 2", "1e", "1e99999", "1e-5;", "1e-5 // x", "1e-5 /* x */", '"', MARK, "\x00",
+    "1e-5\n1e-5", "9**9**9**9", "min()", "max(1)", "pow(2,1e9)", "PHOTO(1)", "PHOTO(TEMP,1)", "SUN/0", "FALL(1)",
+    "1D-5", "1.0_dp", "C(ind_O3)", "O3",
 )  # fmt: skip
 
 
@@ -77,7 +83,8 @@ def make(rng: random.Random, place: Path) -> Trial:
     """Spoil a mechanism, and look at it, convert it, or integrate it."""
     chance = rng.random()
     command = rng.choices(
-        (["mechanism", "check"], ["mechanism", "show"], ["mechanism", "show", "--json"], ["mechanism", "convert"], ["mechanism", "map"],
+        (["mechanism", "check"], ["mechanism", "show"], ["mechanism", "show", "--json"], ["mechanism", "convert"],
+        ["mechanism", "map"],
          ["kernel", "show"], ["box"]), weights=(4, 4, 2, 2, 1, 1, 1),
     )[0]  # fmt: skip
     if chance < 0.40:
@@ -120,8 +127,8 @@ def _spoilt_kpp(rng: random.Random, place: Path, command: list[str]) -> Trial:
         return _kpp(place, spoilt, words, "KPP: text", command)
     if chance < 0.6:
         what, pattern = rng.choice([
-            ("a species", r"\bO1D\b"), ("a label", r"(?<=<)R8(?=>)"), ("a description", r"(?<=\{)ozone(?=\})"), ("an atom", r"\bN\b"),
-            ("an included file", r"#CHECK O; N;"), ("a comment", r"(?<=// )O and N"),
+            ("a species", r"\bO1D\b"), ("a label", r"(?<=<)R8(?=>)"), ("a description", r"(?<=\{)ozone(?=\})"),
+            ("an atom", r"\bN\b"), ("an included file", r"#CHECK O; N;"), ("a comment", r"(?<=// )O and N"),
         ])  # fmt: skip
         new = rng.choice(TEXTS)
         filled = f"#INCLUDE {new}\n" if what == "an included file" else new
@@ -133,12 +140,15 @@ def _spoilt_kpp(rng: random.Random, place: Path, command: list[str]) -> Trial:
         spoilt = content.replace(f": {rng.choice(rates)};", f": {new};")
         return _kpp(place, spoilt, f"a rate is {new[:60]!r}", "KPP: a rate", command)
     new = rng.choice([
-        "#INITVALUES O3 = 1e400;", "#INITVALUES O3 = -1;", "#INITVALUES O3 = nan;", "#EQUATIONS <R1> O = O : 1;", "#EQUATIONS O = = O3 : 1;",
-        "#EQUATIONS 1e9 O = O3 : 1;", "#EQUATIONS O = 1e300 O3 : 1e-5;", "#EQUATIONS O = -5 O3 : 1e-5;", "#EQUATIONS 0 O = O3 : 1;",
-        "#EQUATIONS " + "O + " * 400 + "O = O3 : 1;", "#INCLUDE small.def", "#INCLUDE /dev/zero", "#INCLUDE /etc/passwd", "#MODEL small", "#DEFVAR O3 = 5O;",
-        "#DEFVAR X = " + "9" * 400 + "O;", "#SETFIX ALL_SPEC;", "#INLINE F90_RATES\nk = 1\n", "#CHECK ALL;", "#LOOKAT O9;", "#INITVALUES CFACTOR = 0;",
-        "#INITVALUES CFACTOR = -1e300;", "#EQUATIONS PROD = O : 1e300;", "#EQUATIONS O = PROD : 0/0;", "#DEFVAR hv = O;", "#DEFVAR TEMP = O;", "#DEFVAR M = O;",
-        "#DEFVAR\n" + "".join(f"A{n} = IGNORE;\n" for n in range(3000)), "#EQUATIONS\n" + "".join(f"O + O3 = NO : {n}e-20;\n" for n in range(2000)),
+        "#INITVALUES O3 = 1e400;", "#INITVALUES O3 = -1;", "#INITVALUES O3 = nan;", "#EQUATIONS <R1> O = O : 1;",
+        "#EQUATIONS O = = O3 : 1;", "#EQUATIONS 1e9 O = O3 : 1;", "#EQUATIONS O = 1e300 O3 : 1e-5;",
+        "#EQUATIONS O = -5 O3 : 1e-5;", "#EQUATIONS 0 O = O3 : 1;", "#EQUATIONS " + "O + " * 400 + "O = O3 : 1;",
+        "#INCLUDE small.def", "#INCLUDE /dev/zero", "#INCLUDE /etc/passwd", "#MODEL small", "#DEFVAR O3 = 5O;",
+        "#DEFVAR X = " + "9" * 400 + "O;", "#SETFIX ALL_SPEC;", "#INLINE F90_RATES\nk = 1\n", "#CHECK ALL;",
+        "#LOOKAT O9;", "#INITVALUES CFACTOR = 0;", "#INITVALUES CFACTOR = -1e300;", "#EQUATIONS PROD = O : 1e300;",
+        "#EQUATIONS O = PROD : 0/0;", "#DEFVAR hv = O;", "#DEFVAR TEMP = O;", "#DEFVAR M = O;",
+        "#DEFVAR\n" + "".join(f"A{n} = IGNORE;\n" for n in range(3000)),
+        "#EQUATIONS\n" + "".join(f"O + O3 = NO : {n}e-20;\n" for n in range(2000)),
     ])  # fmt: skip
     return _kpp(place, f"{content}\n{new}\n", f"with {new[:60]!r}", "KPP: a statement", command)
 
@@ -230,9 +240,12 @@ def _spoilt_document(rng: random.Random, place: Path, command: list[str]) -> Tri
             )
         if form == "yaml" and rng.random() < 0.3:
             spoilt, words = rng.choice([
-                (b"a: &a [x, x, x, x, x, x, x, x, x]\n" + b"".join(b"b%d: &b%d [%s]\n" % (n, n, b", ".join([b"*b%d" % (n - 1) if n else b"*a"] * 9)) for n in range(9)), "a billion laughs"),
-                (b"!!python/object/apply:os.system ['touch RAN']\n", "an object of Python"), (b"a: &a [*a]\n", "a list in itself"),
-                (written.encode().replace(b"0.5", b"!!binary x", 1), "a binary"), (written.encode() + b"\n---\n" + written.encode(), "two documents"),
+                (b"a: &a [x, x, x, x, x, x, x, x, x]\n" + b"".join(b"b%d: &b%d [%s]\n" % (n, n,
+                b", ".join([b"*b%d" % (n - 1) if n else b"*a"] * 9)) for n in range(9)), "a billion laughs"),
+                (b"!!python/object/apply:os.system ['touch RAN']\n", "an object of Python"),
+                (b"a: &a [*a]\n", "a list in itself"),
+                (written.encode().replace(b"0.5", b"!!binary x", 1), "a binary"),
+                (written.encode() + b"\n---\n" + written.encode(), "two documents"),
             ])  # fmt: skip
         (place / f"small.{'json' if form == 'camp' else form}").write_bytes(spoilt)
     else:

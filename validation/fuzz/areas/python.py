@@ -6,15 +6,15 @@ from typing import Any, Final
 
 import numpy as np
 import xarray as xr
-
 from validation.fuzz.inputs import tracer_case
 from validation.fuzz.nasty import anything, text
 from validation.fuzz.trial import Trial
 
 _FULL: Final = ("time", "level", "lat", "lon")
 _OTHER_UNITS: Final = (
-    ("eastward_wind", "km h-1"), ("eastward_wind", "K"), ("air_temperature", "degC"), ("air_temperature", "Pa"), ("air_pressure", "hPa"),
-    ("level", "hPa"), ("level", "km"), ("lat", "m"), ("lon", "radians"), ("specific_humidity", "g kg-1"), ("level", "K"), ("air_pressure", "K"),
+    ("eastward_wind", "km h-1"), ("eastward_wind", "K"), ("air_temperature", "degC"), ("air_temperature", "Pa"),
+    ("air_pressure", "hPa"), ("level", "hPa"), ("level", "km"), ("lat", "m"), ("lon", "radians"),
+    ("specific_humidity", "g kg-1"), ("level", "K"), ("air_pressure", "K"),
 )  # fmt: skip
 
 
@@ -62,8 +62,8 @@ def make(rng: random.Random, place: Path) -> Trial:
 
 
 def _trial(
-    place: Path, words: str, kind: str, names: tuple[str, ...] = (), base: str = "", *, data: Any = None, initial: Any = None,
-    settings: Any = None, until: Any = None,
+    place: Path, words: str, kind: str, names: tuple[str, ...] = (), base: str = "", *, data: Any = None,
+    initial: Any = None, settings: Any = None, until: Any = None,
 ) -> Trial:  # fmt: skip
     def call() -> dict[str, Any]:
         import airshed
@@ -144,13 +144,17 @@ def _variable(rng: random.Random, place: Path) -> Trial:
     one.values.reshape(-1)[rng.randrange(field.size)] = value
     unit = text(rng)
     changes: dict[str, Any] = {
-        f"{name} has {value:g} once": one, f"{name} is {value:g}": xr.full_like(field, value), f"{name} is a number, {value:g}": value,
-        f"{name} as objects": field.astype(object), f"{name} as texts": field.astype(str), f"{name} as booleans": field.astype(bool),
-        f"{name} complex": field.astype(complex), f"{name} in half precision": field.astype("f2"), f"{name} as times": field.astype("M8[ns]"),
-        f"{name} on another dimension": field.rename(lat="y"), f"{name} with one more": field.expand_dims("member"), f"{name} in another order": field.transpose(),
-        f"{name} without time": field.isel(time=0, drop=True), f"{name} without coordinates": field.drop_vars(_FULL), f"{name} with a text for units": field.assign_attrs(units=unit),
-        f"{name} with a number for units": field.assign_attrs(units=5), f"{name} left out": None, f"{name} negative": -field,
-        f"{name} on faces": field.rename(lon="lon_face"), f"{name} as whole numbers": field.astype("i8"),
+        f"{name} has {value:g} once": one, f"{name} is {value:g}": xr.full_like(field, value),
+        f"{name} is a number, {value:g}": value, f"{name} as objects": field.astype(object),
+        f"{name} as texts": field.astype(str), f"{name} as booleans": field.astype(bool),
+        f"{name} complex": field.astype(complex), f"{name} in half precision": field.astype("f2"),
+        f"{name} as times": field.astype("M8[ns]"), f"{name} on another dimension": field.rename(lat="y"),
+        f"{name} with one more": field.expand_dims("member"), f"{name} in another order": field.transpose(),
+        f"{name} without time": field.isel(time=0, drop=True), f"{name} without coordinates": field.drop_vars(_FULL),
+        f"{name} with a text for units": field.assign_attrs(units=unit),
+        f"{name} with a number for units": field.assign_attrs(units=5), f"{name} left out": None,
+        f"{name} negative": -field, f"{name} on faces": field.rename(lon="lon_face"),
+        f"{name} as whole numbers": field.astype("i8"),
     }  # fmt: skip
     how = rng.choice(list(changes))
     spoilt = changes[how]
@@ -170,10 +174,14 @@ def _variable(rng: random.Random, place: Path) -> Trial:
 def _function(rng: random.Random, place: Path) -> Trial:
     calm = xr.Dataset({"eastward_wind": 5.0, "northward_wind": 0.0})
     answers: dict[str, Any] = {
-        "None": lambda seconds: None, "a number": lambda seconds: 5.0, "a dict": lambda seconds: {"eastward_wind": 5.0}, "an empty Dataset": lambda seconds: xr.Dataset(),
-        "what is not finite after a while": lambda seconds: calm * (np.nan if seconds > 100 else 1.0), "a text": lambda seconds: "wind",
-        "other dimensions after a while": lambda seconds: calm if seconds < 100 else calm.expand_dims(lat=[50.0, 52.0]), "a Dataset with time": lambda seconds: weather(),
-        "growing wind": lambda seconds: calm * (1.0 + seconds), "a storm": lambda seconds: calm * 1e6, "complex": lambda seconds: calm * 1j, "the same, changed in place": lambda seconds: calm,
+        "None": lambda seconds: None, "a number": lambda seconds: 5.0, "a dict": lambda seconds: {"eastward_wind": 5.0},
+        "an empty Dataset": lambda seconds: xr.Dataset(),
+        "what is not finite after a while": lambda seconds: calm * (np.nan if seconds > 100 else 1.0),
+        "a text": lambda seconds: "wind",
+        "other dimensions after a while": lambda seconds: calm if seconds < 100 else calm.expand_dims(lat=[50.0, 52.0]),
+        "a Dataset with time": lambda seconds: weather(), "growing wind": lambda seconds: calm * (1.0 + seconds),
+        "a storm": lambda seconds: calm * 1e6, "complex": lambda seconds: calm * 1j,
+        "the same, changed in place": lambda seconds: calm,
         "other variables after a while": lambda seconds: calm if seconds < 100 else calm.drop_vars("northward_wind"),
     }  # fmt: skip
     how = rng.choice([*answers, "no function", "raises"])
@@ -204,9 +212,12 @@ def _initial(rng: random.Random, place: Path) -> Trial:
     one = field.copy(deep=True)
     one.values[2, 3] = value
     changes: dict[str, Any] = {
-        f"units {unit[:40]!r}": field.assign_attrs(units=unit), f"one value {value:g}": one, "texts": field.astype(str), "objects": field.astype(object), "complex": field.astype(complex),
-        "other points": field.assign_coords(lat=field["lat"] + 0.1), "other dimensions": field.rename(lat="y"), "too small": field.isel(lat=[0, 1]), "turned": field.transpose(),
-        "a number": 1e-9, "lat reversed": field.isel(lat=slice(None, None, -1)), "with time": field.expand_dims("time"), "no units": field.drop_attrs(), "texts for lat": field.assign_coords(lat=[str(x) for x in field["lat"].values]),
+        f"units {unit[:40]!r}": field.assign_attrs(units=unit), f"one value {value:g}": one, "texts": field.astype(str),
+        "objects": field.astype(object), "complex": field.astype(complex),
+        "other points": field.assign_coords(lat=field["lat"] + 0.1), "other dimensions": field.rename(lat="y"),
+        "too small": field.isel(lat=[0, 1]), "turned": field.transpose(), "a number": 1e-9,
+        "lat reversed": field.isel(lat=slice(None, None, -1)), "with time": field.expand_dims("time"),
+        "no units": field.drop_attrs(), "texts for lat": field.assign_coords(lat=[str(x) for x in field["lat"].values]),
         "lat with a hole": field.assign_coords(lat=[np.nan, *field["lat"].values[1:]]),
     }  # fmt: skip
     how = rng.choice([*changes, "another name", "no Dataset"])
@@ -222,9 +233,10 @@ def _initial(rng: random.Random, place: Path) -> Trial:
 
 
 def _case(rng: random.Random, place: Path) -> Trial:
+    from validation.fuzz.areas.settings import _SLOW, assign
+
     from airshed.air.case import Case
     from airshed.core.settings import settings_of
-    from validation.fuzz.areas.settings import _SLOW, assign
 
     setting = rng.choice([each for each in settings_of(Case) if each.key not in _SLOW])
     key = setting.key.replace(".N.", ".0.")
@@ -244,7 +256,7 @@ def _case(rng: random.Random, place: Path) -> Trial:
             anything(rng),
         ]
     )
-    words = f"from_dict: {key} = {str(value)[:60] if not type(value) is object else 'object()'!r}"
+    words = f"from_dict: {key} = {str(value)[:60] if type(value) is not object else 'object()'!r}"
     return _trial(
         place,
         words,
@@ -256,7 +268,7 @@ def _case(rng: random.Random, place: Path) -> Trial:
 
 def _until(rng: random.Random, place: Path) -> Trial:
     value = rng.choice([
-        "1e300 h", "-1 h", "nan h", "", "10", "10 min min", -1, float("nan"), float("inf"), 1e300, 1e-300, 0, "5 m", None, [], True, "now",
-        np.timedelta64(5, "m"), "1 h", 601, 300.05, np.float32(300), 1j,
+        "1e300 h", "-1 h", "nan h", "", "10", "10 min min", -1, float("nan"), float("inf"), 1e300, 1e-300, 0, "5 m",
+        None, [], True, "now", np.timedelta64(5, "m"), "1 h", 601, 300.05, np.float32(300), 1j,
     ])  # fmt: skip
     return _trial(place, f"run(until={value!r})", "until", ("until",), until=value)

@@ -2,14 +2,16 @@
 
 import json
 import random
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
-from airshed.air.case import Case
-from airshed.core.settings import Setting, settings_of
 from validation.fuzz.inputs import ozone_case, toml, tracer_case, write_case
 from validation.fuzz.nasty import anything, deep, number, quantity, spoil_file, text
 from validation.fuzz.trial import Trial
+
+from airshed.air.case import Case
+from airshed.core.settings import Setting, settings_of
 
 _VARIANTS: Final = {
     "tracer": tracer_case, "ozone": ozone_case, "strang": lambda: ozone_case("strang"),
@@ -18,8 +20,8 @@ _SLOW: Final = ("time.length", "time.spinup")
 """Settings of which a value in between would be honest work for hours: only what is absurd is tried."""
 
 _ABSURD: Final = (
-    "1e300 h", "1e-300 h", "-1 h", "nan h", "inf h", "1e18 s", "1e12 day", "0 s", "5e-324 s", "", "h", "10", "10 m", "10 min min", "1e-9 s",
-    "1e16 s", "9e99 s",
+    "1e300 h", "1e-300 h", "-1 h", "nan h", "inf h", "1e18 s", "1e12 day", "0 s", "5e-324 s", "", "h", "10", "10 m",
+    "10 min min", "1e-9 s", "1e16 s", "9e99 s",
 )  # fmt: skip
 _OTHER_MEANING: Final = (
     ("meteorology.eastward", "5 km/h"), ("meteorology.rotation", "24 min"), ("meteorology.diffusivity", "5 cm2/s"),
@@ -124,8 +126,9 @@ def _item(rng: random.Random, kind: str, unit: str) -> Any:
         return rng.choice([True, False, 0, 1, "true", "yes"])
     if kind == "time":
         return rng.choice([
-            "0001-01-01", "9999-12-31T23:59:59Z", "2022-02-30", "2022-08-31T24:00:00", "2022-08-31T00:00:60Z", "1582-10-10", "now",
-            "2022-08-31T00:00:00+99:00", 0, 1e300, "2022-08-31T00:00:00.5Z", "1800-01-01", "2500-01-01", "2300-01-01T00:00:00Z",
+            "0001-01-01", "9999-12-31T23:59:59Z", "2022-02-30", "2022-08-31T24:00:00", "2022-08-31T00:00:60Z",
+            "1582-10-10", "now", "2022-08-31T00:00:00+99:00", 0, 1e300, "2022-08-31T00:00:00.5Z", "1800-01-01",
+            "2500-01-01", "2300-01-01T00:00:00Z",
         ])  # fmt: skip
     return rng.choice(
         [text(rng), text(rng), number(rng), "no/such/file.nc", ".", "/", "/dev/null", "case.toml", "*", "**/*", "../*"]
@@ -135,7 +138,7 @@ def _item(rng: random.Random, kind: str, unit: str) -> Any:
 def assign(tree: Any, key: str, value: Any) -> None:
     """Set a value by its dotted key, making the tables on the way, whatever stands there."""
     steps = [int(step) if step == "0" else step for step in key.split(".")]
-    for step, after in zip(steps, steps[1:], strict=False):
+    for step, after in pairwise(steps):
         wanted = list if after == 0 else dict
         there = tree[step] if isinstance(step, int) else tree.get(step)
         if not isinstance(there, wanted) or not there:

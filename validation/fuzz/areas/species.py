@@ -2,10 +2,9 @@
 
 import json
 import random
+import tomllib
 from pathlib import Path
 from typing import Any, Final
-
-import tomllib
 
 from validation.fuzz.inputs import CHECKOUT, MECHANISMS, ozone_case, toml, tracer_case, write_case
 from validation.fuzz.judge import MARK
@@ -14,9 +13,10 @@ from validation.fuzz.trial import Trial
 
 _MAPS: Final = CHECKOUT / "src" / "airshed" / "air" / "data" / "species"
 _NAMES: Final = (
-    *TEXTS, "time", "lat", "lon", "level", "lat_bnds", "lon_bnds", "level_bnds", "time_bnds", "bnds", "species", "A/B", "*/ x /*", "../../../etc/x",
-    "X??/", MARK, "air_pressure", "air_temperature", "X\\", "cell", "M", "O2", "hv", "PROD", "TEMP", "SUN", "int", "double", "class", "and", "NULL", "y",
-    "x" * 256, "_FillValue", "units", "a.b", "a-b", "1A", "A1", "é1", "O_3", "nan", "INF", "TRACER2", "tracer2",
+    *TEXTS, "time", "lat", "lon", "level", "lat_bnds", "lon_bnds", "level_bnds", "time_bnds", "bnds", "species", "A/B",
+    "*/ x /*", "../../../etc/x", "X??/", MARK, "air_pressure", "air_temperature", "X\\", "cell", "M", "O2", "hv",
+    "PROD", "TEMP", "SUN", "int", "double", "class", "and", "NULL", "y", "x" * 256, "_FillValue", "units", "a.b", "a-b",
+    "1A", "A1", "é1", "O_3", "nan", "INF", "TRACER2", "tracer2",
 )  # fmt: skip
 
 

@@ -9,7 +9,6 @@ from typing import Any, Final
 
 import numpy as np
 import xarray as xr
-
 from validation.fuzz.inputs import CHECKOUT, inventory, ozone_case, write_case
 from validation.fuzz.judge import MARK
 from validation.fuzz.nasty import number, spoil_bytes, spoil_file, spoil_tree, text
@@ -209,8 +208,8 @@ def _profile(rng: random.Random, place: Path) -> Trial:
     elif chance < 0.75:
         how = rng.choice(["twice", "left out", "in another order", "short", "alone"])
         body = {
-            "twice": [*rows, rows[-1]], "left out": rows[:row] + rows[row + 1 :], "in another order": [rows[0], *rows[:0:-1]],
-            "short": [*rows[:-1], rows[-1][:-1]], "alone": rows[:2],
+            "twice": [*rows, rows[-1]], "left out": rows[:row] + rows[row + 1 :],
+            "in another order": [rows[0], *rows[:0:-1]], "short": [*rows[:-1], rows[-1][:-1]], "alone": rows[:2],
         }[how]  # fmt: skip
         rows, words, kind = body, f"rows {how}", f"profile: rows {how}"
     else:
@@ -248,7 +247,8 @@ def _gridded(rng: random.Random, place: Path) -> Trial:
     dataset = field.to_dataset(name=name)
     if rng.random() < 0.15:
         dataset, how = dataset.expand_dims(rng.choice(["level", "time", "odd"])), f"{how} and a dimension more"
-    words = f"gridded emission: {how}, of {name!r}, units {field.attrs['units'][:40]!r} molar_mass {field.attrs.get('molar_mass', '')!r}"
+    units, mass = field.attrs["units"][:40], field.attrs.get("molar_mass", "")
+    words = f"gridded emission: {how}, of {name!r}, units {units!r} molar_mass {mass!r}"
     dataset.to_netcdf(place / "grid.nc")
     return _trial(
         place,
