@@ -22,7 +22,7 @@ TEXTS: Final = (
     '\n__attribute__((constructor)) static void q(){__builtin_trap();}\n',
 )  # fmt: skip
 
-    ""Texts: empty, blank, with control characters, line ends, markup, comments, quotes, code, names that mean something."""
+"""Texts: empty, blank, with control characters, line ends, markup, comments, quotes, code; names with a meaning."""
 
 UNITS: Final = (
     "s", "min", "h", "day", "m", "km", "hPa", "Pa", "K", "degC", "m/s", "km/h", "mol/s", "kg/s", "ppb", "ppm", "1", "%",
