@@ -19,9 +19,10 @@ MOST_MEMORY: Final = 1_500_000_000
 
 _COLUMNS, _LINES, _ITEMS = 200, 3, 20
 _CONTROL = re.compile(r"[^\S \n\t]|[\x00-\x08\x0e-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
-_BARE_MARK = re.compile(r"(?<!\[red\])(?<!\[red\\\])Qzx")
+_BARE_MARK = re.compile(r"(?<!\[red\])Qzx(?!\[/red\])")
 _WARNING = re.compile(r"^.*\b(?:\w*Warning: .*|HDF5-DIAG.*|Exception ignored.*)$", re.MULTILINE)
-_RANGES: Final = {"air_temperature": (100.0, 400.0), "air_pressure": (0.0, 1.2e5), "surface_pressure": (0.0, 1.2e5)}
+_RANGES: Final = {"K": (100.0, 400.0), "Pa": (0.0, 1.2e5), "mol mol-1": (0.0, 1.0), "mol/mol": (0.0, 1.0)}
+"""Values that results may have, by their units; an array without units is not judged."""
 
 
 class Results:
@@ -77,12 +78,10 @@ class Results:
     def not_sane(self) -> str:
         """Return the first array whose values cannot be."""
         for name, array in self.arrays.items():
-            values, short = np.asarray(array), name.rsplit(":", 1)[-1]
+            values = np.asarray(array)
             if values.dtype.kind != "f" or not values.size:
                 continue
-            low, high = _RANGES.get(short, (-np.inf, np.inf))
-            if self.units.get(name) in ("mol mol-1", "mol/mol"):
-                low, high = 0.0, 1.0
+            low, high = _RANGES.get(self.units.get(name, ""), (-np.inf, np.inf))
             if values.min() < low or values.max() > high:
                 return f"{name} goes from {values.min():g} to {values.max():g}"
         return ""
@@ -148,6 +147,8 @@ def _unclear(trial: Trial, answer: Answer) -> Iterator[Verdict]:
     items = [line for line in message.splitlines() if line.startswith("  ")]
     longest = max((_wrapped(line) for line in items), default=0)
     if not message:
+        if answer.code == 1 and answer.stdout:
+            return  # a report of what is wrong with a mechanism
         yield Verdict("unclear", f"exit code {answer.code} without a word", trial.kind)
     elif sum(map(_wrapped, head)) > _LINES or longest > _LINES or len(items) > _ITEMS:
         lines = f"{sum(map(_wrapped, head))} lines and {len(items)} items of up to {longest} lines"

@@ -86,7 +86,9 @@ def _trial(
 def _units(rng: random.Random, place: Path) -> Trial:
     data, (name, unit) = weather(), rng.choice(_OTHER_UNITS)
     data[name].attrs["units"] = unit
-    return _trial(place, f"units of {name}: {unit!r}", f"units of {name}", (name,), "python-plain", data=data)
+    return _trial(
+        place, f"units of {name}: {unit!r}", f"units of {name}", (name, "meteorology"), "python-plain", data=data
+    )
 
 
 def _coordinate(rng: random.Random, place: Path) -> Trial:
@@ -126,7 +128,7 @@ def _coordinate(rng: random.Random, place: Path) -> Trial:
     else:
         with np.errstate(all="ignore"):
             data = data.assign_coords({name: (name, changes[how]())})
-    return _trial(place, f"{name} {how}", f"coordinate {name} {how}", (name,), data=data)
+    return _trial(place, f"{name} {how}", f"coordinate {name} {how}", (name, "meteorology"), data=data)
 
 
 def _holed(values: Any, at: int) -> Any:

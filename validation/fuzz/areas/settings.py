@@ -70,7 +70,10 @@ def make(rng: random.Random, place: Path) -> Trial:
         assign(case, key, value)
         write_case(case, place)
     words = f"{variant}: {' '.join(arguments)[:200] or f'{key} = {str(value)[:120]!r}'}"
-    names = (key, key.rsplit(".", 1)[-1], key.split(".")[0], "case.toml")
+    last = key.rsplit(".", 1)[-1]
+    names = (key, last, last.replace("_", " "), key.split(".")[0], "case.toml")
+    if isinstance(value, str) and len(value) > 2:
+        names += (value[:20],)  # a file or a shipped thing by its name
     return _trial(place, words, setting.key, arguments, names)
 
 

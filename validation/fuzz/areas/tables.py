@@ -117,7 +117,7 @@ def _code(rng: random.Random, place: Path) -> Trial:
         place,
         f"{path.name}: {column} {old!r} is {new!r}",
         f"{path.name}: code of {column}",
-        (path.name, "countries.csv", new),
+        (path.name, "inv/", new),
         told=new.strip(),
     )
 
