@@ -21,7 +21,10 @@ _COLUMNS, _LINES, _ITEMS = 200, 3, 20
 _CONTROL = re.compile(r"[^\S \n\t]|[\x00-\x08\x0e-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _BARE_MARK = re.compile(r"(?<!\[red\])Qzx(?!\[/red\])")
 _WARNING = re.compile(r"^.*\b(?:\w*Warning: .*|HDF5-DIAG.*|Exception ignored.*)$", re.MULTILINE)
-_RANGES: Final = {"K": (100.0, 400.0), "Pa": (0.0, 1.2e5), "mol mol-1": (0.0, 1.0), "mol/mol": (0.0, 1.0)}
+_ITEM = re.compile(r"  |\S+:\d+(:\d+)?: ")
+"""The beginning of a line that tells one of several faults: indented, or with file and line."""
+
+_RANGES: Final = {"K": (50.0, 1000.0), "Pa": (0.0, 1.2e5), "mol mol-1": (0.0, 1.0), "mol/mol": (0.0, 1.0)}
 """Values that results may have, by their units; an array without units is not judged."""
 
 
@@ -132,19 +135,23 @@ def _wrong_results(trial: Trial, printed: str, results: Results, base: str) -> I
         yield Verdict("non-finite", text, trial.kind)
     elif text := results.not_sane():
         yield Verdict("insane", text, trial.kind)
-    if base and results.digest() == base:
-        yield Verdict("silent", "the results are those of the sound input", trial.kind)
     summary = trial.output / "summary.txt" if trial.output is not None else Path("/nonexistent")
     text = printed + (summary.read_text(encoding="utf-8") if summary.is_file() else "")
-    if trial.told and trial.told not in text:
-        yield Verdict("silent", f"nothing tells of {trial.told!r}", trial.kind)
+    if trial.never:
+        yield Verdict("silent", "it has no sound meaning, and is accepted", trial.kind)
+    same = base and results.digest() == base
+    if trial.told and not same and trial.told not in text:
+        yield Verdict("silent", f"other results, and nothing tells of {trial.told!r}", trial.kind)
+    elif same and not trial.told:
+        yield Verdict("silent", "the results are those of the sound input", trial.kind)
 
 
 def _unclear(trial: Trial, answer: Answer) -> Iterator[Verdict]:
     """A message has three lines of a wide terminal at most, and as many for each of several faults, indented."""
     message = answer.stderr.strip()
-    head = [line for line in message.splitlines() if not line.startswith("  ")]
-    items = [line for line in message.splitlines() if line.startswith("  ")]
+    head, items = [], []
+    for number, line in enumerate(message.splitlines()):
+        (items if number and _ITEM.match(line) else head).append(line)
     longest = max((_wrapped(line) for line in items), default=0)
     if not message:
         if answer.code == 1 and answer.stdout:

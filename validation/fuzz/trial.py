@@ -19,7 +19,8 @@ class Trial:
     output     folder or file of the results; None where there are none
     names      a refusal must name one of these: the file, the key or the row
     base       name of the sound input from which results must differ; "" where they need not
-    told       an accepted run must mention this in what it prints or in its summary; "" for nothing
+    told       results may stay as they are, but where they differ, words or summary must mention this; "" for nothing
+    never      whether this has no sound meaning, so that it must be refused
     absent     files that exist only if the input has run code
     """
 
@@ -32,6 +33,7 @@ class Trial:
     names: tuple[str, ...] = ()
     base: str = ""
     told: str = ""
+    never: bool = False
     absent: tuple[Path, ...] = ()
 
 

@@ -27,6 +27,13 @@ _ATTRIBUTES: Final = (
     "units", "scale_factor", "add_offset", "missing_value", "valid_min", "valid_range", "calendar", "coordinates",
     "standard_name", "dtype", "bounds", "positive", "axis", "grid_mapping", "long_name", "_Unsigned", "cell_methods",
 )  # fmt: skip
+_NEVER: Final = {
+    f"{name} {how}"
+    for name in ("level", "latitude", "longitude")
+    for how in ("with one twice", "all the same", "with a hole", "infinite", "beyond all bounds")
+}
+"""Coordinates without a sound meaning."""
+
 _VALUES: Final = (np.nan, np.inf, -np.inf, 1e30, -1e30, 1e300, 0.0, -1.0, 9.96921e36)
 
 
@@ -43,7 +50,9 @@ def make(rng: random.Random, place: Path) -> Trial:
         weights=(3, 2, 4, 5, 3, 4, 4, 2, 1),
     )[0]
     words, kind, base = action(rng, place)
-    return _trial(place, words, kind, base=base)
+    trial = _trial(place, words, kind, base=base)
+    trial.never = kind in _NEVER
+    return trial
 
 
 def _trial(place: Path, mutation: str, kind: str, base: str = "") -> Trial:
@@ -52,7 +61,13 @@ def _trial(place: Path, mutation: str, kind: str, base: str = "") -> Trial:
     write_case(case, place)
     line = ["run", str(place / "case.toml"), "--output", str(place / "out")]
     return Trial(
-        place, mutation, kind, line, output=place / "out", names=("w.nc", "meteorology", "the data cover"), base=base
+        place,
+        mutation,
+        kind,
+        line,
+        output=place / "out",
+        names=("w.nc", "meteorology", "the data ", "the wind"),
+        base=base,
     )
 
 

@@ -73,6 +73,9 @@ _EXPRESSIONS: Final = (
     "1D-5", "1.0_dp", "C(ind_O3)", "O3",
 )  # fmt: skip
 
+_NEGATIVE: Final = tuple(f" {value}" for value in ("1e-2*(TEMP-300)", "-1e-5", "'1e-2*(TEMP-300)'", "'-1e-5'"))
+"""Ends of mutations that make a rate negative in the box, whose air has 270 K."""
+
 
 def sound(variant: str, place: Path) -> Trial:
     """Return the trial of a sound mechanism."""
@@ -110,7 +113,17 @@ def _trial(place: Path, file: Path, mutation: str, kind: str, command: list[str]
         line = ["box", str(file), "--conditions", str(conditions), "--output", str(output)]
     names = (file.name, "small", "chapman", "mechanism", "converted.json")
     words = f"{' '.join(command)}: {mutation}"
-    return Trial(place, words, kind, line, output=output, names=names, absent=(place / "RAN", place / "code" / "RAN"))
+    never = command[-1] == "box" and mutation.endswith(_NEGATIVE)
+    return Trial(
+        place,
+        words,
+        kind,
+        line,
+        output=output,
+        names=names,
+        never=never,
+        absent=(place / "RAN", place / "code" / "RAN"),
+    )
 
 
 def _kpp(place: Path, content: str | bytes, words: str, kind: str, command: list[str]) -> Trial:

@@ -17,6 +17,18 @@ _OTHER_UNITS: Final = (
     ("specific_humidity", "g kg-1"), ("level", "K"), ("air_pressure", "K"),
 )  # fmt: skip
 
+_NEVER: Final = (
+    "with one twice",
+    "all the same",
+    "with a hole",
+    "infinite",
+    "as texts",
+    "complex",
+    "as durations",
+    "huge",
+)
+"""What no axis in space can be."""
+
 
 def weather() -> xr.Dataset:
     """Return weather on points of its own around the case, with all coordinates."""
@@ -128,7 +140,9 @@ def _coordinate(rng: random.Random, place: Path) -> Trial:
     else:
         with np.errstate(all="ignore"):
             data = data.assign_coords({name: (name, changes[how]())})
-    return _trial(place, f"{name} {how}", f"coordinate {name} {how}", (name, "meteorology"), data=data)
+    trial = _trial(place, f"{name} {how}", f"coordinate {name} {how}", (name, "meteorology"), data=data)
+    trial.never = name != "time" and how in _NEVER
+    return trial
 
 
 def _holed(values: Any, at: int) -> Any:

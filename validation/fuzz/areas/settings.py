@@ -30,6 +30,25 @@ _OTHER_MEANING: Final = (
 )  # fmt: skip
 """Values of the tracer case that mean something else, so that the results must differ."""
 
+_ONCE_WRONG: Final = (
+    ("time.length", "1e300 h"), ("time.length", "1e-300 h"), ("time.spinup", "1e300 h"), ("time.spinup", "1e-300 h"),
+    ("time.longest", "1e-300 min"), ("chemistry.sweeps", 10**18), ("restart.every", "1e-300 h"),
+    ("meteorology.files", [""]), ("emissions.gridded", [""]), ("meteorology.rotation", "0 s"), ("output.0.fields", []),
+    ("output.0.levels", []), ("time.courant", 1e-300), ("time.courant", 1e-9), ("emissions.year", 0),
+    ("emissions.point.0.rate", "1e300 mol/s"), ("output.0.every", "1e-9 s"), ("time.step", "1e-300 s"),
+    ("boundary.values", {"TRACER2": "1.9 ppm ppm"}), ("initial.values", {"TRACER": "2 mol/mol"}),
+    ("run.threads", 10**9), ("parallel.tiles", [10**9, 1]), ("grid.spacing", "1e-9 deg"), ("grid.spacing", "1e300 deg"),
+    ("meteorology.temperature", "1e300 K"), ("meteorology.temperature", "1e-300 K"),
+    ("meteorology.pressure", "1e300 Pa"),
+    ("meteorology.eastward", "1e300 m/s"), ("meteorology.diffusivity", "1e300 m2/s"), ("grid.layers", ["1e300 m"]),
+    ("grid.layers", ["1e-300 m"]), ("meteorology.water_vapour", "1e300 mol/mol"), ("meteorology.every", "1e-300 s"),
+    ("time.start", "9999-12-31T23:59:59Z"), ("time.start", "0001-01-01T00:00:00Z"),
+    ("meteorology.mixed_layer", "1e300 m"),
+    ("chemistry.absolute_tolerance", "1e300 molecules/cm3"), ("chemistry.relative_tolerance", 1e-300),
+    ("emissions.point.0.height", "1e300 m"), ("deposition.velocities", {"TRACER": "1e300 m/s", "NO2": "1e300 m/s"}),
+)  # fmt: skip
+"""Settings that ended badly once, or lie next to those."""
+
 
 def sound(variant: str, place: Path) -> Trial:
     """Return the trial of a sound case."""
@@ -54,6 +73,15 @@ def make(rng: random.Random, place: Path) -> Trial:
         assign(case, key, value)
         write_case(case, place)
         return _trial(place, f"{key} = {value!r}", f"other meaning of {key}", base="settings-tracer")
+    if chance < 0.34:
+        key, value = rng.choice(_ONCE_WRONG)
+        assign(case, key, value)
+        if key == "meteorology.files":
+            case["meteorology"]["kind"] = "era5"
+        if key == "time.courant":
+            case["time"]["step"] = "auto"
+        write_case(case, place)
+        return _trial(place, f"{variant}: {key} = {str(value)[:100]!r}", key, names=(key, key.rsplit(".", 1)[-1]))
     setting = rng.choice(list(settings_of(Case)))
     key, value = setting.key.replace(".N.", ".0."), value_for(rng, setting)
     if key in _SLOW and rng.random() < 0.9:
@@ -71,7 +99,7 @@ def make(rng: random.Random, place: Path) -> Trial:
         write_case(case, place)
     words = f"{variant}: {' '.join(arguments)[:200] or f'{key} = {str(value)[:120]!r}'}"
     last = key.rsplit(".", 1)[-1]
-    names = (key, last, last.replace("_", " "), key.split(".")[0], "case.toml")
+    names = (key, last, last.replace("_", " "), last.rstrip("s"), key.split(".")[0], "case.toml")
     if isinstance(value, str) and len(value) > 2:
         names += (value[:20],)  # a file or a shipped thing by its name
     return _trial(place, words, setting.key, arguments, names)
@@ -164,7 +192,7 @@ def _absurd_file(rng: random.Random, case: dict[str, Any], place: Path) -> Trial
     elif choice == 4:
         case["emissions"]["point"] = case["emissions"]["point"] * 5000
     elif choice == 5:
-        case["output"] = [{**case["output"][0], "name": f"o{number}"} for number in range(rng.choice([3, 1000]))]
+        case["output"] = [{**case["output"][0], "name": f"o{number}"} for number in range(rng.choice([3, 100]))]
         case["output"] = case["output"] if len(case["output"]) < 10 else [*case["output"], {"name": text(rng)}]
     content = toml(case)
     if choice == 6:

@@ -98,7 +98,7 @@ def _cell(rng: random.Random, place: Path) -> Trial:
     rows[row][column] = value
     _save(path, rows)
     return _trial(
-        place, f"{path.name}: {where} of line {row + 1} is {value[:60]!r}", f"{path.name}: {where}", (path.name,)
+        place, f"{path.name}: {where} of line {row + 1} is {value[:60]!r}", f"{path.name}: {where}", (path.name, "inv/")
     )
 
 
@@ -119,6 +119,7 @@ def _code(rng: random.Random, place: Path) -> Trial:
         f"{path.name}: code of {column}",
         (path.name, "inv/", new),
         told=new.strip(),
+        base="tables-plain",
     )
 
 
