@@ -151,7 +151,7 @@ for line in sys.stdin:
 def test_hangs_and_deaths_are_seen_and_a_new_worker_goes_on(tmp_path: Path) -> None:
     program = tmp_path / "worker.py"
     program.write_text(WORKER)
-    with Pool(tmp_path, command=[sys.executable, str(program)], limit=0.3) as pool:
+    with Pool(tmp_path, command=[sys.executable, str(program)], limit=0.2) as pool:
         found = [pool.ask(1, index)["outcome"] for index in range(5)]
     assert found == ["accepted", "killed", "hang", "hang", "accepted"]
 

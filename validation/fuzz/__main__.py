@@ -36,7 +36,10 @@ def main() -> int:
         seconds = time.monotonic() - begun
     print(groups_text(found))
     print(table_text(found))
-    print(f"{len(found)} mutations of seed {options.seed} in {seconds:.0f} s")
+    told = f"{len(found)} mutations of seed {options.seed} in {seconds:.0f} s"
+    print(told)
+    if options.readme:
+        write_readme(f"{told}, by `python -m validation.fuzz --seed {options.seed} --count {options.count}`:", found)
     if options.json:
         Path(options.json).write_text(json.dumps({"seed": options.seed, "seconds": seconds, "trials": found}, indent=1))
     return int(any(reply["outcome"] in FAULTS for reply in found))
@@ -85,6 +88,13 @@ def replay(which: str, folder: Path, limit: float) -> int:
     return int(reply["outcome"] in FAULTS)
 
 
+def write_readme(words: str, found: list[dict[str, Any]]) -> None:
+    """Replace the table at the end of the text beside this file by that of a run."""
+    path = Path(__file__).with_name("README.md")
+    head, mark, _ = path.read_text(encoding="utf-8").partition("## A run\n")
+    path.write_text(f"{head}{mark}\n{words}\n\n{table_text(found)}\n", encoding="utf-8")
+
+
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m validation.fuzz", description=__doc__.splitlines()[0])
     parser.add_argument("--seed", type=int, default=1)
@@ -92,6 +102,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--area", choices=AREAS)
     parser.add_argument("--limit", type=float, default=HANGS, help="processor time [s] of one trial")
     parser.add_argument("--json", metavar="FILE", help="write all outcomes")
+    parser.add_argument("--readme", action="store_true", help="put the table of this run into README.md")
     parser.add_argument("--replay", metavar="SEED:INDEX")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="leave the input of --replay here")
     return parser.parse_args()

@@ -18,9 +18,8 @@ def table_text(found: Sequence[dict[str, Any]]) -> str:
     total = ["all", *(sum(row[column] for row in rows) for column in range(1, len(outcomes) + 2))]
     lines = [["area", *outcomes, "faults"], *rows, total]
     texts = [" | ".join(map(str, line)) for line in lines]
-    return "\n".join(
-        f"| {text} |" for text in [texts[0], "|".join(["---", *["---:"] * (len(outcomes) + 1)]), *texts[1:]]
-    )
+    ruler = "|".join(["---", *["---:"] * (len(outcomes) + 1)])
+    return "\n".join([f"| {texts[0]} |", f"|{ruler}|", *(f"| {text} |" for text in texts[1:])])
 
 
 def groups_text(found: Sequence[dict[str, Any]]) -> str:

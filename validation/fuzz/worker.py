@@ -4,11 +4,13 @@ It is started by `pool`, which ends it where it hangs. Its own answers go out by
 what the trials print goes into files of theirs.
 """
 
+import ctypes
 import faulthandler
 import json
 import os
 import resource
 import shutil
+import signal
 import sys
 import traceback
 import warnings
@@ -149,11 +151,12 @@ def _memory(name: str) -> int:
 def main() -> None:
     """Read lines of `seed index`, and answer each."""
     folder = Path(sys.argv[1])
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: it does not outlive the harness, even in a hang
     answers = os.fdopen(os.dup(1), "w")
     sink = os.open(os.devnull, os.O_WRONLY)
     os.dup2(sink, 1)
     stacks = (folder / f"stack-{os.getpid()}").open("w")
-    faulthandler.register(10, file=stacks)  # SIGUSR1
+    faulthandler.register(signal.SIGUSR1, file=stacks)
     faulthandler.enable(stacks)
     sys.stdout.reconfigure(encoding="utf-8", errors="strict")  # type: ignore[union-attr]
     sys.stderr.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]

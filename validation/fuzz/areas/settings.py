@@ -81,7 +81,7 @@ def make(rng: random.Random, place: Path) -> Trial:
         if key == "time.courant":
             case["time"]["step"] = "auto"
         write_case(case, place)
-        return _trial(place, f"{variant}: {key} = {str(value)[:100]!r}", key, names=(key, key.rsplit(".", 1)[-1]))
+        return _trial(place, f"{variant}: {key} = {str(value)[:100]!r}", key, names=_names(key))
     setting = rng.choice(list(settings_of(Case)))
     key, value = setting.key.replace(".N.", ".0."), value_for(rng, setting)
     if key in _SLOW and rng.random() < 0.9:
@@ -98,8 +98,7 @@ def make(rng: random.Random, place: Path) -> Trial:
         assign(case, key, value)
         write_case(case, place)
     words = f"{variant}: {' '.join(arguments)[:200] or f'{key} = {str(value)[:120]!r}'}"
-    last = key.rsplit(".", 1)[-1]
-    names = (key, last, last.replace("_", " "), last.rstrip("s"), key.split(".")[0], "case.toml")
+    names = _names(key)
     if isinstance(value, str) and len(value) > 2:
         names += (value[:20],)  # a file or a shipped thing by its name
     return _trial(place, words, setting.key, arguments, names)
@@ -110,6 +109,13 @@ def _trial(
 ) -> Trial:
     line = ["run", str(place / "case.toml"), "--output", str(place / "out"), *arguments]
     return Trial(place, mutation, kind, line, output=place / "out", names=names, base=base, absent=(place / "RAN",))
+
+
+def _names(key: str) -> tuple[str, ...]:
+    """Return what a refusal may call a setting."""
+    last = key.rsplit(".", 1)[-1]
+    source = f"{key.split('.')[1]} source" if key.startswith("emissions.") else key
+    return (key, last, last.replace("_", " "), last.rstrip("s"), key.split(".")[0], source, "case.toml")
 
 
 def value_for(rng: random.Random, setting: Setting) -> Any:
