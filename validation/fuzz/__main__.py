@@ -12,6 +12,7 @@ import shlex
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,7 @@ def fuzz(seed: int, count: int, area: str | None, folder: Path, limit: float) ->
     """Make ``count`` trials, and print each fault; return the replies, each with its seed, number and area."""
     found: list[dict[str, Any]] = []
     index = -1
-    with Pool(folder, limit=limit) as pool:
+    with Pool(folder, limit=limit) as pool, suppress(KeyboardInterrupt):  # what is done so far is shown
         while len(found) < count:
             index += 1
             if area is not None and area_of(index) != area:
