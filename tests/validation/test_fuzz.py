@@ -121,6 +121,7 @@ def test_another_meaning_with_the_same_results_is_seen(tmp_path: Path) -> None:
 def test_code_that_ran_is_seen(tmp_path: Path) -> None:
     made = trial(tmp_path, absent=(tmp_path / "RAN",))
     assert outcome(made, Answer(2, "", REFUSAL)) == "refused"
+    assert outcome(made, Answer(2, "", "airshed: error: the generated code does not compile\n")) == "executed"
     (tmp_path / "RAN").touch()
     assert outcome(made, Answer(2, "", REFUSAL)) == "executed"
 

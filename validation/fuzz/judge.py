@@ -109,6 +109,8 @@ def _faults(trial: Trial, answer: Answer, results: Results, base: str) -> Iterat
     printed = answer.stdout + answer.stderr
     if any(path.exists() for path in trial.absent):
         yield Verdict("executed", "the input has run code", trial.kind)
+    if "generated code does not compile" in answer.stderr:
+        yield Verdict("executed", f"text of the input has reached the compiler: {answer.stderr[-200:]}", trial.kind)
     if answer.peak > MOST_MEMORY or "MemoryError" in answer.defect:
         place = answer.place or trial.kind
         yield Verdict("memory", f"{answer.peak / 1e9:.1f} GB; {answer.defect}", place)

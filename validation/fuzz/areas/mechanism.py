@@ -187,7 +187,7 @@ def _spoilt_rates(rng: random.Random, place: Path, command: list[str]) -> Trial:
     else:
         source = rng.choice(
             [
-                "code.py:k",
+                *["code.py:k"] * 6,
                 "../x.py:k",
                 "/etc/passwd:k",
                 "code.py",
@@ -200,7 +200,7 @@ def _spoilt_rates(rng: random.Random, place: Path, command: list[str]) -> Trial:
         )
         value = rng.choice(
             [
-                f'{{ python = "{source}" }}',
+                *[f'{{ python = "{source}" }}'] * 8,
                 "{ python = 5 }",
                 "{}",
                 "5",
