@@ -99,7 +99,7 @@ def make(rng: random.Random, place: Path) -> Trial:
         write_case(case, place)
     words = f"{variant}: {' '.join(arguments)[:200] or f'{key} = {str(value)[:120]!r}'}"
     names = _names(key)
-    if isinstance(value, str) and len(value) > 2:
+    if isinstance(value, str) and value.strip():
         names += (value[:20],)  # a file or a shipped thing by its name
     return _trial(place, words, setting.key, arguments, names)
 
