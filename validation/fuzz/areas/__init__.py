@@ -1,0 +1,36 @@
+"""What can be spoilt: each area makes trials, and the sound inputs to compare them with."""
+
+import random
+from pathlib import Path
+from types import ModuleType
+from typing import Final
+
+from validation.fuzz.areas import box, era5, mechanism, python, settings, species, tables
+from validation.fuzz.trial import Trial
+
+_MODULES: Final[dict[str, ModuleType]] = {
+    "settings": settings,
+    "era5": era5,
+    "tables": tables,
+    "mechanism": mechanism,
+    "box": box,
+    "python": python,
+    "species": species,
+}
+AREAS: Final = tuple(_MODULES)
+
+
+def area_of(index: int) -> str:
+    """Return the area of a trial by its number: they take turns, so that a number means the same in every run."""
+    return AREAS[index % len(AREAS)]
+
+
+def trial_of(seed: int, index: int, place: Path) -> Trial:
+    """Write the input of a trial into a folder, and return the trial; the same for the same seed and number."""
+    return _MODULES[area_of(index)].make(random.Random(f"{seed}:{index}"), place)
+
+
+def base_of(name: str, place: Path) -> Trial:
+    """Write a sound input, "area-variant", into a folder, and return the trial that uses it."""
+    area, _, variant = name.partition("-")
+    return _MODULES[area].sound(variant, place)
