@@ -10,10 +10,12 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 INSTALL := $(PIP) install --no-compile --require-hashes --only-binary :all: -r
 COMPILE := $(BIN)/python -m compileall -qq -j 0 -x '/(tests?|testing|pip|setuptools)/' $(VENV)/lib src || true # pip would do all, on one core
 
+PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
+
 LOCK := $(VENV)-lock/bin/uv --quiet pip compile --universal --python-version 3.11 --fork-strategy fewest --generate-hashes \
 	--no-header --no-annotate --no-emit-index-url --no-emit-find-links
 
-.PHONY: help setup demo check test format lock clean
+.PHONY: help setup demo check test tests quick format lock clean
 .DELETE_ON_ERROR:
 
 help: ## say what can be made
@@ -50,8 +52,14 @@ check: setup ## look at style, types and the layers of imports
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 
-test: check ## run all checks, then the tests
-	@$(BIN)/python -m pytest -n auto --dist loadfile
+test: setup ## run all checks and tests, beside each other
+	@$(MAKE) --no-print-directory -j 2 check tests || { echo "make test: what failed stands above, that of make check too"; exit 1; }
+
+tests: setup
+	@$(PYTEST)
+
+quick: setup ## run the greater half of the tests, in less than a minute
+	@AIRSHED_QUICK=1 $(PYTEST)
 
 format: setup ## bring the code into its style
 	@$(BIN)/ruff check --fix .

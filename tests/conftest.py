@@ -27,6 +27,20 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 settings.register_profile("airshed", derandomize=True, deadline=None, max_examples=50)
 settings.load_profile("airshed")
 
+LONGEST = Path(__file__).with_name("longest.txt").read_text(encoding="utf-8").split()
+"""The files of tests that take longest, about the longest first; `make quick` leaves them away."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Put what takes longest first, so that at the end no core waits for another."""
+    place = {config.rootpath / "tests" / name: number for number, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: place.get(item.path, len(place)))
+    if os.environ.get("AIRSHED_QUICK"):
+        kept = [item for item in items if item.path not in place]
+        config.hook.pytest_deselected(items=items[len(items) - len(kept) :])
+        items[:] = kept
+
+
 MAY_LACK = re.compile(
     r"OpenMPI is not installed|no OpenMPI|PnetCDF |parallel netCDF-4 |the ziglang wheel is not installed"
 )
