@@ -7,13 +7,21 @@ CASE := cases/west-europe
 RUN := runs/west-europe
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help setup demo check test format lock clean
+INSTALL := $(PIP) install --no-compile --require-hashes --only-binary :all: -r
+COMPILE := $(BIN)/python -m compileall -qq -j 0 -x '/(tests?|testing|pip|setuptools)/' $(VENV)/lib src || true # pip would do all, on one core
+
+PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
+
+LOCK := $(VENV)-lock/bin/uv --quiet pip compile --universal --python-version 3.11 --fork-strategy fewest --generate-hashes \
+	--no-header --no-annotate --no-emit-index-url --no-emit-find-links
+
+.PHONY: help setup demo check test tests quick format lock clean
 .DELETE_ON_ERROR:
 
 help: ## say what can be made
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
-setup: $(VENV)/.installed ## install Airshed and its pinned dependencies into .venv
+setup: $(VENV)/.complete ## install Airshed and the pinned packages of its tests into .venv
 
 $(VENV)/.installed: requirements.lock pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { echo "Airshed needs Python 3.11 or newer, and there is no $(PYTHON): apt install python3 python3-venv"; exit 1; }
@@ -21,13 +29,19 @@ $(VENV)/.installed: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "$(PYTHON) cannot make virtual environments: apt install python3-venv"; exit 1; }
 	@echo "Installing into $(VENV) (about a minute, once) ..."
 	@$(PYTHON) -m venv $(VENV)
-	@$(PIP) install --no-compile --require-hashes --only-binary :all: -r requirements.lock
-	@$(BIN)/python -m compileall -qq -j 0 -x '/(tests?|testing|pip|setuptools)/' $(VENV)/lib src || true # pip would do all, on one core
+	@$(INSTALL) requirements.lock
+	@$(COMPILE)
 	@$(PIP) install --no-deps --no-build-isolation -e .
 	@$(BIN)/airshed doctor || true
 	@touch $@
 
-demo: setup ## simulate 24 hours over western Europe and draw the maps
+$(VENV)/.complete: $(VENV)/.installed requirements-dev.lock
+	@echo "Installing what tests and checks need (half a minute, once) ..."
+	@$(INSTALL) requirements-dev.lock
+	@$(COMPILE)
+	@touch $@
+
+demo: $(VENV)/.installed ## simulate 24 hours over western Europe and draw the maps
 	@$(BIN)/airshed run $(CASE) --output $(RUN)
 	@$(BIN)/airshed plot $(RUN)
 	@echo; echo "The maps:"; find $(RUN) -name '*.png' -o -name '*.gif' | sort | sed 's/^/  /'
@@ -38,8 +52,14 @@ check: setup ## look at style, types and the layers of imports
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 
-test: check ## run all checks, then the tests
-	@$(BIN)/python -m pytest -n auto --dist loadfile
+test: setup ## run all checks and tests, beside each other
+	@$(MAKE) --no-print-directory -j 2 check tests || { echo "make test: what failed stands above, that of make check too"; exit 1; }
+
+tests: setup
+	@$(PYTEST)
+
+quick: setup ## run the greater half of the tests, in less than a minute
+	@AIRSHED_QUICK=1 $(PYTEST)
 
 format: setup ## bring the code into its style
 	@$(BIN)/ruff check --fix .
@@ -48,9 +68,9 @@ format: setup ## bring the code into its style
 lock: ## choose the versions in requirements.lock anew
 	@$(PYTHON) -m venv --clear $(VENV)-lock
 	@$(VENV)-lock/bin/python -m pip --disable-pip-version-check --quiet install uv
-	@printf '%s\n' hatchling editables | $(VENV)-lock/bin/uv --quiet pip compile pyproject.toml - --extra dev --upgrade \
-		--universal --python-version 3.11 --fork-strategy fewest --generate-hashes \
-		--no-header --no-annotate --no-emit-index-url --no-emit-find-links --output-file requirements.lock
+	@printf '%s\n' hatchling editables | $(LOCK) pyproject.toml - --extra dev --upgrade --output-file requirements-dev.lock
+	@printf '%s\n' hatchling editables | $(LOCK) pyproject.toml - --constraints requirements-dev.lock --output-file requirements.lock
+	@echo ziglang | $(LOCK) - --upgrade --output-file .ci/ziglang.lock
 	@rm -rf $(VENV)-lock
 
 clean: ## remove everything that was made, the environment and the runs too

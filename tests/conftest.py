@@ -1,8 +1,18 @@
-"""Settings of all tests: the same examples in every run, no clock, no window, a kernel cache inside the checkout."""
+"""Settings of all tests: the same examples in every run, no clock, no window, a kernel cache inside the checkout.
+
+Where AIRSHED_SKIPPED names a file, the names of the tests that were skipped are written there, and
+a reason that MAY_LACK does not hold fails the run.
+"""
 
 import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 os.environ.setdefault("MPLBACKEND", "Agg")
@@ -11,5 +21,85 @@ os.environ.setdefault("MPIR_CVAR_ENABLE_HEAVY_YIELD", "1")
 os.environ.setdefault("OMPI_MCA_mpi_yield_when_idle", "1")
 os.environ.setdefault("AIRSHED_CACHE", str(Path(__file__).parents[1] / ".kernel_cache"))
 
+# What a shell without job control puts behind itself is deaf to Ctrl-C, and so would be all that is started here.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 settings.register_profile("airshed", derandomize=True, deadline=None, max_examples=50)
 settings.load_profile("airshed")
+
+LONGEST = Path(__file__).with_name("longest.txt").read_text(encoding="utf-8").split()
+"""The files of tests that take longest, about the longest first; `make quick` leaves them away."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Put what takes longest first, so that at the end no core waits for another."""
+    place = {config.rootpath / "tests" / name: number for number, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: place.get(item.path, len(place)))
+    if os.environ.get("AIRSHED_QUICK"):
+        kept = [item for item in items if item.path not in place]
+        config.hook.pytest_deselected(items=items[len(items) - len(kept) :])
+        items[:] = kept
+
+
+MAY_LACK = re.compile(
+    r"OpenMPI is not installed|no OpenMPI|PnetCDF |parallel netCDF-4 |the ziglang wheel is not installed"
+)
+"""How the reasons of tests begin that a machine with nothing but what the README asks for may skip."""
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Write down what was skipped, and fail where it may not be; the processes that run tests for this one do not."""
+    to = os.environ.get("AIRSHED_SKIPPED")
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if not to or reporter is None or hasattr(session.config, "workerinput"):
+        return
+    skipped = {report.nodeid: str(report.longrepr[2]) for report in reporter.stats.get("skipped", [])}
+    Path(to).write_text("".join(f"{name}\n" for name in sorted(skipped)), encoding="utf-8")
+    for name, told in skipped.items():
+        reason = told.removeprefix("Skipped: ")
+        if not MAY_LACK.match(reason):
+            reporter.write_line(
+                f"\nnot to be skipped for this reason, see tests/conftest.py: {name}: {reason}", red=True
+            )
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+_PASSED_ELSEWHERE = pytest.StashKey[bool]()
+
+
+@pytest.fixture
+def small_disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
+    """Yield a folder on a file system of its own, of the size that is the parameter.
+
+    Root alone may mount one. Another user's test runs as a whole where that user is root: in a namespace of its own.
+    """
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    try:
+        mount = ["mount", "-t", "tmpfs", "-o", f"size={request.param}", "tmpfs", str(folder)]
+        if subprocess.run(mount, capture_output=True, check=False).returncode == 0:
+            yield folder
+            subprocess.run(["umount", "-l", str(folder)], check=True)
+            return
+        _run_where_mounting_is_allowed(request.node)
+    except FileNotFoundError as error:
+        pytest.skip(f"there is no command {error.filename}")
+    request.node.stash[_PASSED_ELSEWHERE] = True
+    yield folder
+
+
+def _run_where_mounting_is_allowed(test: pytest.Item) -> None:
+    there = ["unshare", "--user", "--map-root-user", "--mount"]
+    allowed = subprocess.run([*there, "true"], capture_output=True, check=False).returncode == 0
+    if not allowed or os.geteuid() == 0:
+        pytest.skip("mounting a file system is not allowed here")
+    environment = {name: value for name, value in os.environ.items() if name != "AIRSHED_SKIPPED"}
+    again = [*there, sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", test.nodeid]
+    done = subprocess.run(again, cwd=test.config.rootpath, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Leave away the body of a test that ran in another process."""
+    return pyfuncitem.stash.get(_PASSED_ELSEWHERE, False) or None

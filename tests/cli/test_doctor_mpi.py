@@ -32,9 +32,18 @@ def test_library_and_mpiexec_of_the_packages_belong_together() -> None:
     assert checks["ranks"].detail == "2 started, and found each other"
     for check in (checks["PnetCDF"], checks["parallel netCDF-4"]):
         wrong = r"is not installed|speaks OpenMPI, but the ranks speak MPICH \(/\S+\)"
-        remedy = r"optional; (apt install \S+|run with MPI4PY_MPIABI=openmpi), or name .* in AIRSHED_\w+"
+        remedy = r"optional; (apt install openmpi-bin lib\S+|run with MPI4PY_MPIABI=openmpi), or name .* in AIRSHED_\w+"
         assert re.fullmatch(wrong, check.detail), check
         assert re.fullmatch(remedy, check.advice), check
+
+
+def test_lines_that_libraries_print_are_no_answer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Without /sys the libraries of MPI print errors of theirs to where the answer goes."""
+    say = "os.write(1, b'tcp_iface.c:984 UCX ERROR scandir\\n')"
+    (tmp_path / "sitecustomize.py").write_text(f"import atexit, os\n{say}\natexit.register(lambda: {say})\n")
+    quiet = by_name()
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    assert by_name() == quiet
 
 
 def test_without_any_mpiexec_it_says_how_to_get_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import netCDF4
@@ -184,18 +184,7 @@ def test_a_folder_that_cannot_be_written_is_told_as_on_one_rank(tmp_path: Path) 
     ]
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """Yield a folder on a real file system of 32 MiB, nearly full; skip where this user may not make one."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=32m", "tmpfs", str(folder)]
-    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True, check=False).returncode:
-        pytest.skip("mounting a file system is not allowed here")
-    yield folder
-    subprocess.run(["umount", "-l", str(folder)], check=True)
-
-
+@pytest.mark.parametrize("small_disk", ["32m"], indirect=True)
 def test_a_full_disk_is_told_once_and_the_run_goes_on_when_there_is_space(small_disk: Path, alone: Path) -> None:
     filler, folder = small_disk / "filler", small_disk / "run"
     filler.write_bytes(bytes(24 << 20))

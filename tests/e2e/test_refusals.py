@@ -296,18 +296,11 @@ def test_a_full_disk(pristine: Path, tmp_path: Path) -> None:
     assert airshed_here("run", pristine, "-q", "--resume", "--output", folder).returncode == 0
 
 
-def test_a_full_file_system(pristine: Path, tmp_path: Path) -> None:
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=12k", "tmpfs", disk], capture_output=True)
-    if mounted.returncode != 0:
-        pytest.skip("no permission to mount a small file system")
-    try:
-        message = refused_here("run", pristine, "-q", "--output", disk / "run")
-        assert "the disk is full; free some space, or choose a folder on another disk" in message
-        assert not (disk / "run" / "output.nc").exists()
-    finally:
-        subprocess.run(["umount", disk], check=True)
+@pytest.mark.parametrize("small_disk", ["12k"], indirect=True)
+def test_a_full_file_system(pristine: Path, small_disk: Path) -> None:
+    message = refused_here("run", pristine, "-q", "--output", small_disk / "run")
+    assert "the disk is full; free some space, or choose a folder on another disk" in message
+    assert not (small_disk / "run" / "output.nc").exists()
 
 
 def test_no_compiler(pristine: Path, tmp_path: Path) -> None:

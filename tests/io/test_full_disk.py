@@ -1,7 +1,6 @@
 """A disk that is really full stops a run and leaves nothing half written."""
 
 import shutil
-import subprocess
 
 import numpy as np
 import pytest
@@ -11,21 +10,7 @@ from airshed.core.errors import OutputError
 from airshed.io.restart import RestartStore
 
 
-@pytest.fixture
-def small_disk(tmp_path):
-    """Yield a folder on a real file system of 1 MiB; skip where this user may not make one."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    try:
-        made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)], capture_output=True)
-    except FileNotFoundError:
-        pytest.skip("there is no mount command")
-    if made.returncode != 0:
-        pytest.skip("mounting a file system is not allowed here")
-    yield folder
-    subprocess.run(["umount", "-l", str(folder)], check=True)
-
-
+@pytest.mark.parametrize("small_disk", ["1m"], indirect=True)
 @pytest.mark.parametrize("victim", ["records", "output", "restart"])
 def test_a_really_full_disk_stops_the_run_and_leaves_nothing_half_written(small_disk, start_run, values, victim):
     run = start_run(small_disk / "run", compression="zlib" if victim == "output" else "none")

@@ -24,7 +24,7 @@ def main(chosen: list[str]) -> None:
         try:
             results.write(part, run())
         except ModuleNotFoundError as error:
-            sys.exit(f"the part {part} needs the package {error.name}: pip install 'airshed[validation]'")
+            sys.exit(f"the part {part} needs the package {error.name}: make setup installs it")
     report.write()
 
 

@@ -15,23 +15,29 @@ from airshed.parallel.mpiexec import PROGRAM, Mpiexec, find_mpiexec, version
 
 _SECONDS: Final = 60
 
-_LIBRARY: Final = "from mpi4py import MPI; print(MPI.Get_library_version())"
+# MPI's libraries print lines of their own, before and after: what is ours stands behind this mark.
+_MARK: Final = "airshed-answer:"
 
-_WORLD: Final = """
+_LIBRARY: Final = f"""
+from mpi4py import MPI
+print("{_MARK}", MPI.Get_library_version().strip("\\0 \\n").splitlines()[0])
+"""
+
+_WORLD: Final = f"""
 from airshed.core.errors import AirshedError
 from airshed.parallel.communicator import world
 try:
     ranks = world()
 except AirshedError as error:
-    print(error)
+    print("{_MARK}", error)
     raise SystemExit(1)
 ranks.barrier()
 """
 
-_FILES: Final = """
+_FILES: Final = f"""
 import json
 from airshed.io.libraries import netcdf4_parallel, pnetcdf
-print(json.dumps([library.available() for library in (pnetcdf, netcdf4_parallel)]))
+print("{_MARK}", json.dumps([library.available() for library in (pnetcdf, netcdf4_parallel)]))
 """
 
 
@@ -48,7 +54,7 @@ def mpi_checks() -> list[Check]:
 
 def _library(environment: dict[str, str]) -> Check:
     code, text = _answer([sys.executable, "-c", _LIBRARY], environment)
-    first = text.strip("\0 \n").splitlines()[-1 if code else 0].strip("\0 ") if text.strip("\0 \n") else "no answer"
+    first = (text.splitlines() or ["no answer"])[-1 if code else 0]
     if code:
         advice = "runs on one rank need none; pip install mpi4py mpich, or unset MPI4PY_MPIABI and MPI4PY_LIBMPI"
         return Check("MPI", "warning", first, advice)
@@ -80,7 +86,7 @@ def world_of(ranks: int, mpiexec: Mpiexec) -> Check:
 def _files(environment: dict[str, str]) -> list[Check]:
     """Look at the libraries by which ranks write one file; no more than a warning, as other strategies need none."""
     code, text = _answer([sys.executable, "-c", _FILES], environment)
-    found = json.loads(text.splitlines()[-1]) if code == 0 else ["cannot be looked at without MPI"] * 2
+    found = json.loads(text) if code == 0 else ["cannot be looked at without MPI"] * 2
     return [
         _file_library(module.LIBRARY.title, why) for module, why in zip((pnetcdf, netcdf4_parallel), found, strict=True)
     ]
@@ -95,7 +101,10 @@ def _file_library(title: str, reason: str | None) -> Check:
 
 
 def _answer(command: list[str], environment: dict[str, str]) -> tuple[int, str]:
-    """Return exit code and output of a command; a world that a launcher of this process set up is no part of it."""
+    """Return exit code and answer of a command: the line behind the mark, or all that it said where no line has one.
+
+    A world that a launcher of this process set up is no part of it.
+    """
     mine = {name: value for name, value in os.environ.items() if not name.startswith(("PMI", "OMPI_COMM", "MPI_LOCAL"))}
     try:
         done = subprocess.run(
@@ -104,4 +113,5 @@ def _answer(command: list[str], environment: dict[str, str]) -> tuple[int, str]:
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:
         return 1, str(error)
-    return done.returncode, done.stdout or done.stderr
+    marked = [line.partition(_MARK)[2].strip() for line in done.stdout.splitlines() if _MARK in line]
+    return done.returncode, marked[0] if marked else (done.stdout or done.stderr).strip("\0 \n")
