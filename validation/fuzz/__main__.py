@@ -9,6 +9,7 @@ PYTHONPATH=/other/checkout/src python -m validation.fuzz ...       the model of 
 import argparse
 import json
 import shlex
+import signal
 import sys
 import tempfile
 import time
@@ -25,6 +26,8 @@ from validation.fuzz.table import groups_text, table_text
 def main() -> int:
     """Run; return the exit code."""
     options = _options()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     import airshed
 
     model = str(Path(airshed.__file__).parent)

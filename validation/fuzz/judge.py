@@ -162,8 +162,15 @@ def _unclear(trial: Trial, answer: Answer) -> Iterator[Verdict]:
     elif sum(map(_wrapped, head)) > _LINES or longest > _LINES or len(items) > _ITEMS:
         lines = f"{sum(map(_wrapped, head))} lines and {len(items)} items of up to {longest} lines"
         yield Verdict("unclear", f"{lines}: {message[:200]!r}", f"long: {trial.kind}")
-    elif trial.names and not any(name.lower() in message.lower() for name in trial.names):
+    elif trial.names and not (
+        any(name.lower() in message.lower() for name in trial.names) or _names_file(trial, message)
+    ):
         yield Verdict("unclear", f"names none of {trial.names}: {message[:300]}", f"place: {trial.kind}")
+
+
+def _names_file(trial: Trial, message: str) -> bool:
+    """Return whether a message names a file of the input by its path: not one of the results."""
+    return re.search(re.escape(f"{trial.folder}/") + r"(?!out/)", message) is not None
 
 
 def _wrapped(line: str) -> int:

@@ -14,7 +14,7 @@ _FULL: Final = ("time", "level", "lat", "lon")
 _OTHER_UNITS: Final = (
     ("eastward_wind", "km h-1"), ("eastward_wind", "K"), ("air_temperature", "degC"), ("air_temperature", "Pa"),
     ("air_pressure", "hPa"), ("level", "hPa"), ("level", "km"), ("lat", "m"), ("lon", "radians"),
-    ("specific_humidity", "g kg-1"), ("level", "K"), ("air_pressure", "K"),
+    ("northward_wind", "km h-1"), ("level", "K"), ("air_pressure", "K"),
 )  # fmt: skip
 
 _NEVER: Final = (

@@ -115,7 +115,7 @@ def _names(key: str) -> tuple[str, ...]:
     """Return what a refusal may call a setting."""
     last = key.rsplit(".", 1)[-1]
     source = f"{key.split('.')[1]} source" if key.startswith("emissions.") else key
-    return (key, last, last.replace("_", " "), last.rstrip("s"), key.split(".")[0], source, "case.toml")
+    return (key, last, last.replace("_", " "), last.rstrip("s"), key.split(".")[0], source, "case.toml", "folder")
 
 
 def value_for(rng: random.Random, setting: Setting) -> Any:
