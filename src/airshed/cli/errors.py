@@ -17,6 +17,7 @@ from airshed.cli.interrupt import INTERRUPTED, end_early_answers
 from airshed.cli.render import say
 from airshed.core.errors import AirshedError
 from airshed.core.plain import printable
+from airshed.core.words import shortened
 from airshed.parallel.environment import launched, launched_rank
 
 REFUSED = 2
@@ -100,7 +101,7 @@ def _last_words(error: BaseException) -> tuple[str, int] | None:
         return None
     match error:
         case AirshedError():
-            return f"airshed: error: {error}", REFUSED
+            return f"airshed: error: {shortened(str(error))}", REFUSED
         case KeyboardInterrupt():
             return "airshed: stopped", INTERRUPTED
         case OSError() if error.errno != errno.EPIPE and error.filename is not None:

@@ -1,5 +1,7 @@
 """Words of messages: numbers of things, and texts of others."""
 
+from airshed.core.plain import printable
+
 
 def counted(number: int, what: str) -> str:
     """Return a number of things: "1 rank", "2 ranks"."""
@@ -17,6 +19,8 @@ def quoted(text: str, most: int = 60) -> str:
     return f'"{shown}"' if len(shown) <= most else f'"{shown[: most - 3]}...'
 
 
-def printable(text: str) -> str:
-    """Return a text with control characters, line ends and the like as their escapes."""
-    return text if text.isprintable() else repr(text)[1:-1]
+def shortened(text: str, most: int = 1200) -> str:
+    """Return a text without its middle where it is longer than a screen takes, and how much that was."""
+    if len(text) <= most:
+        return text
+    return f"{text[: most // 2]} ... [{len(text) - most} characters] ... {text[-most // 2 :]}"

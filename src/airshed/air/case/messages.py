@@ -8,8 +8,9 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from airshed.core.nearest import nearest
+from airshed.core.plain import printable
 from airshed.core.settings import KEY, OrWords, Section, section_inside, settings_of
-from airshed.core.words import printable, quoted
+from airshed.core.words import quoted
 
 Locate = Callable[[tuple[int | str, ...]], str]
 """Returns where a key was set, such as ``case.toml:12``, "--set" or "given"; empty when it was not."""
