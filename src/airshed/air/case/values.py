@@ -36,7 +36,7 @@ Tolerance = Annotated[Quantity, measured("molecules/cm3", least="1e-30 molecules
 Factor = Annotated[Number, Field(ge=0.0, le=1e6)]
 Longitude = Annotated[Number, Field(ge=-180.0, le=360.0)]
 Latitude = Annotated[Number, Field(ge=-90.0, le=90.0)]
-Text = Annotated[str, Field(min_length=1)]
+Text = Annotated[str, Field(min_length=1, max_length=200)]
 Layer = Annotated[Whole, Field(ge=0, le=999)]
 Ranks = Annotated[Whole, Field(ge=0, le=1_000_000)]
 Tiles = Annotated[Whole, Field(ge=1, le=1_000_000)]
