@@ -9,7 +9,6 @@ import xarray as xr
 
 import airshed
 from airshed.core.errors import AirshedError, OutputError
-from airshed.core.resources import resource
 from airshed.runtime.simulation import StepInfo
 
 DOCS = (Path(__file__).parents[2] / "docs" / "library.md").read_text(encoding="utf-8")
@@ -429,26 +428,3 @@ def test_a_run_that_is_stopped_goes_on_with_the_very_next_step(tmp_path):
     assert rest == ends[5:]
     assert resumed.tobytes() == final.tobytes()
     assert ends[4] % 3600.0 != 0.0
-
-
-def test_countries_in_the_area_that_report_less_are_told_before_the_run(tmp_path):
-    shipped, folder = resource("cases/west-europe/emissions"), tmp_path / "inventory"
-    folder.mkdir()
-    for file in shipped.iterdir():
-        (folder / file.name).symlink_to(file)
-    totals = folder / "national_totals.csv"
-    totals.unlink()
-    totals.write_text((shipped / totals.name).read_text().replace("\nBE,2022", "\nBE,2032"))
-    (tmp_path / "map.toml").write_text(
-        'emissions = { CO = { TRACER = 1 }, none = ["NO", "NO2", "SO2", "SA", "NH3", "C2H6", "NC4H10", "C2H4", "C3H6", '
-        '"OXYL", "C2H5OH"] }\nboundary.zero = "others"\n'
-    )
-    case = make(
-        grid={"area": {"lon": [4.5, 5.5], "lat": [50, 51]}},
-        chemistry={"mechanism": "tracer", "species_map": str(tmp_path / "map.toml")},
-        emissions={"inventory": str(folder), "year": 2022, "biogenic": False},
-    )
-    with airshed.Simulation(case, meteorology=STEADY) as simulation:
-        notices = [text for text in simulation.notices if text.startswith("emission: ")]
-    assert notices[0] == "emission: no totals of 2022, so no emission: BE"
-    assert "BE has 16 totals of other years alone (CO of " in notices[1]
