@@ -37,7 +37,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=lambda item: place.get(item.path, len(place)))
     if os.environ.get("AIRSHED_QUICK"):
         kept = [item for item in items if item.path not in place]
-        config.hook.pytest_deselected(items=items[len(items) - len(kept) :])
+        config.hook.pytest_deselected(items=items[: len(items) - len(kept)])
         items[:] = kept
 
 
