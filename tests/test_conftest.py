@@ -39,19 +39,16 @@ def test_a_test_may_be_skipped_for_a_reason_on_the_list_alone(tmp_path: Path) ->
     assert done.returncode == 1
 
 
-@pytest.mark.parametrize(("quick", "names"), [("", "cba"), ("1", "a")])
-def test_the_longest_come_first_and_are_not_among_the_quick(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, quick: str, names: str
-) -> None:
+def test_the_longest_come_first_and_are_not_among_the_quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "longest.txt").write_text("test_c.py\ntest_b.py\n")
     conftest = runpy.run_path(shutil.copy(Path(__file__).with_name("conftest.py"), tmp_path))
-    monkeypatch.setenv("AIRSHED_QUICK", quick)
-    left: list[SimpleNamespace] = []
-    hook = SimpleNamespace(pytest_deselected=lambda items: left.extend(items))
-    items = [SimpleNamespace(path=tmp_path / "tests" / f"test_{name}.py") for name in "abc"]
-    conftest["pytest_collection_modifyitems"](SimpleNamespace(rootpath=tmp_path, hook=hook), items)
-    assert [each.path.stem.removeprefix("test_") for each in items] == list(names)
-    assert {each.path.stem for each in left} == ({"test_c", "test_b"} if quick else set())
+    paths = [tmp_path / f"test_{name}.py" for name in "abc"]
+    items = [SimpleNamespace(path=path) for path in paths]
+    conftest["pytest_collection_modifyitems"](items)
+    assert [each.path.name for each in items] == ["test_c.py", "test_b.py", "test_a.py"]
+    for quick, ignored in (("", [None] * 3), ("1", [None, True, True])):
+        monkeypatch.setenv("AIRSHED_QUICK", quick)
+        assert [conftest["pytest_ignore_collect"](path) for path in paths] == ignored
 
 
 def test_the_list_of_the_longest_names_files_that_there_are() -> None:
