@@ -69,7 +69,7 @@ class BoundaryProfiles:
             self._ratios[row] = ratios * scales.get(name, 1.0)
             if not self._ratios[row].max(initial=0.0) <= 1.0 + 1e-6:  # but for round-off
                 raise CaseError(
-                    f"the boundary's {name} is {self._ratios[row].max():g} mol/mol, more than there is air; check "
+                    f"the boundary's {name} is {self._ratios[row].max():g} mol/mol, more than all air; check "
                     f"boundary.scale and where it is from: {origin}"
                 )
             self.provenance[name] = origin + (f", times {scales[name]:g}" if name in scales else "")
