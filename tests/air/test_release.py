@@ -84,7 +84,7 @@ def test_what_goes_within_a_step_does_not_turn_negative(tmp_path, velocity):
 
 def test_without_steps_that_begin_anew_it_does(tmp_path, monkeypatch):
     """The negative control."""
-    monkeypatch.setattr(air_model, "steps_anew", lambda share: 0)
+    monkeypatch.setattr(air_model, "EULER_STEPS", 0)
     with simulation(release(tmp_path, 3600.0, 7200.0), velocity="5 m/s") as sim:
         sim.run()
         assert balance(sim)[1]["clipped"] > 1e-3 * 3600.0

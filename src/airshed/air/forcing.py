@@ -184,7 +184,7 @@ class Forcing:
         return self._times[index] if index < len(self._times) else inf
 
     def transport(self, seconds: float, ratio: float = 1.0) -> TransportForcing:
-        """Air fluxes at a time, for a step that is `ratio` times as long as the one before.
+        """Air fluxes at a time, for a step that is `ratio` times as long as the one before, 0 for one that begins anew.
 
         At an instant between two intervals the vertical flux is (1 - w) times that of the old and w times that of the
         new interval, w = (1 + 2 r) / (1 + 2 r + 3 r^2): 1/2 for equal steps. So weighted, the air that the two-step

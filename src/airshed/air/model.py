@@ -43,7 +43,7 @@ from airshed.parallel.balance import Balance
 from airshed.parallel.communicator import Communicator
 from airshed.parallel.exact_sum import LateTotal
 from airshed.parallel.groups import Groups
-from airshed.process.twostep import spread_steps, steps_anew, two_step_weights, weight_of_jump
+from airshed.process.twostep import EULER_STEPS, LEAST_SHARE, spread_steps, two_step_weights, weight_of_jump
 
 Array = npt.NDArray[np.float64]
 
@@ -210,9 +210,10 @@ class AirModel:
         boundaries = pairwise([self.seconds, *ends])
         steps, done = [], []
         for (begin, end), column, (_, emitted) in zip(boundaries, columns, emissions, strict=True):
-            step, previous = end - begin, None if self._anew > 0 else self._previous_step
-            weights = two_step_weights(step, previous)
-            steps.append(StepForcing(weights, self.forcing.transport(begin, step / (previous or step)), column))
+            step, previous, anew = end - begin, self._previous_step, self._anew > 0
+            weights = two_step_weights(step, previous, anew=anew)
+            ratio = 0.0 if anew or previous is None else step / previous
+            steps.append(StepForcing(weights, self.forcing.transport(begin, ratio), column))
             done.append(DoneStep(end, weights, emitted))
             self._previous_step, self._anew = step, max(self._anew - 1, 0)
         summands = self.stepper.advance(steps)
@@ -228,8 +229,10 @@ class AirModel:
         if self._previous_step is None or self._anew > 0 or not self.sources.changes_at(self.seconds):
             return None
         carried = self.sources.after_change(self.seconds, weight_of_jump(step, self._previous_step))
-        self._anew = steps_anew(self.sources.negative_share(carried[0]))
-        return None if self._anew > 0 else carried
+        if self.sources.negative_share(carried[0]) <= LEAST_SHARE:
+            return carried
+        self._anew = EULER_STEPS
+        return None
 
     @property
     def at_once(self) -> int:
