@@ -68,9 +68,10 @@ class BoundaryProfiles:
             ratios, origin = _one_species(name, given, species_made, table)
             self._ratios[row] = ratios * scales.get(name, 1.0)
             if not self._ratios[row].max(initial=0.0) <= 1.0 + 1e-6:  # but for round-off
+                by = f", by {species_made.name}" if name in species_made.profile else ""
                 raise CaseError(
                     f"the boundary's {name} is {self._ratios[row].max():g} mol/mol, more than there is air; check "
-                    f"boundary.scale and where it is from: {origin}"
+                    f"boundary.scale and where it is from: {origin}{by}"
                 )
             self.provenance[name] = origin + (f", times {scales[name]:g}" if name in scales else "")
 

@@ -239,7 +239,7 @@ class BoxForcing:
         for other in (name, *{"p": ("M",), "M": ("p",), "humidity": ("H2O",)}.get(name, ())):
             for table in (self._constants, self._formulas, self._knots, self._keys):
                 table.pop(other, None)
-        self._keys[name] = f"states: {name}"
+        self._keys[name] = f"{self._states.source if self._states else 'states'}: {name}"
         self._constants[name] = values[:, None]
 
     def _known(self, section: str, name: str, names: Mapping[str, str], problem: str) -> str:

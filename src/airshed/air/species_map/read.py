@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Any, Final, NoReturn, TypeVar
 
 from airshed.air.case.toml import KeyPath, flatten, key_lines, read_toml
+from airshed.air.deposition.tables import depositing_species
 from airshed.air.species_map.parts import Amounts, BoundaryMap, Compound, DepositionMap, EmissionMap, SpeciesMap
 from airshed.core.errors import CaseError
 from airshed.core.nearest import suggestion
 from airshed.core.units import to
+from airshed.core.words import shown
 
 Value = TypeVar("Value")
 
@@ -32,7 +34,7 @@ def read_species_map(path: Path) -> SpeciesMap:
             reader.refuse((key,), f"a species map has no {key!r}; {suggestion(key, SECTIONS)}")
     none, becomes = reader.section("emissions", "none", reader.amounts)
     zero, clean = reader.section("boundary", "zero", reader.clean_air)
-    left, surrogate = reader.section("deposition", "none", reader.word)
+    left, surrogate = reader.section("deposition", "none", reader.substance)
     return SpeciesMap(
         source=str(path),
         mechanisms=reader.words(("mechanisms",)),
@@ -94,8 +96,16 @@ class _Reader:
     def word(self, key: KeyPath, value: object) -> str:
         """Return a text."""
         if not isinstance(value, str):
-            self.refuse(key, f"{_dotted(key)} must be a text in quotes, not {_shown(value)}")
+            self.refuse(key, f"{_dotted(key)} must be a text in quotes, not {shown(value)}")
         return value
+
+    def substance(self, key: KeyPath, value: object) -> str:
+        """Return the name of a substance of the deposition table."""
+        name, known = self.word(key, value), depositing_species()
+        if name.casefold() not in known:
+            among = suggestion(name, (entry.name for entry in known.values()))
+            self.refuse(key, f"{_dotted(key)} = {shown(value)} is not in the deposition table; {among}")
+        return name
 
     def text(self, name: str) -> str:
         """Return a text of one or more lines as one, empty where there is none."""
@@ -104,7 +114,7 @@ class _Reader:
     def number(self, key: KeyPath, value: object) -> float:
         """Return a number that is finite and not negative."""
         if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value) or value < 0:
-            self.refuse(key, f"{_dotted(key)} = {_shown(value)} must be a number of 0 or more")
+            self.refuse(key, f"{_dotted(key)} = {shown(value)} must be a number of 0 or more")
         return float(value)
 
     def rates(self) -> dict[str, str | float]:
@@ -119,7 +129,7 @@ class _Reader:
         """Return the species that something becomes, with their factors."""
         if not isinstance(value, dict):
             self.refuse(
-                key, f"{_dotted(key)} must be a table of factors such as {{ OLE = 1, PAR = 1 }}, not {_shown(value)}"
+                key, f"{_dotted(key)} must be a table of factors such as {{ OLE = 1, PAR = 1 }}, not {shown(value)}"
             )
         return {name: self.number((*key, name), factor) for name, factor in value.items()}
 
@@ -171,12 +181,6 @@ class _Reader:
         if not isinstance(node, dict):
             self.refuse(key, f"{_dotted(key)} must be a table: write [{_dotted(key)}] above its entries")
         return node
-
-
-def _shown(value: object) -> str:
-    """Return a value of the file for a message: short, whatever it is."""
-    text = repr(value)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
 def _dotted(key: KeyPath) -> str:
