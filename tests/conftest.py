@@ -27,18 +27,20 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 settings.register_profile("airshed", derandomize=True, deadline=None, max_examples=50)
 settings.load_profile("airshed")
 
-LONGEST = Path(__file__).with_name("longest.txt").read_text(encoding="utf-8").split()
+HERE = Path(__file__).parent
+LONGEST = [HERE / name for name in (HERE / "longest.txt").read_text(encoding="utf-8").split()]
 """The files of tests that take longest, about the longest first; `make quick` leaves them away."""
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Leave the longest away where AIRSHED_QUICK says so."""
+    return True if os.environ.get("AIRSHED_QUICK") and collection_path in LONGEST else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put what takes longest first, so that at the end no core waits for another."""
-    place = {config.rootpath / "tests" / name: number for number, name in enumerate(LONGEST)}
+    place = {path: number for number, path in enumerate(LONGEST)}
     items.sort(key=lambda item: place.get(item.path, len(place)))
-    if os.environ.get("AIRSHED_QUICK"):
-        kept = [item for item in items if item.path not in place]
-        config.hook.pytest_deselected(items=items[len(items) - len(kept) :])
-        items[:] = kept
 
 
 MAY_LACK = re.compile(

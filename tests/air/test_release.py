@@ -73,7 +73,7 @@ def test_emission_that_changes_is_met_too(tmp_path, before):
             assert balance(sim)[0] == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize("velocity", ["0.05 m/s", "5 m/s", "100 m/s"])
+@pytest.mark.parametrize("velocity", ["0.05 m/s", "1 m/s", "5 m/s"])
 def test_what_goes_within_a_step_does_not_turn_negative(tmp_path, velocity):
     with simulation(release(tmp_path, 3600.0, 7200.0), velocity=velocity) as sim:
         sim.run()

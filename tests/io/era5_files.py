@@ -1,7 +1,9 @@
 """A small ERA5 file as the archive writes it, to be spoilt."""
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import netCDF4
 import numpy as np
@@ -12,8 +14,14 @@ VALUES = {"u": 5.0, "v": -3.0, "t": 280.0, "q": 0.005, "sp": 1e5, "tp": 1e-4}
 TIMES = np.datetime64("2022-08-31T00:00", "ns") + np.arange(3) * np.timedelta64(1, "h")
 
 
-def era5_file(path: Path, **options: object) -> Path:
+def era5_file(path: Path, kind: str = "NETCDF4") -> Path:
     """Write three hours of six fields on three levels and 3 x 3 points, packed into 16 bits."""
+    path.write_bytes(_content(kind))
+    return path
+
+
+@cache
+def _content(kind: str) -> bytes:
     full = ("time", "level", "latitude", "longitude")
     fields, packing = {}, {}
     for name, value in VALUES.items():
@@ -28,8 +36,10 @@ def era5_file(path: Path, **options: object) -> Path:
         "longitude": ("longitude", [0.0, 1.0, 2.0], {"units": "degrees_east"}),
     }
     dataset = xr.Dataset(fields, coords=coords)
-    dataset.to_netcdf(path, encoding=packing, **options)
-    return path
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "era5.nc"
+        dataset.to_netcdf(path, encoding=packing, format=kind)
+        return path.read_bytes()
 
 
 def changed(path: Path, change: Callable[[netCDF4.Dataset], None]) -> Path:

@@ -91,6 +91,17 @@ def test_a_new_run_sets_the_old_result_aside_until_it_is_whole(tmp_path, write_r
         assert result.sizes["time"] == 1
 
 
+@pytest.mark.parametrize("word", ["time", "120", "running"])
+def test_a_damaged_state_is_refused(tmp_path, start_run, word):
+    start_run(tmp_path / "run").folder.close()
+    path = tmp_path / "run" / "run.json"
+    content = path.read_bytes()
+    at = content.index(word.encode())
+    path.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
+    with pytest.raises(OutputError, match=r"run\.json cannot be read .*; remove that folder and run anew$"):
+        read_state(tmp_path / "run")
+
+
 def test_pictures_of_an_older_result_do_not_lie_beside_a_new_one(tmp_path, write_run):
     path = write_run(tmp_path / "run", hours=2)
     (path / "maps").mkdir()

@@ -89,6 +89,19 @@ def test_days_and_reversed_times_are_read(tmp_path: Path) -> None:
     assert np.array_equal(back["u"][0], read_era5([era5_file(tmp_path / "plain.nc")])["u"][2])
 
 
+def test_hybrid_levels_are_no_pressures_and_kilopascals_are(tmp_path: Path) -> None:
+    hybrid = changed(tmp_path / "hybrid.nc", attribute("level", long_name="hybrid sigma pressure", units="1"))
+    assert read_era5([hybrid]).attrs["level_kind"] == "model"
+
+    def kilopascals(file):
+        file["level"][:] = 30, 85, 100
+        file["level"].setncatts({"long_name": "level", "units": "kPa"})
+
+    found = read_era5([changed(tmp_path / "kpa.nc", kilopascals)])
+    assert found.attrs["level_kind"] == "pressure"
+    assert list(found["level"].values) == [1e5, 85e3, 30e3]
+
+
 def test_two_names_of_one_field_are_refused(tmp_path: Path) -> None:
     def twice(file):
         copy = file.createVariable("var131", "f4", file["u"].dimensions)
@@ -100,9 +113,9 @@ def test_two_names_of_one_field_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["NETCDF4", "NETCDF3_64BIT"])
 def test_flipped_bits_never_end_in_a_traceback(tmp_path: Path, kind: str) -> None:
-    whole, chance = era5_file(tmp_path / "whole.nc", format=kind).read_bytes(), random.Random(17)
+    whole, chance = era5_file(tmp_path / "whole.nc", kind).read_bytes(), random.Random(17)
     refused, path = 0, tmp_path / "flipped.nc"
-    for _ in range(30):
+    for _ in range(15):
         content = bytearray(whole)
         for _ in range(chance.choice((1, 2, 20))):
             content[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
@@ -110,7 +123,7 @@ def test_flipped_bits_never_end_in_a_traceback(tmp_path: Path, kind: str) -> Non
         told = _told(path)
         refused += bool(told)
         assert not told or ("flipped.nc" in told and "\n" not in told)
-    assert refused > 5, "the flips do harm"
+    assert refused > 2, "the flips do harm"
 
 
 def _told(path: Path) -> str:

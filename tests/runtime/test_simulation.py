@@ -441,3 +441,13 @@ def test_a_run_may_write_the_weather_alone(tmp_path):
 def test_a_wind_faster_than_any_is_refused():
     with pytest.raises(CaseError, match=r"meteorology\.eastward, northward and rotation make a wind of .* m/s"):
         airshed.Simulation(make(meteorology={"kind": "uniform", "rotation": "1 min"}))
+
+
+def test_more_than_all_air_is_told():
+    rate = {"species": "TRACER", "lon": 0.0, "lat": 0.0, "rate": "1e10 mol/s"}
+    with airshed.Simulation(make(emissions={"point": [rate] * 50}), STEADY) as simulation:
+        simulation.run(until="1 h")
+        assert "TRACER" in simulation.summary(brief=True).facts["more than all air"]
+    with airshed.Simulation(make(), STEADY) as simulation:
+        simulation.run(until="1 h")
+        assert "more than all air" not in simulation.summary().facts

@@ -143,7 +143,7 @@ def test_atoms_that_are_not_followed_drift(monkeypatch):
 
     def forgetful(network, element):
         weights = right(network, element)
-        weights[network.index(f"atoms of {element} lost")] = 0.0
+        weights[network.index(f"atoms_of_{element}_lost")] = 0.0
         return weights
 
     monkeypatch.setattr(chemistry_cells, "atom_weights", forgetful)

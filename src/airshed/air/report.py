@@ -21,6 +21,7 @@ _FAMILY_COLUMNS: Final = (*PROCESSES[:4], "imbalance", "drift", "clipped", "chan
 _BRIEF_COLUMNS: Final = ("inflow", "outflow", "emitted", "deposited", "chemistry", "change")
 _MOST_SPECIES: Final = 20
 _PPB: Final = 1e9
+_EXTREMES: Final = "Extremes at the end [ppb]"
 _MILLION: Final = 1e-6
 _DRIFT_BY: Final = {"imex": "the unconverged iteration", "strang": "round-off"}
 _MUCH_DRIFT: Final = 5e-3
@@ -83,8 +84,8 @@ def budget_dataset(model: Reported) -> xr.Dataset:
 def summary(model: Reported, *, brief: bool = False) -> Report:
     """Return budgets, extremes, emission and input: all there is, or what fits a screen or two."""
     budget = budget_dataset(model)
-    facts = _facts(model) | _closing_facts(model, budget)
     tables = _brief_tables(model, budget) if brief else _all_tables(model, budget)
+    facts = _facts(model) | _closing_facts(model, budget) | _more_than_air(tables)
     return Report(model.parts.case.title, [table for table in tables if table.rows], facts)
 
 
@@ -230,6 +231,13 @@ def _relative_residual(budget: xr.Dataset, labels: list[str]) -> NDArray[np.floa
     return np.asarray(chosen["residual"].values / np.maximum(chosen["throughput"].values, 1e-300))
 
 
+def _more_than_air(tables: Sequence[Table]) -> dict[str, Cell]:
+    """Name species of which there is more than of all air somewhere: the air does not know of what they add to it."""
+    rows = [row for table in tables if table.title == _EXTREMES for row in table.rows]
+    found = [f"{name} {most / _PPB:.3g}" for name, _, most, _ in rows if isinstance(most, float) and most > _PPB]
+    return {"more than all air": f"{', '.join(found)} mol/mol at most; lower what is emitted"} if found else {}
+
+
 def _extremes(model: Reported, names: Sequence[str]) -> Table:
     rows = []
     share = model.parts.share
@@ -237,7 +245,7 @@ def _extremes(model: Reported, names: Sequence[str]) -> Table:
         value = _PPB * model.value(name)
         least, greatest = -share.greatest(float((-value).max())), share.greatest(float(value.max()))
         rows.append((name, least, greatest, float(share.mean_over_columns(value[:1])[0])))
-    return Table("Extremes at the end [ppb]", ("species", "least", "greatest", "mean at the ground"), rows)
+    return Table(_EXTREMES, ("species", "least", "greatest", "mean at the ground"), rows)
 
 
 def _input(model: Reported) -> Table:

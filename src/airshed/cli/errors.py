@@ -69,7 +69,7 @@ class Guarded(TyperGroup):
                 with _one_of_several():
                     return super().invoke(ctx)
             return super().invoke(ctx)
-        except (AirshedError, OSError, KeyboardInterrupt) as error:
+        except (AirshedError, OSError, MemoryError, KeyboardInterrupt) as error:
             last = _last_words(error)
             if last is None:
                 raise
@@ -104,6 +104,11 @@ def _last_words(error: BaseException) -> tuple[str, int] | None:
             return f"airshed: error: {shortened(str(error))}", REFUSED
         case KeyboardInterrupt():
             return "airshed: stopped", INTERRUPTED
+        case MemoryError():
+            return (
+                f"airshed: error: there is not enough memory{': ' * bool(str(error))}{error}; take fewer cells",
+                REFUSED,
+            )
         case OSError() if error.errno != errno.EPIPE and error.filename is not None:
             return f"airshed: error: {error.filename}: {(error.strerror or str(error)).lower()}", REFUSED
     return None  # Click handles the reader of a pipe that has gone

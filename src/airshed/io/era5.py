@@ -190,7 +190,8 @@ def _level_coordinate(path: Path, original: str, field: xr.DataArray) -> tuple[s
     check_places(name, values, where)
     unit = str(coordinate.attrs.get("units", "")).strip().lower()
     described = str(coordinate.attrs.get("long_name", "")) + str(coordinate.attrs.get("standard_name", ""))
-    is_pressure = unit not in _NO_UNITS or name in PRESSURE_LEVEL_NAMES or "pressure" in described
+    is_pressure = unit not in _NO_UNITS or name in PRESSURE_LEVEL_NAMES
+    is_pressure = is_pressure or ("pressure" in described and "hybrid" not in described)
     is_model = name in MODEL_LEVEL_NAMES or "model" in described or "hybrid" in described
     if not is_pressure and (is_model or values.max() <= 137.0):
         if np.any(np.abs(values - np.round(values)) > 1e-3) or values.min() < 0.5 or values.max() > LEVELS + 0.5:

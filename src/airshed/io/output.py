@@ -106,7 +106,7 @@ class OutputWriter:
             raise OutputError(f"output at {seconds} s lacks the field {missing[0]}")
         given = [(spec, _as_field(spec, values[spec.name], self._sizes)) for spec in self.fields]
         block = self._spare.pop() if self._spare else self._new()
-        copy = Copy(partial(self._fill, seconds, block, given))
+        copy = Copy(partial(self._copy, seconds, block, given))
         if not lasting:
             self.ensure(copy)
         size = block.bytes.nbytes
@@ -138,20 +138,24 @@ class OutputWriter:
         sizes = {**self._sizes, "level": self._kept}
         return Record({spec.name: spec.shape(sizes) for spec in self.fields}, self._store.dtype)
 
-    def _fill(self, seconds: float, block: Block, given: Sequence[tuple[FieldSpec, FieldView | NDArray[Any]]]) -> None:
+    def _copy(self, seconds: float, block: Block, given: Sequence[tuple[FieldSpec, FieldView | NDArray[Any]]]) -> None:
         """Copy fields into a record; raises NumericalError for one that is not finite, or not as a float32."""
         with np.errstate(over="ignore", invalid="ignore"):  # it is told below
-            for spec, value in given:
-                copied = block[spec.name]
-                if isinstance(value, FieldView):
-                    value.copy_to(copied, self._levels)
-                else:
-                    copied[...] = value[self._levels] if "level" in spec.dims else value
-                if not np.isfinite(np.add.reduce(copied, axis=None, dtype=np.float64)):  # the sum of finite ones is
+            self._fill(block, given)
+            for spec in self.fields:
+                # in double the sum of finite ones is finite
+                if not np.isfinite(np.add.reduce(block[spec.name], axis=None, dtype=np.float64)):
                     raise NumericalError(
                         f"{spec.name} is not finite at {seconds:g} s, or beyond what results hold, 3e38 {spec.unit}: "
                         "check emissions, rate constants, the initial state and what flows in"
                     )
+
+    def _fill(self, block: Block, given: Sequence[tuple[FieldSpec, FieldView | NDArray[Any]]]) -> None:
+        for spec, value in given:
+            if isinstance(value, FieldView):
+                value.copy_to(block[spec.name], self._levels)
+            else:
+                block[spec.name][...] = value[self._levels] if "level" in spec.dims else value
 
 
 def _as_field(spec: FieldSpec, value: FieldView | ArrayLike, sizes: Mapping[str, int]) -> FieldView | NDArray[Any]:

@@ -5,7 +5,7 @@ import json
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 from airshed.core.errors import CaseError, OutputError
 from airshed.core.version import __version__
@@ -34,7 +34,12 @@ def read_state(folder: Path) -> RunState | None:
     """Return the state of a run folder, or None for a folder that holds no run; raises OutputError if unreadable."""
     try:
         content = json.loads((folder / STATE_FILE).read_text(encoding="utf-8"))
-        return RunState(**{**content, "outputs": tuple(content["outputs"])})
+        state = RunState(**{**content, "outputs": tuple(content["outputs"])})
+        if state.state not in get_args(State):
+            raise ValueError(f"no run is {state.state!r}")
+        if state.case_hash != case_hash(state.case):
+            raise ValueError("the case is not the one that was written")
+        return state
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError, KeyError, TypeError) as error:

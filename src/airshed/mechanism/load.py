@@ -5,6 +5,7 @@ from pathlib import Path
 
 from airshed.core.errors import MechanismError
 from airshed.core.nearest import nearest as nearest_name
+from airshed.core.plain import printable
 from airshed.core.resources import resource
 from airshed.mechanism.kpp import read_kpp, write_kpp
 from airshed.mechanism.location import nearest
@@ -84,7 +85,7 @@ def _refuse_missing(path: Path) -> None:
     known = {name: name for name in shipped_mechanisms()} | {Path(name).stem: name for name in sorted(beside)}
     match = nearest_name(path.stem[:_LONGEST], known)  # of stems: suffixes are always alike
     hint = f"; did you mean {known[match]!r}?" if match else ""
-    shown = str(path) if len(str(path)) <= _LONGEST else f"{str(path)[:_LONGEST]}..."
+    shown = printable(str(path) if len(str(path)) <= _LONGEST else f"{str(path)[:_LONGEST]}...")
     raise MechanismError(f"{shown}: there is no such file; expected a reaction file (.def, .eqn, .json, ...){hint}")
 
 

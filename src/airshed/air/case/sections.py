@@ -156,7 +156,7 @@ class ChemistrySection(Section):
     sweeps: Whole = setting(
         2,
         "For `imex`: Gauss-Seidel sweeps over the species in a step; one leaves up to 22 ppb in ozone at the ground.",
-        unit="1", ge=1, le=100,
+        unit="1", ge=1, le=1000,
     )  # fmt: skip
     solver: Literal["ros2", "ros3", "rodas3", "rodas4"] = setting("ros3", "For `strang`: the Rosenbrock method.")
     relative_tolerance: Number = setting(

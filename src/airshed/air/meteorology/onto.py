@@ -64,6 +64,8 @@ def check_values(name: str, field: xr.DataArray) -> None:
     low, high, unit = _RANGES[name]
     if not np.all(np.isfinite(values)):
         raise DataError(f"the meteorology's {name} holds NaN or infinite values; fill them or cut them off")
+    if name == "obukhov_length" and np.any(values == 0.0):
+        raise DataError(f"the meteorology's {name} holds 0; neutral air has a large one, such as 1e6 m")
     if values.size and not low <= values.min() <= values.max() <= high:
         raise DataError(
             f"the meteorology's {name} is {values.min():g} to {values.max():g}, outside {low:g} to {high:g} {unit}; "

@@ -1,8 +1,8 @@
 """Reads a species map from TOML; what is wrong is told with its file and line."""
 
 from collections.abc import Callable, Mapping
-from math import isfinite
 from pathlib import Path
+from sys import float_info
 from typing import Any, Final, NoReturn, TypeVar
 
 from airshed.air.case.toml import KeyPath, flatten, key_lines, read_toml
@@ -22,6 +22,9 @@ OTHERS: Final = "others"
 """In place of a list of names: all that the section does not name."""
 
 _LONGEST: Final = 60
+_MOST_MOLES: Final = 1e6
+"""More moles than a mole of anything becomes, and more atoms of carbon than it has."""
+_HEAVIEST: Final = 10.0
 _COMPOUND: Final = 'NAME = { mass = 0.95, molar_mass = "46.0055 g/mol", carbon = 0 }'
 
 
@@ -111,10 +114,11 @@ class _Reader:
         """Return a text of one or more lines as one, empty where there is none."""
         return " ".join(self.word((name,), self._data.get(name, "")).split())
 
-    def number(self, key: KeyPath, value: object) -> float:
-        """Return a number that is finite and not negative."""
-        if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value) or value < 0:
-            self.refuse(key, f"{_dotted(key)} = {shown(value)} must be a number of 0 or more")
+    def number(self, key: KeyPath, value: object, most: float = float_info.max) -> float:
+        """Return a number that is finite, not negative, and not above another."""
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
+            limit = "" if most == float_info.max else f" and at most {most:g}"
+            self.refuse(key, f"{_dotted(key)} = {shown(value)} must be a number of 0 or more{limit}")
         return float(value)
 
     def rates(self) -> dict[str, str | float]:
@@ -131,7 +135,7 @@ class _Reader:
             self.refuse(
                 key, f"{_dotted(key)} must be a table of factors such as {{ OLE = 1, PAR = 1 }}, not {shown(value)}"
             )
-        return {name: self.number((*key, name), factor) for name, factor in value.items()}
+        return {name: self.number((*key, name), factor, _MOST_MOLES) for name, factor in value.items()}
 
     def clean_air(self, key: KeyPath, value: object) -> float | Amounts:
         """Return a mixing ratio, or the columns of the profile that a species is made of."""
@@ -169,10 +173,10 @@ class _Reader:
         }:
             self.refuse(key, f"{_dotted(key)} must be of the form {_COMPOUND}")
         mass = to(self.word(key, value["molar_mass"]), "kg/mol", where=f"{self._path}: {_dotted(key)}.molar_mass")
-        if mass <= 0.0:
-            self.refuse(key, f"{_dotted(key)}.molar_mass must be more than 0")
-        carbon = self.number(key, value["carbon"]) if "carbon" in value else None
-        return Compound(name, self.number(key, value["mass"]), mass, carbon)
+        if not 0.0 < mass <= _HEAVIEST:
+            self.refuse(key, f"{_dotted(key)}.molar_mass must be more than 0 and at most {_HEAVIEST:g} kg/mol")
+        carbon = self.number(key, value["carbon"], _MOST_MOLES) if "carbon" in value else None
+        return Compound(name, self.number(key, value["mass"], 1.0), mass, carbon)
 
     def _table(self, key: KeyPath) -> Mapping[str, Any]:
         node: Any = self._data

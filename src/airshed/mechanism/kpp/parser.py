@@ -134,7 +134,7 @@ class _Statements(Transformer[Token, Any]):
         start = _offset(label) if label is not None else reactants[0].offset
         if label is not None and not label[1:-1].strip():
             raise MisplacedError(start, "the label <> is empty")
-        name = None if label is None else label[1:-1].strip()
+        name = None if label is None else label[1:-1].replace("\t", " ").strip()
         return EquationStatement(start, end.end_pos, name, reactants, products, _limited(start, rate))
 
     def side(self, *parts: Amount | Token) -> tuple[Amount, ...]:

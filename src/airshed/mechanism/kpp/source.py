@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from airshed.core.errors import MechanismError
+from airshed.core.plain import printable
 from airshed.mechanism.kpp.parser import SECTIONS, short
 from airshed.mechanism.kpp.statements import MisplacedError
 from airshed.mechanism.location import Location, nearest
@@ -141,21 +142,22 @@ def read_source(path: Path, name: str) -> SourceFile:
 
     UTF-8 with or without a byte order mark, else Latin-1, in which old files have their comments; any line ends.
     """
+    told = printable(name)
     try:
         if not path.is_file():
             fault = "is not a file" if path.exists() else "there is no such file"
-            raise MechanismError(f"{name}: {fault}; expected a reaction file in KPP syntax (.def, .eqn, .spc)")
+            raise MechanismError(f"{told}: {fault}; expected a reaction file in KPP syntax (.def, .eqn, .spc)")
         if path.stat().st_size > LARGEST:
-            raise MechanismError(f"{name}: larger than {LARGEST // 1_000_000} MB, which no reaction file is")
+            raise MechanismError(f"{told}: larger than {LARGEST // 1_000_000} MB, which no reaction file is")
         data = path.read_bytes()
     except OSError as error:
-        raise MechanismError(f"{name}: cannot be read ({error.strerror})") from None
+        raise MechanismError(f"{told}: cannot be read ({error.strerror})") from None
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         text = data.decode("latin-1")
     if _UNPRINTABLE.search(text):
-        raise MechanismError(f"{name}: not a text file; expected a reaction file in KPP syntax (.def, .eqn, .spc)")
+        raise MechanismError(f"{told}: not a text file; expected a reaction file in KPP syntax (.def, .eqn, .spc)")
     return SourceFile(path, name, text.replace("\r\n", "\n").replace("\r", "\n"))
 
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 import yaml
 
 from airshed.core.errors import MechanismError
+from airshed.core.plain import printable
 from airshed.core.words import shortened
 from airshed.mechanism.location import Location, error_at, nearest
 from airshed.mechanism.openatmos.node import Node
@@ -37,10 +38,10 @@ def read_document(path: Path, shown: str) -> Node:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise MechanismError(f"{shown}: is no text in UTF-8 (byte {error.start})") from None
+        raise MechanismError(f"{printable(shown)}: is no text in UTF-8 (byte {error.start})") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise MechanismError(f"{shown}: cannot be read ({reason})") from None
+        raise MechanismError(f"{printable(shown)}: cannot be read ({reason})") from None
     events = _yaml_events(text, shown) if path.suffix.lower() in YAML_SUFFIXES else _json_events(text, shown)
     return _build(events, shown)
 

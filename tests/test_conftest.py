@@ -1,0 +1,56 @@
+"""What tests/conftest.py does with a run: which tests may be skipped, which come first, which are quick."""
+
+import os
+import runpy
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+TESTS = """
+import pytest
+
+@pytest.mark.skip(reason="OpenMPI is not installed: apt install openmpi-bin")
+@pytest.mark.parametrize("which", ["a b", "c"])
+def test_of_openmpi(which):
+    pass
+
+@pytest.mark.skip(reason="needs the package musica")
+def test_of_musica():
+    pass
+"""
+
+
+def test_a_test_may_be_skipped_for_a_reason_on_the_list_alone(tmp_path: Path) -> None:
+    for name in ("conftest.py", "longest.txt"):
+        shutil.copy(Path(__file__).with_name(name), tmp_path)
+    (tmp_path / "test_some.py").write_text(TESTS)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "1", str(tmp_path)], cwd=tmp_path,
+        env={**os.environ, "AIRSHED_SKIPPED": str(tmp_path / "skipped")}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    names = [f"test_some.py::{name}" for name in ("test_of_musica", "test_of_openmpi[a b]", "test_of_openmpi[c]")]
+    assert (tmp_path / "skipped").read_text().splitlines() == names
+    told = [line for line in done.stdout.splitlines() if line.startswith("not to be skipped")]
+    assert told == [f"not to be skipped for this reason, see tests/conftest.py: {names[0]}: needs the package musica"]
+    assert done.returncode == 1
+
+
+def test_the_longest_come_first_and_are_not_among_the_quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "longest.txt").write_text("test_c.py\ntest_b.py\n")
+    conftest = runpy.run_path(shutil.copy(Path(__file__).with_name("conftest.py"), tmp_path))
+    paths = [tmp_path / f"test_{name}.py" for name in "abc"]
+    items = [SimpleNamespace(path=path) for path in paths]
+    conftest["pytest_collection_modifyitems"](items)
+    assert [each.path.name for each in items] == ["test_c.py", "test_b.py", "test_a.py"]
+    for quick, ignored in (("", [None] * 3), ("1", [None, True, True])):
+        monkeypatch.setenv("AIRSHED_QUICK", quick)
+        assert [conftest["pytest_ignore_collect"](path) for path in paths] == ignored
+
+
+def test_the_list_of_the_longest_names_files_that_there_are() -> None:
+    here = Path(__file__).parent
+    assert [name for name in (here / "longest.txt").read_text().split() if not (here / name).is_file()] == []
