@@ -124,7 +124,7 @@ def quantity(value: object, units: Sequence[str], *, where: str) -> Quantity:
             f"{where} = {shown(value)} has the wrong kind of unit: expected {_expected(units)}{_given(given)}"
         )
     if not _reads_plainly(factors, fitting[0]):
-        raise CaseError(f"{where} = {shown(value)}: {unit_text!r} does not read plainly; expected {_expected(units)}")
+        raise CaseError(f"{where} = {shown(value)}: {shown(unit_text)} does not read plainly; expected {_expected(units)}")
     converted = float(given.to(_unit(fitting[0])).magnitude)
     if not isfinite(converted):
         raise CaseError(f"{where} = {shown(value)} is too large a number")
@@ -143,7 +143,7 @@ def _split(text: str, units: Sequence[str], where: str) -> tuple[float, str]:
 
 def _factors(text: str, units: Sequence[str], place: str) -> list[Factor]:
     """Return the factors of a unit: "cm3" and "m s-1" mean cm**3 and m*s**-1; raises CaseError for what is none."""
-    problem, factors = f"{place}: {text!r} is not a unit that Airshed knows", unit_factors(text)
+    problem, factors = f"{place}: {shown(text)} is not a unit that Airshed knows", unit_factors(text)
     unknown = [name for name, _ in factors or () if not _is_unit(name)]
     match = nearest(unknown[0], _names()) if unknown else None
     if factors is None or unknown or (any(name in _WITH_OFFSET for name, _ in factors) and _is_product(factors)):
