@@ -217,7 +217,7 @@ def test_initial_levels_by_height_or_number(levels: list[int] | np.ndarray) -> N
         (dataset(np.full(3, -1.0), ("lat",)), "negative or not finite"),
         (dataset(np.full(3, np.nan), ("lat",)), "negative or not finite"),
         (dataset(np.ones(3), ("lat",), units="ug m-3"), "wrong kind of unit"),
-        (dataset(np.full(3, 1e300), ("lat",)), "more than there is air"),
+        (dataset(np.full(3, 1e300), ("lat",)), "more than (there is|all) air"),
     ],
 )
 def test_initial_datasets_that_do_not_fit(given_dataset: xr.Dataset, message: str) -> None:
@@ -227,15 +227,15 @@ def test_initial_datasets_that_do_not_fit(given_dataset: xr.Dataset, message: st
 
 def test_a_factor_of_a_map_that_makes_more_than_all_air_is_told_with_the_map() -> None:
     made = BoundaryMap("mine.species.toml", profile={"NO2": {"O3": 1e30}})
-    with pytest.raises(CaseError, match="the boundary's NO2 is .* more than .*, by mine.species.toml"):
+    with pytest.raises(CaseError, match=r"the boundary's NO2 is .* more than .*, by mine\.species\.toml"):
         BoundaryProfiles(["NO2"], species_map=made)
 
 
 def test_more_than_all_air_is_refused() -> None:
     """By a factor on the profiles, by a value, and in an initial dataset, also through its unit."""
-    with pytest.raises(CaseError, match=r"the boundary's O3 is up to \S+ mol/mol"):
+    with pytest.raises(CaseError, match=r"the boundary's O3 is \S+ mol/mol"):
         one("O3", scale={"O3": 1e9})
-    with pytest.raises(CaseError, match="the boundary's O3 is up to 2 mol/mol"):
+    with pytest.raises(CaseError, match="the boundary's O3 is 2 mol/mol"):
         one("O3", values={"O3": 2.0})
     for data in ({"O3": ((), 1.5)}, {"O3": ((), 200.0, {"units": "percent"})}):
         with pytest.raises(CaseError, match=r"up to \S+ mol/mol, more than all air"):
@@ -243,8 +243,8 @@ def test_more_than_all_air_is_refused() -> None:
 
 
 def test_an_initial_dataset_of_texts_is_refused() -> None:
-    with pytest.raises(DataError, match="O3 holds texts"):
+    with pytest.raises(DataError, match="O3 holds text"):
         initial_from_dataset(xr.Dataset({"O3": ((), "x")}), ["O3"], GRID, np.zeros(()))
     texts = xr.Dataset({"O3": ("lon", np.zeros(2))}, {"lon": ["a", "b"]})
-    with pytest.raises(DataError, match="coordinate lon of the initial dataset's O3 holds texts"):
+    with pytest.raises(DataError, match="its lon holds text"):
         initial_from_dataset(texts, ["O3"], GRID, np.zeros(()))

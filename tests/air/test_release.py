@@ -79,15 +79,15 @@ def test_what_goes_within_a_step_does_not_turn_negative(tmp_path, velocity):
         sim.run()
         there, terms = balance(sim)
         assert there - terms["clipped"] == pytest.approx(3600.0, rel=1e-12)
-        assert 0.0 <= terms["clipped"] < 1e-6 * 3600.0
+        assert 0.0 <= terms["clipped"] < 1e-5 * 3600.0
 
 
 def test_without_steps_that_begin_anew_it_does(tmp_path, monkeypatch):
     """The negative control."""
-    monkeypatch.setattr(air_model, "EULER_STEPS", 0)
+    monkeypatch.setattr(air_model, "steps_anew", lambda share: 0)
     with simulation(release(tmp_path, 3600.0, 7200.0), velocity="5 m/s") as sim:
         sim.run()
-        assert balance(sim)[1]["clipped"] > 1e-5 * 3600.0
+        assert balance(sim)[1]["clipped"] > 1e-3 * 3600.0
 
 
 def test_a_run_that_is_resumed_where_emission_changes_goes_on_with_the_same_bits(tmp_path):

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airshed.process.twostep import GROWTH, spread_steps, two_step_weights, weight_of_jump
+from airshed.process.twostep import GROWTH, spread_steps, steps_anew, two_step_weights, weight_of_jump
 
 STEPS = st.floats(0.1, 1000.0)
 RATIOS = st.floats(0.05, 2.4)
@@ -136,3 +136,7 @@ def test_the_rate_at_the_end_of_a_step_alone_emits_something_else():
 
 def test_a_rate_that_falls_to_a_third_needs_no_negative_emission():
     assert 1.0 + weight_of_jump(60.0, 60.0) * (1.0 - 3.0) == pytest.approx(0.0)
+
+
+def test_steps_begin_anew_where_much_ends():
+    assert [steps_anew(share) for share in (0.0, 1e-8, 1e-6, 1e-3, 0.01, 0.1, 1.0)] == [0, 0, 1, 2, 4, 6, 7]

@@ -23,8 +23,8 @@ UNLIMITED = (
     "    return (void)high, (void)low, b + smooth;",
 )
 UNFOLLOWED_CLIPPING = (
-    "lost += t.flux.weight[z] * (e.loss[z] * kept)",
-    "lost += t.flux.weight[z] * (e.loss[z] * value)",
+    "lost = fused(t.flux.weight[z], e.loss[z] * kept, lost)",
+    "lost = fused(t.flux.weight[z], e.loss[z] * value, lost)",
 )
 
 

@@ -43,16 +43,9 @@ from airshed.parallel.balance import Balance
 from airshed.parallel.communicator import Communicator
 from airshed.parallel.exact_sum import LateTotal
 from airshed.parallel.groups import Groups
-from airshed.process.twostep import spread_steps, two_step_weights, weight_of_jump
+from airshed.process.twostep import spread_steps, steps_anew, two_step_weights, weight_of_jump
 
 Array = npt.NDArray[np.float64]
-
-EULER_STEPS = 6
-"""Steps that begin anew where an emission ends, so that what lives for less than a step does not turn negative.
-
-Of a species of which z lifetimes pass in a step, (z - 3)/3 (1 + z)^-n of what was there would be negative after n such
-steps: up to 0.33 with one of them, 0.02 with two, 3e-3 with three, 2e-5 with six.
-"""
 
 LARGEST_COURANT = 0.5
 """Sum of Courant numbers beyond which the limited two-step scheme may oscillate or go negative."""
@@ -230,15 +223,13 @@ class AirModel:
     def _first_emission(self, step: float) -> tuple[AnyArray, Totals] | None:
         """Return the emission of the next step [s] where that is the first after a change; else None.
 
-        Where it would be negative somewhere, as something nearly ends, steps begin anew instead. All ranks call this.
+        Where too much of it would be negative, as something ends, steps begin anew instead. All ranks call this.
         """
         if self._previous_step is None or self._anew > 0 or not self.sources.changes_at(self.seconds):
             return None
         carried = self.sources.after_change(self.seconds, weight_of_jump(step, self._previous_step))
-        if self.share.greatest(-float(carried[0].min(initial=0.0))) > 0.0:
-            self._anew = EULER_STEPS
-            return None
-        return carried
+        self._anew = steps_anew(self.sources.negative_share(carried[0]))
+        return None if self._anew > 0 else carried
 
     @property
     def at_once(self) -> int:

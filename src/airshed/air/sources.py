@@ -201,6 +201,17 @@ class PackedSources:
         carried += packed
         return carried, _Weighted(((1.0 + weight, totals), (-weight, before.totals)))
 
+    def negative_share(self, carried: AnyArray) -> float:
+        """Return how much of an emission after a change is negative, of what the species emitted before; the greatest.
+
+        All ranks call this together, after :meth:`after_change`.
+        """
+        negative = np.minimum(self._layout.unpack(carried), 0.0).sum(axis=1)
+        assert self._before is not None
+        before = self._before.totals()
+        share = np.divide(-self._total(negative)(), before, out=np.zeros_like(before), where=before > 0.0)
+        return float(share.max(initial=0.0))
+
     def read_ahead(self, seconds: float, pool: Executor | None) -> None:
         """Let a thread of a pool prepare the period after the one that holds a time; without a pool that can wait."""
         if pool is None or self._sum is None:

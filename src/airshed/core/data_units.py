@@ -75,7 +75,7 @@ def conversion(
     folded = plain.casefold()
     if plain == unit or folded in _SAME.get(unit, ()):
         return Conversion(given=written)
-    asked = ("1" if unit == "kg kg-1" else unit, *(also or {}))
+    asked = (unit, *(also or {}))
     text = _SPELLED.get(folded, plain)
     try:
         zero, one = (quantity(f"{number} {text}", asked, where=where) for number in (0, 1))

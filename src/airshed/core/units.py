@@ -124,7 +124,9 @@ def quantity(value: object, units: Sequence[str], *, where: str) -> Quantity:
             f"{where} = {shown(value)} has the wrong kind of unit: expected {_expected(units)}{_given(given)}"
         )
     if not _reads_plainly(factors, fitting[0]):
-        raise CaseError(f"{where} = {shown(value)}: {shown(unit_text)} does not read plainly; expected {_expected(units)}")
+        raise CaseError(
+            f"{where} = {shown(value)}: {shown(unit_text)} does not read plainly; expected {_expected(units)}"
+        )
     converted = float(given.to(_unit(fitting[0])).magnitude)
     if not isfinite(converted):
         raise CaseError(f"{where} = {shown(value)} is too large a number")

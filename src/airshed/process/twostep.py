@@ -21,7 +21,7 @@ Hundsdorfer, Ruuth & Spiteri 2003, SIAM J. Numer. Anal. 41, 605-623.
 """
 
 from itertools import accumulate
-from math import ceil
+from math import ceil, log
 from typing import Final
 
 from airshed.core.errors import CaseError
@@ -34,6 +34,11 @@ The formula is stable in zero for ratios below 1 + sqrt 2 = 2.41 (Grigorieff 198
 limiter, by experiment, winds that fall from 40 to 2 m/s clip nothing of a puff at ratios of 2, up to 4e-6 of a disc's
 mass at 2.4 to 4, and 8 % where the ratio is 11.
 """
+
+LEAST_SHARE: Final = 1e-7
+"""Of what a species emits, what may be emitted negatively: where it falls below zero that is clipped, and counted."""
+
+_LEFT, _MOST_ANEW = 3e-4, 7
 
 MOST_STEPS: Final = 2_000_000
 """Steps from one change of the forcing to the next: a month of steps of a second."""
@@ -63,6 +68,19 @@ def two_step_weights(step: float, previous: float | None) -> TwoStepWeights:
 def weight_of_jump(step: float, previous: float) -> float:
     """Return what the jump E' - E of an emission weighs in the first step [s] after it, omega/(1 + omega)."""
     return step / (step + previous)
+
+
+def steps_anew(share: float) -> int:
+    """Return how many steps are to begin anew where so much of what a species emitted ends; 0 where hardly any does.
+
+    One makes what is emitted exact without being negative. Of a species that lives for a step or less, and is no longer
+    made, the formula then makes a part negative. Each further step by Euler leaves a third of it or so, and they go on
+    until that is little. They are of first order: one each hour doubles the errors of ozone and its precursors over
+    western Europe (NO2 from 0.13 to 0.23 %), three bring NO2 to 0.5 %, six to 1 %.
+    """
+    if share <= LEAST_SHARE:
+        return 0
+    return min(max(ceil(log(share / _LEFT, 3.0)), 1), _MOST_ANEW)
 
 
 def spread_steps(now: float, until: float, longest: float, previous: float | None) -> list[float]:

@@ -141,7 +141,7 @@ def test_states_of_a_file_are_refused_by_its_name(emep: ReactionNetwork, tmp_pat
     states, conditions = tmp_path / "hot.csv", tmp_path / "conditions.toml"
     states.write_text("O3 [ppb],temperature [K]\n40,290\n40,1e300\n", encoding="utf-8")
     given = 'time.length = "1 h"\nenvironment = { temperature = "290 K", pressure = "1000 hPa" }\n'
-    conditions.write_text(f"{given}[rates]\nSUN = 0\n[fixed]\nH2O = 0.01\n", encoding="utf-8")
+    conditions.write_text(f'{given}[rates]\nSUN = 0\n[fixed]\nH2O = "1 %"\n', encoding="utf-8")
     with pytest.raises(AirshedError, match=rf"^{states}: T is 1e\+300 in cell 1; it must be 100 to 1000 K"):
         box(emep, conditions, states)
     conditions.write_text(conditions.read_text().replace("290 K", "1e6 K"))
