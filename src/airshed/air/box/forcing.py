@@ -165,7 +165,8 @@ class BoxForcing:
             densities[number] = amount * (air["M"].reshape(-1) if unit == "mol/mol" else 1.0)
         if self._states is not None:
             for number, (amounts, unit) in self._states.species.items():
-                densities[number] = amounts * (air["M"].reshape(-1) if unit == "mol/mol" else 1.0)
+                with np.errstate(over="ignore"):  # too much is refused below
+                    densities[number] = amounts * (air["M"].reshape(-1) if unit == "mol/mol" else 1.0)
         if "M" in air:
             self._refuse_more_than_air(densities, air["M"].reshape(-1))
         return densities
@@ -377,7 +378,10 @@ class BoxForcing:
             number, cell = (int(each[0]) for each in np.nonzero(more))
             name, part = self.network.names[number], densities[number, cell] / air[min(cell, air.size - 1)]
             whose = "the mechanism's initial value" if name in self.by_mechanism else "its value at the start"
-            raise CaseError(f"initial.{name}: {whose} is {part:.3g} of all air; it can be 1 at most")
+            where = f"initial.{name}: {whose}"
+            if self._states is not None and number in self._states.species:
+                where = f"{self._states.source}: {name} in cell {cell}"
+            raise CaseError(f"{where} is {part:.3g} of all air; it can be 1 at most")
 
     def _too_humid(self, value: Array, times: Array) -> CaseError:
         """Return the error of a humidity above any, which was probably meant in per cent."""

@@ -160,7 +160,8 @@ LossRate = Annotated[Value, GivenIn(("1/s",))]
 def converted(numbers: Array, unit: str, units: Sequence[str], *, where: str) -> tuple[Array, str]:
     """Return numbers of a unit in the first of ``units`` that measures the same, and that one; raises CaseError."""
     zero, one = (quantity(f"{number} {unit}" if unit != "1" else str(number), units, where=where) for number in (0, 1))
-    return zero.value + (one.value - zero.value) * numbers, one.unit
+    with np.errstate(over="ignore"):  # what is too large is refused where it is used
+        return zero.value + (one.value - zero.value) * numbers, one.unit
 
 
 def spellings(units: Iterable[str]) -> tuple[str, ...]:
