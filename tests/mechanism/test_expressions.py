@@ -64,7 +64,7 @@ def test_values(text: str, value: float) -> None:
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("text", ["sqrt(-TEMP)", "log(0)*TEMP", "TEMP/0", "exp(TEMP*1e300)"])
+@pytest.mark.parametrize("text", ["sqrt(-TEMP)", "log(-TEMP)", "TEMP/0", "exp(TEMP*1e300)"])
 def test_what_is_no_number_is_not_finite_and_not_warned_of(text: str) -> None:
     assert not math.isfinite(evaluate(read_rate(text), {"TEMP": 300.0}))
 
