@@ -225,6 +225,12 @@ def test_initial_datasets_that_do_not_fit(given_dataset: xr.Dataset, message: st
         initial_from_dataset(given_dataset, SPECIES, GRID, np.zeros(()))
 
 
+def test_a_factor_of_a_map_that_makes_more_than_all_air_is_told_with_the_map() -> None:
+    made = BoundaryMap("mine.species.toml", profile={"NO2": {"O3": 1e30}})
+    with pytest.raises(CaseError, match=r"the boundary's NO2 is .* more than .*, by mine\.species\.toml"):
+        BoundaryProfiles(["NO2"], species_map=made)
+
+
 def test_more_than_all_air_is_refused() -> None:
     """By a factor on the profiles, by a value, and in an initial dataset, also through its unit."""
     with pytest.raises(CaseError, match=r"the boundary's O3 is \S+ mol/mol"):

@@ -81,6 +81,20 @@ def test_a_pattern_that_names_no_file_is_refused(pattern: str) -> None:
         case.files(case.emissions.gridded, "emissions.gridded")
 
 
+@pytest.mark.parametrize(
+    "text", [f"{'k' * 20_000} = 1", f"x = {'1 ' * 20_000}", f"[output]\nfields = {['x'] * 20_000}"]
+)
+def test_what_is_long_is_told_in_short(text: str, tmp_path: Path) -> None:
+    with pytest.raises(CaseError) as caught:
+        Case.load(write(tmp_path, text))
+    assert "case.toml" in str(caught.value)
+    assert max(map(len, str(caught.value).splitlines())) < 500
+
+
+def test_fields_that_stand_twice_are_told_in_short() -> None:
+    assert len(refusal(small(output=[{"fields": ["x"] * 20_000}]))) < 300
+
+
 def test_values_are_in_si_and_defaults_filled_in() -> None:
     case = Case.from_dict(SMALL)
     assert case.time.start == datetime(2022, 8, 31, tzinfo=UTC)

@@ -261,6 +261,10 @@ def test_sets_that_do_not_belong_together_are_refused(tmp_path: Path) -> None:
     refused("no data for level|levels", wind, write(tmp_path / "pl.nc", pressure))
     flat = model_levels("u", "v").isel(level=0, drop=True)
     refused("wind u has no level", write(tmp_path / "flat.nc", flat))
+    for name, told in (("v", "the wind v"), ("t", "t")):
+        part = write(tmp_path / f"{name}.nc", model_levels(name).isel(level=0, drop=True))
+        others = write(tmp_path / "others.nc", model_levels(*{"u", "v"} - {name}))
+        refused(f"{name}.nc: {told} has no level; the model needs it on", others, part)
 
 
 def test_a_wider_set_is_cut_to_the_wind(tmp_path: Path) -> None:

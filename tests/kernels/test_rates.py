@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from airshed.core.errors import MechanismError
+from airshed.kernels.expression_code import ExpressionCode
 from airshed.kernels.layout import aligned_zeros
 from airshed.kernels.pipeline import MechanismKernel, compile_mechanism
 from airshed.kernels.rates import REFERENCE_DENSITY, RateTable, rate_table
@@ -241,6 +243,29 @@ def test_the_arguments_of_a_photolysis_are_constants(tmp_path: Path) -> None:
     path.write_text("#DEFVAR\nA = IGNORE;\n#EQUATIONS\n<x> A = 2 A : PHOTO(TEMP, 1);\n")
     with pytest.raises(Exception, match="two constants"):
         load_mechanism(path)
+
+
+def test_a_division_by_zero_is_left_to_the_check_of_rates() -> None:
+    """The table neither divides by the number nor loses a factor, nor does the code."""
+    sun, zero = Symbol("SUN"), Number(0.0)
+    table = RateTable()
+    for rate in (
+        Binary("/", sun, zero),
+        Binary("*", Number(1e200), Number(1e200)),
+        Binary("^", Number(1e60), Number(8.0)),
+    ):
+        table.add(rate, 1)
+    assert [rate.coefficient for rate in table.rates] == [1.0, 1.0, 1.0]
+    assert table.functions[0] == Binary("/", sun, zero)
+    assert ExpressionCode([Binary("/", sun, zero)]).statements == ["const dpack e0 = sun / (0.0);"]
+    assert ExpressionCode([Binary("/", sun, Number(4.0))]).statements == ["const dpack e0 = sun * 0.25;"]
+
+
+def test_more_reactants_than_numbers_reach_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "many.kpp"
+    path.write_text(f"#DEFVAR\nA = IGNORE;\n#EQUATIONS\n<x> {' + '.join(['A'] * 400)} = A : 1;\n")
+    with pytest.raises(MechanismError, match=r"many.kpp:4:1: <x> has 400 reactants"):
+        rate_table(load_mechanism(path))
 
 
 def test_what_a_mechanism_leaves_open_is_a_field_of_the_step(compiled: Compiled) -> None:

@@ -63,6 +63,12 @@ def test_values(text: str, value: float) -> None:
     assert evaluate(parse(text), AIR | SUN) == pytest.approx(value, rel=1e-15, abs=0.0)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("text", ["sqrt(-TEMP)", "log(-TEMP)", "TEMP/0", "exp(TEMP*1e300)"])
+def test_what_is_no_number_is_not_finite_and_not_warned_of(text: str) -> None:
+    assert not math.isfinite(evaluate(read_rate(text), {"TEMP": 300.0}))
+
+
 def test_photolysis_stops_at_night_whatever_the_secant() -> None:
     rate = parse("3*PHOTO(1e-2, 0.5)")
     daylight, secant = np.array([1.0, 0.5, 0.0, 0.0]), np.array([1.0, 1.0, -1e300, 1e300])

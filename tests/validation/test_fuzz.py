@@ -83,6 +83,8 @@ def test_markup_that_was_taken_as_such_is_seen(tmp_path: Path) -> None:
     made = trial(tmp_path, mutation=f"name {MARK}")
     assert outcome(made, Answer(2, "", "airshed: error: time.step = 'Qzx'\n")) == "leaked"
     assert outcome(made, Answer(2, "", f"airshed: error: time.step = {MARK!r}\n")) == "refused"
+    renamed = "airshed: error: time.step names x_red_Qzx__red_\n"
+    assert outcome(made, Answer(2, "", renamed)) == "refused"
 
 
 @pytest.mark.parametrize(

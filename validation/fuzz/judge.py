@@ -19,7 +19,7 @@ MOST_MEMORY: Final = 1_500_000_000
 
 _COLUMNS, _LINES, _ITEMS = 200, 3, 20
 _CONTROL = re.compile(r"[^\S \n\t]|[\x00-\x08\x0e-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
-_BARE_MARK = re.compile(r"(?<!\[red\])Qzx(?!\[/red\])")
+_BARE_MARK = re.compile(r"(?<!\[red\])(?<!red_)Qzx(?!\[/red\])")  # names of species may have become x_red_Qzx__red_
 _WARNING = re.compile(r"^.*\b(?:\w*Warning: .*|HDF5-DIAG.*|Exception ignored.*)$", re.MULTILINE)
 _ITEM = re.compile(r"  |\S+:\d+(:\d+)?: ")
 """The beginning of a line that tells one of several faults: indented, or with file and line."""

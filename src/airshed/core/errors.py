@@ -4,9 +4,18 @@ Every message says what is wrong, where, and what to do, in a line or two. The c
 anything that is not an :class:`AirshedError` is a defect of Airshed itself and keeps its traceback.
 """
 
+from airshed.core.plain import printable
+
 
 class AirshedError(Exception):
-    """Base of all errors that are the user's to mend; ``str(error)`` is the whole message."""
+    """Base of all errors that are the user's to mend; ``str(error)`` is the whole message.
+
+    Names and values of the user's files stand in it: what of them would move a cursor is written as an escape.
+    """
+
+    def __str__(self) -> str:
+        """Return the message, which any terminal can show."""
+        return printable(super().__str__(), lines=True)
 
 
 class CaseError(AirshedError):

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from airshed.core.errors import CaseError
 from airshed.core.nearest import suggestion
 from airshed.core.units import Quantity, quantity
+from airshed.core.words import shown
 
 Value = npt.NDArray[np.float64]
 
@@ -167,13 +168,13 @@ def given(value: object, units: Sequence[str], *, where: str) -> Given:
     A number followed by a unit is a constant; any other text is a formula. Raises CaseError.
     """
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise CaseError(f"{where} must be a number with its unit, or a formula, in quotes, not {value!r}")
+        raise CaseError(f"{where} must be a number with its unit, or a formula, in quotes, not {shown(value)}")
     text = str(value).strip()
     number = _PLAIN.match(text)
     rest = text[number.end() :].strip() if number else text
     if number and not rest and units[0] != "1":
         raise CaseError(
-            f'{where} = {value!r} has no unit: write "{text} {units[0]}", '
+            f'{where} = {shown(value)} has no unit: write "{text if len(text) <= 40 else "N"} {units[0]}", '
             f"or a formula in t with operations in it, whose result is in {units[0]}"
         )
     if number and (not rest or _UNIT_AHEAD.match(rest)):

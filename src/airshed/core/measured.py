@@ -9,6 +9,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from airshed.core.errors import CaseError
 from airshed.core.units import Quantity, quantity
+from airshed.core.words import shown
 
 KEY = "{key}"
 """Stands for the key path in the message of a validator, which does not know where it is used."""
@@ -47,7 +48,7 @@ class Measured:
             raise refuse(str(error)) from error
         fault = self._fault(abs(found.value) if self.or_negative else found.value, found.unit)
         if fault and not (self.or_zero and found.value == 0.0):
-            raise refuse(f"{KEY} = {found.text!r} must {fault}{self._others()}")
+            raise refuse(f"{KEY} = {shown(found.text)} must {fault}{self._others()}")
         return found
 
     @property

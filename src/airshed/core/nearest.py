@@ -13,7 +13,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 def suggestion(name: str, known: Iterable[str], *, limit: int = 12) -> str:
     """Return the end of an error message: ``did you mean X?``, or the names there are when they are few."""
-    candidates = sorted(known)
+    candidates = sorted(set(known))
     match = nearest(name, candidates)
     if match is not None:
         return f"did you mean {match}?"

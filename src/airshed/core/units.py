@@ -15,6 +15,7 @@ from airshed.core.constants import AVOGADRO
 from airshed.core.errors import CaseError
 from airshed.core.nearest import nearest
 from airshed.core.unit_text import Factor, unit_factors
+from airshed.core.words import shown
 
 if TYPE_CHECKING:
     from pint import Quantity as PintQuantity
@@ -111,36 +112,40 @@ def quantity(value: object, units: Sequence[str], *, where: str) -> Quantity:
     if isinstance(value, Quantity):
         value = value.text
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise CaseError(f"{where} must be {_expected(units)}, not {value!r}")
+        raise CaseError(f"{where} must be {_expected(units)}, not {shown(value)}")
     number, unit_text = _split(str(value), units, where)
     if not unit_text and units[0] != "1":
-        raise CaseError(f'{where} needs a unit, such as "{_meaning(units[0])[1]}"; {value!r} has none')
-    factors = _factors(unit_text, units, f"{where} = {value!r}")
+        raise CaseError(f'{where} needs a unit, such as "{_meaning(units[0])[1]}"; {shown(value)} has none')
+    factors = _factors(unit_text, units, f"{where} = {shown(value)}")
     given = _registry().Quantity(number, _product(factors))
     fitting = [unit for unit in units if given.is_compatible_with(_unit(unit))]
     if not fitting:
-        raise CaseError(f"{where} = {value!r} has the wrong kind of unit: expected {_expected(units)}{_given(given)}")
+        raise CaseError(
+            f"{where} = {shown(value)} has the wrong kind of unit: expected {_expected(units)}{_given(given)}"
+        )
     if not _reads_plainly(factors, fitting[0]):
-        raise CaseError(f"{where} = {value!r}: {unit_text!r} does not read plainly; expected {_expected(units)}")
+        raise CaseError(
+            f"{where} = {shown(value)}: {shown(unit_text)} does not read plainly; expected {_expected(units)}"
+        )
     converted = float(given.to(_unit(fitting[0])).magnitude)
     if not isfinite(converted):
-        raise CaseError(f"{where} = {value!r} is too large a number")
+        raise CaseError(f"{where} = {shown(value)} is too large a number")
     return Quantity(str(value), converted, fitting[0])
 
 
 def _split(text: str, units: Sequence[str], where: str) -> tuple[float, str]:
     match = _NUMBER.fullmatch(text)
     if match is None:
-        raise CaseError(f"{where} = {text!r} is not a quantity: expected {_expected(units)}")
+        raise CaseError(f"{where} = {shown(text)} is not a quantity: expected {_expected(units)}")
     number = float(match.group(1))
     if not isfinite(number):
-        raise CaseError(f"{where} = {text!r} is too large a number")
+        raise CaseError(f"{where} = {shown(text)} is too large a number")
     return number, match.group(2).translate(_SPELLINGS)
 
 
 def _factors(text: str, units: Sequence[str], place: str) -> list[Factor]:
     """Return the factors of a unit: "cm3" and "m s-1" mean cm**3 and m*s**-1; raises CaseError for what is none."""
-    problem, factors = f"{place}: {text!r} is not a unit that Airshed knows", unit_factors(text)
+    problem, factors = f"{place}: {shown(text)} is not a unit that Airshed knows", unit_factors(text)
     unknown = [name for name, _ in factors or () if not _is_unit(name)]
     match = nearest(unknown[0], _names()) if unknown else None
     if factors is None or unknown or (any(name in _WITH_OFFSET for name, _ in factors) and _is_product(factors)):

@@ -19,6 +19,15 @@ def quoted(text: str, most: int = 60) -> str:
     return f'"{shown}"' if len(shown) <= most else f'"{shown[: most - 3]}...'
 
 
+def shown(value: object, most: int = 60) -> str:
+    """Return somebody's value as Python writes it, on one line and in short."""
+    try:
+        text = printable(repr(value))
+    except ValueError:  # a whole number of more digits than Python prints
+        return "a number of thousands of digits"
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
 def shortened(text: str, most: int = 1200) -> str:
     """Return a text without its middle where it is longer than a screen takes, and how much that was."""
     if len(text) <= most:

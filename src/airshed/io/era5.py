@@ -28,6 +28,7 @@ from airshed.io.netcdf import open_netcdf, reading
 from airshed.io.packed import values_of
 
 _ORDER = ("time", "level", "latitude", "longitude")
+_ON_LEVELS = ("u", "v", "t", "q", "z", "cc")
 _NO_UNITS = frozenset({"", "1", "~", "level", "levels", "count", "numeric", "model_level_number"})
 """What stands for the unit of level numbers."""
 _CALENDARS = frozenset({"standard", "gregorian", "proleptic_gregorian"})
@@ -257,9 +258,11 @@ def _check_points(name: str, parts: list[StoredField]) -> None:
 def _check_alike(fields: dict[str, xr.DataArray]) -> None:
     """Raise DataError unless all variables have the points, levels and times of the wind."""
     wind = fields["u"]
-    for dim in _ORDER:
-        if dim not in wind.dims:
-            raise DataError(f"{wind.attrs['file']}: the wind u has no {dim}; the model needs it on {_listed(_ORDER)}")
+    for name in _ON_LEVELS:
+        for dim in _ORDER if name in fields else ():
+            if dim not in fields[name].dims:
+                file, what = fields[name].attrs["file"], f"{'the wind ' if name in 'uv' else ''}{name}"
+                raise DataError(f"{file}: {what} has no {dim}; the model needs it on {_listed(_ORDER)}")
     for name, field in fields.items():
         for dim in _ORDER:
             if dim not in field.dims:

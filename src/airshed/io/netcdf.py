@@ -1,5 +1,6 @@
 """Opens netCDF files, and says in a line what is wrong with one that does not open."""
 
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -67,10 +68,13 @@ def reading(path: Path, what: Callable[[], str] = str) -> Iterator[None]:
     There is no list of what damage leads to: a flipped bit is a wrong size, type, name or attribute, and the libraries
     stumble over it wherever they use it first.
 
+    What xarray has to say of odd attributes is not printed: what cannot be used is refused where it is used.
+
     what  returns what is being read, to be told
     """
     try:
-        with hdf5():
+        with hdf5(), warnings.catch_warnings():
+            warnings.simplefilter("ignore", xr.SerializationWarning)
             yield
     except AirshedError:
         raise

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import reduce
+from math import isfinite
 from typing import Final
 
 from airshed.mechanism.expressions import PHOTO, Binary, Call, Expression, Negate, Number, Parameter, Symbol
@@ -63,7 +64,7 @@ class ExpressionCode:
                 return f"-{self._value(operand)}"
             case Binary("/", left, Symbol("TEMP")):
                 return f"{self._operand(left)} * inverse_temperature"
-            case Binary("/", left, Number(value)):
+            case Binary("/", left, Number(value)) if value and isfinite(1.0 / value):
                 return f"{self._operand(left)} * {1.0 / value!r}"
             case Binary("^", base, exponent):
                 return self._power(base, exponent)

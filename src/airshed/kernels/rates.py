@@ -28,6 +28,7 @@ REFERENCE_DENSITY: Final = 2.5e19
 
 _HUGE: Final = 1e10
 _LARGEST_POWER: Final = 8
+_LARGEST_BASE: Final = 1e38  # its eighth power is a number
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ def rate_table(network: ReactionNetwork) -> RateTable:
 
 
 def _factors(expression: Expression) -> tuple[float, list[Expression]]:
-    """Return a number and factors whose product is the expression."""
+    """Return a number and factors whose product is the expression; a part beyond all numbers is a factor as it is."""
     match expression:
         case Number(value):
             return value, []
@@ -96,14 +97,17 @@ def _factors(expression: Expression) -> tuple[float, list[Expression]]:
             return -coefficient, factors
         case Binary("*", left, right):
             first, second = _factors(left), _factors(right)
-            return first[0] * second[0], first[1] + second[1]
+            if isfinite(product := first[0] * second[0]):
+                return product, first[1] + second[1]
         case Binary("/", left, right):
             first, second = _factors(left), _factors(right)
             inverse: list[Expression] = [Binary("/", Number(1.0), _product(second[1]))] if second[1] else []
-            return first[0] / second[0], first[1] + inverse
+            if second[0] and isfinite(quotient := first[0] / second[0]):
+                return quotient, first[1] + inverse
         case Binary("^", base, Number(power)) if power in range(1, _LARGEST_POWER + 1):
             coefficient, factors = _factors(base)
-            return coefficient**power, factors * int(power)
+            if abs(coefficient) < _LARGEST_BASE:
+                return coefficient**power, factors * int(power)
     return 1.0, [expression]
 
 

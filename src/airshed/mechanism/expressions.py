@@ -255,8 +255,13 @@ def evaluate(expression: Expression, environment: Environment) -> Value:
     """Return the value [molecules, cm3, s] for an environment whose values broadcast together.
 
     A photolysis rate is J = daylight * a * exp(-b * sec_zenith), and 0 at night. Raises MechanismError when the
-    environment lacks a name.
+    environment lacks a name. Where arithmetic gives no number, as of sqrt(-1), the value is not finite.
     """
+    with np.errstate(all="ignore"):
+        return _evaluate(expression, environment)
+
+
+def _evaluate(expression: Expression, environment: Environment) -> Value:
     match expression:
         case Number(value):
             return value
@@ -267,11 +272,11 @@ def evaluate(expression: Expression, environment: Environment) -> Value:
                 raise MechanismError(f"the rates need {name}, which the mechanism leaves open: give it a value")
             return environment[name]
         case Negate(operand):
-            return -evaluate(operand, environment)
+            return -_evaluate(operand, environment)
         case Binary(operator, left, right):
-            return _plain(_OPERATIONS[operator](evaluate(left, environment), evaluate(right, environment)))
+            return _plain(_OPERATIONS[operator](_evaluate(left, environment), _evaluate(right, environment)))
         case Call(name, arguments):
-            values = [evaluate(argument, environment) for argument in arguments]
+            values = [_evaluate(argument, environment) for argument in arguments]
             function = FUNCTIONS[name].numpy
             return _plain(function(*values)) if function else _photolysis(values[0], values[1], environment)
 
@@ -290,8 +295,7 @@ def fold(expression: Expression) -> Expression:
         case _:
             return expression
     if all(isinstance(child, Number) for child in children(folded)):
-        with np.errstate(all="ignore"):
-            value = float(evaluate(folded, {}))
+        value = float(evaluate(folded, {}))
         if np.isfinite(value):
             return Number(value)
     return folded

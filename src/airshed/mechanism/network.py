@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -101,6 +102,10 @@ class OpenParameter:
         check_label("what is open as", self.name)
 
 
+MOST_REACTANTS: Final = 12
+"""Molecules that a reaction may begin with: none meets so many, and the density of air to this power is a number."""
+
+
 @dataclass(frozen=True)
 class Reaction:
     """One equation as written: ``<label> reactants = products : rate;``, with light (hv) left out.
@@ -119,6 +124,10 @@ class Reaction:
 
     def __post_init__(self) -> None:
         check_label("reaction label", self.label, self.location)
+        molecules = sum(number for _, number in self.reactants)
+        if molecules > MOST_REACTANTS:
+            message = f"<{self.label}> has {molecules:g} reactants, and may have {MOST_REACTANTS}"
+            raise error_at(self.location, f"{message}; write it in steps of a few molecules each")
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,7 +62,8 @@ def box(
     Raises MechanismError, CaseError, DataError, KernelError, and NumericalError where the integration comes to no end:
     a ChemistryFailure, which knows cell, time and state, and writes conditions that replay it.
     """
-    return _prepare(mechanism, conditions, states, threads, allow_code=allow_code).run(observer)
+    run = _prepare(mechanism, conditions, states, threads, allow_code=allow_code)
+    return _series(run, observer)
 
 
 def run_box(
@@ -88,7 +89,7 @@ def run_box(
         part = stack.enter_context(write_whole(output))
         part.touch()  # a folder that cannot be written to is better known before the integration than after it
         try:
-            series = run.run(observer)
+            series = _series(run, observer)
         except ChemistryFailure as failure:
             cell = "" if failure.cell is None else f"-cell-{failure.cell}"
             raise failure.write(output.with_name(f"{output.stem}-failed{cell}.toml"), mechanism) from None
@@ -144,7 +145,13 @@ def _prepare(
         states = load_states(Path(states), network)
     elif isinstance(states, xr.Dataset):
         states = states_of(states, network)
-    return BoxRun(network, conditions, states=states, threads=threads)
+    with conditions.naming_file(states.source if states else "states"):
+        return BoxRun(network, conditions, states=states, threads=threads)
+
+
+def _series(run: BoxRun, observer: Callable[[float], None] | None) -> xr.Dataset:
+    with run.conditions.naming_file(run.states_source):
+        return run.run(observer)
 
 
 def _report(run: BoxRun, series: xr.Dataset, output: Path, chosen: Sequence[str]) -> Report:

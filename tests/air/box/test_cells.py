@@ -10,6 +10,7 @@ import xarray as xr
 from airshed.air.box import BoxConditions, BoxRun, integrate_box, load_states, states_of
 from airshed.core.errors import AirshedError
 from airshed.mechanism import ReactionNetwork
+from airshed.runtime.box import box
 
 Problem = Callable[..., BoxConditions]
 
@@ -128,3 +129,28 @@ def test_a_value_that_is_no_number_names_its_cell(emep: ReactionNetwork) -> None
     data["temperature"] = ("cell", [290.0, 0.0, 290.0], {"units": "K"})
     with pytest.raises(AirshedError, match="states: T is 0 in cell 1; it must be finite and above 0"):
         BoxRun(emep, BoxConditions.from_dict(CONDITIONS), states=states_of(data, emep))
+
+
+def test_states_of_no_time_are_refused(emep: ReactionNetwork) -> None:
+    with pytest.raises(AirshedError, match="states has no values along time"):
+        states_of(cells(3).expand_dims(time=2).isel(time=slice(0)), emep)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_states_of_a_file_are_refused_by_its_name(emep: ReactionNetwork, tmp_path: Path) -> None:
+    """The conditions' file is named where they are at fault, and only there."""
+    states, conditions = tmp_path / "hot.csv", tmp_path / "conditions.toml"
+    states.write_text("O3 [ppb],temperature [K]\n40,290\n40,1e300\n", encoding="utf-8")
+    given = 'time.length = "1 h"\nenvironment = { temperature = "290 K", pressure = "1000 hPa" }\n'
+    conditions.write_text(f'{given}[rates]\nSUN = 0\n[fixed]\nH2O = "1 %"\n', encoding="utf-8")
+    with pytest.raises(AirshedError, match=rf"^{states}: T is 1e\+300 in cell 1; it must be 100 to 1000 K"):
+        box(emep, conditions, states)
+    states.write_text("O3 [ppb],temperature [K]\n40,290\n1e308,290\n", encoding="utf-8")
+    with pytest.raises(AirshedError, match=rf"^{states}: O3 in cell 1 is inf of all air"):
+        box(emep, conditions, states)
+    conditions.write_text(conditions.read_text().replace('"290 K"', '{ csv = "", column = "T" }'))
+    with pytest.raises(AirshedError, match=f"environment.temperature: {tmp_path} is a folder"):
+        box(emep, conditions)
+    conditions.write_text(conditions.read_text().replace('{ csv = "", column = "T" }', '"1e6 K"'))
+    with pytest.raises(AirshedError, match=rf"^{conditions}: environment.temperature is 1e\+06; it must be"):
+        box(emep, conditions)

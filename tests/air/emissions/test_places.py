@@ -54,6 +54,14 @@ def test_fuels_weigh_by_what_a_megawatt_emits():
     assert fuels["Coal"]["NOx"] == pytest.approx(209.0 * 0.45 / 0.38)
 
 
+def test_a_plant_without_a_fuel_needs_the_factors_of_an_unknown_one(tmp_path):
+    path = tmp_path / "power_plants.csv"
+    path.write_text("iso2,name,longitude,latitude,capacity_mw,fuel,source\nBE,Doel,4.3,51.3,,,EPRTR\n")
+    assert read_plants(path, ["BE"], {"Unknown": {}})["BE"][0].fuel == "Unknown"
+    with pytest.raises(DataError, match=r"line 2: fuel is empty, and fuel_factors.csv has no 'Unknown'"):
+        read_plants(path, ["BE"], {"Coal": {}})
+
+
 def test_districts_of_a_city_are_not_counted_again(tmp_path):
     path = tmp_path / "cities.csv"
     path.write_text(

@@ -233,6 +233,18 @@ def test_coordinates_that_are_no_places_are_refused(coords: dict[str, object], w
         state(winds(eastward_wind=plane, air_temperature=TWO).assign_coords(coords))
 
 
+def test_coordinates_of_no_length_or_of_two_dimensions_are_refused() -> None:
+    plane = winds(eastward_wind=(("lat", "lon"), np.ones((6, 8))), air_temperature=TWO)
+    for dim in ("lat", "lon", "level"):
+        with pytest.raises(DataError, match=f"has no values along {dim}"):
+            state(plane.isel({dim: slice(0)}))
+    with pytest.raises(DataError, match="has no values along time"):
+        state(winds(eastward_wind=("time", np.ones(0))).assign_coords(time=np.ones(0)))
+    sloping = winds(eastward_wind=(("level", "lon"), np.ones((2, 8))))
+    with pytest.raises(DataError, match="eastward_wind: its level changes along lon; give it along level alone"):
+        state(sloping.assign_coords(level=(("level", "lon"), np.ones((2, 8)))))
+
+
 def test_one_level_tells_no_profile() -> None:
     one = winds(eastward_wind=("level", [10.0]), air_temperature=("level", [216.6])).assign_coords(level=[11e3])
     with pytest.raises(DataError, match="has one level, at 11000 m; give more levels, or drop"):

@@ -145,7 +145,11 @@ def test_species_that_are_the_air_itself(smog: Path) -> None:
             "{ CARBON = 1 }",
             r"smog.species.toml does not fit mechanism smog: 'CARBON' under \[emissions",
         ),
-        ('"PAN"', '"PANN"', r"PEROX is to deposit as 'PANN', .*; did you mean (PAN|MAPAN)\?"),
+        (
+            '"PAN"',
+            '"PANN"',
+            r"species.toml:\d+: deposition.PEROX = .PANN. is not in the deposition table; did you mean (PAN|MAPAN)\?",
+        ),
         ("j_light =", "j_lihgt = 1\nj_light =", r"no rate of smog needs rates\.j_lihgt; did you mean j_light\?"),
         ('0.4)"', '0.4"', r"rates\.j_light = .*expected"),
         ("sqrt(", "sqr(", r"rates\.k_fast = .* is not a rate: .*no function 'sqr.*'; did you mean 'SQRT'"),

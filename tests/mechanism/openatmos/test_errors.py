@@ -244,3 +244,15 @@ def test_mutated_files_of_the_package(package: dict[str, Path]) -> None:
     for position in range(0, len(text), 97):
         attempt(text[:position], ".json")
         attempt(text[:position] + "}" + text[position + 1 :], ".json")
+
+
+def test_a_name_of_what_is_open_that_is_too_long_has_its_place(save: Save) -> None:
+    path = save(with_reaction(type="PHOTOLYSIS", name="a" * 300, **SIDES))
+    with pytest.raises(MechanismError, match=r"^\S+:\d+:\d+: what is open as 'PHOTO.aaa.*longer than 200 characters"):
+        read_openatmos(path)
+
+
+def test_a_long_key_is_told_in_short(save: Save) -> None:
+    with pytest.raises(MechanismError) as caught:
+        read_openatmos(save(arrhenius(**{"k" * 100_000: 1})))
+    assert len(str(caught.value)) < 600

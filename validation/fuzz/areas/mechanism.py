@@ -111,7 +111,7 @@ def _trial(place: Path, file: Path, mutation: str, kind: str, command: list[str]
         )
         output = place / "box.nc"
         line = ["box", str(file), "--conditions", str(conditions), "--output", str(output)]
-    names = (file.name, "small", "chapman", "mechanism", "converted.json")
+    names = (file.name, "small", "chapman", "mechanism", "converted.json", "/etc/passwd")
     words = f"{' '.join(command)}: {mutation}"
     never = command[-1] == "box" and mutation.endswith(_NEGATIVE)
     return Trial(

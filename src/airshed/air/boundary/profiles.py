@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from airshed.air.boundary.sources import ProfileTable, factor, mixing_ratio, read_profile
 from airshed.air.species_map import BoundaryMap, shipped_species_map
-from airshed.core.errors import CaseError
+from airshed.core.errors import CaseError, DataError
 from airshed.core.nearest import suggestion
 
 Array = NDArray[np.float64]
@@ -58,7 +58,10 @@ class BoundaryProfiles:
         if profile == ZERO or not wanted:
             table, species_made = _NOTHING, BoundaryMap(ZERO, frozenset(wanted))
         else:
-            table = read_profile(profile)
+            try:
+                table = read_profile(profile)
+            except DataError as error:
+                raise DataError(f"boundary.profiles: {error}") from None
             species_made = shipped_species_map("emep").boundary if species_map is None else species_map
         _check_complete(wanted, species_made)
         self._log_pressure = table.log_pressure
@@ -68,9 +71,10 @@ class BoundaryProfiles:
             ratios, origin = _one_species(name, given, species_made, table)
             self._ratios[row] = ratios * scales.get(name, 1.0)
             if not self._ratios[row].max(initial=0.0) <= 1.0 + 1e-6:  # but for round-off
+                by = f", by {species_made.name}" if name in species_made.profile else ""
                 raise CaseError(
                     f"the boundary's {name} is {self._ratios[row].max():g} mol/mol, more than all air; check "
-                    f"boundary.scale and where it is from: {origin}"
+                    f"boundary.scale and where it is from: {origin}{by}"
                 )
             self.provenance[name] = origin + (f", times {scales[name]:g}" if name in scales else "")
 

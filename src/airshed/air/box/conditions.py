@@ -1,7 +1,7 @@
 """The conditions of a box of air, read from a file or a dictionary, checked, immutable."""
 
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from datetime import date, datetime
 from os.path import relpath
 from pathlib import Path
@@ -29,6 +29,7 @@ from airshed.core.errors import CaseError
 from airshed.core.formula import Given
 from airshed.core.settings import KEY, Number, Section, Whole, measured, refuse, setting
 from airshed.core.units import Quantity
+from airshed.core.words import shown
 
 METHODS: Final = ("ros2", "ros3", "rodas3", "rodas4")
 """Rosenbrock methods, which choose their own steps."""
@@ -49,7 +50,7 @@ def _day(value: object) -> date:
         with suppress(ValueError):
             value = date.fromisoformat(value)
     if isinstance(value, datetime) or not isinstance(value, date):
-        raise refuse(f"{KEY} must be a day such as 2022-08-31, not {value!r}")
+        raise refuse(f"{KEY} must be a day such as 2022-08-31, not {shown(value)}")
     return value
 
 
@@ -158,6 +159,7 @@ class BoxConditions(Section):
 
     _name: str = PrivateAttr(default="box")
     _folder: Path = PrivateAttr(default_factory=Path)
+    _file: Path | None = PrivateAttr(default=None)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -171,7 +173,7 @@ class BoxConditions(Section):
             return f"{file.name}:{lines[known]}" if known else ""
 
         conditions = cls._build(data, locate, file)
-        conditions._name, conditions._folder = file.stem, file.parent
+        conditions._name, conditions._folder, conditions._file = file.stem, file.parent, file
         return conditions
 
     @classmethod
@@ -203,6 +205,21 @@ class BoxConditions(Section):
     def name(self) -> str:
         """The name of the file without its suffix; "box" without a file."""
         return self._name
+
+    @property
+    def file(self) -> Path | None:
+        """The file that they were read from, if any."""
+        return self._file
+
+    @contextmanager
+    def naming_file(self, other: str = "states") -> Iterator[None]:
+        """Have a CaseError of what the conditions turn out to be name their file, unless it begins with another's."""
+        try:
+            yield
+        except CaseError as error:
+            if self._file is None or str(error).startswith((str(self._file), other)):
+                raise
+            raise CaseError(f"{self._file}: {error}") from error
 
     @property
     def folder(self) -> Path:

@@ -93,7 +93,10 @@ class Knots:
 def read_knots(value: FromCsv, folder: Path, *, key: str) -> Knots:
     """Return a column over time, both converted; raises DataError."""
     path = folder / value.csv
-    file = read_csv(path)
+    try:
+        file = read_csv(path)
+    except DataError as error:
+        raise DataError(f"{key}: {error}") from None
     own_unit, numbers = file.column(value.column)
     time_unit, times = file.column(value.time)
     factor = to(f"1 {time_unit}", "s", where=f"{key}: column {value.time!r} of {path}") if time_unit else 1.0

@@ -165,7 +165,8 @@ class BoxForcing:
             densities[number] = amount * (air["M"].reshape(-1) if unit == "mol/mol" else 1.0)
         if self._states is not None:
             for number, (amounts, unit) in self._states.species.items():
-                densities[number] = amounts * (air["M"].reshape(-1) if unit == "mol/mol" else 1.0)
+                with np.errstate(over="ignore"):  # too much is refused below
+                    densities[number] = amounts * (air["M"].reshape(-1) if unit == "mol/mol" else 1.0)
         if "M" in air:
             self._refuse_more_than_air(densities, air["M"].reshape(-1))
         return densities
@@ -239,7 +240,7 @@ class BoxForcing:
         for other in (name, *{"p": ("M",), "M": ("p",), "humidity": ("H2O",)}.get(name, ())):
             for table in (self._constants, self._formulas, self._knots, self._keys):
                 table.pop(other, None)
-        self._keys[name] = f"states: {name}"
+        self._keys[name] = f"{self._states.source if self._states else 'states'}: {name}"
         self._constants[name] = values[:, None]
 
     def _known(self, section: str, name: str, names: Mapping[str, str], problem: str) -> str:
@@ -377,7 +378,10 @@ class BoxForcing:
             number, cell = (int(each[0]) for each in np.nonzero(more))
             name, part = self.network.names[number], densities[number, cell] / air[min(cell, air.size - 1)]
             whose = "the mechanism's initial value" if name in self.by_mechanism else "its value at the start"
-            raise CaseError(f"initial.{name}: {whose} is {part:.3g} of all air; it can be 1 at most")
+            where = f"initial.{name}: {whose}"
+            if self._states is not None and number in self._states.species:
+                where = f"{self._states.source}: {name} in cell {cell}"
+            raise CaseError(f"{where} is {part:.3g} of all air; it can be 1 at most")
 
     def _too_humid(self, value: Array, times: Array) -> CaseError:
         """Return the error of a humidity above any, which was probably meant in per cent."""

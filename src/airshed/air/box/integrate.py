@@ -47,6 +47,7 @@ class BoxRun:
         self.network = self.forcing.network
         self.events = events(conditions, self.forcing.kinks)
         self.many = states is not None
+        self.states_source = states.source if states else "states"
         self.seconds = 0.0
         self._stop = False
         precision = conditions.solver.precision

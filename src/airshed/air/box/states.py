@@ -32,11 +32,13 @@ class CellStates:
     species  species number -> (amounts (cell,), their unit: molecules/cm3 or mol/mol)
     values   what goes before the conditions in each cell, T [K], p [Pa], humidity [1], M, H2O [molecules/cm3],
              parameters of the mechanism: name -> (values (cell,), unit)
+    source   the file that they are from, for messages
     """
 
     cells: int
     species: Mapping[int, tuple[Array, str]] = field(default_factory=dict)
     values: Mapping[str, tuple[Array, str]] = field(default_factory=dict)
+    source: str = "states"
 
 
 def load_states(path: Path, network: ReactionNetwork) -> CellStates:
@@ -55,6 +57,8 @@ def states_of(dataset: xr.Dataset, network: ReactionNetwork, source: str = "stat
     A data set that a box has returned will do: the last time counts.
     """
     if "time" in dataset.dims:
+        if not dataset.sizes["time"]:
+            raise DataError(f"{source} has no values along time; give the state of one moment at least")
         dataset = dataset.isel(time=-1)
     columns: dict[str, tuple[str | None, Array]] = {}
     for name in dataset.data_vars:
@@ -87,7 +91,7 @@ def cell_states(columns: Mapping[str, tuple[str | None, Array]], network: Reacti
             raise CaseError(f"{where} is no species of {network.name}; {suggestion(name, known_names)}")
     if not species:
         raise CaseError(f"{source} names no species of {network.name}")
-    return CellStates(sizes.pop(), species, values)
+    return CellStates(sizes.pop(), species, values, source)
 
 
 def _target(name: str, network: ReactionNetwork) -> int | tuple[str, tuple[str, ...]] | None:

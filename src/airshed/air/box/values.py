@@ -16,6 +16,7 @@ from airshed.core.formula import LONGEST, Given, given, parse
 from airshed.core.nearest import suggestion
 from airshed.core.settings import KEY, refuse
 from airshed.core.units import quantity
+from airshed.core.words import shown
 
 Array = npt.NDArray[np.float64]
 
@@ -86,7 +87,7 @@ def value_of(value: object, units: Sequence[str], *, where: str) -> Value:
             raise CaseError(f'{where} has no {key}: write {{ csv = "file.csv", column = "name" }}')
     wrong = [key for key, text in value.items() if not isinstance(text, str)]
     if wrong:
-        raise CaseError(f"{where}.{wrong[0]} must be a text in quotes, not {value[wrong[0]]!r}")
+        raise CaseError(f"{where}.{wrong[0]} must be a text in quotes, not {shown(value[wrong[0]])}")
     unit = value.get("unit")
     if unit is not None:
         quantity(f"1 {unit}" if unit != "1" else "1", units, where=f"{where}.unit")
@@ -116,9 +117,13 @@ def _with_unit(text: str, units: Sequence[str], where: str) -> Given | None:
             quantity(f"1 {unit}", (unit,), where=where)
         except CaseError:
             continue
-        one, zero = (quantity(f"{number} {unit}", units, where=f"{where} = {text!r}: its unit") for number in (1, 0))
+        one, zero = (
+            quantity(f"{number} {unit}", units, where=f"{where} = {shown(text)}: its unit") for number in (1, 0)
+        )
         if one.unit == "mol/mol":
-            raise CaseError(f"{where} = {text!r}: a formula is in {units[0]}; write ({formula.text})*{one.value:g}*M")
+            raise CaseError(
+                f"{where} = {shown(text)}: a formula is in {units[0]}; write ({formula.text})*{one.value:g}*M"
+            )
         scaled = ast.BinOp(formula.tree, ast.Mult(), ast.Constant(one.value - zero.value))
         tree = ast.BinOp(scaled, ast.Add(), ast.Constant(zero.value)) if zero.value else scaled
         return Given(text, float("nan"), one.unit, replace(formula, text=text, tree=tree))
@@ -155,7 +160,8 @@ LossRate = Annotated[Value, GivenIn(("1/s",))]
 def converted(numbers: Array, unit: str, units: Sequence[str], *, where: str) -> tuple[Array, str]:
     """Return numbers of a unit in the first of ``units`` that measures the same, and that one; raises CaseError."""
     zero, one = (quantity(f"{number} {unit}" if unit != "1" else str(number), units, where=where) for number in (0, 1))
-    return zero.value + (one.value - zero.value) * numbers, one.unit
+    with np.errstate(over="ignore"):  # what is too large is refused where it is used
+        return zero.value + (one.value - zero.value) * numbers, one.unit
 
 
 def spellings(units: Iterable[str]) -> tuple[str, ...]:

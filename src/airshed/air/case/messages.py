@@ -10,7 +10,7 @@ from pydantic_core import ErrorDetails
 from airshed.core.nearest import nearest
 from airshed.core.plain import printable
 from airshed.core.settings import KEY, OrWords, Section, section_inside, settings_of
-from airshed.core.words import quoted
+from airshed.core.words import quoted, shortened
 
 Locate = Callable[[tuple[int | str, ...]], str]
 """Returns where a key was set, such as ``case.toml:12``, "--set" or "given"; empty when it was not."""
@@ -81,7 +81,7 @@ def faults_in_words(faults: Sequence[tuple[str, str]], file: Path | None, what: 
 
 def dotted(path: Sequence[int | str]) -> str:
     """Return a key path as it is written: ``output.0.every``."""
-    return ".".join(printable(str(part)) for part in path)
+    return ".".join(shortened(printable(str(part)), 100) for part in path)
 
 
 def _written(data: Any, path: tuple[int | str, ...]) -> tuple[int | str, ...]:

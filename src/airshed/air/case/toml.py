@@ -8,6 +8,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from airshed.core import words
 from airshed.core.errors import CaseError, DataError
 from airshed.core.files import read_text
 
@@ -118,7 +119,11 @@ def _syntax(path: Path, text: str, message: str) -> str:
     number, column = (int(match[1]), int(match[2])) if match else (len(lines), len(lines[-1]) + 1 if lines else 1)
     problem = _AT.sub("", message).strip().removesuffix("(at end of document)").strip()
     shown = lines[number - 1].strip() if 0 < number <= len(lines) else ""
-    hint = "; TOML writes times with seconds, 2022-08-31T00:00:00Z" if _SHORT_TIME.search(shown) else f" in {shown!r}"
+    hint = (
+        "; TOML writes times with seconds, 2022-08-31T00:00:00Z"
+        if _SHORT_TIME.search(shown)
+        else f" in {words.shown(shown, 100)}"
+    )
     return f"{path}:{number}:{column}: this is not TOML: {problem[0].lower()}{problem[1:]}{hint}"
 
 

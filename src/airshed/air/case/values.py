@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator
 from airshed.core.errors import OutputError
 from airshed.core.settings import KEY, Number, Whole, measured, refuse
 from airshed.core.units import Quantity
-from airshed.core.words import quoted
+from airshed.core.words import quoted, shown
 from airshed.io.strategies.names import Strategy
 
 Length = Annotated[Quantity, measured("s", least="1 s", most="100 year")]
@@ -65,11 +65,11 @@ def _instant(value: object) -> datetime:
         if isinstance(value, str):
             value = datetime.fromisoformat(value)
     except ValueError as error:
-        raise refuse(f"{KEY} = {value!r} is not a time; write it as 2022-08-31T00:00:00Z") from error
+        raise refuse(f"{KEY} = {shown(value)} is not a time; write it as 2022-08-31T00:00:00Z") from error
     if isinstance(value, date) and not isinstance(value, datetime):
         value = datetime(value.year, value.month, value.day)
     if not isinstance(value, datetime):
-        raise refuse(f"{KEY} must be a time such as 2022-08-31T00:00:00Z, not {value!r}")
+        raise refuse(f"{KEY} must be a time such as 2022-08-31T00:00:00Z, not {shown(value)}")
     if value.microsecond:
         raise refuse(f"{KEY} = {value.isoformat()} must be a whole second")
     if not YEARS[0] <= value.year < YEARS[1]:
@@ -104,7 +104,7 @@ def _some(value: tuple[Any, ...]) -> tuple[Any, ...]:
     if not value:
         raise refuse(f'{KEY} = [] names nothing to write; leave it out, or take "all"')
     if len(set(value)) < len(value):
-        raise refuse(f"{KEY} = {list(value)} names one twice")
+        raise refuse(f"{KEY} = {shown(list(value))} names one twice")
     return value
 
 

@@ -55,6 +55,7 @@ PLANT_WORDS: Final = frozenset(
 COLUMNS_CITIES: Final = ("iso2", "name", "latitude", "longitude", "population")
 COLUMNS_PLANTS: Final = ("iso2", "name", "latitude", "longitude", "capacity_mw", "fuel", "source")
 _FACTOR: Final = "_g_gj"
+_UNKNOWN: Final = "Unknown"  # the fuel of plants whose fuel nobody told
 COLUMNS_FUELS: Final = ("fuel", "efficiency", "load")
 
 
@@ -98,7 +99,7 @@ def read_cities(path: Path, countries: Iterable[str], known: Collection[str] | N
 
 
 def read_plants(
-    path: Path, countries: Iterable[str], fuels: Iterable[str], known: Collection[str] | None = None
+    path: Path, countries: Iterable[str], fuels: Collection[str], known: Collection[str] | None = None
 ) -> dict[str, list[Plant]]:
     """Combustion plants by country, duplicates removed.
 
@@ -109,7 +110,11 @@ def read_plants(
         country = plants.get(_country(row, known))
         if country is not None:
             capacity = row.number("capacity_mw", most=MOST_CAPACITY) if row.text("capacity_mw") else None
-            fuel = row.known("fuel", fuels) if row.text("fuel") else "Unknown"
+            fuel = row.known("fuel", fuels) if row.text("fuel") else _UNKNOWN
+            if fuel not in fuels:
+                raise row.error(
+                    f"fuel is empty, and fuel_factors.csv has no {_UNKNOWN!r} for such plants; add its line"
+                )
             country.append(Plant(row.text("name"), *_position(row), capacity, fuel, row.text("source")))
     return {iso2: deduplicate(records) for iso2, records in plants.items()}
 

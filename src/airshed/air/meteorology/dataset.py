@@ -195,6 +195,11 @@ def _placed(name: str, field: xr.DataArray, grid: Grid) -> xr.DataArray:
     """Return a field of numbers with standard dimensions, longitudes near the grid's, and at the grid's own faces."""
     numbers(field.values[:0] if field.ndim else field.values, f"the meteorology's {name}")
     for dim in field.dims:
+        if not field.sizes[dim]:
+            raise DataError(f"the meteorology's {name} has no values along {dim}; give one at least")
+        if dim in field.coords and field[dim].ndim != 1:
+            other = ", ".join(str(each) for each in field[dim].dims if each != dim)
+            raise DataError(f"the meteorology's {name}: its {dim} changes along {other}; give it along {dim} alone")
         if dim in field.coords and dim not in ("time", "valid_time"):
             what = f"the coordinate {dim} of the meteorology's {name}"
             if not np.all(np.isfinite(numbers(field[dim].values, what))):

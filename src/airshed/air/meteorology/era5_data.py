@@ -247,7 +247,9 @@ def _require_pressure(dataset: xr.Dataset) -> None:
         wind = dataset["u"].attrs["file"]
         raise DataError(f"{wind} has model levels, which need the surface pressure: add a file with sp or lnsp")
     if not {"sp", "lnsp", "z"} & set(dataset):
-        raise DataError("pressure levels need the height of the ground: add a file with sp (surface pressure) or z")
+        raise DataError(
+            "the meteorology's pressure levels need the height of the ground: add sp (surface pressure) or z"
+        )
 
 
 def _require_profile(dataset: xr.Dataset) -> None:

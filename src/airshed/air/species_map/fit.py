@@ -7,6 +7,7 @@ from airshed.air.species_map.find import map_to_write
 from airshed.air.species_map.parts import Amounts, BoundaryMap, DepositionMap, EmissionMap, SpeciesMap
 from airshed.core.errors import CaseError
 from airshed.core.nearest import suggestion
+from airshed.core.words import shown
 from airshed.mechanism.expressions import SYMBOLS
 from airshed.mechanism.network import ReactionNetwork
 
@@ -111,7 +112,7 @@ class _Spelling:
         if self._unknown:
             raise CaseError(
                 f"{given.source} does not fit mechanism {self._network.name}: "
-                + "; ".join(f"{name!r} under [{section}] {why}" for name, (section, why) in self._unknown.items())
+                + "; ".join(f"{shown(name)} under [{section}] {why}" for name, (section, why) in self._unknown.items())
             )
         return spelled
 

@@ -5,11 +5,14 @@ from pathlib import Path
 from sys import float_info
 from typing import Any, Final, NoReturn, TypeVar
 
+from airshed.air.case.messages import dotted
 from airshed.air.case.toml import KeyPath, flatten, key_lines, read_toml
+from airshed.air.deposition.tables import depositing_species
 from airshed.air.species_map.parts import Amounts, BoundaryMap, Compound, DepositionMap, EmissionMap, SpeciesMap
 from airshed.core.errors import CaseError
 from airshed.core.nearest import suggestion
 from airshed.core.units import to
+from airshed.core.words import shown
 
 Value = TypeVar("Value")
 
@@ -35,7 +38,7 @@ def read_species_map(path: Path) -> SpeciesMap:
             reader.refuse((key,), f"a species map has no {key!r}; {suggestion(key, SECTIONS)}")
     none, becomes = reader.section("emissions", "none", reader.amounts)
     zero, clean = reader.section("boundary", "zero", reader.clean_air)
-    left, surrogate = reader.section("deposition", "none", reader.word)
+    left, surrogate = reader.section("deposition", "none", reader.substance)
     return SpeciesMap(
         source=str(path),
         mechanisms=reader.words(("mechanisms",)),
@@ -91,14 +94,22 @@ class _Reader:
         """Return a list of names."""
         value = self._data.get(str(key[0]), []) if value is None else value
         if not isinstance(value, list) or not all(isinstance(name, str) and name for name in value):
-            self.refuse(key, f'{_dotted(key)} must be a list of names such as ["OH", "HO2"], or "{OTHERS}"')
+            self.refuse(key, f'{dotted(key)} must be a list of names such as ["OH", "HO2"], or "{OTHERS}"')
         return tuple(value)
 
     def word(self, key: KeyPath, value: object) -> str:
         """Return a text."""
         if not isinstance(value, str):
-            self.refuse(key, f"{_dotted(key)} must be a text in quotes, not {_shown(value)}")
+            self.refuse(key, f"{dotted(key)} must be a text in quotes, not {shown(value)}")
         return value
+
+    def substance(self, key: KeyPath, value: object) -> str:
+        """Return the name of a substance of the deposition table."""
+        name, known = self.word(key, value), depositing_species()
+        if name.casefold() not in known:
+            among = suggestion(name, (entry.name for entry in known.values()))
+            self.refuse(key, f"{dotted(key)} = {shown(value)} is not in the deposition table; {among}")
+        return name
 
     def text(self, name: str) -> str:
         """Return a text of one or more lines as one, empty where there is none."""
@@ -108,7 +119,7 @@ class _Reader:
         """Return a number that is finite, not negative, and not above another."""
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
             limit = "" if most == float_info.max else f" and at most {most:g}"
-            self.refuse(key, f"{_dotted(key)} = {_shown(value)} must be a number of 0 or more{limit}")
+            self.refuse(key, f"{dotted(key)} = {shown(value)} must be a number of 0 or more{limit}")
         return float(value)
 
     def rates(self) -> dict[str, str | float]:
@@ -123,7 +134,7 @@ class _Reader:
         """Return the species that something becomes, with their factors."""
         if not isinstance(value, dict):
             self.refuse(
-                key, f"{_dotted(key)} must be a table of factors such as {{ OLE = 1, PAR = 1 }}, not {_shown(value)}"
+                key, f"{dotted(key)} must be a table of factors such as {{ OLE = 1, PAR = 1 }}, not {shown(value)}"
             )
         return {name: self.number((*key, name), factor, _MOST_MOLES) for name, factor in value.items()}
 
@@ -132,9 +143,9 @@ class _Reader:
         if isinstance(value, dict):
             return self.amounts(key, value)
         if not isinstance(value, str) or len(value) > _LONGEST:
-            self.refuse(key, f'{_dotted(key)} must be a mixing ratio such as "1.9 ppm", or {{ COLUMN = 1 }}')
+            self.refuse(key, f'{dotted(key)} must be a mixing ratio such as "1.9 ppm", or {{ COLUMN = 1 }}')
         try:
-            return self.number(key, to(value, "mol/mol", where=_dotted(key)))
+            return self.number(key, to(value, "mol/mol", where=dotted(key)))
         except CaseError as error:
             self.refuse(key, str(error).removeprefix(f"{self._path}: "))
 
@@ -161,10 +172,10 @@ class _Reader:
             "molar_mass",
             "carbon",
         }:
-            self.refuse(key, f"{_dotted(key)} must be of the form {_COMPOUND}")
-        mass = to(self.word(key, value["molar_mass"]), "kg/mol", where=f"{self._path}: {_dotted(key)}.molar_mass")
+            self.refuse(key, f"{dotted(key)} must be of the form {_COMPOUND}")
+        mass = to(self.word(key, value["molar_mass"]), "kg/mol", where=f"{self._path}: {dotted(key)}.molar_mass")
         if not 0.0 < mass <= _HEAVIEST:
-            self.refuse(key, f"{_dotted(key)}.molar_mass must be more than 0 and at most {_HEAVIEST:g} kg/mol")
+            self.refuse(key, f"{dotted(key)}.molar_mass must be more than 0 and at most {_HEAVIEST:g} kg/mol")
         carbon = self.number(key, value["carbon"], _MOST_MOLES) if "carbon" in value else None
         return Compound(name, self.number(key, value["mass"], 1.0), mass, carbon)
 
@@ -173,15 +184,5 @@ class _Reader:
         for part in key:
             node = node.get(part, {})
         if not isinstance(node, dict):
-            self.refuse(key, f"{_dotted(key)} must be a table: write [{_dotted(key)}] above its entries")
+            self.refuse(key, f"{dotted(key)} must be a table: write [{dotted(key)}] above its entries")
         return node
-
-
-def _shown(value: object) -> str:
-    """Return a value of the file for a message: short, whatever it is."""
-    text = repr(value)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
-
-
-def _dotted(key: KeyPath) -> str:
-    return ".".join(map(str, key))

@@ -14,6 +14,7 @@ import yaml
 
 from airshed.core.errors import MechanismError
 from airshed.core.plain import printable
+from airshed.core.words import shortened
 from airshed.mechanism.location import Location, error_at, nearest
 from airshed.mechanism.openatmos.node import Node
 
@@ -80,7 +81,7 @@ def _build(events: Iterator[_Event], shown: str) -> Node:
         if kind == "key":
             parent = stack[-1][0]
             if value in parent.value:
-                raise error_at(location, f"{parent.pointer}: {value[:80]!r} stands twice")
+                raise error_at(location, f"{shortened(parent.pointer, 120)}: {value[:80]!r} stands twice")
             stack[-1] = (parent, value)
             continue
         content: Any = {"{": {}, "[": []}.get(kind, value)

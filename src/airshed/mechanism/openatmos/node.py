@@ -6,6 +6,7 @@ from math import isfinite
 from typing import Any, Final
 
 from airshed.core.errors import MechanismError
+from airshed.core.words import shortened
 from airshed.mechanism.location import Location, error_at, nearest
 
 COMMENT: Final = "__"
@@ -26,7 +27,7 @@ class Node:
 
     def error(self, message: str) -> MechanismError:
         """Return the error ``file:line:column: pointer: message``."""
-        return error_at(self.location, f"{self.pointer}: {message}" if self.pointer else message)
+        return error_at(self.location, f"{shortened(self.pointer, 120)}: {message}" if self.pointer else message)
 
     def expected(self, what: str) -> MechanismError:
         """Return the error of a value of the wrong kind."""

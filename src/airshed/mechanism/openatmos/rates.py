@@ -12,6 +12,7 @@ from typing import Final
 from airshed.core.constants import BOLTZMANN
 from airshed.mechanism import rate_forms
 from airshed.mechanism.expressions import Expression, Number, Parameter
+from airshed.mechanism.names import check_label
 from airshed.mechanism.network import OpenParameter
 from airshed.mechanism.openatmos.node import Fields
 from airshed.mechanism.openatmos.species import DIFFUSION, MASS, Gas
@@ -111,8 +112,14 @@ def open_rate(kind: str, name: str, fields: Fields, order: int) -> tuple[Express
     """Return the rate of a type out of :data:`PREFIXES`, and the parameter that it leaves open."""
     if kind == "LAMBDA_RATE_CONSTANT":
         fields.ignore("lambda function")  # code in another language, which MICM does not run either
-    parameter = OpenParameter(PREFIXES[kind] + name, rate_unit(order), TEXTS[kind])
+    parameter = _opened(PREFIXES[kind] + name, rate_unit(order), TEXTS[kind], fields)
     return rate_forms.scaled(fields.number("scaling factor", 1.0), Parameter(parameter.name)), parameter
+
+
+def _opened(name: str, unit: str, text: str, fields: Fields) -> OpenParameter:
+    """Return what a reaction leaves open; raises MechanismError with its place for a name that is no label."""
+    check_label("what is open as", name, fields.node.location)
+    return OpenParameter(name, unit, text)
 
 
 def surface_rate(name: str, fields: Fields, gas: Gas) -> tuple[Expression, tuple[OpenParameter, OpenParameter]]:
@@ -124,8 +131,8 @@ def surface_rate(name: str, fields: Fields, gas: Gas) -> tuple[Expression, tuple
     for value, key in ((mass, MASS), (diffusion, DIFFUSION)):
         if value is None or value <= 0.0:
             raise fields.node.error(f"a reaction on surfaces needs {key!r} of {gas.species.name!r}")
-    radius = OpenParameter(f"SURF.{name}.{RADIUS}", "m", TEXTS[RADIUS])
-    number = OpenParameter(f"SURF.{name}.{NUMBER}", "1/m3", TEXTS[NUMBER])
+    radius = _opened(f"SURF.{name}.{RADIUS}", "m", TEXTS[RADIUS], fields)
+    number = _opened(f"SURF.{name}.{NUMBER}", "1/m3", TEXTS[NUMBER], fields)
     assert mass is not None
     assert diffusion is not None
     rate = rate_forms.surface(Parameter(radius.name), Parameter(number.name), probability, diffusion, mass)

@@ -75,7 +75,6 @@ class Collection:
         if text is not None:
             rate, opened = read_expression(text), ()
         for parameter in opened:
-            check_label("what is open as", parameter.name, fields.node.location)
             self._open(parameter, fields.node)
         label = fields.get(LABEL)
         self._append(label.text() if label is not None else name, rate, equation, fields.node)

@@ -1,0 +1,31 @@
+"""Texts and values of others in messages: on one line, in short, and fit to be printed."""
+
+import pytest
+
+from airshed.core.errors import CaseError
+from airshed.core.nearest import suggestion
+from airshed.core.units import quantity
+from airshed.core.words import shown
+
+
+def test_values_are_shown_in_short() -> None:
+    assert shown([1, "a"]) == "[1, 'a']"
+    assert shown(["x"] * 20_000) == f"{str(['x'] * 20)[:57]}..."
+    assert shown(10**5000) == "a number of thousands of digits"
+    assert shown("a\x1b\n") == r"'a\x1b\n'"
+
+
+@pytest.mark.parametrize("value", [["x"] * 20_000, "1" * 400, "x" * 100_000, f"1 {'m' * 5000}"])
+def test_a_refused_quantity_is_quoted_in_short(value: object) -> None:
+    with pytest.raises(CaseError) as caught:
+        quantity(value, ("s",), where="time.step")
+    assert str(caught.value).startswith("time.step")
+    assert len(str(caught.value)) < 400
+
+
+def test_the_message_of_an_error_can_be_printed_and_keeps_its_lines() -> None:
+    assert str(CaseError("a\x7fb\x1b[31m\nc")) == "a\\x7fb\\x1b[31m\nc"
+
+
+def test_a_suggestion_names_each_once() -> None:
+    assert suggestion("qq", ["A", "B", "A"]) == "known are A, B"

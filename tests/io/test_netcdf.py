@@ -1,0 +1,24 @@
+"""netCDF files of strangers: nothing of a library is printed while they are opened."""
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from airshed.io.netcdf import load_netcdf
+
+
+def test_odd_attributes_of_a_file_are_not_warned_of(tmp_path: Path) -> None:
+    """xarray warns of times beyond what it can hold, and of several fill values; without our filter this fails."""
+    path = tmp_path / "odd.nc"
+    moments = xr.Variable(
+        "time", np.array([0.0, 1e9]), {"units": "hours since 1900-01-01", "missing_value": [1.0, 2.0]}
+    )
+    xr.Dataset({"T": ("time", np.ones(2))}, {"time": moments}).to_netcdf(path, format="NETCDF3_64BIT")
+    with pytest.warns(xr.SerializationWarning), xr.open_dataset(path) as told:
+        told.load()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert load_netcdf(path)["T"].values.tolist() == [1.0, 1.0]
