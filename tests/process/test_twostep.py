@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airshed.process.twostep import GROWTH, spread_steps, two_step_weights, weight_of_jump
+from airshed.process.twostep import two_step_weights, weight_of_jump
 
 STEPS = st.floats(0.1, 1000.0)
 RATIOS = st.floats(0.05, 2.4)
@@ -86,26 +86,6 @@ def test_the_observed_order_is_two(implicit: bool) -> None:
             before, now, slope, t, previous = now, after, here, t + step, step
         errors.append(abs(now - np.exp(np.cos(2.0) - 1.0)))
     assert np.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.25)
-
-
-@given(st.floats(1.0, 1e4), st.floats(1.0, 500.0), st.none() | st.floats(0.01, 1000.0))
-def test_steps_fill_a_span_and_grow_no_faster_than_they_may(span, longest, previous):
-    ends = spread_steps(100.0, 100.0 + span, longest, previous)
-    lengths = np.diff([100.0, *ends])
-    assert ends[-1] == 100.0 + span
-    assert lengths.max() <= longest * (1.0 + 1e-6)
-    before = lengths if previous is None else np.array([previous, *lengths])
-    assert np.all(before[1:] <= GROWTH * before[:-1] * (1.0 + 1e-6))
-    # as few as there can be: with one less, at full length and growth, the span is not filled
-    reach = [longest] * (len(ends) - 1)
-    if previous is not None:
-        reach = [min(longest, previous * GROWTH**number) for number in range(1, len(ends))]
-    assert sum(reach) < span
-
-
-def test_steps_are_equal_where_nothing_keeps_them_from_it():
-    assert spread_steps(0.0, 300.0, 100.0, None) == spread_steps(0.0, 300.0, 100.0, 60.0) == [100.0, 200.0, 300.0]
-    assert spread_steps(0.0, 300.0, 110.0, 1000.0) == [100.0, 200.0, 300.0]
 
 
 def emitted(lengths, rates, *, jumps=True):

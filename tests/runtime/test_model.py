@@ -18,7 +18,6 @@ from airshed.fields.spec import FieldRegistry, FieldSpec
 from airshed.grid import Grid
 from airshed.parallel.communicator import Alone
 from airshed.parallel.share import Share
-from airshed.process.twostep import spread_steps
 from airshed.runtime.clock import Clock
 from airshed.runtime.model import GriddedModel
 from airshed.runtime.records import RunRecords
@@ -51,8 +50,8 @@ class Pasture:
     def next_change(self) -> float:
         return float("inf")
 
-    def step_ends(self, until: float) -> list[float]:
-        return spread_steps(self.seconds, until, 700.0, None)
+    def longest_step(self, until: float) -> float:
+        return 700.0
 
     def step_to(self, seconds: float) -> None:
         self.sheep *= 1.0 + 1e-5 * (seconds - self.seconds)

@@ -43,7 +43,13 @@ from airshed.parallel.balance import Balance
 from airshed.parallel.communicator import Communicator
 from airshed.parallel.exact_sum import LateTotal
 from airshed.parallel.groups import Groups
-from airshed.process.twostep import EULER_STEPS, LEAST_SHARE, spread_steps, two_step_weights, weight_of_jump
+from airshed.process.twostep import (
+    EULER_STEPS,
+    GROWTH,
+    LEAST_SHARE,
+    two_step_weights,
+    weight_of_jump,
+)
 
 Array = npt.NDArray[np.float64]
 
@@ -159,11 +165,6 @@ class AirModel:
         spun_up = 0.0 if self.seconds < 0.0 else inf  # budgets begin there
         return min(self.forcing.next_change(self.seconds), self.sources.next_change(self.seconds), spun_up)
 
-    def step_ends(self, until: float) -> list[float]:
-        """The times at which steps from now to `until` end, see :class:`airshed.core.protocols.Model`."""
-        previous = self._previous_step if self._strang is None else None
-        return spread_steps(self.seconds, until, self.longest_step(until), previous)
-
     def longest_step(self, until: float) -> float:
         """The step [s] of the case, or the longest one for its Courant number and `time.longest`.
 
@@ -203,14 +204,15 @@ class AirModel:
             self._step_at_once(ends[first : first + self.at_once])
 
     def _step_at_once(self, ends: Sequence[float]) -> None:
-        first = self._first_emission(ends[0] - self.seconds)
+        first = self._begin_steps(ends[0] - self.seconds)
         usual = self.sources.at(0.5 * (self.seconds + ends[0]))
         emissions = [first or usual, *repeat(usual, len(ends) - 1)]
         columns = self._columns(ends, [packed for packed, _ in emissions])
         boundaries = pairwise([self.seconds, *ends])
         steps, done = [], []
         for (begin, end), column, (_, emitted) in zip(boundaries, columns, emissions, strict=True):
-            step, previous, anew = end - begin, self._previous_step, self._anew > 0
+            step, previous = end - begin, self._previous_step
+            anew = self._anew > 0 or (previous is not None and step > GROWTH * previous)
             weights = two_step_weights(step, previous, anew=anew)
             ratio = 0.0 if anew or previous is None else step / previous
             steps.append(StepForcing(weights, self.forcing.transport(begin, ratio), column))
@@ -221,18 +223,21 @@ class AirModel:
         for end in ends:
             self._finish_step(end)
 
-    def _first_emission(self, step: float) -> tuple[AnyArray, Totals] | None:
+    def _begin_steps(self, step: float) -> tuple[AnyArray, Totals] | None:
         """Return the emission of the next step [s] where that is the first after a change; else None.
 
-        Where too much of it would be negative, as something ends, steps begin anew instead. All ranks call this.
+        Where it would be negative, as something ends, or steps grow too much, they begin anew. All ranks call this.
         """
-        if self._previous_step is None or self._anew > 0 or not self.sources.changes_at(self.seconds):
+        if self._previous_step is None:
+            return None
+        if step > GROWTH * self._previous_step:
+            self._anew = max(self._anew, 1)
+        if not self.sources.changes_at(self.seconds):
             return None
         carried = self.sources.after_change(self.seconds, weight_of_jump(step, self._previous_step))
-        if self.sources.negative_share(carried[0]) <= LEAST_SHARE:
-            return carried
-        self._anew = EULER_STEPS
-        return None
+        if self.sources.negative_share(carried[0]) > LEAST_SHARE:
+            self._anew = EULER_STEPS
+        return None if self._anew > 0 else carried
 
     @property
     def at_once(self) -> int:

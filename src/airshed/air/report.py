@@ -83,13 +83,13 @@ def budget_dataset(model: Reported) -> xr.Dataset:
 
 def summary(model: Reported, *, brief: bool = False) -> Report:
     """Return budgets, extremes, emission and input: all there is, or what fits a screen or two."""
-    budget = budget_dataset(model)
-    tables = _brief_tables(model, budget) if brief else _all_tables(model, budget)
-    facts = _facts(model) | _closing_facts(model, budget) | _more_than_air(tables)
+    budget, emitted = budget_dataset(model), _emitted(model)
+    tables = _brief_tables(model, budget, emitted) if brief else _all_tables(model, budget, emitted)
+    facts = _facts(model) | _closing_facts(model, budget, emitted) | _more_than_air(tables)
     return Report(model.parts.case.title, [table for table in tables if table.rows], facts)
 
 
-def _all_tables(model: Reported, budget: xr.Dataset) -> list[Table]:
+def _all_tables(model: Reported, budget: xr.Dataset, emitted: Sequence[SectorAmount]) -> list[Table]:
     names, families = list(model.parts.network.names), [FAMILIES[element] for element in model.families]
     note = "imbalance: what the mechanism's reactions do not balance; drift: of the unconverged iteration"
     return [
@@ -99,18 +99,18 @@ def _all_tables(model: Reported, budget: xr.Dataset) -> list[Table]:
             _rows(budget, families, _FAMILY_COLUMNS), note,
         ),
         _extremes(model, names),
-        sector_table(_emitted(model)),
+        sector_table(emitted),
         country_table(model.parts.sources),
         _input(model),
     ]  # fmt: skip
 
 
-def _brief_tables(model: Reported, budget: xr.Dataset) -> list[Table]:
+def _brief_tables(model: Reported, budget: xr.Dataset, emitted: Sequence[SectorAmount]) -> list[Table]:
     names = _species_of_output(model)
     return [
         _brief_budgets(model, budget, names),
         _extremes(model, names),
-        sector_matrix(_emitted(model)),
+        sector_matrix(emitted),
         _brief_input(model),
     ]
 
@@ -136,7 +136,7 @@ def _facts(model: Reported) -> dict[str, Cell]:
     }
 
 
-def _closing_facts(model: Reported, budget: xr.Dataset) -> dict[str, Cell]:
+def _closing_facts(model: Reported, budget: xr.Dataset, sources: Sequence[SectorAmount]) -> dict[str, Cell]:
     """How well the budgets close, in a line each; of species so rare that they are round-off themselves not."""
     labels = [*_species_of_output(model), *(FAMILIES[element] for element in model.families)]
     labels = labels or list(model.parts.network.names)  # of a run that writes the weather alone
@@ -144,7 +144,7 @@ def _closing_facts(model: Reported, budget: xr.Dataset) -> dict[str, Cell]:
     worst = int(relative.argmax())
     facts: dict[str, Cell] = {
         "budgets close to": f"{relative[worst]:.0e} of all that was there and moved ({labels[worst]})",
-        **_against_inventory(model, budget),
+        **_against_sources(model.parts.network.names, budget, sources),
     }
     for element in model.families:
         family = budget.sel(species=FAMILIES[element])
@@ -156,20 +156,19 @@ def _closing_facts(model: Reported, budget: xr.Dataset) -> dict[str, Cell]:
     return facts | ({"advice": advice} if advice else {})
 
 
-def _against_inventory(model: Reported, budget: xr.Dataset) -> dict[str, Cell]:
+def _against_sources(names: Sequence[str], budget: xr.Dataset, sources: Sequence[SectorAmount]) -> dict[str, Cell]:
     """How closely the amounts that steps emitted are the integrals of the sources' rates, which know of no steps."""
     told: dict[str, float] = {}
-    for row in _emitted(model):
+    for row in sources:
         told[row.species] = told.get(row.species, 0.0) + row.moles
-    far = {
-        name: abs(float(budget["emitted"].sel(species=name)) - moles) / moles
-        for name, moles in told.items()
-        if moles > 0.0
-    }
-    if not far:
+    apart = {}
+    for name in names:
+        done, moles = float(budget["emitted"].sel(species=name)), told.get(name, 0.0)
+        apart[name] = abs(done - moles) / max(abs(done), moles) if done != moles else 0.0
+    if not told:
         return {}
-    worst = max(far, key=lambda name: far[name])
-    return {"emitted as the sources say to": f"{far[worst]:.0e} ({worst})"}
+    worst = max(apart, key=lambda name: apart[name])
+    return {"emitted as the sources say to": f"{apart[worst]:.0e} ({worst})"}
 
 
 def _advice(model: Reported, budget: xr.Dataset) -> str:

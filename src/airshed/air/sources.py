@@ -69,7 +69,8 @@ class BiogenicSource:
         """Emission [mol/s per cell] of the hour that holds the time, (species, 1, lat, lon)."""
         middle = hour_of(seconds, self._start) + 0.5 * _HOUR
         rate = self._isoprene.rate(self._meteorology.at(middle), self._cos_zenith(middle), self._land)
-        self._emitted[middle] = rate
+        if middle not in self._totals and middle not in self._under_way:
+            self._emitted[middle] = rate
         return self._isoprene.factors[:, None, None, None] * rate
 
     def begin_totals(self, seconds: float) -> None:

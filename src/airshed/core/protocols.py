@@ -92,12 +92,8 @@ class Model(Protocol):
         """The next time at which the forcing bends or jumps, so that a step must end there; infinity if never."""
         ...
 
-    def step_ends(self, until: float) -> list[float]:
-        """The times at which steps from now to `until` are to end, the last of them there.
-
-        `until` lies no later than :meth:`next_change`. Raises NumericalError for a step that the case fixes and that
-        would not be stable.
-        """
+    def longest_step(self, until: float) -> float:
+        """The longest stable step [s] from now to `until`, which lies no later than :meth:`next_change`."""
         ...
 
     def step_to(self, seconds: float) -> None:

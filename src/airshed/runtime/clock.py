@@ -3,13 +3,18 @@
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from math import inf
+from math import ceil, inf
 from typing import Final
 
+from airshed.core.errors import CaseError
 from airshed.core.every import INSTANT, Every
 from airshed.core.protocols import Model
 
+MOST_STEPS: Final = 2_000_000
+"""Steps from one due time to the next: a month of steps of a second."""
+
 _LEAST_PART: Final = 0.5
+_ROUND_OFF: Final = 1e-9
 
 
 class Clock:
@@ -45,13 +50,23 @@ class Clock:
     def _divide(self, now: float) -> list[float]:
         hard = self.end, self._model.next_change()
         change = max(time for time in hard if time <= min(hard) + INSTANT)
-        ends = self._model.step_ends(change)
-        longest = max(after - before for before, after in pairwise([now, *ends]))
+        longest = self._model.longest_step(change)
         for time, after in pairwise(self._due_until(now, change)):
             gaps = time - now, after - time
             if min(gaps) >= _LEAST_PART * min(longest, max(gaps)):
-                return self._model.step_ends(time)
-        return ends
+                return self._equal_steps(now, time)
+        return self._equal_steps(now, change)
+
+    def _equal_steps(self, now: float, until: float) -> list[float]:
+        longest = self._model.longest_step(until)
+        if not (until - now) / longest < MOST_STEPS:  # also where it is no number
+            raise CaseError(
+                f"from {now:g} s to {until:g} s the case takes steps of {longest:.3g} s, more than {MOST_STEPS}; "
+                "raise time.step, time.longest or time.courant, or take larger cells (grid.spacing) or weaker winds"
+            )
+        count = max(1, ceil((until - now) / longest - _ROUND_OFF))
+        step = (until - now) / count
+        return [now + step * number for number in range(1, count)] + [until]
 
     def _due_until(self, now: float, change: float) -> Iterator[float]:
         """The times after `now` at which something is due, then that of the change."""

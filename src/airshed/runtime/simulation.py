@@ -170,9 +170,7 @@ class Simulation:
     def _open_records(self, folder: Path, *, resume: bool) -> list[float]:
         """Prepare the folder, or take its run up again; return the ends of the steps that were to come there."""
         try:
-            self.model.step_ends(
-                min(self.model.next_change(), self.end)
-            )  # refuses its step before earlier results are set aside
+            self.model.longest_step(self.model.next_change())  # refuses its step before earlier results are set aside
             self._records = self._stack.enter_context(
                 RunRecords(self.case, self.model, self.model.parts.case.output, folder, resume=resume)
             )

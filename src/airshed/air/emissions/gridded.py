@@ -52,7 +52,7 @@ class GriddedEmissions:
         that is negative or not finite, naming its place; CaseError for a variable that is no known species.
         """
         self._place = "the emission dataset" if isinstance(data, xr.Dataset) else str(data)
-        self._start = int(start.astype("datetime64[s]").astype(np.int64))
+        self._start = start
         dataset = self._open(data)
         self.species = tuple(str(n) for n, field in dataset.items() if {"lat", "lon"} <= set(field.dims))
         if not self.species:
@@ -62,7 +62,7 @@ class GriddedEmissions:
             if name not in known:
                 raise CaseError(f"{self._place}: {name!r} is no species of the mechanism; {suggestion(name, known)}")
         self._times = self._read_times(dataset)
-        self.changes = tuple((self._times - self._start).astype(np.float64).tolist())
+        self.changes = tuple(self._times.tolist())
         self._fields = self._regrid(dataset, grid)
         self.levels = self._fields.shape[2]
 
@@ -80,10 +80,12 @@ class GriddedEmissions:
         """
         if self._times.size < 2:
             return self._at(0)
-        moment = int(np.floor(self._start + seconds))
-        index = int(np.searchsorted(self._times, moment, side="right")) - 1
+        index = int(np.searchsorted(self._times, seconds, side="right")) - 1
         if not 0 <= index < self._times.size - 1:
-            asked, first, last = (np.datetime64(int(time), "s") for time in (moment, self._times[0], self._times[-1]))
+            asked, first, last = (
+                self._start.astype("datetime64[s]") + np.timedelta64(round(time), "s")
+                for time in (seconds, self._times[0], self._times[-1])
+            )
             raise DataError(f"{self._place} covers {first} to {last} UTC, but emission is needed at {asked}")
         return self._at(index)
 
@@ -101,23 +103,23 @@ class GriddedEmissions:
             dataset = dataset.assign_coords({axis: (axis, degrees)})
         return dataset
 
-    def _read_times(self, dataset: xr.Dataset) -> NDArray[np.int64]:
-        """The instants between which fields hold, seconds since 1970: one more than there are fields; or none."""
+    def _read_times(self, dataset: xr.Dataset) -> Array:
+        """The instants between which fields hold [s since the start]: one more than there are fields; or none.
+
+        To a millisecond: hours as floats do not hold each second exactly.
+        """
         if "time" not in dataset.dims:
-            return np.zeros(0, dtype=np.int64)
+            return np.zeros(0)
         if "time" not in dataset.coords:
             raise DataError(
                 f"{self._place}: its dimension time has no values; give dates, such as hours since 2022-08-31"
             )
         times = dataset["time"].values
-        if (
-            not np.issubdtype(times.dtype, np.datetime64)
-            or not np.all(np.diff(times) > np.timedelta64(0))
-            or np.isnat(times).any()
-        ):
+        dates = np.issubdtype(times.dtype, np.datetime64) and not np.isnat(times).any()
+        seconds = np.round((times - self._start) / np.timedelta64(1, "s"), 3) if dates else np.zeros(0)
+        if not dates or np.any(np.diff(seconds) <= 0.0):
             raise DataError(f"{self._place}: its times must be dates in rising order, such as hours since 2022-08-31")
-        seconds: NDArray[np.int64] = times.astype("datetime64[s]").astype(np.int64)
-        return np.append(seconds, 2 * seconds[-1] - seconds[-2]) if seconds.size > 1 else seconds
+        return np.append(seconds, 2.0 * seconds[-1] - seconds[-2]) if seconds.size > 1 else seconds
 
     def _regrid(self, dataset: xr.Dataset, grid: Grid) -> Array:
         """All fields in mol/s on the grid, shape (times, species, levels, lat, lon)."""
