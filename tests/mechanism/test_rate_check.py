@@ -63,6 +63,8 @@ def test_what_needs_a_look_is_looked_at() -> None:
         check({**air, "SUN": 0.0})
     with pytest.raises(MechanismError, match=r"of <R3> is not finite: nan at k_open = nan;"):
         check({**air, "k_open": np.nan})
+    with pytest.raises(MechanismError, match=r"of <R3> is larger than any: 1e\+150 at k_open = 1e\+150;"):
+        check({**air, "k_open": 1e150})
 
 
 def test_air_beyond_all_bounds_is_looked_at_for_every_rate() -> None:

@@ -16,6 +16,9 @@ from airshed.air.emissions.inventory import SectorAmount
 from airshed.core.report import Cell, Report, Table
 from airshed.mechanism.balance import atom_counts
 
+MORE_THAN_AIR: Final = "more than all air"
+"""The fact that tells of species beyond all bounds."""
+
 _COLUMNS: Final = (*PROCESSES, "change", "residual")
 _FAMILY_COLUMNS: Final = (*PROCESSES[:4], "imbalance", "drift", "clipped", "change", "residual")
 _BRIEF_COLUMNS: Final = ("inflow", "outflow", "emitted", "deposited", "chemistry", "change")
@@ -234,7 +237,7 @@ def _more_than_air(tables: Sequence[Table]) -> dict[str, Cell]:
     """Name species of which there is more than of all air somewhere: the air does not know of what they add to it."""
     rows = [row for table in tables if table.title == _EXTREMES for row in table.rows]
     found = [f"{name} {most / _PPB:.3g}" for name, _, most, _ in rows if isinstance(most, float) and most > _PPB]
-    return {"more than all air": f"{', '.join(found)} mol/mol at most; lower what is emitted"} if found else {}
+    return {MORE_THAN_AIR: f"{', '.join(found)} mol/mol at most; lower what is emitted"} if found else {}
 
 
 def _extremes(model: Reported, names: Sequence[str]) -> Table:

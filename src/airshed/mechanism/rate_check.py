@@ -1,4 +1,4 @@
-"""Refuses rate constants that are negative or not finite in the air that a run meets.
+"""Refuses rate constants that are negative, not finite or beyond all bounds in the air that a run meets.
 
 A reaction that ran backwards would make of its products what they were made of, and empty species below zero. Bounds
 of a rate over all air that the atmosphere has, found once, clear nearly every reaction: what is left, such as
@@ -23,7 +23,8 @@ AIR: Final[Mapping[str, Bounds]] = {
 }  # fmt: skip
 """Bounds of the air and the sun for which rates are cleared, in the units of rates."""
 
-_LARGEST: Final = 1e200
+_LARGEST: Final = 1e100
+"""Far more than any rate has, in molecules, cm3 and s; products of it with densities are still numbers."""
 
 
 class RateCheck:
@@ -55,7 +56,7 @@ class RateCheck:
             constant = self.network.rate_constants[number]
             with np.errstate(all="ignore"):
                 value = np.asarray(evaluate(constant, environment), np.float64)
-            wrong = ~(np.isfinite(value) & (value >= 0.0))
+            wrong = ~((value >= 0.0) & (value < _LARGEST))
             if wrong.any():
                 raise self._fault(number, value, wrong, {**environment, **besides}, tuple(besides))
 
@@ -69,7 +70,7 @@ class RateCheck:
         found = float(np.atleast_1d(whole[0])[first])
         there = (float(np.atleast_1d(each)[first]) for each in whole[2:])
         air = ", ".join(f"{name} = {each:.6g}" for name, each in zip(names, there, strict=True))
-        what = "negative" if isfinite(found) else "not finite"
+        what = "not finite" if not isfinite(found) else "negative" if found < 0.0 else "larger than any"
         message = f"the rate constant of <{reaction.label}> is {what}: {found:.6g}{f' at {air}' if air else ''}"
         return error_at(reaction.location, f"{message}; write a rate that holds there, such as max(0, ...)")
 

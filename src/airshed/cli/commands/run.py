@@ -88,6 +88,7 @@ def _refuse_too_many(name: str, overrides: list[str], ranks: int | None) -> None
 
 
 def _simulate(case: "Case", folder: Path, *, resume: bool, quiet: bool, verbose: bool) -> None:
+    from airshed.air.report import MORE_THAN_AIR
     from airshed.cli.interrupt import stop_on_interrupt
     from airshed.cli.progress import instant, progress_for
     from airshed.cli.render import say, show
@@ -116,17 +117,20 @@ def _simulate(case: "Case", folder: Path, *, resume: bool, quiet: bool, verbose:
             raise typer.Exit(INTERRUPTED)
         say(f"airshed: stopped at {at}; {folder} holds valid files, and --resume goes on", err=True)
         raise typer.Exit(INTERRUPTED)
+    if speaks and MORE_THAN_AIR in summary.facts:
+        say(f"airshed: {MORE_THAN_AIR}: {summary.facts[MORE_THAN_AIR]}", err=True)
     if not quiet:
         show(summary)
         say(f"Results: {folder}   Whole summary: {folder / 'summary.txt'}   Pictures: airshed plot {folder}")
 
 
 def _tell_beginning(simulation: "Simulation", *, quiet: bool) -> None:
-    """Say from where a run goes on; that a restart is damaged is said in any case."""
+    """Say from where a run goes on, and what is odd in it; what spoils results is said in any case."""
     from airshed.cli.render import say
 
-    for notice in simulation.notices if not quiet else [text for text in simulation.notices if "damaged" in text]:
-        say(f"airshed: {notice}", err=True)
+    for notice in simulation.notices:
+        if not quiet or "damaged" in notice or notice.startswith("emission:"):
+            say(f"airshed: {notice}", err=True)
 
 
 @contextmanager
