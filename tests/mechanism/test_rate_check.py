@@ -68,8 +68,8 @@ def test_what_needs_a_look_is_looked_at() -> None:
 
 
 def test_air_beyond_all_bounds_is_looked_at_for_every_rate() -> None:
-    check = RateCheck(network("1e-12*exp(60000/TEMP)*M"))
+    check = RateCheck(network("1e-12*exp(30000/TEMP)*M"))
     assert check.doubtful == ()
-    with pytest.raises(MechanismError, match=r"of <R0> is not finite: inf at M = 2e\+19, TEMP = 50;"):
-        check({"TEMP": 50.0, "M": 2e19})
+    with pytest.raises(MechanismError, match=r"of <R0> is not finite: inf at M = 2e\+19, TEMP = 25;"):
+        check({"TEMP": 25.0, "M": 2e19})
     assert RateCheck(replace(check.network, reactions=())).doubtful == ()
