@@ -1,4 +1,4 @@
-"""Small programs for several ranks: what a test of the launcher starts, as `python programs.py NAME`."""
+"""Small programs for several ranks: what a test of the launcher starts, as `python programs.py NAME ...`."""
 
 import gc
 import os
@@ -299,4 +299,5 @@ if __name__ == "__main__":
     join()
     ranks = world()
     with failing_together(ranks, explain):
-        globals()[sys.argv[1]](ranks)
+        for name in sys.argv[1:]:
+            globals()[name](ranks)

@@ -49,7 +49,7 @@ def run(
         Strategy.parse(strategy)
     _refuse_too_many(case, settings(overrides, threads), ranks)
     hand_to_ranks(ranks)
-    from airshed.air.case import Case
+    from airshed import Case
     from airshed.cli.render import say
     from airshed.io.folder import RUNS
     from airshed.io.run_state import FinishedRunError
@@ -88,12 +88,11 @@ def _refuse_too_many(name: str, overrides: list[str], ranks: int | None) -> None
 
 
 def _simulate(case: "Case", folder: Path, *, resume: bool, quiet: bool, verbose: bool) -> None:
+    from airshed import Simulation, only_moves, serve
     from airshed.cli.interrupt import stop_on_interrupt
     from airshed.cli.progress import instant, progress_for
     from airshed.cli.render import say, show
     from airshed.parallel.communicator import world
-    from airshed.runtime.simulation import Simulation
-    from airshed.runtime.two_groups import only_moves, serve
 
     if only_moves(case):
         with stop_on_interrupt(lambda: None):  # the others stop after their step, and tell
