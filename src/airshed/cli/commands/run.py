@@ -1,5 +1,6 @@
 """`airshed run`: simulate a case."""
 
+import gc
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from functools import partial
@@ -101,6 +102,7 @@ def _simulate(case: "Case", folder: Path, *, resume: bool, quiet: bool, verbose:
     speaks = world().rank == 0
     quiet = quiet or not speaks
     with (
+        _kept(),
         progress_for(case.time.start, quiet=quiet, verbose=verbose) as progress,
         Simulation(case, output=folder, resume=resume) as simulation,
     ):
@@ -118,6 +120,16 @@ def _simulate(case: "Case", folder: Path, *, resume: bool, quiet: bool, verbose:
     if not quiet:
         show(summary)
         say(f"Results: {folder}   Whole summary: {folder / 'summary.txt'}   Pictures: airshed plot {folder}")
+
+
+@contextmanager
+def _kept() -> Iterator[None]:
+    """Let nobody look for garbage meanwhile in what is there already: imports stay, and are many."""
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def _tell_beginning(simulation: "Simulation", *, quiet: bool) -> None:
