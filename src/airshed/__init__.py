@@ -1,5 +1,8 @@
 """Airshed: a three-dimensional air-quality model; ``Case``, ``Simulation``, ``box``, ``open_run`` for its users."""
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +25,21 @@ _LAZY = {
 def __getattr__(name: str) -> Any:
     """Import the user's classes when they are first asked for, so that ``import airshed`` stays light."""
     if name in _LAZY:
-        return getattr(import_module(_LAZY[name]), name)
+        with _without_collection():
+            return getattr(import_module(_LAZY[name]), name)
     raise AttributeError(f"module 'airshed' has no attribute {name!r}")
+
+
+@contextmanager
+def _without_collection() -> Iterator[None]:
+    """Look for no garbage meanwhile: imports make hundreds of thousands of objects, and nearly all of them stay."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def __dir__() -> list[str]:

@@ -1,4 +1,4 @@
-"""A run of a toy model on several ranks, as its own process, for tests that start mpiexec.
+"""A run of a toy model: on several ranks as its own process by mpiexec, on one rank also in the process of a test.
 
 The state is a chaotic map in each cell, so that a resumed run ends with other values unless every bit of its state
 came back to the rank that now holds the cell.
@@ -30,7 +30,7 @@ HOURS = 8
 STEPS_PER_HOUR = 4
 
 
-def main():
+def main(arguments=None):
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
     parser.add_argument("--strategy", default="gather:async")
@@ -45,7 +45,7 @@ def main():
     parser.add_argument("--slow", action="store_true", help="copy field by field, with a rest before each")
     parser.add_argument("--careless", action="store_true", help="do not wait for copies: the negative control")
     parser.add_argument("--pause", type=float, default=0.0)
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     if options.slow:
         copy_slowly()
     try:

@@ -1,4 +1,4 @@
-"""Scripts of a user on two ranks, as `mpiexec -n 2 python library.py NAME FOLDER`: what goes wrong on one of them."""
+"""Scripts of a user, as `mpiexec -n 2 python library.py FOLDER NAME ...`: what goes wrong on one of two ranks."""
 
 import sys
 from pathlib import Path
@@ -103,4 +103,5 @@ def forgotten(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    globals()[sys.argv[1]](Path(sys.argv[2]))
+    for name in sys.argv[2:]:
+        globals()[name](Path(sys.argv[1]))

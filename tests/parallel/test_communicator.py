@@ -46,3 +46,30 @@ def test_what_is_computed_while_sums_are_waited_for_is_no_waiting(monkeypatch: p
     ranks._started(np.ones(1, np.int64), None)()  # type: ignore[arg-type]
     assert clock == [12.0]
     assert ranks.wait == 4.0
+
+
+def test_who_waits_for_long_sleeps_between_but_not_who_has_something_to_do(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock, naps = [0.0], [0]
+
+    def sleep(seconds: float) -> None:
+        assert 0.0 < seconds < 1e-4
+        naps[0] += 1
+
+    def looks(often: int) -> int:
+        naps[0] = 0
+        ranks.until(Asked(often).Test)
+        return naps[0]
+
+    def meanwhile() -> float:
+        clock[0] += 2.0**-13
+        return busy[0]
+
+    monkeypatch.setattr(communicator.time, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(communicator.time, "sleep", sleep)
+    ranks, busy = MpiRanks(Handle()), [0.0]  # type: ignore[arg-type]
+    ranks.meanwhile = meanwhile
+    assert (looks(4), looks(104)) == (0, 100)
+    busy[0] = 1e-4
+    assert looks(104) == 0

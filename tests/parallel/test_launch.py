@@ -29,7 +29,7 @@ mpi = pytest.mark.parametrize(
 def started(name: str, mpi: str, ranks: int = 2, **environment: str) -> "subprocess.Popen[str]":
     given = {**os.environ, **({"MPI4PY_MPIABI": "openmpi"} if mpi == "openmpi" else {}), **environment}
     return subprocess.Popen(
-        [sys.executable, "-c", START, str(ranks), sys.executable, str(PROGRAMS), name],
+        [sys.executable, "-c", START, str(ranks), sys.executable, str(PROGRAMS), *name.split()],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -43,6 +43,15 @@ def ended(name: str, mpi: str, ranks: int = 2, **environment: str) -> tuple[int,
     process = started(name, mpi, ranks, **environment)
     output, errors = process.communicate(timeout=60)
     return process.returncode, output, [line for line in errors.splitlines() if "take turns" not in line]
+
+
+@pytest.fixture(scope="module")
+def told() -> dict[str, str]:
+    """Return what the programs told that make simulations on two ranks: all of them in one start of Python."""
+    names = ("asked_at_the_target", "one_looks", "not_finite", "interrupted_apart")
+    code, output, errors = ended(" ".join(names), "mpich")
+    assert (code, errors) == (0, [])
+    return dict(zip(names, output.splitlines(), strict=True))
 
 
 def alive(number: int) -> bool:
@@ -117,23 +126,23 @@ def test_runs_on_two_groups_give_their_communicators_back() -> None:
     assert ended("many_groups", "mpich", 3) == (0, "2036 4\n", [])
 
 
-def test_a_stop_that_one_rank_hears_at_the_last_moment_is_that_of_all() -> None:
-    assert ended("asked_at_the_target", "mpich") == (0, "['interrupted at 600', 'interrupted at 600']\n", [])
+def test_a_stop_that_one_rank_hears_at_the_last_moment_is_that_of_all(told: dict[str, str]) -> None:
+    assert told["asked_at_the_target"] == "['interrupted at 600', 'interrupted at 600']"
 
 
-def test_all_ranks_make_the_same_stretches_of_steps_whoever_looks() -> None:
+def test_all_ranks_make_the_same_stretches_of_steps_whoever_looks(told: dict[str, str]) -> None:
     """They tell each other in the stretch that follows, hence the end at 720 s though it was asked for at 540 s."""
-    assert ended("one_looks", "mpich") == (0, "[180.0, 360.0, 540.0, 720.0] [720.0, 720.0]\n", [])
+    assert told["one_looks"] == "[180.0, 360.0, 540.0, 720.0] [720.0, 720.0]"
 
 
-def test_a_state_that_is_lost_on_one_rank_is_told_by_all_and_is_neither_in_records_nor_in_restarts() -> None:
-    code, output, errors = ended("not_finite", "mpich")
-    assert (code, errors) == (0, [])
-    assert output == "{'the state is no longer finite at 2400 s'} 2 ['1200.0.npz', '1800.0.npz']\n"
+def test_a_lost_state_of_one_rank_is_told_by_all_and_is_neither_in_records_nor_in_restarts(
+    told: dict[str, str],
+) -> None:
+    assert told["not_finite"] == "{'the state is no longer finite at 2400 s'} 2 ['1200.0.npz', '1800.0.npz']"
 
 
-def test_a_simulation_goes_on_where_another_was_interrupted_at_different_sums() -> None:
-    assert ended("interrupted_apart", "mpich") == (0, "[(0.0, True), (480.0, True)] None\n", [])
+def test_a_simulation_goes_on_where_another_was_interrupted_at_different_sums(told: dict[str, str]) -> None:
+    assert told["interrupted_apart"] == "[(0.0, True), (480.0, True)] None"
 
 
 def test_a_defect_of_the_first_rank_stops_all() -> None:

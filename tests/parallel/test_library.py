@@ -14,10 +14,10 @@ SCRIPT = Path(__file__).with_name("library.py")
 pytestmark = pytest.mark.skipif(not MPIEXEC.exists(), reason="mpiexec of the wheel mpich is not installed")
 
 
-def run(name: str, folder: Path) -> tuple[int, str, str]:
+def run(folder: Path, *names: str) -> tuple[int, str, str]:
     """Return the exit code of a script on two ranks, what it said, and its errors; a hang is an error of the test."""
     (folder / "exploding.eqn").write_text(EXPLODING)
-    command = [str(MPIEXEC), "-n", "2", sys.executable, str(SCRIPT), name, str(folder)]
+    command = [str(MPIEXEC), "-n", "2", sys.executable, str(SCRIPT), str(folder), *names]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     return done.returncode, done.stdout, done.stderr
 
@@ -34,16 +34,11 @@ def run(name: str, folder: Path) -> tuple[int, str, str]:
 def test_an_error_of_one_rank_ends_all_with_its_message_also_where_it_is_caught(
     tmp_path: Path, name: str, code: int, told: str
 ) -> None:
-    returned, output, errors = run(name, tmp_path)
+    returned, output, errors = run(tmp_path, name)
     assert (returned, "caught" in output) == (code, False), errors
     assert errors.count(told) == 1
 
 
-def test_an_error_of_all_ranks_can_be_caught_and_the_script_goes_on(tmp_path: Path) -> None:
-    code, output, errors = run("everywhere", tmp_path)
-    assert (code, output) == (0, "there is no mechanism 'nosuch', but 2022-01-01T01:00:00.000\n"), errors
-
-
-def test_what_nobody_asks_for_any_more_spoils_nothing(tmp_path: Path) -> None:
-    code, output, errors = run("forgotten", tmp_path)
-    assert (code, output) == (0, "0\n"), errors
+def test_scripts_go_on_after_an_error_of_all_ranks_and_after_sums_that_nobody_asks_for_any_more(tmp_path: Path) -> None:
+    code, output, errors = run(tmp_path, "everywhere", "forgotten")
+    assert (code, output) == (0, "there is no mechanism 'nosuch', but 2022-01-01T01:00:00.000\n0\n"), errors

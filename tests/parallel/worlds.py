@@ -1,5 +1,6 @@
 """What the programs of several ranks share: the first ranks of all as a world, waiting asleep, and hashes."""
 
+import gc
 import hashlib
 import pickle
 import time
@@ -10,6 +11,8 @@ from mpi4py import MPI
 import airshed
 from airshed.air import case_emissions
 from airshed.parallel.communicator import Alone, MpiRanks
+
+gc.set_threshold(100_000, 20, 20)  # a sixth of a short run looks for garbage, of which there is little
 
 
 def remember(module, name):

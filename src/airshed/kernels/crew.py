@@ -99,6 +99,7 @@ class Crew:
         self._reference = ctypes.addressof(self._crew)
         size = kernel.functions.airshed_worker_bytes(blocks)
         self._memory = [aligned_zeros((size,), np.uint8) for _ in range(threads)]
+        self._first = address(self._memory[0])
         self._spent = [_Spent.from_address(address(memory)) for memory in self._memory]
 
     def meet(self, near: Mapping[Side, Near]) -> None:
@@ -141,7 +142,7 @@ class Crew:
 
         Returns how long it computed [s], which is in :attr:`seconds`.
         """
-        return float(self._functions.airshed_assist(self._reference, address(self._memory[0])))
+        return float(self._functions.airshed_assist(self._reference, self._first))
 
     @property
     def seconds(self) -> Array:
@@ -161,10 +162,10 @@ class Crew:
         return helped / max(pieces, 1)
 
     def _until(self, *, unseen: bool, between: Callable[[], None] | None) -> None:
-        patience, first = ALWAYS if between is None else _TURNS, self._memory[0]
+        patience, first = ALWAYS if between is None else _TURNS, self._first
         most = 1 if self._messages else ALWAYS
         work, step = self._functions.airshed_work, self.steps
-        while not work(self._reference, step, unseen, most, patience, address(first)):
+        while not work(self._reference, step, unseen, most, patience, first):
             assert between is not None
             between()
 

@@ -141,6 +141,13 @@ class Alone:
         """Return."""
 
 
+_EAGER: Final = 5e-4
+"""[s] in which one who waits looks again at once; then it sleeps between, and leaves the core to who has work."""
+
+_NAP: Final = 5e-5
+"""[s], much less than has been waited for already."""
+
+
 def give_way() -> float:
     """Let another process have the core: where ranks share cores, the one that is waited for may need this one."""
     if hasattr(os, "sched_yield"):
@@ -237,9 +244,14 @@ class MpiRanks:
 
     def until(self, arrived: Callable[[], bool]) -> None:
         """Wait, and do something else meanwhile, until what is asked returns true."""
-        began = time.perf_counter()
+        began = idle_since = time.perf_counter()
         while not arrived():
-            began += self.meanwhile()
+            elsewhere = self.meanwhile()
+            now = time.perf_counter()
+            if elsewhere:
+                began, idle_since = began + elsewhere, now
+            elif now - idle_since > _EAGER:
+                time.sleep(_NAP)
         self.wait += time.perf_counter() - began
 
     def _started(self, given: AnyArray, combine: np.ufunc) -> Later:

@@ -1,5 +1,6 @@
 """`airshed run`: simulate a case."""
 
+import gc
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from functools import partial
@@ -49,7 +50,7 @@ def run(
         Strategy.parse(strategy)
     _refuse_too_many(case, settings(overrides, threads), ranks)
     hand_to_ranks(ranks)
-    from airshed.air.case import Case
+    from airshed import Case
     from airshed.cli.render import say
     from airshed.io.folder import RUNS
     from airshed.io.run_state import FinishedRunError
@@ -88,13 +89,12 @@ def _refuse_too_many(name: str, overrides: list[str], ranks: int | None) -> None
 
 
 def _simulate(case: "Case", folder: Path, *, resume: bool, quiet: bool, verbose: bool) -> None:
+    from airshed import Simulation, only_moves, serve
     from airshed.air.report import MORE_THAN_AIR
     from airshed.cli.interrupt import stop_on_interrupt
     from airshed.cli.progress import instant, progress_for
     from airshed.cli.render import say, show
     from airshed.parallel.communicator import world
-    from airshed.runtime.simulation import Simulation
-    from airshed.runtime.two_groups import only_moves, serve
 
     if only_moves(case):
         with stop_on_interrupt(lambda: None):  # the others stop after their step, and tell
@@ -103,6 +103,7 @@ def _simulate(case: "Case", folder: Path, *, resume: bool, quiet: bool, verbose:
     speaks = world().rank == 0
     quiet = quiet or not speaks
     with (
+        _kept(),
         progress_for(case.time.start, quiet=quiet, verbose=verbose) as progress,
         Simulation(case, output=folder, resume=resume) as simulation,
     ):
@@ -122,6 +123,16 @@ def _simulate(case: "Case", folder: Path, *, resume: bool, quiet: bool, verbose:
     if not quiet:
         show(summary)
         say(f"Results: {folder}   Whole summary: {folder / 'summary.txt'}   Pictures: airshed plot {folder}")
+
+
+@contextmanager
+def _kept() -> Iterator[None]:
+    """Let nobody look for garbage meanwhile in what is there already: imports stay, and are many."""
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def _tell_beginning(simulation: "Simulation", *, quiet: bool) -> None:

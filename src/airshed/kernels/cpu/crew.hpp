@@ -11,8 +11,10 @@
 // the neighbour writes over the one that step n here reads, and at its open sides it waits for step n here.
 #include <cstddef>
 #include <sched.h>
+#include <unistd.h>
 
 constexpr int64_t MOST_NEAR = 4, MOST_POINTERS = 48;
+constexpr int64_t EAGER_TURNS = 256;   // about half a millisecond
 
 struct alignas(64) Slot {
     alignas(64) int64_t taken;                    // newest step that was begun x 65536 + its pieces that were taken
@@ -158,6 +160,14 @@ void airshed_messages_are_here(const Crew* crew, int64_t step) { __atomic_store_
 
 void airshed_give_up(const Crew* crew) { __atomic_store_n(&crew->own->given_up, 1, __ATOMIC_RELEASE); }
 
+// Lets go of the core, after some microseconds: whoever else wants it may be the one that is waited for. Who has waited for long
+// sleeps for a while that is short beside that: a core that is only given away comes back at once, again and again.
+static void give_way(int64_t idle) {
+    for (int turn = 0; turn < 64; turn++) relax();
+    if (idle < EAGER_TURNS) sched_yield();
+    else usleep(50);
+}
+
 // Computes a piece for a neighbour, if there is one, else gives way; returns the seconds that it computed.
 double airshed_assist(const Crew* crew, void* memory) {
     const FlushDenormals flush;
@@ -186,8 +196,7 @@ int64_t airshed_work(const Crew* crew, int64_t step, int64_t unseen, int64_t mos
             continue;
         }
         if (!idle++) idle_since = now();
-        for (int turn = 0; turn < 64; turn++) relax();
-        sched_yield();   // to whoever else wants the core: it may be the one that is waited for
+        give_way(idle);
     }
     if (idle) t.spent.waited += now() - idle_since;
     return finished;
