@@ -102,7 +102,7 @@ def test_a_wrong_exchange_is_seen(monkeypatch):
 
 
 def test_first_order_steps_are_seen(monkeypatch):
-    monkeypatch.setattr(airshed.air.model, "two_step_weights", lambda step, previous: two_step_weights(step, None))
+    monkeypatch.setattr(airshed.air.model, "two_step_weights", lambda step, *_, **__: two_step_weights(step, None))
     assert "order in time, 600 s to 300 s" in missed(column.check())
 
 

@@ -170,7 +170,7 @@ def test_longitudes_may_count_from_0_to_360() -> None:
         (made_up("model"), Grid.regular((0, 6), (45, 47), 0.5), "covers longitude -1 to 4, the case asks for 0 to 6"),
         (made_up("model"), Grid.regular((0, 3), (40, 47), 0.5), "covers latitude 44 to 48, the case asks for 40 to 47"),
         (made_up("model").drop_vars("sp"), SMALL, "sp or lnsp"),
-        (made_up("pressure").drop_vars("sp"), SMALL, "add a file with sp"),
+        (made_up("pressure").drop_vars("sp"), SMALL, "add sp"),
         (made_up("pressure"), Grid.regular((0, 3), (45, 47), 0.5, [30e3]), "higher levels or fewer layers"),
         (made_up("model").isel(time=slice(3, None)), SMALL, "covers 2022-08-31T03:00"),
     ],
