@@ -54,6 +54,8 @@ def test_to_look_at_a_file_runs_no_code_of_it(command: str, folder: Path, monkey
     answer = airshed(*command.split())
     assert answer.exit_code == 0, answer.output
     assert not (folder / "trace").exists()
+    if command in ("show .", "mechanism show m.def"):
+        assert "--allow-code" in answer.stdout
     if "show" in command:
         assert "[red]" in answer.stdout  # as it stands there
 

@@ -53,7 +53,10 @@ def _set_units(file, unit):
 FAULTS = {
     "wrong kind": (attribute("q", units="K"), "variable q is in 'K'; give it in kg kg-1"),
     "unknown unit": (attribute("u", units="furlong"), "variable u is in 'furlong'"),
-    "wrong unit": (attribute("sp", units="hPa"), r"variable sp is .*, outside 30000 to 110000 Pa"),
+    "wrong unit": (
+        attribute("sp", units="hPa"),
+        r"variable sp is \S+ \(converted from 'hPa'\), outside 30000 to 110000 Pa",
+    ),
     "text scale": (attribute("u", scale_factor="abc"), "variable u has scale_factor = 'abc', no number"),
     "endless offset": (attribute("u", add_offset=np.inf), "variable u has add_offset = 'inf', no number"),
     "huge scale": (attribute("u", scale_factor=1e300), r"variable u is 3e\+304|variable u is .*, outside -150 to 150"),

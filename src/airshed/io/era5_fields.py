@@ -110,7 +110,9 @@ class StoredField:
             for name, index in zip(self.axes, place, strict=True)
         )
         value = values[place]
-        fault = "is missing (NaN)" if np.isnan(value) else f"is {value:g}, outside {low:g} to {high:g} {unit},"
+        converted = f" (converted from {self.unit.given!r})" if self.unit.changes else ""
+        allowed = f"{low:g} to {high:g} {unit}"
+        fault = "is missing (NaN)" if np.isnan(value) else f"is {value:g}{converted}, outside {allowed},"
         raise DataError(
             f"{self.path}: variable {self.original} {fault} at {where} ({int(wrong.sum())} values); replace the file"
         )

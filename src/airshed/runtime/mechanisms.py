@@ -58,6 +58,8 @@ def describe(mechanism: str, environment: Environment) -> Report:
         "Jacobian": f"{entries} of {size * size} entries, {100.0 * entries / size**2:.1f} %",
         "left open": ", ".join(each.name for each in network.open_parameters) or "nothing",
     }
+    if network.callables:
+        facts["in Python"] = f"{', '.join(sorted(network.callables))}: run only with --allow-code"
     if network.renamed:
         facts["other names than in its file"] = network.renaming
     tables = [_species(network), _reactions(network, environment), _balance(network), *_parameters(network)]

@@ -26,7 +26,9 @@ def case_notices(case: Case, network: ReactionNetwork) -> list[str]:
     0.75 % in the mean and by 162 % or 22 ppb at most, NO2 by 4.6 %, at any step (two sweeps: 0.04 %, 3.5 % and 0.2 %).
     """
     alone = case.chemistry.integrator == "imex" and case.chemistry.sweeps == 1 and bool(network.reactions)
-    return [*([_ONE_SWEEP] if alone else []), *idle_settings(case)]
+    brought = ", ".join(sorted(network.callables))
+    code = [f"functions in Python compute {brought}, where --allow-code lets them"] if brought else []
+    return [*([_ONE_SWEEP] if alone else []), *code, *idle_settings(case)]
 
 
 def idle_settings(case: Case) -> list[str]:
