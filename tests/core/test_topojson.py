@@ -64,6 +64,13 @@ def test_a_nameless_object_goes_by_its_own_name_and_unquantised_arcs_stand_as_th
         (json.dumps(TWO_SQUARES), "rivers", "no object 'rivers'; it has: 'countries', 'land'"),
         (json.dumps({**TWO_SQUARES, "arcs": []}), "land", "well-formed"),
         ("[" * 100_000, "land", "it nests too deeply"),
+        (json.dumps(TWO_SQUARES | {"objects": {"land": {"type": "Polygon", "arcs": []}}}), "land", "has no outline"),
+        (json.dumps(TWO_SQUARES | {"objects": {"land": {"type": "Polygon", "arcs": [[]]}}}), "land", "has no arcs"),
+        (
+            json.dumps(TWO_SQUARES | {"objects": {"land": {"type": "MultiPolygon", "arcs": [[]]}}}),
+            "land",
+            "has no outline",
+        ),
         ('{"type": "Topology", "objects": null}', "land", "no object 'land'; it has: none"),
         (json.dumps({**TWO_SQUARES, "objects": {"land": None}}), "land", "well-formed"),
         (

@@ -9,6 +9,7 @@ PYTHONPATH=/other/checkout/src python -m validation.fuzz ...       the model of 
 import argparse
 import json
 import shlex
+import shutil
 import signal
 import sys
 import tempfile
@@ -82,7 +83,8 @@ def replay(which: str, folder: Path, limit: float) -> int:
 
     seed, index = map(int, which.split(":"))
     place = folder.resolve() / f"{seed}-{index}"
-    place.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(place, ignore_errors=True)  # of an earlier replay
+    place.mkdir(parents=True)
     trial = trial_of(seed, index, place)
     print(f"area      {area_of(index)}\nmutation  {trial.mutation}\nfolder    {trial.folder}")
     print(f"command   airshed {shlex.join(trial.arguments)}" if trial.call is None else "command   (Python)")

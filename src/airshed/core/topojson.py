@@ -114,14 +114,17 @@ def _arcs(topology: Mapping[str, Any]) -> list[NDArray[np.float64]]:
 
 def _polygons(feature: Mapping[str, Any], arcs: list[NDArray[np.float64]]) -> list[Polygon]:
     kind = feature["type"]
-    if kind == "Polygon":
-        return [[_ring(ring, arcs) for ring in feature["arcs"]]]
-    if kind == "MultiPolygon":
-        return [[_ring(ring, arcs) for ring in polygon] for polygon in feature["arcs"]]
-    return []
+    if kind not in ("Polygon", "MultiPolygon"):
+        return []
+    polygons = feature["arcs"] if kind == "MultiPolygon" else [feature["arcs"]]
+    if not all(polygons):
+        raise DataError(f"a {kind} has no outline; get a fresh copy of the file")
+    return [[_ring(ring, arcs) for ring in polygon] for polygon in polygons]
 
 
 def _ring(indices: list[int], arcs: list[NDArray[np.float64]]) -> Ring:
+    if not indices:
+        raise DataError("a ring has no arcs; get a fresh copy of the file")
     pieces = [arcs[index] if index >= 0 else arcs[~index][::-1] for index in indices]
     ring = np.concatenate([pieces[0], *(piece[1:] for piece in pieces[1:])])
     if len(ring) < 4 or np.any(np.abs(ring[0] - ring[-1]) > _SAME_POINT):

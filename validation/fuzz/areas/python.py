@@ -238,7 +238,7 @@ def _initial(rng: random.Random, place: Path) -> Trial:
     }  # fmt: skip
     how = rng.choice([*changes, "another name", "no Dataset"])
     given: Any = (
-        data.rename(TRACER=text(rng) or "x")
+        data.rename(TRACER=f"{text(rng)}_")  # never the name of a coordinate
         if how == "another name"
         else rng.choice([5, "x", np.zeros(3), field, {}])
         if how == "no Dataset"
