@@ -16,6 +16,7 @@ from airshed.air.boundary.sources import ProfileTable, factor, mixing_ratio, rea
 from airshed.air.species_map import BoundaryMap, shipped_species_map
 from airshed.core.errors import CaseError, DataError
 from airshed.core.nearest import suggestion
+from airshed.core.words import shown
 
 Array = NDArray[np.float64]
 
@@ -116,7 +117,7 @@ def _one_species(
     for column in parts:
         if column not in table.columns:
             raise CaseError(
-                f"{species_made.name} makes {name} of {column!r}, which {table.name} lacks: "
+                f"{species_made.name} makes {name} of {shown(column)}, which {table.name} lacks: "
                 f"{suggestion(column, table.columns)}"
             )
     total: Array = sum((share * table.columns[column] for column, share in parts.items()), np.zeros(()))
