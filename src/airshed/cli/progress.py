@@ -130,6 +130,7 @@ class Live:
             console=Console(stderr=True, highlight=False, force_terminal=True),
         )
         self._task = self._bar.add_task("", total=1.0, now="preparing", pace="")
+        self._phase: str | None = None
 
     def __enter__(self) -> Self:
         self._bar.start()
@@ -145,7 +146,8 @@ class Live:
         spinup = " (spin-up)" if info.time < 0.0 else ""
         pace = f"step {info.step} ({info.dt:.4g} s)  {speed(info.cells_per_second)}"
         now = f"{instant(self._start, info.time)}{spinup}"
-        self._bar.update(self._task, completed=info.fraction, now=now, pace=pace)
+        new, self._phase = spinup != self._phase, spinup  # drawn at once, however short the phase is
+        self._bar.update(self._task, completed=info.fraction, now=now, pace=pace, refresh=new)
 
 
 def remaining(elapsed: float, done: float, left: float) -> str:
