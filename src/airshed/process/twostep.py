@@ -28,8 +28,7 @@ GROWTH: Final = 1.3
 """Greatest ratio of a step to the one before; one that is to be longer begins anew.
 
 The formula is stable in zero for ratios below 1 + sqrt 2 = 2.41 (Grigorieff 1983, Numer. Math. 42, 359-377). With the
-limiter less is borne: where a wind drops within a step or two, a ratio of 2 clips up to 8 % of a disc's mass, 1.6 clips
-3e-4, 1.3 nothing.
+limiter less is safe: a single ratio of 2 clipped 2e-5 of a disc's mass, several of 1.6 in a row 3e-4, of 1.3 nothing.
 """
 
 LEAST_SHARE: Final = 1e-7
@@ -39,7 +38,7 @@ EULER_STEPS: Final = 7
 """Steps that begin anew where more would be negative.
 
 One makes what is emitted exact. Of a species that lives for a step or less, and is no longer made, the formula then
-makes a part negative; each further step by Euler leaves a third of that or so, and seven 6e-6 of an hour's release.
+makes a part negative; each further step by Euler leaves a third of that or so, and seven 6e-6 of an hour's release at most.
 They are of first order, but small beside the formula's own error: one each hour leaves that of ozone and its precursors
 over western Europe as it is, six bring NO2 from 0.09 to 0.14 %.
 """
