@@ -38,7 +38,7 @@ EULER_STEPS: Final = 7
 """Steps that begin anew where more would be negative.
 
 One makes what is emitted exact. Of a species that lives for a step or less, and is no longer made, the formula then
-makes a part negative; each further step by Euler leaves a third of that or so, and seven 6e-6 of an hour's release at most.
+makes a part negative; each further step by Euler leaves a third of that or so, and seven 6e-6 of a release at most.
 They are of first order, but small beside the formula's own error: one each hour leaves that of ozone and its precursors
 over western Europe as it is, six bring NO2 from 0.09 to 0.14 %.
 """
