@@ -43,13 +43,7 @@ from airshed.parallel.balance import Balance
 from airshed.parallel.communicator import Communicator
 from airshed.parallel.exact_sum import LateTotal
 from airshed.parallel.groups import Groups
-from airshed.process.twostep import (
-    EULER_STEPS,
-    GROWTH,
-    LEAST_SHARE,
-    two_step_weights,
-    weight_of_jump,
-)
+from airshed.process.twostep import EULER_STEPS, GROWTH, LEAST_SHARE, two_step_weights, weight_of_jump
 
 Array = npt.NDArray[np.float64]
 
@@ -204,7 +198,7 @@ class AirModel:
             self._step_at_once(ends[first : first + self.at_once])
 
     def _step_at_once(self, ends: Sequence[float]) -> None:
-        first = self._begin_steps(ends[0] - self.seconds)
+        first = self._first_emission(ends[0] - self.seconds)
         usual = self.sources.at(0.5 * (self.seconds + ends[0]))
         emissions = [first or usual, *repeat(usual, len(ends) - 1)]
         columns = self._columns(ends, [packed for packed, _ in emissions])
@@ -212,7 +206,7 @@ class AirModel:
         steps, done = [], []
         for (begin, end), column, (_, emitted) in zip(boundaries, columns, emissions, strict=True):
             step, previous = end - begin, self._previous_step
-            anew = self._anew > 0 or (previous is not None and step > GROWTH * previous)
+            anew = self._begins_anew(step)
             weights = two_step_weights(step, previous, anew=anew)
             ratio = 0.0 if anew or previous is None else step / previous
             steps.append(StepForcing(weights, self.forcing.transport(begin, ratio), column))
@@ -223,21 +217,21 @@ class AirModel:
         for end in ends:
             self._finish_step(end)
 
-    def _begin_steps(self, step: float) -> tuple[AnyArray, Totals] | None:
+    def _first_emission(self, step: float) -> tuple[AnyArray, Totals] | None:
         """Return the emission of the next step [s] where that is the first after a change; else None.
 
-        Where it would be negative, as something ends, or steps grow too much, they begin anew. All ranks call this.
+        Where it would be negative, as something ends, steps begin anew. All ranks call this.
         """
-        if self._previous_step is None:
-            return None
-        if step > GROWTH * self._previous_step:
-            self._anew = max(self._anew, 1)
-        if not self.sources.changes_at(self.seconds):
+        if self._previous_step is None or not self.sources.changes_at(self.seconds):
             return None
         carried = self.sources.after_change(self.seconds, weight_of_jump(step, self._previous_step))
         if self.sources.negative_share(carried[0]) > LEAST_SHARE:
             self._anew = EULER_STEPS
-        return None if self._anew > 0 else carried
+        return None if self._begins_anew(step) else carried
+
+    def _begins_anew(self, step: float) -> bool:
+        """Whether a step [s] after an earlier one begins anew: as emission has ended, or since it is much longer."""
+        return self._anew > 0 or (self._previous_step is not None and step > GROWTH * self._previous_step)
 
     @property
     def at_once(self) -> int:
