@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any
 from airshed.core.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from airshed.air.box.run import box as box
     from airshed.air.case import Case as Case
+    from airshed.air.two_groups.ranks import only_moves as only_moves
+    from airshed.air.two_groups.ranks import serve as serve
     from airshed.io.results import open_run as open_run
-    from airshed.runtime.box import box as box
     from airshed.runtime.simulation import Simulation as Simulation
-    from airshed.runtime.two_groups import only_moves as only_moves
-    from airshed.runtime.two_groups import serve as serve
 
 _LAZY = {
-    "Case": "airshed.air.case", "Simulation": "airshed.runtime.simulation", "box": "airshed.runtime.box",
-    "open_run": "airshed.io.results", "only_moves": "airshed.runtime.two_groups", "serve": "airshed.runtime.two_groups",
+    "Case": "airshed.air.case", "Simulation": "airshed.runtime.simulation", "box": "airshed.air.box.run",
+    "open_run": "airshed.io.results",
+    "only_moves": "airshed.air.two_groups.ranks", "serve": "airshed.air.two_groups.ranks",
 }  # fmt: skip
 
 

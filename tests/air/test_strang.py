@@ -10,7 +10,7 @@ from airshed.air import moving
 from airshed.core.errors import MechanismError, NumericalError
 from airshed.io.strategies.states import found_states
 from airshed.kernels.step_data import TwoStepWeights
-from airshed.runtime.checks import chemistry, real, sameness
+from airshed.verify import chemistry, real, sameness
 
 INTEGRATORS = ("imex", "strang")
 APART = {"vertical": "with chemistry"}
@@ -278,7 +278,7 @@ EXPLODING = PAIR + "<1> A = 2 A : 1e3;\n"
 
 
 def test_a_cell_that_cannot_be_integrated_is_named_and_can_be_replayed(tmp_path):
-    from airshed.runtime.box import run_box
+    from airshed.air.box.run import run_box
 
     start = {"values": {"B": "1 ppb"}}
     chimney = {"point": [{"species": "A", "lon": 3.5, "lat": 50.5, "height": "300 m", "rate": "1000 mol/s"}]}

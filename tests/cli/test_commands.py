@@ -139,7 +139,7 @@ def test_each_part_of_the_work_counts(less: str) -> None:
 
 def test_reports_are_tables_or_json_and_a_failed_check_is_exit_code_1(monkeypatch: pytest.MonkeyPatch) -> None:
     table = Table("Speed", ("process", "share [1]"), [("chemistry", 0.7), ("[transport]", None)], note="one core")
-    stand_in(monkeypatch, "airshed.runtime.benchmark", run=lambda: Report("Bench", [table], {"cores": 2}))
+    stand_in(monkeypatch, "airshed.bench.speed", run=lambda: Report("Bench", [table], {"cores": 2}))
     shown = airshed("bench")
     assert shown.exit_code == 0, shown.output
     for part in ("Bench", "cores", "share [1]", "[transport]", "0.7", "one core"):
@@ -147,7 +147,7 @@ def test_reports_are_tables_or_json_and_a_failed_check_is_exit_code_1(monkeypatc
     assert json.loads(airshed("bench", "--json").stdout) == Report("Bench", [table], {"cores": 2}).to_dict()
 
     for ok, code in ((True, 0), (False, 1)):
-        stand_in(monkeypatch, "airshed.runtime.verification", run=lambda ok=ok, **options: Report("Verify", ok=ok))
+        stand_in(monkeypatch, "airshed.verify.checks", run=lambda ok=ok, **options: Report("Verify", ok=ok))
         result = airshed("verify", "--json")
         assert (result.exit_code, json.loads(result.stdout)["ok"]) == (code, ok)
 

@@ -15,11 +15,11 @@ from worlds import group, wait_for_all
 
 import airshed.air.forcing
 from airshed.air.case import Case
-from airshed.air.moved_elsewhere import MovedSpecies
+from airshed.air.two_groups.moved_elsewhere import MovedSpecies
 from airshed.core.errors import DataError
 from airshed.parallel.communicator import Alone
 from airshed.parallel.groups import Groups
-from airshed.runtime.checks import real
+from airshed.verify import real
 
 HOUR = 3600.0
 CUT = (

@@ -13,7 +13,7 @@ from mpi4py import MPI
 from worlds import bits, group, residual, run_in_groups, wait_for_all
 
 from airshed.air.case import Case
-from airshed.runtime.checks import real
+from airshed.verify import real
 
 APART = "with chemistry"
 CUT = (

@@ -133,9 +133,9 @@ def many_groups(ranks: Communicator) -> None:
     from mpi4py import MPI
 
     from airshed.air.case import Case
+    from airshed.air.two_groups.ranks import only_moves, serve
     from airshed.parallel.groups import Groups
     from airshed.runtime.simulation import Simulation
-    from airshed.runtime.two_groups import only_moves, serve
 
     kept = [MPI.COMM_WORLD.Dup() for _ in range(2036)]
     groups = {"parallel": {"groups": {"transport": 1, "chemistry": 2}}}

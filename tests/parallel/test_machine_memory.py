@@ -17,11 +17,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from airshed.bench.counting import array_bytes
 from airshed.kernels.layout import Layout
 from airshed.kernels.step_arguments import address
 from airshed.parallel import machine_memory
 from airshed.parallel.machine_memory import HEAD, MachineMemory, Stretch
-from airshed.runtime.counting import array_bytes
 
 MPIEXEC = Path(sys.executable).with_name("mpiexec")
 PROGRAM = Path(__file__).with_name("machine_memory_program.py")

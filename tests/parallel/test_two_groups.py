@@ -13,6 +13,7 @@ import xarray as xr
 import airshed
 from airshed.air.model import AirModel
 from airshed.air.strang import Strang
+from airshed.air.two_groups.ranks import make_groups, only_moves
 from airshed.core.errors import CaseError
 from airshed.kernels.layout import Layout
 from airshed.parallel.communicator import Alone
@@ -20,7 +21,6 @@ from airshed.parallel.decomposition import Decomposition
 from airshed.parallel.exchange import Exchange
 from airshed.parallel.groups import Groups
 from airshed.parallel.redistribution import make_plan, simulate
-from airshed.runtime.two_groups import make_groups, only_moves
 
 MPIEXEC = Path(sys.executable).with_name("mpiexec")
 PROGRAM = Path(__file__).with_name("two_phases.py")
@@ -119,7 +119,7 @@ def test_what_phases_took_is_told(answers):
 DYING = """
 import os, sys
 import airshed
-from airshed.air.moved_elsewhere import MovedSpecies
+from airshed.air.two_groups.moved_elsewhere import MovedSpecies
 from airshed.parallel.communicator import world
 case = airshed.Case.load(sys.argv[1], ["chemistry.integrator=strang", "parallel.groups.transport=1",
     "parallel.groups.chemistry=1", "grid.area.lon=[4, 7.25]", "grid.area.lat=[50.5, 52]", "time.length=10 min",

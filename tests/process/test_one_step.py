@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from airshed.kernels.step_data import TransportForcing
 from airshed.process.one_step import GAMMA, one_step_weights
-from airshed.runtime.checks import courant
-from airshed.runtime.checks.driven import Driven
+from airshed.verify import courant
+from airshed.verify.driven import Driven
 
 
 def advance(now, t, step, transport, column):

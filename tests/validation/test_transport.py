@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from airshed.core.constants import EARTH_RADIUS
 from airshed.grid import Grid
-from airshed.runtime.checks import courant
-from airshed.runtime.checks.driven import squeezing_winds
-from airshed.runtime.checks.flow import shapes as plane_shapes
-from airshed.runtime.checks.mixing import Mixing, distance_from_curve, filaments
-from airshed.runtime.checks.sphere import FLOWS, LENGTH, TRACERS, correlated, deformation, rotated, solid, unit_vector
+from airshed.verify import courant
+from airshed.verify.driven import squeezing_winds
+from airshed.verify.flow import shapes as plane_shapes
+from airshed.verify.mixing import Mixing, distance_from_curve, filaments
+from airshed.verify.sphere import FLOWS, LENGTH, TRACERS, correlated, deformation, rotated, solid, unit_vector
 
 ROOT = Path(__file__).parents[2]
 STUDY = ROOT / "validation" / "transport"
@@ -224,7 +224,7 @@ BESIDE = """
 import sys
 import numpy as np
 from validation.transport.comparison import Flow, Mpdata
-from airshed.runtime.checks.flow import shapes
+from airshed.verify.flow import shapes
 flow = Flow("swirl", 10, 0.8)
 np.save(sys.argv[1], Mpdata(n_iters=1)(flow, shapes(10)[1])[0])
 """

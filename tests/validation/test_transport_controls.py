@@ -9,7 +9,7 @@ from airshed.grid import Grid
 from airshed.kernels import template
 from airshed.kernels.stepper import Stepper
 from airshed.process.twostep import two_step_weights
-from airshed.runtime.checks import courant, driven, flow, sphere, turned
+from airshed.verify import courant, driven, flow, sphere, turned
 
 LIMITED = "    return b + (maximum(low, pack{}) + minimum(high, pack{}));"
 UNLIMITED = "    return (void)high, (void)low, b + smooth;"

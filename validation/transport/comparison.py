@@ -17,8 +17,8 @@ import numpy as np
 
 from airshed.kernels.reference.transport import AirFluxes
 from airshed.process.continuity import outflow_rate
-from airshed.runtime.checks.driven import Driven
-from airshed.runtime.checks.flow import SHAPES, Array, Errors, shapes
+from airshed.verify.driven import Driven
+from airshed.verify.flow import SHAPES, Array, Errors, shapes
 
 from .pictures import draw_comparison
 

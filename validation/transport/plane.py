@@ -10,11 +10,11 @@ from matplotlib import pyplot as plt
 
 import airshed.air.model
 from airshed.air.case import Case
-from airshed.runtime.checks import carried, column
-from airshed.runtime.checks.carried import REFERENCE, Carried
-from airshed.runtime.checks.figure import observed_order
-from airshed.runtime.checks.flow import DAY, SHAPES, SIDE, Array, plane_case, shapes, swirl
 from airshed.runtime.simulation import Simulation
+from airshed.verify import carried, column
+from airshed.verify.carried import REFERENCE, Carried
+from airshed.verify.figure import observed_order
+from airshed.verify.flow import DAY, SHAPES, SIDE, Array, plane_case, shapes, swirl
 
 from .pictures import save
 

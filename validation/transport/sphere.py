@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from airshed.runtime.checks.driven import Squeezed, squeeze
-from airshed.runtime.checks.figure import observed_order
-from airshed.runtime.checks.flow import Array, Errors
-from airshed.runtime.checks.mixing import filaments
-from airshed.runtime.checks.sphere import FLOWS, TRACERS
-from airshed.runtime.checks.turned import BELLS, TIED, Turned, turn
+from airshed.verify.driven import Squeezed, squeeze
+from airshed.verify.figure import observed_order
+from airshed.verify.flow import Array, Errors
+from airshed.verify.mixing import filaments
+from airshed.verify.sphere import FLOWS, TRACERS
+from airshed.verify.turned import BELLS, TIED, Turned, turn
 
 from .pictures import draw_mixing, draw_sphere
 

@@ -14,8 +14,8 @@ import numpy.typing as npt
 import xarray as xr
 
 from airshed.air.case import Case
-from airshed.runtime.checks.chemistry import cut_case
 from airshed.runtime.simulation import Simulation
+from airshed.verify.chemistry import cut_case
 
 Array = npt.NDArray[np.float64]
 

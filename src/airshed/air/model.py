@@ -19,13 +19,13 @@ from airshed.air.forcing import Forcing
 from airshed.air.late_budget import MESSAGE, DoneStep, LateBudget
 from airshed.air.light import PackedLight
 from airshed.air.meteorology import MetState
-from airshed.air.moved_elsewhere import MovedElsewhere
 from airshed.air.moving import without_reactions
 from airshed.air.open_rates import open_rates
 from airshed.air.report import summary
 from airshed.air.sources import BiogenicSource, PackedSources, Totals
 from airshed.air.splitting import make_strang
 from airshed.air.stepping import make_halo, make_memory, make_own_stepper, steps_at_once
+from airshed.air.two_groups.moved_elsewhere import MovedElsewhere
 from airshed.air.wall import WAITING, wall, wall_notes
 from airshed.core.constants import SECONDS_PER_HOUR
 from airshed.core.errors import CaseError, NumericalError

@@ -4,11 +4,11 @@ from airshed.air.assembly import Parts
 from airshed.air.case_weather import Given
 from airshed.air.forcing import Forcing
 from airshed.air.light import PackedLight
-from airshed.air.moved_elsewhere import MovedElsewhere, MovedSpecies, make_exchange
 from airshed.air.moving import Mover, without_reactions
 from airshed.air.sources import PackedSources
 from airshed.air.stepping import make_chemistry, make_own_stepper, number_per_mole
 from airshed.air.strang import Strang
+from airshed.air.two_groups.moved_elsewhere import MovedElsewhere, MovedSpecies, make_exchange
 from airshed.kernels.pipeline import compile_mechanism
 from airshed.kernels.stepper import Stepper
 from airshed.parallel.groups import Groups

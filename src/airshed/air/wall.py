@@ -4,8 +4,8 @@ from typing import Final
 
 import numpy as np
 
-from airshed.air.moved_elsewhere import MovedElsewhere
 from airshed.air.strang import Strang
+from airshed.air.two_groups.moved_elsewhere import MovedElsewhere
 from airshed.kernels.stepper import Stepper
 from airshed.parallel.share import Share
 

@@ -6,12 +6,12 @@ from pathlib import Path
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from airshed.bench.scaling import Prediction, Scaling
+from airshed.bench.scaling.measure import SHARES, Run, Setup, median
+from airshed.bench.scaling.setups import LARGE, SMALL, by_messages
 from airshed.core.atomic import write_whole
 from airshed.plot.page import footer, headline
 from airshed.plot.style import DPI, GREY, INK, LINES, PALE, SIZE, axes_at, look, new_figure, text_at
-from airshed.runtime.bench_scaling import Prediction, Scaling
-from airshed.runtime.bench_scaling.measure import SHARES, Run, Setup, median
-from airshed.runtime.bench_scaling.setups import LARGE, SMALL, by_messages
 
 _WIDTH, _HEIGHT = 4.6, 3.7
 _LEFT, _GAP, _BELOW, _ABOVE, _RIGHT = 0.75, 1.0, 1.0, 1.15, 0.35

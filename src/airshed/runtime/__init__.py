@@ -1,1 +1,1 @@
-"""Runs models: the clock, output, restarts, and what the commands bench, verify and box do."""
+"""Runs models: the clock, the simulation, and what it leaves on disk."""

@@ -22,6 +22,7 @@ from airshed.air.case import Case, case_notices
 from airshed.air.case_weather import Given
 from airshed.air.emission_report import emission_notices
 from airshed.air.model import AirModel
+from airshed.air.two_groups.ranks import allowing_service, closed_on_error, make_groups, only_moves
 from airshed.core.errors import CaseError, DataError
 from airshed.core.every import INSTANT, Every
 from airshed.core.report import Report, Table
@@ -33,7 +34,6 @@ from airshed.parallel.failure import raising_together
 from airshed.runtime.aside import Aside
 from airshed.runtime.clock import Clock
 from airshed.runtime.records import RunRecords, check_folder
-from airshed.runtime.two_groups import allowing_service, closed_on_error, make_groups, only_moves
 from airshed.runtime.using import by_one_thread, give_free_unreached
 from airshed.runtime.wall_time import waited_for_sums, wall_time
 

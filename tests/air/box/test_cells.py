@@ -8,9 +8,9 @@ import pytest
 import xarray as xr
 
 from airshed.air.box import BoxConditions, BoxRun, integrate_box, load_states, states_of
+from airshed.air.box.run import box
 from airshed.core.errors import AirshedError
 from airshed.mechanism import ReactionNetwork
-from airshed.runtime.box import box
 
 Problem = Callable[..., BoxConditions]
 

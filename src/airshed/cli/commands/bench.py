@@ -23,10 +23,10 @@ def bench(context: typer.Context, as_json: AsJson = False) -> None:
     """Measure speed, the share of each process, and how close it comes to what the machine can do."""
     if context.invoked_subcommand is not None:
         return
+    from airshed.bench import speed
     from airshed.cli.render import show
-    from airshed.runtime import benchmark
 
-    show(benchmark.run(), as_json=as_json)
+    show(speed.run(), as_json=as_json)
 
 
 def bench_chemistry(mechanisms: Mechanisms = None, cells: Cells = None, as_json: AsJson = False) -> None:
@@ -36,13 +36,13 @@ def bench_chemistry(mechanisms: Mechanisms = None, cells: Cells = None, as_json:
     """
     from rich.console import Console
 
+    from airshed.bench import chemistry
     from airshed.cli.render import show
-    from airshed.runtime import bench_chemistry
 
     with Console(stderr=True).status("bench") as status:
-        report = bench_chemistry.run(
+        report = chemistry.run(
             mechanisms or (),
-            cells or bench_chemistry.CELLS_BY_DEFAULT,
+            cells or chemistry.CELLS_BY_DEFAULT,
             tell=lambda name: status.update(f"bench: {name}"),
         )
     show(report, as_json=as_json)
@@ -54,11 +54,11 @@ def bench_redistribution(ranks: Ranks = None, as_json: AsJson = False) -> None:
     """Measure how fast arrays move between two groups of ranks, by each strategy and transport; a minute."""
     from rich.console import Console
 
+    from airshed.bench import redistribution
     from airshed.cli.render import show
-    from airshed.runtime import bench_redistribution
 
     with Console(stderr=True).status("bench redistribution"):
-        report = bench_redistribution.run(ranks or bench_redistribution.RANKS_BY_DEFAULT)
+        report = redistribution.run(ranks or redistribution.RANKS_BY_DEFAULT)
     show(report, as_json=as_json)
 
 
@@ -70,19 +70,17 @@ def bench_scaling(
     """Measure a case on several numbers of ranks, fit what each part costs, and predict larger runs; some minutes."""
     from rich.console import Console
 
+    from airshed.bench import scaling
     from airshed.cli.render import show
-    from airshed.runtime import bench_scaling
 
     _check_picture(picture)
     with Console(stderr=True).status("bench") as status:
-        scaling = bench_scaling.run(
-            case, _numbers(ranks), hours, rounds, tell=lambda what: status.update(f"bench: {what}")
-        )
-    show(bench_scaling.report(scaling), as_json=as_json)
+        measured = scaling.run(case, _numbers(ranks), hours, rounds, tell=lambda what: status.update(f"bench: {what}"))
+    show(scaling.report(measured), as_json=as_json)
     if picture is not None:
         from airshed.plot.scaling import save_scaling
 
-        typer.echo(save_scaling(scaling, picture), err=as_json)
+        typer.echo(save_scaling(measured, picture), err=as_json)
 
 
 def bench_ranks(
@@ -93,8 +91,8 @@ def bench_ranks(
     """Measure how much of several cores a case on as many ranks makes use of, and how much the machine gives at all."""
     from rich.console import Console
 
+    from airshed.bench.scaling import efficiency
     from airshed.cli.render import show
-    from airshed.runtime.bench_scaling import efficiency
 
     with Console(stderr=True).status("bench") as status:
         found = efficiency.efficiency(case, ranks, hours, rounds, tell=lambda what: status.update(f"bench: {what}"))
@@ -135,17 +133,17 @@ def bench_io(
     """Measure the strategies of output: wall time of each, and how much of it the asynchronous ones hide."""
     from rich.console import Console
 
+    from airshed.bench import io
     from airshed.cli.render import show
-    from airshed.runtime import bench_io
 
     _check_picture(picture)
-    asked = bench_io.Experiment(
-        strategies=tuple(filter(None, strategies.split(","))), grid=bench_io.grid_of(grid), steps=steps,
+    asked = io.Experiment(
+        strategies=tuple(filter(None, strategies.split(","))), grid=io.grid_of(grid), steps=steps,
         compute=compute, repeats=repeats, bandwidth=None if bandwidth is None else 1e6 * bandwidth,
     )  # fmt: skip
     with Console(stderr=True).status("bench io"):
-        measured = bench_io.run(asked, ranks, folder)
-    show(bench_io.report(measured), as_json=as_json)
+        measured = io.run(asked, ranks, folder)
+    show(io.report(measured), as_json=as_json)
     if picture is not None:
         from airshed.plot.strategies import save_strategies
 
@@ -162,9 +160,9 @@ def bench_output(
     """Measure what the output of a case costs: whole runs with and without it, in turn; some minutes."""
     from rich.console import Console
 
+    from airshed.bench import output
     from airshed.cli.render import show
-    from airshed.runtime import bench_output
 
     with Console(stderr=True).status("bench output") as status:
-        report = bench_output.run(case, hours, pairs, folder, tell=lambda what: status.update(f"bench output: {what}"))
+        report = output.run(case, hours, pairs, folder, tell=lambda what: status.update(f"bench output: {what}"))
     show(report, as_json=as_json)

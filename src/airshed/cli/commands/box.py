@@ -32,9 +32,9 @@ def box(
     as_json: AsJson = False,
 ) -> None:
     """Integrate a mechanism in a box of air, or in many at once; cases/emep-box has a set of conditions."""
+    from airshed.air.box.run import run_box
     from airshed.cli.interrupt import stop_on_interrupt
     from airshed.cli.render import show
-    from airshed.runtime.box import run_box
 
     if plot is not None:
         _check_picture(plot)

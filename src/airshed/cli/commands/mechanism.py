@@ -25,7 +25,7 @@ def show_mechanism(
 ) -> None:
     """List species, reactions, rate constants, the balance of atoms, and what is left open."""
     from airshed.cli.render import show
-    from airshed.runtime.mechanisms import describe, environment_of
+    from airshed.mechanism.describe import describe, environment_of
 
     show(describe(mechanism, environment_of(temperature, pressure, humidity, sun)), as_json=as_json)
     if picture is not None:
@@ -39,7 +39,7 @@ def show_mechanism(
 def check_mechanism(mechanism: Mechanism, as_json: AsJson = False) -> None:
     """Tell everything that looks wrong or odd; exit code 1 where a reaction does not conserve an atom under #CHECK."""
     from airshed.cli.render import show
-    from airshed.runtime.mechanisms import check
+    from airshed.mechanism.describe import check
 
     report = check(mechanism)
     show(report, as_json=as_json)
@@ -57,7 +57,7 @@ def convert_mechanism(
 ) -> None:
     """Write a mechanism in another format, and read it back; exit code 1 where it is not the same network."""
     from airshed.cli.render import show
-    from airshed.runtime.mechanisms import convert
+    from airshed.mechanism.describe import convert
 
     report = convert(mechanism, output)
     show(report, as_json=as_json)

@@ -15,10 +15,10 @@ def verify(
     from rich.console import Console
 
     from airshed.cli.render import show
-    from airshed.runtime import verification
+    from airshed.verify import checks
 
     with Console(stderr=True).status("verify") as status:
-        report = verification.run(full=full, tell=lambda name: status.update(f"verify: {name}"))
+        report = checks.run(full=full, tell=lambda name: status.update(f"verify: {name}"))
     show(report, as_json=as_json)
     if not report.ok:
         raise typer.Exit(1)

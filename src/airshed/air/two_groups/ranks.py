@@ -1,0 +1,78 @@
+"""The two groups of ranks that a case may ask for, and what ranks do that only move species for others."""
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+
+from airshed.air.case import Case
+from airshed.air.case_weather import Given
+from airshed.air.two_groups.moved_elsewhere import MovedSpecies
+from airshed.core.errors import CaseError
+from airshed.parallel.binding import cores_each
+from airshed.parallel.communicator import Communicator, world
+from airshed.parallel.failure import raising_together
+from airshed.parallel.groups import Groups
+
+
+def only_moves(case: Case, ranks: Communicator | None = None) -> bool:
+    """Return whether this rank has nothing but species to move, so that it is to :func:`serve`."""
+    wanted, rank = case.parallel.groups, (world() if ranks is None else ranks).rank
+    return wanted.transport not in ("same", 0) and rank >= wanted.chemistry
+
+
+def make_groups(case: Case, ranks: Communicator) -> Groups | None:
+    """Return the groups that the case asks for, None where it asks for none; all ranks of both call this together.
+
+    Raises CaseError where its numbers do not fit the ranks, or its integrator has no two phases.
+    """
+    wanted = case.parallel.groups
+    if (wanted.transport, wanted.chemistry) == (0, 0):
+        return None
+    if case.chemistry.integrator != "strang":
+        raise CaseError(
+            'parallel.groups needs chemistry.integrator = "strang": "imex" has transport and chemistry in one step'
+        )
+    return Groups.of(ranks, wanted.transport, wanted.chemistry)
+
+
+@contextmanager
+def allowing_service(groups: Groups | None) -> Iterator[None]:
+    """Let the ranks that only move species begin where the block ends well, and end where it raises."""
+    ready = False
+    try:
+        with closed_on_error(groups):
+            yield
+        ready = True
+    finally:
+        if groups is not None and not groups.same:
+            groups.world.broadcast(ready)
+
+
+@contextmanager
+def closed_on_error(groups: Groups | None) -> Iterator[None]:
+    """Give the group's communicator back where the block raises."""
+    try:
+        yield
+    except BaseException:
+        if groups is not None:
+            groups.close()
+        raise
+
+
+def serve(
+    case: Case, meteorology: Given = None, ranks: Communicator | None = None, *, allow_code: bool = False
+) -> None:
+    """Move species for the simulation that the other ranks make of the case, until they close it.
+
+    For ranks that `only_moves` names, with the same case, meteorology and permission to run code as the others'.
+    """
+    case = case.allowing_code() if allow_code else case
+    ranks = world() if ranks is None else ranks
+    with raising_together(ranks):
+        groups = make_groups(case, ranks)
+        assert groups is not None
+        with closing(groups):
+            if not groups.world.broadcast(None):
+                return
+            threads = case.run.threads or cores_each(groups.world)
+            with closing(MovedSpecies(case, meteorology, groups, threads)) as species:
+                species.serve()

@@ -1,0 +1,85 @@
+"""What `airshed verify` runs: the checks in order, and their figures as a report."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from airshed.core.report import Cell, Report, Table
+from airshed.verify import (
+    carried,
+    chemistry,
+    chemistry_cells,
+    chemistry_emep,
+    chemistry_micm,
+    chemistry_networks,
+    chemistry_orders,
+    chemistry_problems,
+    column,
+    courant,
+    driven,
+    integrators,
+    real,
+    sameness,
+    turned,
+)
+from airshed.verify.figure import Figure
+
+COLUMNS: Final = ("test", "figure", "value", "threshold", "reference", "holds")
+DEPOSITION: Final = {"scheme": "constant", "velocities": {"TRACER": "0.3 cm/s", "TRACER2": "1 cm/s"}}
+
+Check = Callable[[], list[Figure]]
+
+
+def checks(*, full: bool = False) -> Mapping[str, Check]:
+    """Return the checks by name; `full` adds finer grids, more random networks and a large mechanism."""
+    resolutions = (50, 100, 200) if full else (50, 100)
+    spacings = (3.0, 1.5) if full else (3.0,)
+    return {
+        "rotation": lambda: carried.check("rotation", resolutions),
+        "deformation": lambda: carried.check("swirl", resolutions),
+        "rotation on the sphere": lambda: [*turned.check_turn(), *turned.check_path()],
+        "deformation on the sphere": lambda: turned.check_deformation(spacings),
+        "squeezed air": driven.check,
+        "Courant numbers": courant.check,
+        "column": column.check,
+        "sources and sinks": column.check_sources,
+        "uniform mixing ratio": lambda: real.check_uniform(real.real_case()),
+        "budget": lambda: real.check_budget(real.real_case(deposition=DEPOSITION)),
+        "families": lambda: chemistry.check_drift(chemistry.cut_case("24 h", time={"spinup": "24 h"})),
+        "sweeps": chemistry.check_convergence,
+        "threads and precision": sameness.check,
+        "Strang splitting": lambda: integrators.check_strang(DEPOSITION),
+        "integrators side by side": integrators.check_chemistry,
+        "order in time": integrators.check_orders,
+        "restart": integrators.check_restart,
+        "published end states": chemistry_problems.check,
+        "EMEP end state": chemistry_emep.check,
+        "order of Rosenbrock methods": chemistry_orders.check,
+        "random networks": lambda: chemistry_networks.check(100 if full else 10),
+        "many cells": chemistry_cells.check,
+        "beside MICM": lambda: [*chemistry_micm.check(), *(chemistry_micm.check_many() if full else [])],
+    }
+
+
+def run(*, full: bool = False, tell: Callable[[str], object] | None = None) -> Report:
+    """Run all checks and return a table of their figures; the report is not ok when one misses its threshold.
+
+    tell  called with the name of each check before it runs
+    """
+    figures = []
+    for name, check in checks(full=full).items():
+        if tell is not None:
+            tell(name)
+        figures += check()
+    return report(figures)
+
+
+def report(figures: Sequence[Figure]) -> Report:
+    """Return figures as a report."""
+    missed = sum(not figure.ok for figure in figures)
+    rows = [
+        (each.test, each.what, each.value, each.threshold, each.reference, each.ok)
+        for each in sorted(figures, key=lambda each: each.ok)
+    ]
+    verdict = "all hold" if missed == 0 else f"{missed} of {len(figures)} figures miss their threshold, listed first"
+    facts: dict[str, Cell] = {"figures": len(figures), "verdict": verdict}
+    return Report("Verification", [Table("Figures", COLUMNS, rows)], facts, missed == 0)

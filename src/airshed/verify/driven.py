@@ -1,0 +1,194 @@
+"""Tracers in air that given fluxes move: the compiled transport alone, without a case or a meteorology."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from airshed.grid import Grid
+from airshed.kernels.layout import Layout
+from airshed.kernels.pipeline import compile_mechanism
+from airshed.kernels.reference.transport import AirFluxes, flux_along, with_sides
+from airshed.kernels.step_data import ColumnForcing, Pair, TransportForcing
+from airshed.kernels.stepper import Stepper
+from airshed.mechanism import load_mechanism
+from airshed.process.continuity import outflow_rate
+from airshed.process.twostep import two_step_weights
+from airshed.process.vertical import parabola_weights
+from airshed.verify.figure import Figure
+from airshed.verify.flow import Array, Errors
+from airshed.verify.sphere import BACKGROUND, TRACERS, shapes
+
+_FIRST: Final = "exact: 0; limit: 1.1 of the first run"
+_NONE: Final = "exact: 0"
+
+SPHERE: Final = str(Path(__file__).parent / "sphere.spc")
+
+
+class Driven:
+    """A mechanism's tracers, without reactions, in given air fluxes; advanced by the compiled two-step transport.
+
+    q [mol/mol] (species, level, lat, lon) at the start, air [mol] (level, lat, lon), outside (species,) all around
+    thickness  [m] (level,) of the layers
+    """
+
+    def __init__(self, mechanism: str, q: Array, air: Array, outside: Array, thickness: Array) -> None:
+        network, (levels, rows, columns) = load_mechanism(mechanism), air.shape
+        kernel = compile_mechanism(network, levels)
+        self.layout = Layout(rows, columns, kernel.shape.width, kernel.dtype)
+        self.stepper = Stepper(
+            kernel, self.layout, ghosts=np.repeat(outside[:, None], levels, axis=1), top=outside,
+            density_factor=np.ones((levels, rows)), vertical_weights=parabola_weights(thickness),
+        )  # fmt: skip
+        state, zeros = self.stepper.state, self.layout.zeros
+        state.q[...] = state.q_other[...] = self.layout.pack(q)
+        state.air[...] = state.air_other[...] = self.layout.pack(air)
+        still = {name: (zeros(levels), zeros(levels)) for name in ("temperature", "water", "exchange")}
+        for each in (*still["temperature"], *still["water"]):
+            each[...] = 1.0
+        none = (zeros(0), zeros(0))
+        self._column = ColumnForcing(**still, deposition=none, weight=0.0, emission=zeros(0, 1), sun=zeros(2))
+        self._fluxes: tuple[AirFluxes, list[Pair]] | None = None
+        self._previous: float | None = None
+        self._expected = (np.sum(q * air, axis=(1, 2, 3)),) * 2
+        self._net = np.zeros(len(q))
+        self.clipped = np.zeros(len(q))
+
+    def step(self, fluxes: AirFluxes, length: float, factor: float = 1.0) -> None:
+        """Advance by a step [s] with fluxes times a factor; the same object as last time is not packed again."""
+        if self._fluxes is None or self._fluxes[0] is not fluxes:
+            given, pack = (fluxes.eastward, fluxes.northward, fluxes.upward), self.layout.pack
+            # between no flux and these: the weight is the factor
+            pairs = [(pack(0.0 * each, padding="constant"), pack(each, padding="constant")) for each in given]
+            self._fluxes = fluxes, pairs
+        x, y, z = self._fluxes[1]
+        transport = TransportForcing(x, y, z, factor, factor)
+        weights = two_step_weights(length, self._previous)
+        inflow, outflow, *_, clipped = self.stepper.step(weights, transport, self._column)
+        now, before = self._expected
+        net = inflow - outflow
+        expected = weights.c0 * now + weights.c1 * before + weights.t0 * net + weights.t1 * self._net + clipped
+        self._expected, self._net, self._previous = (expected, now), net, length
+        self.clipped += clipped
+
+    @property
+    def q(self) -> Array:
+        """Mixing ratios (species, level, lat, lon) [mol/mol]."""
+        return self.layout.unpack(self.stepper.state.q)
+
+    @property
+    def unexplained(self) -> Array:
+        """What of each tracer's amount neither the start, nor the sides, nor clipping explains, over the amount."""
+        amount = np.sum(self.q * self.air, axis=(1, 2, 3))
+        return np.asarray((amount - self._expected[0]) / np.maximum(amount, np.finfo(np.float64).tiny))
+
+    @property
+    def air(self) -> Array:
+        """Air content (level, lat, lon) [mol]."""
+        return self.layout.unpack(self.stepper.state.air)
+
+
+@dataclass(frozen=True)
+class Squeezed:
+    """Tracers (tracer, lat, lon) and relative density (lat, lon) after a flow that squeezes the air has turned back.
+
+    compression  greatest over least density at half time;  mass  change of each tracer's amount, relative
+    """
+
+    start: Array
+    middle: Array
+    end: Array
+    density: Array
+    area: Array
+    compression: float
+    mass: Array
+    clipped: Array
+    steps: int
+
+    def errors(self, tracer: int) -> Errors:
+        """Compare a tracer with what it was at the start."""
+        return Errors.of(self.end[tracer], self.start[tracer], self.area)
+
+    @property
+    def range_left(self) -> float:
+        """How far any tracer has left its range at half time or the end, over this range."""
+        worst = 0.0
+        for name, first, *later in zip(TRACERS, self.start, self.middle, self.end, strict=True):
+            low, high = min(float(first.min()), BACKGROUND[name]), max(float(first.max()), BACKGROUND[name])
+            fields = np.stack(later)
+            worst = max(worst, float(max(low - fields.min(), fields.max() - high)) / (high - low or 1.0))
+        return worst
+
+
+_CENTRES: Final = ((0.75 * np.pi, 0.0), (1.25 * np.pi, 0.0))
+
+
+def squeezing_winds(grid: Grid) -> tuple[Array, Array]:
+    """Return Nair & Lauritzen's case 3 at t = 0: volumes swept in a time T/5 through a 1 m high face, unit sphere.
+
+    u = -sin^2(lon/2) sin(2 lat) cos^2(lat),  v = sin(lon) cos^3(lat) / 2, each times cos(pi t / T), T = 5
+    """
+    lon_faces, lat_faces, lon, lat = (np.radians(each) for each in (grid.lon_faces, grid.lat_faces, grid.lon, grid.lat))
+    dlon, dlat = lon_faces[1] - lon_faces[0], lat_faces[1] - lat_faces[0]
+    u = -(np.sin(0.5 * lon_faces) ** 2) * (np.sin(2.0 * lat) * np.cos(lat) ** 2)[:, None]
+    v = 0.5 * np.sin(lon) * (np.cos(lat_faces) ** 3)[:, None]
+    return (u * dlat)[None], (v * (np.cos(lat_faces) * dlon)[:, None])[None]
+
+
+def squeeze(spacing: float, courant: float = 0.4) -> Squeezed:
+    """Carry the tracers through case 3 of Nair & Lauritzen 2010, in which air is squeezed and stretched, and back.
+
+    In one layer without a vertical flux the density must follow the divergence: the air fluxes are those of the density
+    that the kernel itself has advanced, at faces by the limited scheme. The sphere is cut open along 0 E, through which
+    nothing flows, and nothing does at the poles, so that the exact density at the end is that of the start.
+    """
+    grid = Grid.regular((0.0, 360.0), (-90.0, 90.0), spacing, [1.0])
+    content = np.broadcast_to(np.diff(np.sin(np.radians(grid.lat_faces)))[:, None], grid.shape[1:])
+    content = content * np.radians(spacing)
+    start = shapes(*np.meshgrid(np.radians(grid.lon), np.radians(grid.lat)), _CENTRES)
+    driven = Driven(SPHERE, start[:, None], content[None], np.array(list(BACKGROUND.values())), np.ones(1))
+    u, v = squeezing_winds(grid)
+    fastest = max(outflow_rate(sign * u, sign * v, np.zeros(grid.shape), content).max() for sign in (1.0, -1.0))
+    steps, outside = 2 * int(np.ceil(0.5 * 5.0 * fastest / courant)), np.ones((1, 1))
+    for number in range(steps):
+        factor = float(np.cos(np.pi * number / steps))
+        density = driven.air / content
+        fluxes = _carried(density, factor * u, factor * v, outside)
+        if number == steps // 2:
+            middle, compression = driven.q[:, 0], float(density.max() / density.min())
+        driven.step(fluxes, 5.0 / steps)
+    end, clipped = driven.q[:, 0], driven.clipped / np.sum(start * content, axis=(1, 2))
+    density = driven.air[0] / content
+    return Squeezed(start, middle, end, density, grid.cell_area, compression, driven.unexplained, clipped, steps)
+
+
+def _carried(density: Array, u: Array, v: Array, outside: Array) -> AirFluxes:
+    """Return the air fluxes of a density (1, lat, lon) in a wind, at faces by the limited scheme."""
+    q, turned = density[None], np.swapaxes(density[None], -1, -2)
+    east, north = u, np.swapaxes(v, 1, 2)
+    eastward = flux_along(with_sides(q, east, outside), east)[0]
+    northward = np.swapaxes(flux_along(with_sides(turned, north, outside), north)[0], -1, -2)
+    return AirFluxes(eastward, northward, np.zeros_like(density))
+
+
+def check(spacing: float = 3.0) -> list[Figure]:
+    """Return the figures of air that is squeezed and stretched."""
+    result = squeeze(spacing)
+    test = f"squeezed air on the sphere, {spacing:g} degrees"
+    limits = {"HILLS": 0.106, "BELLS": 0.106, "CYLINDERS": 0.356}
+    errors = {name.lower(): (result.errors(TRACERS.index(name)).l1, limit) for name, limit in limits.items()}
+    drift = float(np.abs(result.end[TRACERS.index("UNIFORM")] - 1.0).max())
+    return [
+        *(Figure(test, f"l1 of {name}", l1, limit, reference=_FIRST) for name, (l1, limit) in errors.items()),
+        Figure(test, "uniform tracer, greatest deviation", drift, 1e-11, reference=_NONE),
+        Figure(test, "change of mass", float(np.abs(result.mass).max()), 1e-12, reference=_NONE),
+        Figure(test, "largest new extreme", result.range_left, 1e-11, reference=_NONE),
+        Figure(
+            test,
+            "density, greatest deviation at the end",
+            float(np.abs(result.density - 1.0).max()),
+            0.03,
+            reference="exact: 0; order 1.9 in dx",
+        ),
+    ]

@@ -1,0 +1,204 @@
+"""The checks of the chemistry solvers: negative controls, random networks by hypothesis, a large mechanism."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from airshed.kernels.chemistry import METHODS, Tableau, compile_chemistry
+from airshed.kernels.chemistry import emit as chemistry_emit
+from airshed.kernels.chemistry.followed import follow
+from airshed.mechanism import load_mechanism
+from airshed.mechanism.openatmos import NO_MUSICA, has_musica
+from airshed.verify import (
+    chemistry_cells,
+    chemistry_emep,
+    chemistry_micm,
+    chemistry_networks,
+    chemistry_orders,
+    chemistry_problems,
+)
+
+RODAS4 = METHODS["rodas4"]
+
+needs_musica = pytest.mark.skipif(not has_musica(), reason=f"needs {NO_MUSICA}")
+
+
+class Unchecked(Tableau):
+    """A method that nobody has looked at."""
+
+    def __post_init__(self) -> None:
+        pass
+
+
+def with_wrong_digit(tableau: Tableau, by: float) -> Tableau:
+    given_ones = {name: getattr(tableau, name) for name in ("name", "order", "gamma", "a", "c", "e")}
+    return Unchecked(**given_ones, m=(tableau.m[0] + by, *tableau.m[1:]))
+
+
+def missed(figures):
+    return {figure.what for figure in figures if not figure.ok}
+
+
+POLLU = chemistry_problems.PROBLEMS["POLLU, t = 60 min"]
+TIGHT = "greatest relative error, rodas4 at 1e-10"
+
+
+def test_rates_that_are_off_by_a_millionth_miss_the_end_state():
+    """Those of two molecules, which POLLU relates to the air."""
+    denser = replace(POLLU, air={"M": POLLU.air["M"] * (1.0 + 1e-6)})
+    assert missed(chemistry_problems.check({"denser": denser}, (RODAS4,))) == {TIGHT}
+
+
+def test_an_end_that_is_not_reached_is_no_end_state(monkeypatch):
+    def impatient(*arguments, most_steps, **options):
+        return solver(*arguments, most_steps=20, **options)
+
+    solver = chemistry_problems.ChemistrySolver
+    monkeypatch.setattr(chemistry_problems, "ChemistrySolver", impatient)
+    assert len(missed(chemistry_problems.check({"POLLU": POLLU}, (RODAS4,)))) == 2
+
+
+def test_a_method_with_a_wrong_digit_misses_the_end_state():
+    wrong = with_wrong_digit(RODAS4, 1e-4)
+    assert missed(chemistry_problems.check({"POLLU": POLLU}, (wrong,))) == {"the same, worst method at 1e-07"}
+
+
+def test_emep_misses_its_end_state_in_air_that_is_a_millionth_warmer(monkeypatch):
+    air = chemistry_emep.Conditions.air
+
+    def warmer(self, times, middle):
+        values = air(self, times, middle)
+        return {**values, "TEMP": values["TEMP"] * (1.0 + 1e-6)}
+
+    monkeypatch.setattr(chemistry_emep.Conditions, "air", warmer)
+    assert missed(chemistry_emep.check())
+
+
+def test_emep_misses_its_end_state_with_a_restart_left_out(monkeypatch):
+    """Without the one at 20 h a series in time runs through the jump of the sun."""
+    monkeypatch.setattr(chemistry_emep, "JUMPS", chemistry_emep.JUMPS[:2])
+    assert missed(chemistry_emep.check())
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_wrong_digit_lowers_the_order(monkeypatch, name):
+    monkeypatch.setattr(chemistry_orders, "METHODS", {name: with_wrong_digit(METHODS[name], 1e-3)})
+    assert len(missed(chemistry_orders.check())) == 2
+
+
+def test_a_wrong_entry_of_the_jacobian_lowers_the_order(monkeypatch):
+    right = chemistry_emit._Writer.entries.func
+    wrong = property(lambda self: [f"2 * ({right(self)[0]})", *right(self)[1:]])
+    monkeypatch.setattr(chemistry_emit._Writer, "entries", wrong)
+    orders = {(figure.test, figure.ok) for figure in chemistry_orders.check()}
+    assert {("order of ros3", False), ("order of rodas3", False), ("order of rodas4", False)} <= orders
+
+
+def test_rates_that_are_held_in_time_lower_the_order(monkeypatch):
+    monkeypatch.setattr(chemistry_orders, "_DEGREE", 0)
+    assert missed(chemistry_orders.check()) == {"rates that change with time"}
+
+
+NETWORK = chemistry_networks.template()
+
+
+@settings(max_examples=10)
+@given(st.integers(0, 10**6), st.integers(2, 6), st.booleans(), st.sampled_from(["rodas3", "rodas4"]))
+def test_random_networks_end_where_radau_ends(seed, species, conserving, method):
+    trial = chemistry_networks.draw(NETWORK, seed, species, conserving=conserving)
+    kernel = compile_chemistry(NETWORK)
+    assert chemistry_networks.difference(kernel, NETWORK, trial, METHODS[method]) < chemistry_networks.LIMIT
+
+
+def test_random_networks_conserve_mass_where_they_should():
+    masses = np.array(list(chemistry_networks.MASSES.values()))
+    kept, lost = (
+        [chemistry_networks.draw(NETWORK, seed, 5, conserving=conserving) for seed in range(4)]
+        for conserving in (True, False)
+    )
+    kernel = compile_chemistry(NETWORK)
+    for trials, holds in ((kept, True), (lost, False)):
+        ends = [masses @ chemistry_networks.compiled(kernel, trial, RODAS4) for trial in trials]
+        starts = [masses @ trial.start for trial in trials]
+        assert np.allclose(ends, starts, rtol=1e-12, atol=0.0) == holds
+
+
+def test_a_rate_that_is_off_by_a_millionth_is_seen_in_random_networks(monkeypatch):
+    compiled = chemistry_networks.compiled
+
+    def other(kernel, trial, method):
+        rates = {name: value * (1.0 + 1e-6) for name, value in trial.rates.items()}
+        return compiled(kernel, replace(trial, rates=rates), method)
+
+    monkeypatch.setattr(chemistry_networks, "compiled", other)
+    assert len(missed(chemistry_networks.check(6))) == 2
+
+
+def test_atoms_that_are_not_followed_drift(monkeypatch):
+    """Two reactions of emep lose nitrogen; sulphur they all keep."""
+    right = chemistry_cells.atom_weights
+
+    def forgetful(network, element):
+        weights = right(network, element)
+        weights[network.index(f"atoms_of_{element}_lost")] = 0.0
+        return weights
+
+    monkeypatch.setattr(chemistry_cells, "atom_weights", forgetful)
+    found = missed(chemistry_cells.check(200))
+    assert "drift of N" in found
+    assert "drift of S" not in found
+
+
+def test_cells_that_fail_or_lose_something_are_counted():
+    network = follow(load_mechanism("emep"), chemistry_cells.ELEMENTS)
+    cells = chemistry_cells.spread(chemistry_cells.emep_state(network), 30)
+    cells.y[3, 7] = np.nan
+    found = chemistry_cells.solve(network, cells, METHODS["rodas3"])
+    figures = {figure.what: figure for figure in chemistry_cells.figures_of("cells", found)}
+    assert figures["cells that failed"].value == 1.0
+    assert figures["numbers not finite or below zero"].value >= 1.0
+    cells = chemistry_cells.spread(chemistry_cells.emep_state(network), 30)
+    found = chemistry_cells.solve(network, cells, METHODS["rodas3"])
+    assert chemistry_cells.figure_of_invariants("cells", network, cells, found).ok
+    leaking = replace(found, y=found.y * (1.0 - 1e-9))
+    assert not chemistry_cells.figure_of_invariants("cells", network, cells, leaking).ok
+    uncounted = replace(found, y=found.y + 1e-9 * cells.y, clipped=1e-9 * cells.y)
+    assert chemistry_cells.figure_of_invariants("cells", network, cells, uncounted).ok
+
+
+@pytest.mark.parametrize("name", ["chapman", "robertson"])
+def test_weights_of_invariants_are_orthogonal_to_all_reactions(name):
+    network = load_mechanism(name)
+    weights = chemistry_cells.invariants(network)
+    assert np.abs(weights @ chemistry_cells.stoichiometry(network)).max(initial=0.0) < 1e-12
+    assert len(weights) == {"chapman": 0, "robertson": 1}[name]
+
+
+@needs_musica
+def test_a_large_mechanism_in_many_cells():
+    assert not missed(chemistry_micm.check_many(200))
+
+
+@needs_musica
+def test_other_light_than_micms_is_seen(monkeypatch):
+    ours = chemistry_micm.ours
+
+    def brighter(begin):
+        return ours(replace(begin, parameters={name: 1.0001 * value for name, value in begin.parameters.items()}))
+
+    monkeypatch.setattr(chemistry_micm, "ours", brighter)
+    assert missed(chemistry_micm.check(("chapman",)))
+
+
+@needs_musica
+def test_micm_beside_itself_at_a_loose_tolerance_is_seen(monkeypatch):
+    monkeypatch.setattr(chemistry_micm, "ours", lambda begin: chemistry_micm.micm(begin, 1e-3))
+    assert missed(chemistry_micm.check(("carbon_bond",)))
+
+
+def test_without_musica_there_is_nothing_to_compare(monkeypatch):
+    monkeypatch.setattr(chemistry_micm, "has_musica", lambda: False)
+    assert chemistry_micm.check() == chemistry_micm.check_many() == []

@@ -1,0 +1,238 @@
+"""Negative controls: each check of `airshed verify` fails when what it checks is broken."""
+
+import dataclasses
+import shutil
+
+import numpy as np
+import pytest
+
+import airshed.air.forcing
+import airshed.air.model
+import airshed.air.stepping
+from airshed.air.budget import Budget
+from airshed.air.sources import PackedSources
+from airshed.kernels import template
+from airshed.kernels.step_arguments import TERMS
+from airshed.kernels.stepper import Stepper
+from airshed.process.twostep import two_step_weights
+from airshed.verify import carried, chemistry, column, flow, real, sameness
+from airshed.verify.checks import DEPOSITION
+
+UNLIMITED = (
+    "    return b + (maximum(low, pack{}) + minimum(high, pack{}));",
+    "    return (void)high, (void)low, b + smooth;",
+)
+UNFOLLOWED_CLIPPING = (
+    "lost = fused(t.flux.weight[z], e.loss[z] * kept, lost)",
+    "lost = fused(t.flux.weight[z], e.loss[z] * value, lost)",
+)
+
+
+def missed(figures):
+    return {figure.what for figure in figures if not figure.ok}
+
+
+@pytest.fixture
+def kernel_text(monkeypatch, tmp_path):
+    """Return a function that changes the text of the compiled code for a test."""
+
+    def change(file, old, new):
+        folder = tmp_path / "cpu"
+        shutil.copytree(template._FOLDER, folder)
+        text = (folder / file).read_text()
+        assert text.count(old) == 1
+        (folder / file).write_text(text.replace(old, new))
+        monkeypatch.setattr(template, "_FOLDER", folder)
+
+    return change
+
+
+@pytest.fixture
+def after_step(monkeypatch):
+    """Return a function that has something done to the state after each step."""
+
+    def meddle(change):
+        step = Stepper.advance
+
+        def stepped(self, *arguments):
+            sums = step(self, *arguments)
+            change(self.state)
+            return sums
+
+        monkeypatch.setattr(Stepper, "advance", stepped)
+
+    return meddle
+
+
+def test_a_wind_that_is_a_little_off_is_seen(monkeypatch):
+    swirl = flow.swirl
+
+    def stronger_at_first(grid):
+        return lambda seconds: swirl(grid)(seconds) * (1.05 if seconds < 43200.0 else 1.0)
+
+    monkeypatch.setitem(carried._FLOWS, "swirl", stronger_at_first)
+    assert {"l1 of the cosine hump", "l1 of the Gaussian"} <= missed(carried.check("swirl"))
+
+
+def test_a_scheme_without_limiter_makes_new_extremes(kernel_text):
+    kernel_text("transport.hpp", *UNLIMITED)
+    assert {"largest new extreme", "clipped at zero, share of mass"} <= missed(carried.check("swirl"))
+
+
+def test_a_leak_is_seen(after_step):
+    def leak(state):
+        state.q *= 1.0 - 1e-9
+
+    after_step(leak)
+    assert "change of mass" in missed(carried.check("swirl"))
+
+
+def test_the_order_falls_without_the_weights_of_unequal_layers(monkeypatch):
+    equal = np.tile([1.0 / 3.0, 1.0 / 6.0] * 2, (1, 1))
+    monkeypatch.setattr(
+        airshed.air.stepping, "parabola_weights", lambda thickness: equal.repeat(thickness.size, axis=0)
+    )
+    assert {"l1 of a smooth front", "order of l1, 40 to 80"} <= missed(column.check())
+
+
+def test_a_wrong_exchange_is_seen(monkeypatch):
+    right = airshed.air.forcing.turbulent_exchange
+    monkeypatch.setattr(airshed.air.forcing, "turbulent_exchange", lambda *given: 1.01 * right(*given))
+    assert {"greatest error", "order in dz, 20 to 40"} <= missed(column.check())
+
+
+def test_first_order_steps_are_seen(monkeypatch):
+    monkeypatch.setattr(airshed.air.model, "two_step_weights", lambda step, *_, **__: two_step_weights(step, None))
+    assert "order in time, 600 s to 300 s" in missed(column.check())
+
+
+UNIFORM = "uniform mixing ratio, greatest deviation"
+AIR = "advanced air against the given, greatest deviation"
+
+
+def test_air_that_is_not_advanced_as_the_tracers_are_is_seen(after_step):
+    def blow(state):
+        state.air_tendency *= 1.0 + 1e-6
+
+    after_step(blow)
+    assert UNIFORM in missed(real.check_uniform(real.real_case("2 h")))
+
+
+def test_other_air_beyond_the_edges_is_seen():
+    other = {"values": {"TRACER": "1.000001 ppb"}}
+    start = {"values": {"TRACER": "1 ppb"}}
+    assert missed(real.check_uniform(real.real_case("2 h", boundary=other, initial=start))) == {UNIFORM}
+
+
+def test_a_vertical_wind_that_forgets_the_change_of_density_is_seen(monkeypatch):
+    """The mixing ratio stays uniform all the same: that is why the air is compared with the given one too."""
+    right = airshed.air.forcing.upward_air_flux
+    monkeypatch.setattr(
+        airshed.air.forcing, "upward_air_flux", lambda east, north, change: right(east, north, 0.0 * change)
+    )
+    assert missed(real.check_uniform(real.real_case("2 h"))) == {AIR}
+
+
+def test_plumes_that_need_clipping_are_seen(kernel_text):
+    kernel_text("transport.hpp", *UNLIMITED)
+    assert "clipped at zero, share of emitted" in missed(real.check_uniform(real.real_case("2 h")))
+
+
+RESIDUALS = {"background: residual over throughput", "plumes: residual over throughput"}
+
+
+def losing(sums, term, share):
+    """Sums (term, species) of a step of which one term lost a share."""
+    less = sums.copy()
+    less[TERMS.index(term)] *= 1.0 - share
+    return less
+
+
+@pytest.mark.parametrize("term", ["inflow", "outflow", "deposited"])
+def test_a_budget_that_loses_a_part_of_a_term_is_seen(monkeypatch, term):
+    add = Budget.add
+
+    def forgetful(self, weights, sums, *others):
+        add(self, weights, losing(sums, term, 1e-6), *others)
+
+    monkeypatch.setattr(Budget, "add", forgetful)
+    assert missed(real.check_budget(real.real_case("2 h", deposition=DEPOSITION))) & RESIDUALS
+
+
+class Doubled:
+    """Twice the sums that are under way."""
+
+    def __init__(self, totals):
+        self._totals, self.proceed = totals, totals.proceed
+
+    def __call__(self):
+        return 2.0 * self._totals()
+
+
+def test_an_emission_other_than_asked_for_is_seen(monkeypatch):
+    at = PackedSources.at
+
+    def doubled(self, seconds):
+        packed, totals = at(self, seconds)
+        return 2.0 * packed, Doubled(totals)
+
+    monkeypatch.setattr(PackedSources, "at", doubled)
+    assert missed(real.check_budget(real.real_case("2 h", deposition=DEPOSITION))) == {
+        "plumes: emitted against the rates"
+    }
+
+
+def test_a_case_without_deposition_is_seen():
+    assert missed(real.check_budget(real.real_case("1 h"))) == {"plumes: share deposited, there at all"}
+
+
+def test_the_drift_of_too_few_sweeps_is_seen():
+    once = chemistry.cut_case("1 h", start=chemistry.MORNING, chemistry={"sweeps": 1})
+    assert missed(chemistry.check_drift(once)) == {"drift over emitted, 1 sweeps"}
+
+
+def test_a_family_that_loses_atoms_in_the_sums_is_seen(monkeypatch):
+    add = Budget.add
+
+    def forgetful(self, weights, sums, *others):
+        add(self, weights, losing(sums, "outflow", 1e-3), *others)
+
+    monkeypatch.setattr(Budget, "add", forgetful)
+    assert "residual over throughput" in missed(chemistry.check_drift(chemistry.cut_case("1 h")))
+
+
+def test_sweeps_do_not_converge_when_clipping_is_not_followed_through_the_chemistry(kernel_text):
+    kernel_text("column.hpp", *UNFOLLOWED_CLIPPING)
+    assert missed(chemistry.check_convergence({32: 1e-6})) == {"drift over emitted, 32 sweeps"}
+
+
+def test_a_bit_that_differs_is_seen(monkeypatch):
+    run = sameness.final_state
+
+    def differing(case):
+        state = run(case)
+        if case.run.threads > 1:
+            state["O3"][0, 3, 5] = np.nextafter(state["O3"][0, 3, 5], 1.0)
+        return state
+
+    monkeypatch.setattr(sameness, "final_state", differing)
+    assert missed(sameness.check("30 min")) == {"numbers that differ in any bit"}
+
+
+def test_a_distance_of_one_in_a_thousand_is_seen(monkeypatch):
+    run = sameness.final_state
+
+    def distant(case):
+        factor = 1.001 if case.chemistry.precision == "single" else 1.0
+        return {name: factor * values for name, values in run(case).items()}
+
+    monkeypatch.setattr(sameness, "final_state", distant)
+    assert len(missed(sameness.check("30 min"))) == len(sameness.COMPARED)
+
+
+def test_a_new_extreme_below_is_an_error_too():
+    exact = np.array([0.0, 1.0, 0.0])
+    errors = flow.Errors.of(exact - 1e-3, exact, np.ones(3))
+    assert errors.undershoot == pytest.approx(1e-3)
+    assert errors.overshoot == 0.0
+    assert dataclasses.astuple(flow.Errors.of(exact, exact, np.ones(3))) == (0.0, 0.0, 0.0, 0.0, 0.0)

@@ -1,0 +1,100 @@
+"""Negative controls of the checks that set the integrators side by side: each fails when one of them is broken."""
+
+from dataclasses import replace
+
+import pytest
+
+import airshed.air.forcing
+import airshed.air.model
+import airshed.air.moving
+from airshed.air.strang import Strang
+from airshed.mechanism.expressions import Binary, Number
+from airshed.process.one_step import GAMMA, one_step_weights
+from airshed.verify import column, integrators
+from airshed.verify.sameness import compare
+
+
+def missed(figures):
+    return {(figure.test, figure.what) for figure in figures if not figure.ok}
+
+
+def test_one_rate_constant_that_is_off_by_a_hundredth_is_seen(monkeypatch):
+    """That of NO + O3 in the code of IMEX alone."""
+    compiled = airshed.air.model.compile_mechanism
+
+    def other(network, *rest, **options):
+        changed = [
+            replace(each, rate=Binary("*", Number(1.01), each.rate))
+            if {name for name, _ in each.reactants} == {"NO", "O3"}
+            else each
+            for each in network.reactions
+        ]
+        assert network.reactions == () or changed != list(network.reactions)
+        return compiled(replace(network, reactions=tuple(changed)), *rest, **options)
+
+    monkeypatch.setattr(airshed.air.model, "compile_mechanism", other)
+    monkeypatch.setattr(integrators, "TIMES", {"day": integrators.TIMES["day"]})
+    assert len(missed(integrators.check_chemistry())) == 2
+
+
+def test_chemistry_for_half_the_time_is_seen(monkeypatch):
+    """Budgets close all the same."""
+    react = Strang._react
+
+    def lazy(self, chemistry, begin, end, budget, *, half):
+        return react(self, chemistry, begin, 0.5 * (begin + end) if half else end, budget, half=half)
+
+    monkeypatch.setattr(Strang, "_react", lazy)
+    monkeypatch.setattr(integrators, "TIMES", {"day": integrators.TIMES["day"]})
+    assert len(missed(integrators.check_chemistry())) == 2
+    assert {test for test, _ in missed(integrators.check_orders())} == {"strang, an hour of full chemistry"}
+
+
+def test_a_first_order_formula_of_transport_is_seen(monkeypatch):
+    """The second stage of the one-step formula by Euler, for what is left of the step."""
+
+    def euler(step):
+        first, second = one_step_weights(step)
+        rest = (1.0 - GAMMA) * step
+        return first, replace(second, c0=1.0, c1=0.0, t0=rest, t1=0.0, g=rest)
+
+    monkeypatch.setattr(airshed.air.moving, "one_step_weights", euler)
+    assert "order of l1, CO, 150 s to 75 s" in {what for _, what in missed(integrators.check_orders())}
+    assert "order in time, 600 s to 300 s" in {what for _, what in missed(column.check_sources())}
+
+
+@pytest.mark.parametrize("integrator", integrators.INTEGRATORS)
+def test_a_restart_that_lacks_something_is_seen(monkeypatch, integrator):
+    """The length of the step before, for IMEX; the steps that cells try first, for Strang splitting."""
+    save = airshed.air.model.AirModel.save
+
+    def forgetful(self):
+        saved = save(self)
+        if "chemistry.first" in saved.tiled:
+            return replace(saved, tiled=saved.tiled | {"chemistry.first": 0.0 * saved.tiled["chemistry.first"]})
+        return replace(saved, metadata=saved.metadata | {"previous_step": None})
+
+    monkeypatch.setattr(airshed.air.model.AirModel, "save", forgetful)
+    monkeypatch.setattr(integrators, "INTEGRATORS", (integrator,))
+    assert len(missed(integrators.check_restart())) == 1
+
+
+def test_deposition_that_is_off_by_a_hundredth_is_seen(monkeypatch):
+    build = airshed.air.forcing.Forcing._build_instant
+
+    def other(self, index):
+        instant = build(self, index)
+        instant.deposition[...] *= 1.01
+        return instant
+
+    monkeypatch.setattr(airshed.air.forcing.Forcing, "_build_instant", other)
+    errors = {test for test, what in missed(column.check_sources()) if what.startswith("relative error")}
+    assert errors == {f"emission and deposition in still air, {name}" for name in integrators.INTEGRATORS}
+
+
+def test_single_precision_is_compared_with_double():
+    """By Strang splitting the two differ, within the tolerance that its steps leave."""
+    case = integrators.part("10 min", integrators._FEW, chemistry={"integrator": "strang"})
+    figures = compare(case)
+    assert missed(figures) == set()
+    assert all(figure.value > 0.0 for figure in figures[1:])
