@@ -14,6 +14,7 @@ from xarray.core import indexing
 from airshed.core.errors import OutputError
 from airshed.grid.window import Window
 from airshed.io.hdf5 import hdf5
+from airshed.io.heads import check_heads
 from airshed.io.strategies.files import MANIFEST
 
 
@@ -54,6 +55,7 @@ def open_parts(folder: Path, *, decode: bool = True) -> xr.Dataset:
     try:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         pieces = []
+        check_heads(folder / name for name in (manifest["shared"], *(entry["file"] for entry in manifest["files"])))
         with hdf5():
             shared = xr.open_dataset(folder / manifest["shared"], engine="netcdf4", decode_times=decode)
             for entry in manifest["files"]:

@@ -23,6 +23,7 @@ from airshed.io.era5_names import (
     NAME_OF_ALIAS,
     PRESSURE_LEVEL_NAMES,
 )
+from airshed.io.heads import check_heads
 from airshed.io.level_coefficients import LEVELS
 from airshed.io.netcdf import open_netcdf, reading
 from airshed.io.packed import values_of
@@ -58,6 +59,7 @@ def open_era5(files: Sequence[Path]) -> xr.Dataset:
     """
     if not files:
         raise DataError("no meteorological files are given; list the ERA5 netCDF files of the case")
+    check_heads(map(Path, files))  # of all together
     with ExitStack() as stack:
         opened = [(path, stack.enter_context(open_netcdf(path))) for path in map(Path, files)]
         dataset = _put_together(opened)

@@ -12,8 +12,8 @@ from airshed.core.errors import AirshedError, DataError
 from airshed.core.files import plain_file
 from airshed.io.cdf5 import needed
 from airshed.io.hdf5 import hdf5
+from airshed.io.heads import HDF5, check_heads
 
-_HDF5 = b"\x89HDF\r\n\x1a\n"
 _CLASSIC = (b"CDF\x01", b"CDF\x02", b"CDF\x05")
 
 
@@ -35,9 +35,10 @@ def open_netcdf(path: Path) -> xr.Dataset:
     raises  DataError for a file that is missing, not a netCDF, truncated or damaged
     """
     start = _first_bytes(path)
-    if not start.startswith((_HDF5, *_CLASSIC)):
+    if not start.startswith((HDF5, *_CLASSIC)):
         raise DataError(f"{path} is not a netCDF file{_guess(start)}")
     check_whole(path)
+    check_heads([path])
     with reading(path):
         dataset = xr.open_dataset(path, engine="netcdf4", decode_timedelta=False, cache=False)
     try:

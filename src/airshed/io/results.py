@@ -5,11 +5,12 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
-from airshed.core.errors import OutputError
+from airshed.core.errors import DataError, OutputError
 from airshed.core.nearest import suggestion
 from airshed.io.dataset import open_parts
 from airshed.io.folder import RECORDS, RUNS
 from airshed.io.hdf5 import hdf5
+from airshed.io.heads import check_heads
 from airshed.io.netcdf import check_whole
 from airshed.io.run_state import RESULTS, read_state, results
 from airshed.io.strategies.store import count_records
@@ -46,6 +47,8 @@ def _output_of(folder: Path, name: str) -> Path:
 def damaged(path: Path, error: Exception) -> OutputError:
     """Return the error of a result that cannot be read."""
     reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+    if isinstance(error, DataError):  # which names the file, and what to do with input
+        reason = reason.removeprefix(f"{path}: ").removeprefix(f"{path} ").partition("; ")[0]
     what = "is damaged" if path.suffix in (".files", ".zarr") else "is damaged or is no netCDF file"
     return OutputError(f"{path} {what} ({reason}); make it again with airshed run")
 
@@ -63,6 +66,7 @@ def open_result(path: Path, *, decode: bool = True) -> xr.Dataset:
             check_shards(path)
         else:
             check_whole(path)
+            check_heads([path])
             with hdf5():
                 dataset = xr.open_dataset(path, engine="netcdf4", decode_times=decode)
     except Exception as error:  # whatever damage leads to

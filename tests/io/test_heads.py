@@ -1,0 +1,174 @@
+"""Files on which the HDF5 library comes to no end, or dies: told in a line, and the caller goes on."""
+
+import signal
+import struct
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from airshed.core.errors import DataError, OutputError
+from airshed.io import heads
+from airshed.io.heads import check_heads
+from airshed.io.netcdf import load_netcdf
+from airshed.io.results import open_run
+
+ENDLESS = "comes to no end in its description of the variables, which is damaged; copy or download it again"
+
+OTHER_LIBRARY = r"""
+#include <cstdlib>
+#include <ctime>
+#include <unistd.h>
+static void compute(double seconds) {
+    clock_t begun = clock();
+    while (clock() - begun < seconds * CLOCKS_PER_SEC) {}
+}
+extern "C" {
+int nc_open(const char *name, int, int *) {
+    for (; *name; ++name) {}
+    if (name[-1] == 'c') std::abort();
+    if (name[-1] == 'w') sleep(1);
+    return 0;
+}
+int nc_inq_natts(int, int *) { return 0; }
+int nc_inq_nvars(int, int *count) { *count = 6; return 0; }
+int nc_inq_varnatts(int, int, int *) { compute(0.1); return 0; }
+int nc_close(int) { return 0; }
+}
+"""
+"""A library that computes 0.1 s for each of six variables; it waits where a name ends in w, and dies at c."""
+
+
+@pytest.fixture
+def sound(tmp_path: Path) -> Path:
+    """Return a sound HDF5 file of a few variables."""
+    path = tmp_path / "sound.nc"
+    fields = {name: (("lat", "lon"), np.ones((3, 4)), {"units": "K"}) for name in ("t", "u", "v")}
+    xr.Dataset(fields, {"lat": np.arange(3.0), "lon": np.arange(4.0)}).to_netcdf(path, engine="netcdf4")
+    return path
+
+
+@pytest.fixture
+def endless(sound: Path) -> Path:
+    """Return a file on which the library loops: the first object of its global heap has the number 0 and no length."""
+    path = sound.with_name("endless.nc")
+    path.write_bytes(_without_length(sound.read_bytes()))
+    return path
+
+
+@pytest.fixture
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let half a second of processor time be the limit."""
+    monkeypatch.setattr(heads, "SECONDS", 0.5)
+
+
+def _without_length(content: bytes) -> bytes:
+    heap = content.index(b"GCOL\x01\0\0\0")
+    number, _, _, length = struct.unpack_from("<HHIQ", content, heap + 16)  # of the first object
+    assert number > 0
+    assert length > 0
+    return content[: heap + 16] + bytes(16) + content[heap + 32 :]
+
+
+def test_a_file_on_which_the_library_loops_is_refused(endless: Path) -> None:
+    """In a process of its own, which would never end without the check."""
+    code = (
+        "from pathlib import Path; import airshed.io.heads as heads, airshed.io.netcdf as netcdf; heads.SECONDS = 0.5\n"
+        f"try: netcdf.load_netcdf(Path({str(endless)!r}))\nexcept netcdf.DataError as error: print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True)
+    assert done.stdout == f"{endless}: the HDF5 library {ENDLESS}\n"
+
+
+def test_the_library_does_loop_and_the_sound_file_passes(endless: Path, sound: Path) -> None:
+    """Of several files the one at fault is named; after it the others still open."""
+    with pytest.raises(DataError, match=r"endless\.nc: the HDF5 library comes to no end"):
+        heads._let_read([sound, endless, sound], heads._library(), 0.5)
+    heads._let_read([sound, sound], heads._library(), 0.5)
+    assert load_netcdf(sound)["t"].values.sum() == 12.0
+
+
+@pytest.mark.usefixtures("soon")
+def test_a_damaged_result_says_to_make_it_again(endless: Path) -> None:
+    with pytest.raises(OutputError, match=r"comes to no end in .* is damaged\); make it again with airshed run$"):
+        open_run(endless)
+
+
+@pytest.mark.usefixtures("soon")
+def test_threads_are_told_one_by_one(endless: Path, sound: Path) -> None:
+    """No thread keeps the lock of the library from the others."""
+    told: list[str] = []
+
+    def load(path: Path) -> None:
+        try:
+            told.append(f"{load_netcdf(path)['t'].sizes['lat']} rows")
+        except DataError as error:
+            told.append(str(error).partition(": ")[2])
+
+    threads = [threading.Thread(target=load, args=(path,)) for path in (endless, sound, endless)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(told) == ["3 rows", f"the HDF5 library {ENDLESS}", f"the HDF5 library {ENDLESS}"]
+
+
+def test_what_is_slow_passes_and_what_dies_does_not(tmp_path: Path) -> None:
+    """Six calls of 0.1 s each, and one that waits for a second, are no fault where half a second of one call is."""
+    source = tmp_path / "library.cpp"
+    source.write_text(OTHER_LIBRARY)
+    library = str(tmp_path / "library.so")
+    subprocess.run(["g++", "-shared", "-fPIC", "-o", library, str(source)], check=True)
+    heads._let_read([tmp_path / "a", tmp_path / "w"], library, 0.5)
+    with pytest.raises(DataError, match=r"/a: the HDF5 library comes to no end"):
+        heads._let_read([tmp_path / "a", tmp_path / "w"], library, 0.05)
+    with pytest.raises(DataError, match=r"/c: the HDF5 library crashes on its description"):
+        heads._let_read([tmp_path / "a", tmp_path / "c"], library, 0.5)
+
+
+def test_a_head_is_read_once_until_its_file_changes(sound: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[list[Path]] = []
+    monkeypatch.setattr(heads, "_let_read", lambda paths, *_: read.append(paths))
+    check_heads([sound, sound])
+    check_heads([sound])
+    sound.write_bytes(_without_length(sound.read_bytes()) + b"x")
+    check_heads([sound])
+    assert read == [[sound], [sound]]
+
+
+@pytest.mark.usefixtures("soon")
+def test_a_refused_file_is_refused_again(endless: Path) -> None:
+    for _ in range(2):
+        with pytest.raises(DataError, match="comes to no end"):
+            check_heads([endless])
+
+
+def test_what_is_no_hdf5_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who opens it tells what is wrong; a child is not started."""
+    monkeypatch.setattr(heads, "_let_read", lambda *_: pytest.fail("a child is started"))
+    (tmp_path / "text.nc").write_text("no data")
+    xr.Dataset({"t": ("x", np.ones(2))}).to_netcdf(tmp_path / "classic.nc", format="NETCDF3_64BIT")
+    check_heads([tmp_path / "text.nc", tmp_path / "classic.nc", tmp_path / "missing.nc", tmp_path])
+
+
+@pytest.mark.parametrize("program", ["", "/usr/bin/model", "/nowhere/python3"])
+def test_where_no_child_starts_the_file_is_opened_without(
+    sound: Path, monkeypatch: pytest.MonkeyPatch, program
+) -> None:
+    monkeypatch.setattr(sys, "executable", program)
+    check_heads([sound])
+    assert load_netcdf(sound)["t"].values.sum() == 12.0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_child_that_others_end_is_no_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    ended = subprocess.CompletedProcess([], -number, b".", b"")
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: ended)
+    heads._let_read([tmp_path / "a"], "library", 0.5)
+    ended.returncode = -signal.SIGSEGV  # the control
+    with pytest.raises(DataError, match="crashes on"):
+        heads._let_read([tmp_path / "a"], "library", 0.5)
