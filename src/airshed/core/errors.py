@@ -40,3 +40,7 @@ class OutputError(AirshedError):
 
 class NumericalError(AirshedError):
     """A computation left the range where its result means anything."""
+
+
+class FormulaError(AirshedError):
+    """A formula has what no formula can have, or is asked for what it does not tell."""

@@ -1,0 +1,198 @@
+"""Derivatives of formulas, as formulas: tangent (forward) and adjoint (reverse).
+
+For y = f(x) with the matrix J of dy/dx at x
+
+    tangent   dy = J dx       inputs x and `x_tangent`, outputs dy
+    adjoint   x* = J^T y*     inputs x and `adjoint_0`, `adjoint_1` ... for each output, outputs x*
+
+Both hold common parts once, and are evaluated, printed and written as C++ as any other formula. Source: Griewank and
+Walther, Evaluating Derivatives, 2nd edition (2008), chapters 3 and 4.
+
+At kinks the derivative is that of the branch taken: where, min and max of equal values take the last one; abs at 0 has
+the derivative 0; x % y is smooth but at its jumps, where it has the derivative to the right; comparisons are constant.
+sqrt at 0 has the derivative infinity, and none where what it is of does not change either (0/0). A power with an
+exponent that changes is differentiated by exp(y log x), for x > 0.
+"""
+
+from collections.abc import Container, Iterator, Sequence
+from math import log
+from typing import Final
+
+from airshed.core.errors import FormulaError
+from airshed.formula.trace import Traced
+from airshed.formula.tree import (
+    ONE,
+    ZERO,
+    Binary,
+    Call,
+    Compare,
+    Expression,
+    Negate,
+    Number,
+    Symbol,
+    children,
+    ordered,
+)
+
+Partial = tuple[Expression, Expression]
+"""An operand, and the derivative by it."""
+
+_MINUS_ONE: Final = Number(-1.0)
+
+
+def tangent(traced: Traced, wrt: Sequence[str]) -> Traced:
+    """Return the change of each output with changes of some inputs, ``x_tangent`` that of x."""
+    _check(traced, wrt)
+    changes: dict[Expression, Expression] = {Symbol(name): Symbol(f"{name}_tangent") for name in wrt}
+    for node in ordered(traced.outputs):
+        terms = [_product(factor, changes[operand]) for operand, factor in _moving(node, changes)]
+        if terms:
+            changes[node] = _sum(terms)
+    names = (*traced.inputs, *(f"{name}_tangent" for name in wrt))
+    return Traced(names, tuple(changes.get(output, ZERO) for output in traced.outputs))
+
+
+def adjoint(traced: Traced, wrt: Sequence[str]) -> Traced:
+    """Return the sensitivity of a sum of outputs, each weighted with its ``adjoint_n``, to each of some inputs."""
+    _check(traced, wrt)
+    nodes = ordered(traced.outputs)
+    moving: dict[Expression, Expression] = {Symbol(name): ONE for name in wrt}
+    for node in nodes:
+        if any(child in moving for child in children(node)):
+            moving[node] = ONE
+    received: dict[Expression, list[Expression]] = {}
+    seeds = tuple(f"adjoint_{number}" for number in range(len(traced.outputs)))
+    for output, seed in zip(traced.outputs, seeds, strict=True):
+        received.setdefault(output, []).append(Symbol(seed))
+    for node in reversed(nodes):
+        if node in received and node in moving:
+            total = _sum(received[node])
+            for operand, factor in _moving(node, moving):
+                received.setdefault(operand, []).append(_product(factor, total))
+    return Traced((*traced.inputs, *seeds), tuple(_sum(received.get(Symbol(name), [])) for name in wrt))
+
+
+def _check(traced: Traced, wrt: Sequence[str]) -> None:
+    unknown = [name for name in wrt if name not in traced.inputs]
+    if unknown:
+        raise FormulaError(f"the formula has no input {unknown[0]!r}; it has {', '.join(traced.inputs)}")
+
+
+def _moving(node: Expression, moving: Container[Expression]) -> list[Partial]:
+    """Return the partial derivatives by the operands that change; one that stands twice has two."""
+    if not any(child in moving for child in children(node)):
+        return []
+    return [(operand, factor) for operand, factor in _partials(node, moving) if operand in moving]
+
+
+def _partials(node: Expression, moving: Container[Expression]) -> Iterator[Partial]:
+    match node:
+        case Negate(operand):
+            yield operand, _MINUS_ONE
+        case Binary(operator, left, right):
+            yield from _of_arithmetic(operator, left, right, node, exponent_moves=right in moving)
+        case Call("where", (condition, yes, no)):
+            yield yes, Call("where", (condition, ONE, ZERO))
+            yield no, Call("where", (condition, ZERO, ONE))
+        case Call("min" | "max" as name, (*first, last)):
+            before = first[0] if len(first) == 1 else Call(name, tuple(first))
+            taken = Compare("<" if name == "min" else ">", before, last)
+            for operand, factor in _partials(before, moving) if len(first) > 1 else [(before, ONE)]:
+                yield operand, Call("where", (taken, factor, ZERO))
+            yield last, Call("where", (taken, ZERO, ONE))
+        case Call(name, (operand,)):
+            yield operand, _of_function(name, operand, node)
+        case Call(name):
+            raise FormulaError(f"the derivative of {name} is not known")
+
+
+def _of_arithmetic(
+    operator: str, left: Expression, right: Expression, node: Expression, *, exponent_moves: bool
+) -> Iterator[Partial]:
+    match operator:
+        case "+":
+            yield from ((left, ONE), (right, ONE))
+        case "-":
+            yield from ((left, ONE), (right, _MINUS_ONE))
+        case "*":
+            yield from ((left, right), (right, left))
+        case "/":
+            yield left, Binary("/", ONE, right)
+            yield right, Negate(Binary("/", node, right))
+        case "%":
+            yield left, ONE
+            yield right, Binary("/", Binary("-", node, left), right)
+        case "^":
+            lower = Number(right.value - 1.0) if isinstance(right, Number) else Binary("-", right, ONE)
+            yield left, _product(right, left if lower is ONE else Binary("^", left, lower))
+            if exponent_moves:
+                yield right, _product(node, Call("log", (left,)))
+
+
+def _of_function(name: str, operand: Expression, node: Expression) -> Expression:
+    match name:
+        case "exp":
+            return node
+        case "log":
+            return Binary("/", ONE, operand)
+        case "log10":
+            return Binary("/", Number(1.0 / log(10.0)), operand)
+        case "sqrt":
+            return Binary("/", Number(0.5), node)
+        case "sin":
+            return Call("cos", (operand,))
+        case "cos":
+            return Negate(Call("sin", (operand,)))
+        case "tan":
+            return Binary("+", ONE, Binary("*", node, node))
+        case "abs":
+            below = Call("where", (Compare("<", operand, ZERO), _MINUS_ONE, ZERO))
+            return Call("where", (Compare(">", operand, ZERO), ONE, below))
+    raise FormulaError(f"the derivative of {name} is not known")
+
+
+def _product(factor: Expression, change: Expression) -> Expression:
+    """Return factor * change as the fewest operations; one or none is chosen rather than multiplied."""
+    match factor, change:
+        case (Number(0.0), _) | (_, Number(0.0)):
+            return ZERO
+        case (Number(1.0), _):
+            return change
+        case (_, Number(1.0)):
+            return factor
+        case (Number(-1.0), _):
+            return Negate(change)
+        case (Negate(operand), _):
+            return Negate(_product(operand, change))
+        case (Binary("/", Number(1.0), divisor), _):
+            return Binary("/", change, divisor)
+        case (Call("where", (condition, yes, no)), other) if isinstance(yes, Number) or isinstance(no, Number):
+            return _choose(condition, _product(yes, other), _product(no, other))
+        # A factor that is not finite where it does not count must not meet a zero.
+        case (other, Call("where", (condition, yes, no))) if yes is ZERO or no is ZERO:
+            return _choose(condition, _product(other, yes), _product(other, no))
+    return Binary("*", factor, change)
+
+
+def _choose(condition: Expression, yes: Expression, no: Expression) -> Expression:
+    return yes if yes is no else Call("where", (condition, yes, no))
+
+
+def _sum(terms: Sequence[Expression]) -> Expression:
+    total: Expression = ZERO
+    for term in terms:
+        total = _plus(total, term)
+    return total
+
+
+def _plus(total: Expression, term: Expression) -> Expression:
+    match total, term:
+        case (Number(0.0), _):
+            return term
+        case (_, Number(0.0)):
+            return total
+        case (Call("where", (condition, *first)), Call("where", (same, *second))) if condition is same:
+            return _choose(condition, *map(_plus, first, second))
+        case (_, Negate(operand)):
+            return Binary("-", total, operand)
+    return Binary("+", total, term)

@@ -1,0 +1,208 @@
+"""The tree of a formula: a few immutable nodes, and what can be done with any of them.
+
+A tree is made by tracing a function (``trace.py``), by reading text (``parse.py``) or node by node; it is evaluated in
+NumPy (``evaluate.py``), printed for people (``text.py``), differentiated (``derivative.py``) and written as C++
+(``cpp.py``). Equal nodes are one object: a common sub-expression is found by identity, and a tree is a graph in which
+it stands once.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from threading import Lock
+from typing import Any, Final, Literal
+from weakref import WeakValueDictionary
+
+Arithmetic = Literal["+", "-", "*", "/", "%", "^"]
+Comparison = Literal["<", "<=", ">", ">=", "==", "!="]
+Connective = Literal["and", "or", "not"]
+
+_NODES: Final[WeakValueDictionary[tuple[Any, ...], "Node"]] = WeakValueDictionary()
+_LOCK: Final = Lock()
+
+
+class _Once(type):
+    """Makes each node once: what is equal is identical."""
+
+    def __call__(cls, *values: Any) -> Any:
+        key = (cls, *values) if cls is not Number else (cls, float(values[0]).hex())  # 0 and -0 are two numbers
+        node = _NODES.get(key)
+        if node is None:
+            made = super().__call__(*values)
+            with _LOCK:
+                node = _NODES.setdefault(key, made)
+        return node
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Node(metaclass=_Once):
+    """What every node can do."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), tuple(getattr(self, each.name) for each in fields(self))
+
+    def __str__(self) -> str:
+        from airshed.formula.text import text  # it prints trees, and so needs this file first
+
+        return text(self)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Number(Node):
+    """A constant."""
+
+    value: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "value", float(self.value))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Named(Node):
+    """A value that has a name. Kinds of them are classes of their own: two kinds may share a name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Symbol(Named):
+    """The usual named value: an argument, a state of the air."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Negate(Node):
+    """Minus the operand."""
+
+    operand: "Expression"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Binary(Node):
+    """``left operator right`` with one of + - * / % ^, the last one a power; % has the sign of its right side."""
+
+    operator: Arithmetic
+    left: "Expression"
+    right: "Expression"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Call(Node):
+    """A call of one of :data:`airshed.formula.functions.FUNCTIONS`, or of what a user of the tree knows and expands."""
+
+    name: str
+    arguments: tuple["Expression", ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Compare(Node):
+    """``left operator right`` with a comparison: 1 where it holds, else 0."""
+
+    operator: Comparison
+    left: "Expression"
+    right: "Expression"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Logic(Node):
+    """All (and), one or more (or), or not the one (not) of the operands hold, are not 0: 1 or 0."""
+
+    connective: Connective
+    operands: tuple["Expression", ...]
+
+
+Expression = Number | Named | Negate | Binary | Call | Compare | Logic
+
+ZERO: Final = Number(0.0)
+ONE: Final = Number(1.0)
+
+
+def children(expression: Expression) -> tuple[Expression, ...]:
+    """Return the direct operands of a node."""
+    match expression:
+        case Negate(operand):
+            return (operand,)
+        case Binary(_, left, right) | Compare(_, left, right):
+            return (left, right)
+        case Call(_, arguments):
+            return arguments
+        case Logic(_, operands):
+            return operands
+    return ()
+
+
+def with_children(expression: Expression, operands: tuple[Expression, ...]) -> Expression:
+    """Return the same operation on other operands."""
+    match expression:
+        case Negate():
+            return Negate(*operands)
+        case Binary(operator):
+            return Binary(operator, *operands)
+        case Compare(comparison):
+            return Compare(comparison, *operands)
+        case Call(name):
+            return Call(name, operands)
+        case Logic(connective):
+            return Logic(connective, operands)
+    return expression
+
+
+def ordered(expressions: Iterable[Expression]) -> list[Expression]:
+    """Return every node of some trees once, operands before what they are operands of, left to right."""
+    done: dict[Expression, None] = {}
+    stack = list(expressions)[::-1]
+    while stack:
+        node = stack[-1]
+        waiting = [] if node in done else [child for child in children(node) if child not in done]
+        if waiting:
+            stack.extend(reversed(waiting))
+        else:
+            done[stack.pop()] = None
+    return list(done)
+
+
+def walk(expression: Expression) -> Iterator[Expression]:
+    """Yield every node as often as the text has it, parents before children, left to right."""
+    stack = [expression]
+    while stack:
+        node = stack.pop()
+        yield node
+        stack.extend(reversed(children(node)))
+
+
+def depth(expression: Expression) -> int:
+    """Return the number of levels of the tree."""
+    levels: dict[Expression, int] = {}
+    for node in ordered([expression]):
+        levels[node] = 1 + max((levels[child] for child in children(node)), default=0)
+    return levels[expression]
+
+
+def operations(expression: Expression) -> int:
+    """Return the additions, multiplications and divisions of the tree, as often as its text has them."""
+    counts: dict[Expression, int] = {}
+    for node in ordered([expression]):
+        counts[node] = isinstance(node, Binary) + sum(counts[child] for child in children(node))
+    return counts[expression]
+
+
+def symbols(*expressions: Expression) -> tuple[str, ...]:
+    """Return the names of the symbols that values need, each once, in the order of the text."""
+    return tuple(node.name for node in ordered(expressions) if isinstance(node, Symbol))
+
+
+def rewrite(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:
+    """Return the tree with every node changed, operands before what they are operands of."""
+    return rewrite_all([expression], change)[0]
+
+
+def rewrite_all(expressions: Iterable[Expression], change: Callable[[Expression], Expression]) -> list[Expression]:
+    """Return trees with every node changed, each common part once."""
+    expressions = list(expressions)
+    new: dict[Expression, Expression] = {}
+    for node in ordered(expressions):
+        new[node] = change(with_children(node, tuple(new[child] for child in children(node))))
+    return [new[expression] for expression in expressions]
+
+
+def substitute(expression: Expression, values: Mapping[str, Expression]) -> Expression:
+    """Return the tree with each symbol that `values` names replaced."""
+    return rewrite(expression, lambda node: values.get(node.name, node) if isinstance(node, Symbol) else node)
