@@ -10,6 +10,8 @@ import pytest
 from airshed.kernels.pipeline import MechanismKernel, compile_mechanism
 from airshed.mechanism import ReactionNetwork, load_mechanism
 
+from .kinds import usual
+
 TOY = Path(__file__).parent / "data" / "toy.kpp"
 
 
@@ -22,7 +24,8 @@ def network(name: str) -> ReactionNetwork:
 def compiled(name: str, levels: int, precision: str = "double", **options: Any) -> MechanismKernel:
     mechanism = network(name)
     families = tuple(element for element in ("N", "S") if element in mechanism.atoms)
-    return compile_mechanism(mechanism, levels, precision, families=families, **options)
+    operators = options.pop("operators", usual)(len(mechanism.species))
+    return compile_mechanism(mechanism, levels, precision, families=families, operators=operators, **options)
 
 
 @pytest.fixture(scope="session", name="network")
@@ -33,5 +36,5 @@ def network_fixture() -> Callable[[str], ReactionNetwork]:
 
 @pytest.fixture(scope="session", name="compiled")
 def compiled_fixture() -> Callable[..., MechanismKernel]:
-    """Return the kernel of a mechanism, a number of levels and a precision."""
+    """Return the kernel of a mechanism, a number of levels and a precision, with mixing and deposition if not said."""
     return compiled

@@ -105,13 +105,13 @@ def test_a_decay_is_backward_euler(tmp_path: Path) -> None:
     path.write_text("#DEFVAR\nA = IGNORE;\nB = IGNORE;\n#EQUATIONS\n<d> A = 2 B : 0.01;\n<s> B + B = A : 1e-19*M;\n")
     network = load_mechanism(path)
     one = np.ones((1, 1, 1))
-    column = Column(288.0 * one, 0.0 * one, 0.0 * one, np.zeros((0, 1, 1)), np.zeros((0, 1, 1, 1)), one[0], one[0])
+    column = Column(288.0 * one, 0.0 * one, np.zeros((0, 1, 1, 1)), one[0], one[0])
     k = rate_constants(network, column, one, 0.2, 0.8)
     assert k.ravel() == pytest.approx([0.01, 1e-19 * 2.5e19 * 2.5e19])
     start = np.array([1.0, 0.0]).reshape(2, 1, 1, 1)
     solved = gauss_seidel(
         network, k[:1].repeat(2, axis=0) * [[[[1.0]]], [[[0.0]]]], column, one, start, start, 50.0,
-        order=(0, 1), sweeps=1, deposited=(), emitted=(),
+        order=(0, 1), sweeps=1, emitted=(), act=acting((), (), Reading({}, {}, {}), one.shape),
     )  # fmt: skip
     assert solved.q.ravel() == pytest.approx([1.0 / 1.5, 2.0 * 50.0 * 0.01 / 1.5])
     assert solved.chemistry * 50.0 == pytest.approx([-1.0 / 3.0, 2.0 / 3.0])
@@ -120,9 +120,9 @@ def test_a_decay_is_backward_euler(tmp_path: Path) -> None:
 def test_what_is_clipped_is_told() -> None:
     network = load_mechanism("tracer")
     one = np.ones((1, 1, 1))
-    column = Column(288.0 * one, 0.0 * one, 0.0 * one, np.zeros((0, 1, 1)), np.zeros((0, 1, 1, 1)), one[0], one[0])
+    column = Column(288.0 * one, 0.0 * one, np.zeros((0, 1, 1, 1)), one[0], one[0])
     content = np.array([-0.5, 2.0]).reshape(2, 1, 1, 1)
     solved = gauss_seidel(network, np.zeros((0, 1, 1, 1)), column, 2.0 * one, content, 0.0 * content, 1.0,
-                          order=(0, 1), sweeps=1, deposited=(), emitted=())  # fmt: skip
+                          order=(0, 1), sweeps=1, emitted=(), act=acting((), (), Reading({}, {}, {}), one.shape))  # fmt: skip
     assert solved.q.ravel() == pytest.approx([0.0, 1.0])
     assert solved.clipped == pytest.approx([0.5, 0.0])

@@ -68,8 +68,12 @@ Change = Callable[[np.ndarray], np.ndarray]
 
 
 def each(record: Any, change: Change) -> Any:
-    """A dataclass of arrays with every array changed."""
-    return replace(record, **{f.name: np.ascontiguousarray(change(getattr(record, f.name))) for f in fields(record)})
+    """A dataclass of arrays, or a mapping, with every array changed."""
+    if isinstance(record, dict):
+        return {name: np.ascontiguousarray(change(array)) for name, array in record.items()}
+    parts = {f.name: getattr(record, f.name) for f in fields(record)}
+    own = {name: each(part, change) for name, part in parts.items() if isinstance(part, dict)}
+    return replace(record, **each({name: part for name, part in parts.items() if name not in own}, change), **own)
 
 
 def _of_columns(trial: Trial, chosen: np.ndarray) -> Trial:

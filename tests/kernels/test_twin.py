@@ -149,8 +149,6 @@ CHANGES: dict[str, Callable[[Trial], Trial]] = {
     "rate of a zero-order reaction": lambda trial: _rate(trial, "zero"),
     "temperature": lambda trial: _column(trial, "temperature", (3, 1, 4)),
     "water": lambda trial: _column(trial, "water", (2, 0, 8)),
-    "exchange": lambda trial: _column(trial, "exchange", (3, 1, 4)),
-    "deposition": lambda trial: _column(trial, "deposition", (0, 2, 2)),
     "emission": lambda trial: _column(trial, "emission", (0, 2, 1, 7)),
     "eastward flux at the edge": lambda trial: _flux(trial, "eastward", (4, 1, 9)),
     "northward flux": lambda trial: _flux(trial, "northward", (4, 1, 3)),

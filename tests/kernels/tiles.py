@@ -1,6 +1,6 @@
 """Tiles of a grid for tests: what a rank has of a trial, and how the tiles' results are held against the whole."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
 from typing import Any
@@ -12,6 +12,7 @@ from airshed.grid.window import Window
 from airshed.kernels.exact_sum import CompiledSums
 from airshed.kernels.pieces import REACH, Side
 from airshed.kernels.pipeline import MechanismKernel
+from airshed.kernels.reference.column import Column
 from airshed.kernels.reference.trial import Trial
 from airshed.kernels.stepper import Stepper
 from airshed.parallel.decomposition import Decomposition
@@ -26,18 +27,28 @@ EULER = two_step_weights(100.0, None)
 def part_of(trial: Trial, window: Window) -> Trial:
     """The same trial as a rank has it that holds a window."""
 
+    def cut_arrays(arrays: Mapping[str, np.ndarray], faces: Mapping[str, str]) -> dict[str, np.ndarray]:
+        parts = {n: window.of_faces(a, faces[n]) if n in faces else window.of(a) for n, a in arrays.items()}
+        return {name: np.ascontiguousarray(part) for name, part in parts.items()}
+
     def cut(record: Any, **faces: str) -> Any:
         arrays = {name: value for name, value in vars(record).items() if isinstance(value, np.ndarray)}
-        parts = {n: window.of_faces(a, faces[n]) if n in faces else window.of(a) for n, a in arrays.items()}
-        return replace(record, **{name: np.ascontiguousarray(part) for name, part in parts.items()})
+        return replace(record, **cut_arrays(arrays, faces))
 
+    def cut_column(column: Column) -> Column:
+        return replace(cut(column), fields=cut_arrays(column.fields, {}))
+
+    shapes = {"west faces": "lon", "south faces": "lat"}
+    own = {field.name: shapes.get(field.shape) for each in trial.box.operators for field in each.fields}
+    faces = {name: way for name, way in own.items() if way is not None}
     fluxes = [cut(each, eastward="lon", northward="lat") for each in trial.air_fluxes]
     return replace(
         trial,
         box=replace(trial.box, density_factor=np.ascontiguousarray(trial.box.density_factor[:, window.rows])),
         fields=cut(trial.fields),
         air_fluxes=(fluxes[0], fluxes[1]),
-        columns=(cut(trial.columns[0]), cut(trial.columns[1])),
+        columns=(cut_column(trial.columns[0]), cut_column(trial.columns[1])),
+        explicit=(cut_arrays(trial.explicit[0], faces), cut_arrays(trial.explicit[1], faces)),
     )
 
 

@@ -144,7 +144,7 @@ RESIDUALS = {"background: residual over throughput", "plumes: residual over thro
 def losing(sums, term, share):
     """Sums (term, species) of a step of which one term lost a share."""
     less = sums.copy()
-    less[TERMS.index(term)] *= 1.0 - share
+    less[(*TERMS, "deposited").index(term)] *= 1.0 - share
     return less
 
 

@@ -11,7 +11,7 @@ balance are followed in the same way; the rest of what chemistry does to a famil
 iteration.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -45,11 +45,13 @@ class Baseline:
 class Budget:
     """Amounts [mol] that each process has added to each species since the beginning.
 
+    terms       of the stepper's sums, in their order
     amounts     (process, species) [mol]
     imbalance   (family,) [mol of atoms] that unbalanced reactions have made
     """
 
-    def __init__(self, species: int, families: int) -> None:
+    def __init__(self, species: int, families: int, terms: Sequence[str]) -> None:
+        self._places = [PROCESSES.index(term) for term in terms]
         self.amounts = np.zeros((len(PROCESSES), species))
         self.imbalance = np.zeros(families)
         self._previous_imbalance = np.zeros(families)
@@ -59,7 +61,8 @@ class Budget:
     def add(self, weights: TwoStepWeights, sums: Array, emission: Array, imbalance: Array) -> None:
         """Follow one step: the stepper's sums (term, species), emission and imbalance of this step [mol/s]."""
         c0, c1, t0, t1, g = weights.c0, weights.c1, weights.t0, weights.t1, weights.g
-        rates = np.concatenate([sums[:2], emission[None], sums[2:]])
+        rates = np.zeros_like(self.amounts)
+        rates[self._places], rates[PROCESSES.index("emitted")] = sums, emission
         new = c0 * self.amounts + c1 * self._previous + np.array([[t0], [t0], [g], [g], [g], [1.0]]) * rates
         new[:2] += t1 * self._explicit
         self._previous, self.amounts, self._explicit = self.amounts, new, rates[:2]

@@ -21,6 +21,7 @@ from airshed.air.light import PackedLight
 from airshed.air.meteorology import MetState
 from airshed.air.moving import without_reactions
 from airshed.air.open_rates import open_rates
+from airshed.air.operators import FIELDS, operators
 from airshed.air.report import summary
 from airshed.air.sources import BiogenicSource, PackedSources, Totals
 from airshed.air.splitting import make_strang
@@ -52,7 +53,7 @@ LARGEST_COURANT = 0.5
 
 _WITH_EVERY_OUTPUT = ("air_temperature", "air_pressure")
 
-_OF_COLUMN = ("temperature", "water", "exchange", "deposition", "parameters")
+_OF_COLUMN = ("temperature", "water", "parameters")
 _OF_BASELINE = ("amounts", "processes", "imbalance")
 _WEATHER_NAMES = {"air_temperature": "temperature", "air_pressure": "pressure"}  # fields that MetState names shorter
 
@@ -113,7 +114,7 @@ class AirModel:
             meteorology=meteorology, groups=groups, threads=threads,
         ) if split else None  # fmt: skip
         self._earlier_counts = CellCounts().to_array()
-        self._budget = Budget(len(self.network.species), len(self.families))
+        self._budget = Budget(len(self.network.species), len(self.families), self.kernel.terms)
         self._late = LateBudget(
             self._budget, self.stepper, partial(LateTotal, ranks=self.share.ranks, cut=CompiledSums(self.kernel)),
             self._refuse_not_finite, emitted=[self.network.index(name) for name in self.sources.species],
@@ -399,15 +400,20 @@ class AirModel:
         interval = self.forcing.interval(self.forcing.index_until(ends[-1]))
         weights = [interval.weight(end) for end in ends]
         suns = self._light.at(ends, interval.pair("cloud"), weights)
-        pairs = {name: interval.pair(name) for name in _OF_COLUMN}
+        temperature, water, parameters = (interval.pair(name) for name in _OF_COLUMN)
+        fields = {name: interval.pair(name) for name in FIELDS}
         each = zip(weights, emissions, suns, strict=True)
-        return [ColumnForcing(**pairs, weight=weight, emission=emission, sun=sun) for weight, emission, sun in each]
+        return [
+            ColumnForcing(temperature, water, weight, emission, sun, parameters, fields)
+            for weight, emission, sun in each
+        ]
 
     def _compiled(self, network: ReactionNetwork) -> MechanismKernel:
         """The step of a network over the levels of the case, where its transport goes."""
         return compile_mechanism(
             network, self.grid.shape[0], self.case.chemistry.precision, families=self.families,
             directions="horizontal" if self.case.moves_planes else "all",
+            operators=operators([self.network.index(name) for name in self.parts.deposition.species]),
         )  # fmt: skip
 
     def _make_forcing(self) -> Forcing:

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.air.forcing import Forcing
+from airshed.air.operators import FIELDS
 from airshed.air.sources import PackedSources
 from airshed.kernels.layout import AnyArray
 from airshed.kernels.pipeline import Directions
@@ -131,6 +132,6 @@ class Mover:
     def _column(self, seconds: float, inside: float, emission: AnyArray) -> ColumnForcing:
         interval = self.forcing.interval(self.forcing.index_at(inside))
         return ColumnForcing(
-            temperature=self._unread, water=self._unread, exchange=interval.pair("exchange"),
-            deposition=interval.pair("deposition"), weight=interval.weight(seconds), emission=emission, sun=self._sun,
+            temperature=self._unread, water=self._unread, weight=interval.weight(seconds), emission=emission,
+            sun=self._sun, fields={name: interval.pair(name) for name in FIELDS},
         )  # fmt: skip

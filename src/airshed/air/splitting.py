@@ -5,6 +5,7 @@ from airshed.air.case_weather import Given
 from airshed.air.forcing import Forcing
 from airshed.air.light import PackedLight
 from airshed.air.moving import Mover, without_reactions
+from airshed.air.operators import operators
 from airshed.air.sources import PackedSources
 from airshed.air.stepping import make_chemistry, make_own_stepper, number_per_mole
 from airshed.air.strang import Strang
@@ -52,5 +53,8 @@ def _move_elsewhere(parts: Parts, mover: Mover, meteorology: Given, groups: Grou
 def _make_column_stepper(parts: Parts, stepper: Stepper, sources: PackedSources, threads: int) -> Stepper:
     """What advances the same state along columns: it asks no neighbour."""
     network, levels = without_reactions(parts.network), parts.grid.shape[0]
-    kernel = compile_mechanism(network, levels, parts.case.chemistry.precision, directions="vertical")
+    kernel = compile_mechanism(
+        network, levels, parts.case.chemistry.precision, directions="vertical",
+        operators=operators([network.index(name) for name in parts.deposition.species]),
+    )  # fmt: skip
     return make_own_stepper(parts, kernel, stepper.layout, sources, threads=threads, state=stepper.state)

@@ -17,7 +17,7 @@ from airshed.kernels.exact_sum import CompiledSums
 from airshed.kernels.layout import Layout
 from airshed.kernels.pipeline import MechanismKernel
 from airshed.kernels.rates import REFERENCE_DENSITY
-from airshed.kernels.step_arguments import OF_PLANES, TERMS
+from airshed.kernels.step_arguments import OF_PLANES
 from airshed.kernels.step_data import Neighbours, State
 from airshed.kernels.stepper import Stepper
 from airshed.parallel.balance import Balance, message_costs
@@ -43,13 +43,13 @@ _SUMS = 2**21
 
 
 def make_stepper(
-    parts: Parts, kernel: MechanismKernel, layout: Layout, some: Planes | None = None, *, deposited: Sequence[int],
-    emitted: Sequence[int], threads: int, neighbours: Neighbours | None = None,
+    parts: Parts, kernel: MechanismKernel, layout: Layout, some: Planes | None = None, *, emitted: Sequence[int],
+    threads: int, neighbours: Neighbours | None = None,
     total: Callable[[Array], Array] | None = None, state: State | None = None, at_once: int = 1, kept: int = 1,
 ) -> Stepper:  # fmt: skip
     """Return the stepper of the columns held here; or of some species and levels in the whole area.
 
-    deposited, emitted  their numbers among those species;  the others  see Stepper
+    emitted  their numbers among those species;  the others  see Stepper
     """
     species, levels = (slice(None), slice(None)) if some is None else (some.species, some.levels)
     grid = parts.grid if some is None else parts.whole
@@ -59,7 +59,7 @@ def make_stepper(
         kernel, layout, ghosts=parts.boundary.lateral_of(pressure)[species, levels],
         top=parts.boundary.top(float(pressure[-1]))[species],
         density_factor=number_per_mole(grid)[levels] / REFERENCE_DENSITY,
-        vertical_weights=parabola_weights(grid.thickness)[levels], deposited=deposited, emitted=emitted,
+        vertical_weights=parabola_weights(grid.thickness)[levels], thickness=grid.thickness[levels], emitted=emitted,
         sweeps=parts.case.chemistry.sweeps, threads=threads, oxygen=OXYGEN_FRACTION, nitrogen=NITROGEN_FRACTION,
         neighbours=neighbours, total=total, state=state, at_once=at_once, kept=kept,
     )  # fmt: skip
@@ -72,8 +72,8 @@ def make_own_stepper(
     """Return the stepper of all species and levels in the columns held here; its sums are those of all ranks."""
     cut, index = CompiledSums(kernel), parts.network.index
     return make_stepper(
-        parts, kernel, layout, deposited=[index(name) for name in parts.deposition.species],
-        emitted=[index(name) for name in sources.species], threads=threads, neighbours=neighbours,
+        parts, kernel, layout, emitted=[index(name) for name in sources.species], threads=threads,
+        neighbours=neighbours,
         total=lambda sums: parts.share.total(sums, cut), state=state, at_once=at_once, kept=kept,
     )  # fmt: skip
 
@@ -109,7 +109,7 @@ def steps_at_once(parts: Parts, kernel: MechanismKernel, halo: Halo | None) -> i
         return 1
     shape, tiles = kernel.shape, parts.share.decomposition.tiles()
     blocks = max((tile.rows[1] - tile.rows[0]) * (tile.blocks[1] - tile.blocks[0]) for tile in tiles)
-    terms = len(TERMS) if shape.vertical else len(OF_PLANES) * shape.levels
+    terms = len(kernel.terms) if shape.vertical else len(OF_PLANES) * shape.levels
     return max(1, min(MOST_AT_ONCE, int(_SUMS / (8 * blocks * terms * len(kernel.network.species)))))
 
 

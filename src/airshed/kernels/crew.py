@@ -17,9 +17,10 @@ import numpy.typing as npt
 from airshed.core.errors import KernelError
 from airshed.kernels.compiled import keeping_lock
 from airshed.kernels.layout import aligned_zeros
+from airshed.kernels.operator_fields import members
 from airshed.kernels.pieces import Pieces, Side
 from airshed.kernels.pipeline import MechanismKernel
-from airshed.kernels.step_arguments import PARTS, POINTERS, address
+from airshed.kernels.step_arguments import PARTS, address, pointers, step_structure
 from airshed.kernels.step_data import Near, Room
 
 Array = npt.NDArray[np.float64]
@@ -31,7 +32,7 @@ _TURNS: Final = 16
 """Turns of waiting, some microseconds each, after which the first thread sees to messages."""
 
 _MOST_NEAR: Final = 4
-_MOST_POINTERS: Final = 48
+_MOST_POINTERS: Final = 96
 _LINE: Final = 64  # bytes of a cache line
 
 
@@ -93,8 +94,9 @@ class Crew:
         slot.steps, slot.piece = steps, address(pieces)
         slot.messages, self._messages = 0 if messages else ALWAYS, messages
         slot.mapping, slot.mapped = room.mapping
-        slot.pointer_count = len(POINTERS)
-        slot.pointers[: len(POINTERS)] = POINTERS
+        addresses = pointers(step_structure(members(kernel.shape.operators)))
+        slot.pointer_count = len(addresses)
+        slot.pointers[: len(addresses)] = addresses
         self._crew = _Crew(own=room.slot)
         self._reference = ctypes.addressof(self._crew)
         size = kernel.functions.airshed_worker_bytes(blocks)

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from airshed.kernels.coefficients import Coefficients
 from airshed.kernels.compiled import Shape
 from airshed.kernels.expression_code import ExpressionCode
+from airshed.kernels.operator_code import operators_code
+from airshed.kernels.operators import Operator
 from airshed.kernels.rates import REFERENCE_DENSITY, RateTable, rate_table
 from airshed.kernels.schedule import Schedule
-from airshed.kernels.template import described, header, render
+from airshed.kernels.template import Written, described, header, render
 from airshed.kernels.terms import Symbol, products, write
 from airshed.mechanism.balance import imbalances
 from airshed.mechanism.network import ReactionNetwork, Term
@@ -21,12 +23,17 @@ class MechanismShape(Shape):
     """What the code is compiled for: levels of a column, elements whose atoms are counted, and where transport goes.
 
     Without `vertical` levels are apart: there is nothing implicit, and each has its own sums.
+
+    operators  that act where transport goes
+    own_terms  terms of budgets that operators add to, also those that act elsewhere
     """
 
     levels: int
     families: tuple[str, ...] = ()
     horizontal: bool = True
     vertical: bool = True
+    operators: tuple[Operator, ...] = ()
+    own_terms: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -67,6 +74,7 @@ def emit(network: ReactionNetwork, schedule: Schedule, shape: MechanismShape) ->
             members.append(SpeciesCode(species, name, lifetime, comments, production.text, loss.text))
         groups.append(members)
     unbalanced = [_imbalance(network, table, coefficients, *family) for family in enumerate(shape.families)]
+    code = operators_code(shape.operators, len(network.species), shape.own_terms)
     text = render(
         "mechanism.cpp.jinja",
         network=network,
@@ -76,6 +84,8 @@ def emit(network: ReactionNetwork, schedule: Schedule, shape: MechanismShape) ->
         reference_density=REFERENCE_DENSITY,
         coefficients=coefficients,
         imbalances=unbalanced,
+        operators=code,
+        operators_text=Written(render("operators.cpp.jinja", operators=code)),
         rate_code=ExpressionCode(table.functions, [each.name for each in network.parameters]),
         head=header("pack.hpp", "layout.hpp", "transport.hpp"),
         column=header("column.hpp"),

@@ -10,7 +10,10 @@ from typing import Final, Literal
 
 from airshed.kernels.compiled import CompiledKernel, Signatures, compile_and_load, timed
 from airshed.kernels.emit import MechanismShape, Source, emit
+from airshed.kernels.operator_fields import acting, check, own_terms
+from airshed.kernels.operators import Operator
 from airshed.kernels.schedule import Schedule, schedule
+from airshed.kernels.step_arguments import TERMS
 from airshed.mechanism.network import ReactionNetwork
 
 LARGEST_GROUP: Final = 3
@@ -52,9 +55,13 @@ SIGNATURES: Final[Signatures] = {
 
 @dataclass(frozen=True)
 class MechanismKernel(CompiledKernel[MechanismShape, Source]):
-    """A mechanism's step over columns as compiled code."""
+    """A mechanism's step over columns as compiled code.
+
+    terms  names of the terms that a step sums for budgets [mol/s], clipped in [mol]
+    """
 
     schedule: Schedule
+    terms: tuple[str, ...]
 
 
 def compile_mechanism(
@@ -66,6 +73,7 @@ def compile_mechanism(
     width: int = WIDTH,
     largest_group: int = LARGEST_GROUP,
     directions: Directions = "all",
+    operators: tuple[Operator, ...] = (),
 ) -> MechanismKernel:
     """Return the compiled code of a mechanism for `levels` levels, in "double" or "single" precision.
 
@@ -73,17 +81,20 @@ def compile_mechanism(
 
     families    elements whose atoms a step counts where reactions do not balance them
     directions  where transport goes: "all"; "horizontal", each level by itself, with nothing implicit; or "vertical"
-    Raises KernelError when there is no compiler or it refuses the code.
+    operators   what else acts on species, see ``operators``; those that act where transport does not go are left out
+    Raises KernelError when there is no compiler or it refuses the code, or for operators that no code can be made of.
     """
     seconds: dict[str, float] = {}
     network = network.with_defaults()
-    shape = MechanismShape(
-        width, precision, levels, families, horizontal=directions != "vertical", vertical=directions != "horizontal"
-    )
+    check(operators, len(network.species))
+    horizontal, vertical = directions != "vertical", directions != "horizontal"
+    act = acting(operators, horizontal=horizontal, vertical=vertical)
+    terms = own_terms(operators)
+    shape = MechanismShape(width, precision, levels, families, horizontal, vertical, act, terms)
     order = timed(seconds, "schedule", lambda: schedule(network, largest_group))
     source = timed(seconds, "emit", lambda: emit(network, order, shape))
     name = f"{network.name}-{levels}-{precision}" + ("" if directions == "all" else f"-{directions}")
     units = [(unit, f"#define UNIT {number}\n{source.text}") for unit, number in UNITS.items()]
     alike = () if network.reactions else ALIKE
     library, functions = compile_and_load(units, SIGNATURES, seconds, name=name, extra_flags=alike)
-    return MechanismKernel(network, shape, source, library, functions, seconds, order)
+    return MechanismKernel(network, shape, source, library, functions, seconds, order, (*TERMS, *terms))

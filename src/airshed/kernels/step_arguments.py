@@ -1,14 +1,17 @@
 """The C structure ``Step`` of ``cpu/layout.hpp``, field by field."""
 
 import ctypes
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 
-TERMS: Final = ("inflow", "outflow", "deposited", "chemistry", "clipped")
-"""What a step sums for budgets, in the order of ``enum Term``: [mol/s], clipped in [mol]."""
+from airshed.kernels.operator_fields import Member
 
-OF_PLANES: Final = (0, 1, 4)
+TERMS: Final = ("inflow", "outflow", "chemistry", "clipped")
+"""What every step sums for budgets, in the order of ``enum Term``: [mol/s], clipped in [mol]; operators add theirs."""
+
+OF_PLANES: Final = (0, 1, 3)
 """Which of them there are where levels move each by itself, with nothing implicit."""
 
 PARTS: Final = ("transport", "rates and sources", "chemistry and mixing")
@@ -31,7 +34,7 @@ class Ghost(ctypes.Structure):
 
 
 class Step(ctypes.Structure):
-    """Everything that one step reads and writes; the meaning of each field stands in ``cpu/layout.hpp``."""
+    """What every step reads and writes; the meaning of each field stands in ``cpu/layout.hpp``."""
 
     _fields_ = (
         ("rows", ctypes.c_int64), ("blocks", ctypes.c_int64), ("last_lanes", ctypes.c_int64),
@@ -41,10 +44,9 @@ class Step(ctypes.Structure):
         ("flux_weight", ctypes.c_double), ("flux_z_weight", ctypes.c_double),
         ("west", Ghost), ("east", Ghost), ("south", Ghost), ("north", Ghost),
         ("top", ctypes.c_void_p), ("vertical_weights", ctypes.c_void_p),
-        ("temperature", Ends), ("water", Ends), ("parameters", Ends), ("exchange", Ends),
+        ("temperature", Ends), ("water", Ends), ("parameters", Ends),
         ("column_weight", ctypes.c_double),
-        ("density_factor", ctypes.c_void_p), ("photolysis_sun", ctypes.c_void_p),
-        ("deposition", Ends), ("deposited", ctypes.c_void_p), ("deposited_count", ctypes.c_int64),
+        ("density_factor", ctypes.c_void_p), ("thickness", ctypes.c_void_p), ("photolysis_sun", ctypes.c_void_p),
         ("emission", ctypes.c_void_p), ("emitted", ctypes.c_void_p),
         ("emitted_count", ctypes.c_int64), ("emission_levels", ctypes.c_int64),
         ("oxygen", ctypes.c_double), ("nitrogen", ctypes.c_double),
@@ -54,20 +56,22 @@ class Step(ctypes.Structure):
     )  # fmt: skip
 
 
-def _pointers(structure: type[ctypes.Structure], begin: int = 0) -> list[int]:
-    """The eight-byte words of a structure that are addresses."""
+def step_structure(members: Sequence[Member]) -> type[Step]:
+    """Return the structure of a step with what operators read."""
+    own = [(each.name, ctypes.c_void_p if each.shape is None else Ends) for each in members]
+    return type("StepOfKernel", (Step,), {"_fields_": own})
+
+
+def pointers(structure: type[ctypes.Structure], begin: int = 0) -> list[int]:
+    """Return which eight-byte words of a structure are addresses."""
     found: list[int] = []
-    for name, kind, *_ in structure._fields_:
+    for name, kind, *_ in (field for each in structure.__mro__[::-1] for field in vars(each).get("_fields_", ())):
         at = begin + getattr(structure, name).offset // 8
         if kind is ctypes.c_void_p:
             found.append(at)
         elif issubclass(kind, ctypes.Structure):
-            found += _pointers(kind, at)
+            found += pointers(kind, at)
     return found
-
-
-POINTERS: Final = tuple(_pointers(Step))
-"""Which words of a step are addresses."""
 
 
 def _words(first: str, last: str) -> slice:

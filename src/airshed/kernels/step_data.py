@@ -1,8 +1,10 @@
 """What a step reads and writes: the weights of its formula, forcing and state in the packed layout, and edges."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
+
+import numpy.typing as npt
 
 from airshed.kernels.layout import AnyArray, Layout
 from airshed.kernels.pieces import Side
@@ -29,32 +31,39 @@ class TwoStepWeights:
 
 @dataclass(frozen=True)
 class TransportForcing:
-    """Packed air fluxes [mol/s] around the instant n, and where n lies between their ends (0..1)."""
+    """Packed air fluxes [mol/s] around the instant n, and where n lies between their ends (0..1).
+
+    fields   those that operators read which act with transport: exchange through faces, and matrices of columns
+    numbers  values of numbers of operators, in the place of those that they were declared with
+    """
 
     flux_x: Pair
     flux_y: Pair
     flux_z: Pair
     weight: float
     weight_z: float
+    fields: Mapping[str, Pair] = field(default_factory=dict)
+    numbers: Mapping[str, npt.ArrayLike] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class ColumnForcing:
     """Packed fields around the instant n+1, and where it lies between their ends (0..1).
 
-    temperature [K], water [mol/mol], exchange [mol/s] through upper faces, deposition [mol/s] (deposited species),
+    temperature [K], water [mol/mol],
     emission [mol/s] (emitted species, lowest levels), sun: secant of the zenith angle and light factor of each column,
-    parameters: what the mechanism leaves open [molecules, cm3, s], (parameter, level); None where there is nothing.
+    parameters: what the mechanism leaves open [molecules, cm3, s], (parameter, level); None where there is nothing,
+    fields: those that operators read which act in columns;  numbers: as those of transport.
     """
 
     temperature: Pair
     water: Pair
-    exchange: Pair
-    deposition: Pair
     weight: float
     emission: AnyArray
     sun: AnyArray
     parameters: Pair | None = None
+    fields: Mapping[str, Pair] = field(default_factory=dict)
+    numbers: Mapping[str, npt.ArrayLike] = field(default_factory=dict)
 
 
 @dataclass

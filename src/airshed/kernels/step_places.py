@@ -6,10 +6,22 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.errors import KernelError
 from airshed.kernels.layout import AnyArray, Layout
+from airshed.kernels.operator_fields import Member, members
+from airshed.kernels.operators import Operator
 from airshed.kernels.pieces import REACH, SIDES, Side
-from airshed.kernels.step_arguments import FLUX_WEIGHTS, STATE, WEIGHTS, Ends, Ghost, Step, address
-from airshed.kernels.step_data import ColumnForcing, Near, Pair, State, StepForcing
+from airshed.kernels.step_arguments import (
+    FLUX_WEIGHTS,
+    STATE,
+    WEIGHTS,
+    Ends,
+    Ghost,
+    Step,
+    address,
+    step_structure,
+)
+from airshed.kernels.step_data import ColumnForcing, Near, Pair, State, StepForcing, TransportForcing
 
 Array = npt.NDArray[np.float64]
 
@@ -25,37 +37,48 @@ class StepPlaces:
 
     def __init__(
         self, layout: Layout, room: int, beyond: Mapping[Side, AnyArray], *, ghosts: Array, top: Array,
-        density_factor: Array, vertical_weights: Array, deposited: Sequence[int], emitted: Sequence[int],
-        oxygen: float, nitrogen: float, number: int,
+        density_factor: Array, vertical_weights: Array, thickness: Array, emitted: Sequence[int],
+        oxygen: float, nitrogen: float, number: int, operators: Sequence[Operator], levels: int,
     ) -> None:  # fmt: skip
         self.room, self._layout = room, layout
         self._kept = {
             "top": _placed(layout, top, layout.dtype),
             "vertical_weights": _placed(layout, vertical_weights, layout.dtype),
             "density_factor": _placed(layout, density_factor.T, np.float64),
-            "deposited": _placed(layout, np.array(deposited), np.int32),
+            "thickness": _placed(layout, thickness, np.float64),
             "emitted": _placed(layout, np.array(emitted), np.int32),
         }
         self._ghost = _splat(ghosts, layout)
         self._beyond, self._number = beyond, number
         self._near: dict[Side, tuple[Ghost, Ghost]] = {}
         self._first: AnyArray | None = None  # of the two arrays of mixing ratios the newest at the beginning
-        self._memory = layout.memory.zeros((room, ctypes.sizeof(Step)), np.uint8)
+        self._members, self._levels = members(operators), levels
+        structure = step_structure(self._members)
+        self._memory = layout.memory.zeros((room, ctypes.sizeof(structure)), np.uint8)
         self.address = address(self._memory)
-        self._steps = [Step.from_buffer(row) for row in self._memory]
+        self._steps = [structure.from_buffer(row) for row in self._memory]
+        self._values = [self._place_numbers(step) for step in self._steps]
         for step in self._steps:
-            self._fill_constants(step, len(deposited), len(emitted), oxygen, nitrogen)
+            self._fill_constants(step, len(emitted), oxygen, nitrogen)
         self._words, self._numbers = self._memory.view(np.uint64), self._memory.view(np.float64)
         self._addresses: dict[int, tuple[AnyArray, int]] = {}
         self._placed: dict[tuple[int, str], Pair] = {}
 
-    def _fill_constants(self, step: Step, deposited: int, emitted: int, oxygen: float, nitrogen: float) -> None:
+    def _place_numbers(self, step: Step) -> dict[str, Array]:
+        """Return where a step finds the numbers of operators, by their names."""
+        found = {each.key: _placed(self._layout, np.array(each.values), np.float64).view(np.float64)
+                 for each in self._members if each.shape is None}  # fmt: skip
+        for name, values in found.items():
+            setattr(step, f"number_{name}", address(values))
+        return found
+
+    def _fill_constants(self, step: Step, emitted: int, oxygen: float, nitrogen: float) -> None:
         step.rows, step.blocks, step.last_lanes = self._layout.rows, self._layout.blocks, self._layout.last_lanes
         for side in SIDES:
             setattr(step, side, _beside(self._beyond[side], side) if side in self._beyond else _outside(self._ghost))
         for name, array in self._kept.items():
             setattr(step, name, address(array))
-        step.deposited_count, step.emitted_count = deposited, emitted
+        step.emitted_count = emitted
         step.oxygen, step.nitrogen = oxygen, nitrogen
 
     def look_at(self, near: Mapping[Side, Near], state: State) -> None:
@@ -73,6 +96,7 @@ class StepPlaces:
         self._place(row, "flux_y", transport.flux_y)
         self._place(row, "flux_z", transport.flux_z)
         self._numbers[row, FLUX_WEIGHTS] = transport.weight, transport.weight_z
+        self._fill_operators(row, transport, column)
         for side, ghosts in self._near.items():
             setattr(step, side, ghosts[state.q is not self._first])
         if column is not None:
@@ -85,13 +109,27 @@ class StepPlaces:
         step = self._steps[row]
         self._place(row, "temperature", column.temperature)
         self._place(row, "water", column.water)
-        self._place(row, "exchange", column.exchange)
-        self._place(row, "deposition", column.deposition)
         if column.parameters is not None:
             self._place(row, "parameters", column.parameters)
         step.column_weight = column.weight
         step.emission, step.emission_levels = address(column.emission), column.emission.shape[-2]
         step.photolysis_sun = address(column.sun)
+
+    def _fill_operators(self, row: int, transport: TransportForcing, column: ColumnForcing | None) -> None:
+        numbers = {**transport.numbers, **(column.numbers if column else {})}
+        for member in self._members:
+            if member.shape is None:
+                self._values[row][member.key][...] = numbers.get(member.key, member.values)
+                continue
+            fields = transport.fields if member.explicit or column is None else column.fields
+            if member.key not in fields:
+                raise KernelError(f"the step is not given {member.key}, which operators of its kernel read")
+            self._place(row, member.name, fields[member.key], self._shape_of(member))
+
+    def _shape_of(self, member: Member) -> tuple[int, ...]:
+        rows = self._layout.rows + (member.shape == "south faces")
+        blocks = self._layout.blocks + (member.shape == "west faces")
+        return (rows, blocks, *member.middle(self._levels), self._layout.width)
 
     def _address_of(self, array: AnyArray) -> int:
         """The address of an array that is there as long as this is: asked for once."""
@@ -100,10 +138,13 @@ class StepPlaces:
             found = self._addresses[id(array)] = array, address(array)
         return found[1]
 
-    def _place(self, row: int, name: str, pair: Pair) -> None:
-        """Tell where a field lies, where it does not lie at the place of the last step."""
+    def _place(self, row: int, name: str, pair: Pair, shape: tuple[int, ...] | None = None) -> None:
+        """Tell where a field lies, where it does not lie at the place of the last step; it is to be of a shape."""
         start, end = self._placed.get((row, name), (None, None))
         if start is not pair[0] or end is not pair[1]:
+            for each in pair if shape else ():
+                if each.shape != shape or each.dtype != self._layout.dtype:
+                    raise KernelError(f"{name} of a step is {each.dtype} {each.shape}; operators expect {shape}")
             setattr(self._steps[row], name, Ends(*map(address, pair)))
             self._placed[row, name] = pair
 

@@ -12,7 +12,7 @@ from airshed.kernels.exact_sum import CompiledSums
 from airshed.kernels.layout import AnyArray, Layout
 from airshed.kernels.pieces import SIDES, Open, Pieces, Side, cut
 from airshed.kernels.pipeline import MechanismKernel
-from airshed.kernels.step_arguments import OF_PLANES, PARTS, TERMS, address
+from airshed.kernels.step_arguments import OF_PLANES, PARTS, address
 from airshed.kernels.step_data import (
     ColumnForcing,
     Near,
@@ -36,6 +36,7 @@ class Stepper:
     top             mixing ratios (species,) above it
     density_factor  (level, lat) relative air density per mole of air in a cell [1/mol]
     vertical_weights (level, 4) parabola weights of each upper face for upward and for downward flow
+    thickness       (level,) [m] of layers, for operators that ask for it; None for 1
     neighbours      what lies beyond the sides where the area goes on; None where it ends on all of them
     total           sums over the first axis of the sums of blocks, of all ranks; the same bits in any order
     state           that of another stepper, to be advanced by both in turn; None for one of its own
@@ -44,7 +45,7 @@ class Stepper:
 
     def __init__(
         self, kernel: MechanismKernel, layout: Layout, *, ghosts: Array, top: Array, density_factor: Array,
-        vertical_weights: Array, deposited: Sequence[int] = (), emitted: Sequence[int] = (), sweeps: int = 1,
+        vertical_weights: Array, thickness: Array | None = None, emitted: Sequence[int] = (), sweeps: int = 1,
         threads: int = 1, oxygen: float = 0.2095, nitrogen: float = 0.7808, neighbours: Neighbours | None = None,
         total: Callable[[Array], Array] | None = None, state: State | None = None, at_once: int = 1, kept: int = 1,
     ) -> None:  # fmt: skip
@@ -53,7 +54,7 @@ class Stepper:
         self._total = total or CompiledSums(kernel).total
         species, levels = len(kernel.network.species), kernel.shape.levels
         self.state = state or State.zeros(layout, species, levels)
-        self._terms = (len(TERMS), species) if kernel.shape.vertical else (len(OF_PLANES), species, levels)
+        self._terms = (len(kernel.terms), species) if kernel.shape.vertical else (len(OF_PLANES), species, levels)
         sums = prod(self._terms) + len(kernel.shape.families)
         shape = (kept, at_once, layout.rows * layout.blocks, sums)
         self._sums: Array = layout.memory.zeros(shape, np.float64).view(np.float64)
@@ -64,8 +65,9 @@ class Stepper:
         beyond: Mapping[Side, AnyArray] = {} if neighbours is None else neighbours.beyond
         self._places = StepPlaces(
             layout, at_once, beyond, ghosts=ghosts, top=top, density_factor=density_factor,
-            vertical_weights=vertical_weights, deposited=deposited, emitted=emitted, oxygen=oxygen, nitrogen=nitrogen,
-            number=0 if neighbours is None else neighbours.number,
+            vertical_weights=vertical_weights, thickness=np.ones(levels) if thickness is None else thickness,
+            emitted=emitted, oxygen=oxygen, nitrogen=nitrogen, number=0 if neighbours is None else neighbours.number,
+            operators=kernel.shape.operators, levels=levels,
         )  # fmt: skip
         inner, outer = cut(layout.rows, layout.blocks, self.threads, Open(**{side: side in sides for side in SIDES}))
         pieces: Pieces = layout.memory.zeros((len(inner) + len(outer), 4), np.int64).view(np.int64)
@@ -90,7 +92,7 @@ class Stepper:
     def step(
         self, weights: TwoStepWeights, transport: TransportForcing, column: ColumnForcing | None
     ) -> npt.NDArray[np.float64]:
-        """Advance the state from n to n+1; return the sums of the budget terms (term, species), see TERMS.
+        """Advance the state from n to n+1; return the sums of the budget terms (term, species), see `kernel.terms`.
 
         column  None where the kernel has no vertical part; the sums are then (term, species, level).
         """
@@ -133,7 +135,7 @@ class Stepper:
         found, families = totals[:count].reshape(self._terms), totals[count:]
         if self.kernel.shape.vertical:
             return found, families
-        terms = np.zeros((len(TERMS), *self._terms[1:]))
+        terms = np.zeros((len(self.kernel.terms), *self._terms[1:]))
         terms[list(OF_PLANES)] = found
         return terms, families
 

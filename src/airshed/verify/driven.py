@@ -44,11 +44,9 @@ class Driven:
         state, zeros = self.stepper.state, self.layout.zeros
         state.q[...] = state.q_other[...] = self.layout.pack(q)
         state.air[...] = state.air_other[...] = self.layout.pack(air)
-        still = {name: (zeros(levels), zeros(levels)) for name in ("temperature", "water", "exchange")}
-        for each in (*still["temperature"], *still["water"]):
-            each[...] = 1.0
-        none = (zeros(0), zeros(0))
-        self._column = ColumnForcing(**still, deposition=none, weight=0.0, emission=zeros(0, 1), sun=zeros(2))
+        ones = zeros(levels)
+        ones[...] = 1.0
+        self._column = ColumnForcing((ones, ones), (ones, ones), weight=0.0, emission=zeros(0, 1), sun=zeros(2))
         self._fluxes: tuple[AirFluxes, list[Pair]] | None = None
         self._previous: float | None = None
         self._expected = (np.sum(q * air, axis=(1, 2, 3)),) * 2
@@ -65,7 +63,7 @@ class Driven:
         x, y, z = self._fluxes[1]
         transport = TransportForcing(x, y, z, factor, factor)
         weights = two_step_weights(length, self._previous)
-        inflow, outflow, *_, clipped = self.stepper.step(weights, transport, self._column)
+        inflow, outflow, _, clipped = self.stepper.step(weights, transport, self._column)
         now, before = self._expected
         net = inflow - outflow
         expected = weights.c0 * now + weights.c1 * before + weights.t0 * net + weights.t1 * self._net + clipped

@@ -127,7 +127,6 @@ class GaussSeidelCells:
             top=np.zeros(species),
             density_factor=np.array([[1.0]]),
             vertical_weights=np.zeros((1, 4)),
-            deposited=list(self.forcing.deposited),
             emitted=list(self.forcing.emitted),
             sweeps=self.conditions.solver.sweeps,
             oxygen=constant_fraction("fixed.O2", air),
@@ -148,8 +147,8 @@ class PackedConditions:
         faces_x, faces_y = (layout.pack(np.zeros((1, layout.rows + y, layout.columns + 1 - y))) for y in (0, 1))
         self.transport = TransportForcing((faces_x,) * 2, (faces_y,) * 2, (nothing,) * 2, weight=0.0, weight_z=0.0)
         self.column = ColumnForcing(
-            (self._temperature,) * 2, (self._water,) * 2, (nothing,) * 2, (self._deposition,) * 2, weight=0.0,
-            emission=self._emission, sun=self._sun, parameters=(self._parameters,) * 2,
+            (self._temperature,) * 2, (self._water,) * 2, weight=0.0, emission=self._emission, sun=self._sun,
+            parameters=(self._parameters,) * 2, fields={"deposition": (self._deposition,) * 2},
         )  # fmt: skip
         self._changing: list[tuple[AnyArray, AnyArray]] = []
 

@@ -16,6 +16,7 @@ from airshed.air.box.result import TimeSeries, refuse_own_names
 from airshed.air.box.rosenbrock import RosenbrockCells
 from airshed.air.box.states import CellStates
 from airshed.air.box.steps import JUST_BEFORE, Event, events, steps
+from airshed.air.operators import dry_deposition
 from airshed.core.errors import NumericalError
 from airshed.kernels.chemistry import compile_chemistry
 from airshed.kernels.pipeline import compile_mechanism
@@ -58,7 +59,7 @@ class BoxRun:
             self.compile_seconds = kernel.seconds["compile"]
             self._rosenbrock = RosenbrockCells(kernel, self.forcing, conditions, threads)
         else:
-            column = compile_mechanism(self.network, 1, precision)
+            column = compile_mechanism(self.network, 1, precision, operators=dry_deposition(self.forcing.deposited))
             self.compile_seconds = column.seconds["compile"]
             self._gauss_seidel = GaussSeidelCells(column, self.forcing, conditions)
 

@@ -19,12 +19,13 @@ from airshed.air.forcing import Forcing
 from airshed.air.made_in_parts import MadeInParts
 from airshed.air.meteorology import MetState
 from airshed.air.moving import Moved, Mover, without_reactions
+from airshed.air.operators import operators
 from airshed.air.sources import PackedSources
 from airshed.air.stepping import make_stepper
 from airshed.core.report import Table
 from airshed.kernels.layout import AnyArray, Layout
+from airshed.kernels.operator_fields import of_some_species
 from airshed.kernels.pipeline import WIDTH, compile_mechanism
-from airshed.kernels.step_arguments import TERMS
 from airshed.mechanism.network import ReactionNetwork
 from airshed.parallel.decomposition import Decomposition
 from airshed.parallel.exchange import END, MOVE, RELOAD, Exchange
@@ -78,7 +79,7 @@ class MovedElsewhere:
             self.exchange.to_chemistry(self._here.q, state.q, self._here.air, state.air)
         pieces = self._mover.pieces(begin, end)
         mine = (None, 0.0) if self._here is None else (self._here.sums, self._here.seconds)
-        sums = iter(self.exchange.share_sums(2 * len(pieces), len(TERMS), *mine))
+        sums = iter(self.exchange.share_sums(2 * len(pieces), len(self._mover.stepper.kernel.terms), *mine))
         moved = []
         for start, step in pieces:
             emission = self._mover.emitted(start, step)
@@ -130,23 +131,23 @@ class MovedSpecies:
         own = groups.mine(len(parts.network.species), parts.grid.shape[0], apart=case.moves_planes)
         self.species, self.levels = own.species, own.levels
         network = without_reactions(parts.network, own.species)
+        deposited = _some(() if case.moves_planes else parts.deposition.species, network)
+        everything = operators([parts.network.index(name) for name in parts.deposition.species])
         kernel = compile_mechanism(
             network, own.levels.stop - own.levels.start, case.chemistry.precision,
             directions="horizontal" if case.moves_planes else "all",
+            operators=tuple(of_some_species(each, own.species) for each in everything),
         )  # fmt: skip
         layout = Layout(rows, columns, kernel.shape.width, kernel.dtype)
         sources = () if case.moves_planes else parts.own_sources
         emitted = _some(CombinedEmissions(sources).species if sources else (), network)
-        deposited = _some(() if case.moves_planes else parts.deposition.species, network)
         in_parts = self._made_in_parts(deposited[0], emitted[0])
         tile = replace(layout, rows=parts.grid.shape[1], columns=parts.grid.shape[2])
         self._sources = PackedSources(
             sources, tile, parts.grid.shape[1:], parts.start, lambda _: _TOLD_ELSEWHERE, in_parts.emission
         )
         self._forcing = self._make_forcing(tile, in_parts)
-        self._stepper = make_stepper(
-            parts, kernel, layout, own, deposited=deposited[1], emitted=emitted[1], threads=threads
-        )
+        self._stepper = make_stepper(parts, kernel, layout, own, emitted=emitted[1], threads=threads)
         air = tile.pack(self._forcing.instant(0).air)
         self._stepper.state.air[...] = self._team.whole([(air, own.levels)])[0]
         self._mover = Mover(self._stepper, self._forcing, self._sources, emitted=emitted[1], courant=case.time.courant)
@@ -184,7 +185,7 @@ class MovedSpecies:
             self.exchange.to_transport(None, self.q, None, self.air)
             self.move(begin, end)
             self.exchange.to_chemistry(self.q, None, self.air, None)
-            self.exchange.share_sums(len(self.sums), len(TERMS), self.sums, self.seconds)
+            self.exchange.share_sums(len(self.sums), len(self._stepper.kernel.terms), self.sums, self.seconds)
 
     def close(self) -> None:
         """End the threads, and the exchange that was made here, and close what is read."""

@@ -42,13 +42,12 @@ class StepCells:
 
     def _conditions(self) -> ColumnForcing:
         layout, problem, air = self._layout, self._problem, self._problem.environment
-        nothing, none = layout.zeros(1), layout.zeros(0)
         temperature, water = self._packed(air["TEMP"]), self._packed(np.asarray(air["H2O"]) / self._density)
         sun = self._packed(air["sec_zenith"], air["daylight"])
         parameters = self._packed(*(problem.parameters[each.name] for each in problem.network.parameters))
         return ColumnForcing(
-            (temperature,) * 2, (water,) * 2, (nothing,) * 2, (none,) * 2, weight=0.0, emission=layout.zeros(0, 1),
-            sun=sun, parameters=(parameters[:, :, :, None],) * 2,
+            (temperature,) * 2, (water,) * 2, weight=0.0, emission=layout.zeros(0, 1), sun=sun,
+            parameters=(parameters[:, :, :, None],) * 2,
         )  # fmt: skip
 
     def _packed(self, *rows: npt.ArrayLike) -> AnyArray:

@@ -13,7 +13,7 @@
 #include <sched.h>
 #include <unistd.h>
 
-constexpr int64_t MOST_NEAR = 4, MOST_POINTERS = 48;
+constexpr int64_t MOST_NEAR = 4, MOST_POINTERS = 96;
 constexpr int64_t EAGER_TURNS = 256;   // about half a millisecond
 
 struct alignas(64) Slot {

@@ -38,13 +38,10 @@ struct Step {
     Ends temperature;                      // [K]
     Ends water;                            // water vapour [mol/mol]
     Ends parameters;                       // what the mechanism leaves open, [lat][block][parameter][level][W]
-    Ends exchange;                         // turbulent exchange through upper faces [mol/s]
     double column_weight;
     const double* density_factor;          // [lat][level]: relative air density per mole of air in the cell [1/mol]
+    const double* thickness;               // [level] [m]
     const real* photolysis_sun;            // [lat][block][2][W]: secant of the zenith angle, light factor (0 at night)
-    Ends deposition;                       // conductance [mol/s], [lat][block][deposited][W]
-    const int32_t* deposited;              // their species
-    int64_t deposited_count;
     const real* emission;                  // [mol/s], [lat][block][emitted][emission_levels][W]
     const int32_t* emitted;
     int64_t emitted_count, emission_levels;
@@ -58,10 +55,12 @@ struct Step {
     // the atoms that unbalanced reactions make, [family]; of levels that move each by itself inflow, outflow and
     // clipping alone, [3][species][level]
     double* sums;
+    OPERATOR_MEMBERS                       // fields and numbers of operators, see kernels/operator_fields.py
 };
 
 enum Part { TRANSPORT, RATES_AND_SOURCES, SOLVE, PARTS };
-enum Term { INFLOW, OUTFLOW, DEPOSITED, CHEMISTRY, CLIPPED, TERMS };
+enum Term { INFLOW, OUTFLOW, CHEMISTRY, CLIPPED, OWN };   // and those of operators, from OWN on
+constexpr int TERMS = OWN + OWN_TERMS;
 constexpr int64_t SUMS = (VERTICAL ? TERMS * NS : 3 * NS * NZ) + FAMILIES;
 
 INLINE pack between(const real* start, const real* end, pack weight, int64_t at) {

@@ -98,13 +98,17 @@ INLINE dpack vlog(dpack x) {
     return __builtin_convertvector(n, dpack) * 0x1.62e42fefa39efp-1 + log_m;
 }
 INLINE dpack vlog10(dpack x) { return vlog(x) * 0x1.bcb7b1526e50ep-2; }
-INLINE dpack vmin(dpack a, dpack b) { return a < b ? a : b; }
-INLINE dpack vmax(dpack a, dpack b) { return a > b ? a : b; }
-INLINE dpack vabs(dpack a) { return a < 0.0 ? -a : a; }
 INLINE dpack vsqrt(dpack a) {
     for (int i = 0; i < D; i++) a[i] = __builtin_sqrt(a[i]);
     return a;
 }
+INLINE dpack vpower(dpack a, dpack b) {   // of a below zero: none
+    const dpack zero = vsqrt(a) * 0.0;
+    return a > 0.0 ? vexp(b * vlog(a)) : b > 0.0 ? zero : b < 0.0 ? 1.0 / zero : dsplat(1.0);
+}
+INLINE dpack vmin(dpack a, dpack b) { return a < b ? a : b; }
+INLINE dpack vmax(dpack a, dpack b) { return a > b ? a : b; }
+INLINE dpack vabs(dpack a) { return a < 0.0 ? -a : a; }
 #if D == W
 INLINE pack to_real(dpack a) { return __builtin_convertvector(a, pack); }
 INLINE dpack to_double(pack a) { return __builtin_convertvector(a, dpack); }

@@ -38,6 +38,12 @@ struct BlockFlux {                     // fluxes of one block, the same for all 
     // weights of the two-step formula, divided by the new air content
     pack c0[NZ], c1[NZ], t0[NZ], t1[NZ];
     pack air[NZ], weight[NZ];          // new air content; the same with padding lanes at zero, for sums
+    // air that operators exchange through east and north faces, in and out alike
+    pack across_east[FACE_EXCHANGE ? NZ : 1], across_north[FACE_EXCHANGE ? NZ : 1];
+};
+
+struct CellAir {                       // of one level at the end of the step, for rates of operators
+    dpack temperature, density, water, content, secant, light;   // [K], [molecules cm-3], [mol/mol], [mol], [1], [1]
 };
 
 struct Spent {                         // by one thread so far: see kernels/crew.py
@@ -56,8 +62,11 @@ struct Worker {                        // what one thread carries from block to 
     pack rate[RATES * NZ + 1];         // rate functions of the mechanism, [function][level]
     pack light[PHOTOLYSES + 1];        // photolysis functions
     pack density[NZ];                  // air density / reference density
-    pack above[NZ], below[NZ];         // turbulent exchange with the neighbours, times g / air content
-    pack deposition[NS];               // loss at the ground [1/s]
+    pack above[NZ], below[NZ];         // exchange with the neighbours, times g / air content
+    pack upper_share[SINKING ? NZ : 1];         // air content of the level above / that of this one
+    pack matrix[COLUMN_MATRIX ? NZ * NZ : 1];   // air that a level (first) gets from another one (second) [mol/s]
+    bool mixes;                        // whether there is any of that
+    OPERATOR_RATES
     pack g;
     pack result[TERMS][NS];            // sums of this block: of its transport, and of its newest sweep
     pack imbalance[FAMILIES + 1];      // the same
@@ -76,6 +85,11 @@ INLINE pack lane_mask(int64_t used) {  // 1 in lanes in use, 0 in padding
     return mask;
 }
 
+// Rates of operators that act with transport, generated.
+static void west_exchange(const Step& s, int64_t row, int64_t block, pack* rate);
+static void south_exchange(const Step& s, int64_t row, int64_t block, pack* rate);
+static bool column_matrices(const Step& s, int64_t row, int64_t block, pack* rate);
+
 static void load_fluxes(const Step& s, int64_t row, int64_t block, BlockFlux& f) {
     const pack w = splat(real(s.flux_weight)), wz = splat(real(s.flux_z_weight));
     const int64_t here = (row * s.blocks + block) * COLUMN, x = (row * (s.blocks + 1) + block) * COLUMN;
@@ -93,6 +107,12 @@ static void load_fluxes(const Step& s, int64_t row, int64_t block, BlockFlux& f)
         const real* v = s.vertical_weights + 4 * z;
         f.alpha[z] = f.up[z] > 0 ? splat(v[0]) : splat(v[2]);
         f.beta[z] = f.up[z] > 0 ? splat(v[1]) : splat(v[3]);
+    }
+    if constexpr (FACE_EXCHANGE) {
+        pack next[NZ];
+        west_exchange(s, row, block, f.across_east), west_exchange(s, row, block + 1, next);
+        for (int z = 0; z < NZ; z++) f.across_east[z] = from_east_1(f.across_east[z], next[z]);
+        south_exchange(s, row + 1, block, f.across_north);
     }
 }
 
@@ -152,6 +172,8 @@ static void start_row(const Step& s, int64_t row, int64_t block, pack* carry) {
     const Around a = around(s, row, block);
     const int64_t here = (row * s.blocks + block) * COLUMN, line = s.blocks * BLOCK;
     const real* beyond = s.south.data + block * s.south.block_stride;
+    pack across[FACE_EXCHANGE ? NZ : 1];
+    if constexpr (FACE_EXCHANGE) south_exchange(s, row, block, across);
     const real* south2 = row >= 2 ? a.here - 2 * line : row == 1 ? beyond : beyond + s.south.second;
     for (int i = 0; i < NS; i++)
         for (int z = 0; z < NZ; z++) {
@@ -168,6 +190,7 @@ static void start_row(const Step& s, int64_t row, int64_t block, pack* carry) {
                 n = edge > 0 ? c : n;
             }
             carry[i * NZ + z] = face(flux, s2, s1, c, n);
+            if constexpr (FACE_EXCHANGE) carry[i * NZ + z] = fused(across[z], s1 - c, carry[i * NZ + z]);
         }
 }
 
@@ -180,6 +203,8 @@ static void start_block(const Step& s, int64_t row, int64_t block, pack* carry) 
     const Around a = around(s, row, block);
     const pack w = splat(real(s.flux_weight));
     const int64_t x = (row * (s.blocks + 1) + block) * COLUMN;
+    pack across[FACE_EXCHANGE ? NZ : 1];
+    if constexpr (FACE_EXCHANGE) west_exchange(s, row, block, across);
     for (int i = 0; i < NS; i++)
         for (int z = 0; z < NZ; z++) {
             const int64_t o = i * COLUMN + z * W;
@@ -191,7 +216,16 @@ static void start_block(const Step& s, int64_t row, int64_t block, pack* carry) 
             }
             const pack flux = splat(between(s.flux_x.start, s.flux_x.end, w, x + z * W)[0]);
             carry[i * NZ + z] = face(flux, from_west_1(b, b), b, from_east_1(b, c), from_east_2(b, c));
+            if constexpr (FACE_EXCHANGE) carry[i * NZ + z] = fused(splat(across[z][0]), b - from_east_1(b, c), carry[i * NZ + z]);
         }
+}
+
+// What the air of other levels brings to one: nothing where all hold the same.
+INLINE pack brought(const pack* rate, const pack* q, int z) {
+    pack sum = pack{};
+    for (int from = 0; from < NZ; from++)
+        if (from != z) sum = fused(rate[from], q[from] - q[z], sum);
+    return sum;
 }
 
 // The explicit part of the step for one block: fluxes through all faces, the new tendency, the right-hand side of the
@@ -233,8 +267,12 @@ static void transport(const Step& s, int64_t row, int64_t block, Worker& t) {
                         ((row + 2) * s.blocks + block) * COLUMN + z * W) > 0 ? n1 : n2;
                 }
                 x = face(f.east[z], from_west_1(west, c), c, from_east_1(c, east), from_east_2(c, east));
-                from_west = from_west_1(EDGE && a.west_edge ? splat(f.west[z][0] * west[W - 1]) : t.carry_x[i * NZ + z], x);
                 y = face(f.north[z], s_1, c, n1, n2);
+                if constexpr (FACE_EXCHANGE) {
+                    x = fused(f.across_east[z], c - from_east_1(c, east), x);
+                    y = fused(f.across_north[z], c - n1, y);
+                }
+                from_west = from_west_1(EDGE && a.west_edge ? splat(f.west[z][0] * west[W - 1]) : t.carry_x[i * NZ + z], x);
                 from_south = carry_y[i * NZ + z];
                 t.carry_x[i * NZ + z] = x, carry_y[i * NZ + z] = y;
             }
@@ -242,6 +280,8 @@ static void transport(const Step& s, int64_t row, int64_t block, Worker& t) {
                 ? upper_face(f.up[z], q[z > 0 ? z - 1 : 0], q[z], q[z + 1], q[z + 2 < NZ ? z + 2 : NZ - 1], f.alpha[z], f.beta[z])
                 : f.up[z] * (f.up[z] > 0 ? q[z] : splat(s.top[i]));
             pack change = (from_west - x) + (from_south - y) + (below - v);
+            if constexpr (COLUMN_MATRIX)
+                if (t.mixes) change += brought(t.matrix + z * NZ, q, z);
             if (EDGE) {
                 change = change * mask;
                 if (HORIZONTAL && a.west_edge) come[0] += from_west[0] > 0 ? from_west[0] : 0, gone[0] -= from_west[0] < 0 ? from_west[0] : 0;

@@ -1,13 +1,15 @@
-"""The implicit part of the step in plain NumPy: chemistry, vertical exchange, emission and deposition of columns."""
+"""The implicit part of the step in plain NumPy: chemistry, emission and what operators do, in columns."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from airshed.core.constants import BOLTZMANN
+from airshed.kernels.operators import Operator
 from airshed.kernels.rates import REFERENCE_DENSITY
+from airshed.kernels.reference.operators import Reading, exchange, of_species
 from airshed.mechanism.balance import imbalances
 from airshed.mechanism.expressions import Environment
 from airshed.mechanism.network import ReactionNetwork, rates, sum_terms
@@ -21,33 +23,32 @@ _PER_CUBIC_METRE = 1e6
 class Column:
     """What acts on the columns at one instant.
 
-    temperature [K], water [mol/mol], exchange through upper faces [mol/s]: (level, lat, lon)
-    deposition  conductance (deposited species, lat, lon) [mol/s]
+    temperature [K], water [mol/mol]: (level, lat, lon)
     emission    (emitted species, lowest levels, lat, lon) [mol/s]
     secant, light  of the sun: (lat, lon)
+    fields      that operators read, see ``operators``
     """
 
     temperature: Array
     water: Array
-    exchange: Array
-    deposition: Array
     emission: Array
     secant: Array
     light: Array
+    fields: Mapping[str, Array] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Solved:
-    """New mixing ratios, and what each process did: deposited, chemistry [mol/s], clipped [mol] (species,).
+    """New mixing ratios, and what was done: by chemistry [mol/s], clipping [mol] (species,), operators (term, species).
 
     imbalance  atoms of each family made by unbalanced reactions [mol/s]
     turnover   production plus loss (species,) [mol/s], of which chemistry is the difference
     """
 
     q: Array
-    deposited: Array
     chemistry: Array
     clipped: Array
+    by_operators: Array
     imbalance: Array
     turnover: Array
 
@@ -80,12 +81,45 @@ def rate_constants(
     return np.asarray(np.broadcast_to(k, (len(orders), *density.shape)) * density ** (orders - 1))
 
 
-def solve_columns(exchange: Array, air: Array, loss: Array, sources: Array, g: float) -> Array:
+@dataclass(frozen=True)
+class Acting:
+    """What operators do in columns at one instant: everything (level, lat, lon).
+
+    exchange  through upper faces [mol/s]
+    taken     what takes from a species [1/s], by term and species;  fallen  [mol/s] of air through the lower face
+    given     what is given to a species [mol/mol/s]
+    terms     how many terms of budgets they add to
+    """
+
+    exchange: Array
+    taken: Mapping[tuple[int, int], Array]
+    fallen: Mapping[tuple[int, int], Array]
+    given: Mapping[tuple[int, int], Array]
+    terms: int
+
+
+def acting(
+    operators: Sequence[Operator], terms: Sequence[str], reading: Reading, shape: tuple[int, ...]
+) -> Acting:  # fmt: skip
+    """Return what operators do in columns, by terms of budgets."""
+    kinds: dict[str, dict[tuple[int, int], Array]] = {"loss": {}, "sinking": {}, "source": {}}
+    for each in operators:
+        for species, rate in of_species(each, reading, shape).items() if each.kind in kinds else ():
+            key = terms.index(each.term or ""), species
+            kinds[each.kind][key] = kinds[each.kind].get(key, 0.0) + rate
+    air = exchange(operators, reading, shape)
+    return Acting(air, kinds["loss"], kinds["sinking"], kinds["source"], len(terms))
+
+
+def solve_columns(
+    exchange: Array, air: Array, loss: Array, sources: Array, g: float, falling: Array | None = None
+) -> Array:
     """Return y of the implicit equation of one species in all columns, (level, lat, lon).
 
-        A_k (1 + g L_k) y_k - g [ E_k (y_(k+1) - y_k) - E_(k-1) (y_k - y_(k-1)) ] = S_k
+        A_k (1 + g L_k) y_k - g [ E_k (y_(k+1) - y_k) - E_(k-1) (y_k - y_(k-1)) + F_(k+1) y_(k+1) - F_k y_k ] = S_k
 
-    air A [mol], exchange E through upper faces [mol/s], loss L [1/s], sources S [mol], step g [s]
+    air A [mol], exchange E through upper faces [mol/s], loss L [1/s], sources S [mol], step g [s], air F [mol/s] that
+    the species falls through, through lower faces
     """
     levels = len(air)
     matrix = np.zeros((*air.shape[1:], levels, levels))
@@ -96,44 +130,58 @@ def solve_columns(exchange: Array, air: Array, loss: Array, sources: Array, g: f
         matrix[..., k + 1, k + 1] += g * exchange[k]
         matrix[..., k, k + 1] -= g * exchange[k]
         matrix[..., k + 1, k] -= g * exchange[k]
+    for k in range(0 if falling is None else levels):
+        assert falling is not None
+        matrix[..., k, k] += g * falling[k]
+        if k > 0:
+            matrix[..., k - 1, k] -= g * falling[k]
     solution = np.linalg.solve(matrix, np.moveaxis(sources, 0, -1)[..., None])
     return np.asarray(np.moveaxis(solution[..., 0], -1, 0))
 
 
 def gauss_seidel(
     network: ReactionNetwork, k: Array, column: Column, air: Array, content: Array, start: Array, g: float, *,
-    order: Sequence[int], sweeps: int, deposited: Sequence[int], emitted: Sequence[int], families: Sequence[str] = (),
+    order: Sequence[int], sweeps: int, emitted: Sequence[int], act: Acting, families: Sequence[str] = (),
 ) -> Solved:  # fmt: skip
     """Return mixing ratios after `sweeps` sweeps over species in `order`, each with the newest values of the others.
 
-        A q = content + g [ A (P - L q) + vertical exchange + emission - deposition ],    q not below zero
+        A q = content + g [ A (P - L q) + emission + what operators do ],    q not below zero
 
-    The sums are those of the last sweep. Chemistry and deposition act on the values that are kept; what then is missing
-    in the equation counts as clipped.
+    The sums are those of the last sweep. What takes acts on the values that are kept; what then is missing in the
+    equation counts as clipped.
 
     k rate constants for mixing ratios [1/s]      air [mol]      content [mol]      start [mol/mol] of the iteration
     """
     q = start.copy()
-    sums = np.zeros((4, len(q)))
-    emission, uptake = np.zeros_like(q), np.zeros_like(q)
+    sums, own = np.zeros((3, len(q))), np.zeros((act.terms, len(q)))
+    emission, taken, falling = np.zeros_like(q), np.zeros_like(q), np.zeros_like(q)
     for number, species in enumerate(emitted):
         emission[species, : column.emission.shape[1]] += column.emission[number]
-    for number, species in enumerate(deposited):
-        uptake[species, 0] = column.deposition[number]
+    for (_, species), rate in act.taken.items():
+        taken[species] += rate
+    for (_, species), flux in act.fallen.items():
+        falling[species] += flux
+    for (term, species), source in act.given.items():
+        emission[species] += air * source
+        own[term, species] += np.sum(air * source)
     for _ in range(sweeps):
         for species in order:
             production = sum_terms(network.production_terms[species], k, q)
             loss = sum_terms(network.loss_terms[species], k, q)
             sources = content[species] + g * (air * production + emission[species])
-            value = solve_columns(column.exchange, air, loss + uptake[species] / air, sources, g)
+            value = solve_columns(act.exchange, air, loss + taken[species], sources, g, falling[species])
             kept = np.maximum(value, 0.0)
             q[species] = kept
-            sums[0, species] = np.sum(uptake[species] * kept)
-            sums[1, species] = np.sum(air * (production - loss * kept))
-            sums[2, species] = np.sum((kept - value) * (air * (1.0 + g * loss) + g * uptake[species]))
-            sums[3, species] = np.sum(air * (production + loss * kept))
+            sums[0, species] = np.sum(air * (production - loss * kept))
+            sums[1, species] = np.sum((kept - value) * air * (1.0 + g * (loss + taken[species])))
+            sums[1, species] += np.sum((kept - value)[0] * g * falling[species, 0])
+            sums[2, species] = np.sum(air * (production + loss * kept))
+    for (term, species), rate in act.taken.items():
+        own[term, species] += np.sum(air * rate * q[species])
+    for (term, species), flux in act.fallen.items():
+        own[term, species] += np.sum(flux[0] * q[species, 0])
     made = [_atoms_made(network, family, k, air, q) for family in families]
-    return Solved(q, sums[0], sums[1], sums[2], np.array(made), sums[3])
+    return Solved(q, sums[0], sums[1], own, np.array(made), sums[2])
 
 
 def _atoms_made(network: ReactionNetwork, family: str, k: Array, air: Array, q: Array) -> float:

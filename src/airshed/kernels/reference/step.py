@@ -1,12 +1,14 @@
 """One whole time step in plain NumPy: the twin of ``Stepper.step``, the same inputs in and the same state out."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
-from airshed.kernels.reference.column import Column, gauss_seidel, rate_constants
+from airshed.kernels.operators import Operator
+from airshed.kernels.reference.column import Column, acting, gauss_seidel, rate_constants
+from airshed.kernels.reference.operators import Reading, air_of_cells, explicit_tendency
 from airshed.kernels.reference.transport import AirFluxes, Outside, air_tendency, transport
 from airshed.kernels.step_data import TwoStepWeights
 from airshed.mechanism.network import ReactionNetwork
@@ -35,6 +37,7 @@ class Box:
     """What stays the same from step to step; names as in :class:`airshed.kernels.stepper.Stepper`.
 
     order  species in the order of a sweep;  density_factor  (level, lat) [1/mol];  vertical_weights  (level, 4)
+    numbers  values of the numbers of operators, each (species,) or (1,)
     """
 
     network: ReactionNetwork
@@ -42,17 +45,20 @@ class Box:
     outside: Outside
     density_factor: Array
     vertical_weights: Array
-    deposited: Sequence[int]
+    thickness: Array
     emitted: Sequence[int]
     families: Sequence[str]
     sweeps: int
     oxygen: float
     nitrogen: float
+    operators: tuple[Operator, ...] = ()
+    own_terms: tuple[str, ...] = ()
+    numbers: Mapping[str, Array] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Stepped:
-    """The state after a step, and its sums: (term, species) in the order of TERMS; imbalance (family,) [mol/s].
+    """The state after a step, and its sums: (term, species) as the kernel's terms; imbalance (family,) [mol/s].
 
     turnover  chemical production plus loss (species,) [mol/s]; only the twin tells it, else 0
     """
@@ -63,26 +69,36 @@ class Stepped:
     turnover: Array | float = 0.0
 
 
-def step(box: Box, fields: Fields, weights: TwoStepWeights, air_fluxes: AirFluxes, column: Column) -> Stepped:
-    """Advance the state by one step.
+def step(
+    box: Box, fields: Fields, weights: TwoStepWeights, air_fluxes: AirFluxes, column: Column,
+    explicit: Mapping[str, Array],
+) -> Stepped:  # fmt: skip
+    """Advance the state by one step; `explicit` are the fields of operators that act at the time n.
 
         A(n+1) q(n+1) = c0 A(n) q(n) + c1 A(n-1) q(n-1) + t0 T(n) + t1 T(n-1) + g [column terms at n+1]
 
-    with transport T by the air fluxes at n, and the air content A by the same formula with q = 1.
+    with transport T by the air fluxes at n, to which explicit operators add, and the air content A by the same formula
+    with q = 1 and without those.
     """
     w = weights
     change = air_tendency(air_fluxes)
     air = w.c0 * fields.air + w.c1 * fields.air_previous + w.t0 * change + w.t1 * fields.air_tendency
     moved = transport(fields.q, air_fluxes, box.outside, box.vertical_weights)
+    reading = Reading(explicit, box.numbers, {})
+    tendency = moved.tendency + explicit_tendency(box.operators, reading, fields.q)
     content = w.c0 * fields.air * fields.q + w.c1 * fields.air_previous * fields.q_previous
-    content = content + w.t0 * moved.tendency + w.t1 * fields.tendency
+    content = content + w.t0 * tendency + w.t1 * fields.tendency
     start = np.maximum(w.s0 * fields.q + w.s1 * fields.q_previous, 0.0)
     relative_density = air * box.density_factor[:, :, None]
     k = rate_constants(box.network, column, relative_density, box.oxygen, box.nitrogen)
+    cells = air_of_cells(
+        column.temperature, column.water, air, relative_density, box.thickness, (column.secant, column.light)
+    )
+    implicit = acting(box.operators, box.own_terms, Reading(column.fields, box.numbers, cells), air.shape)
     solved = gauss_seidel(
         box.network, k, column, air, content, start, w.g,
-        order=box.order, sweeps=box.sweeps, deposited=box.deposited, emitted=box.emitted, families=box.families,
+        order=box.order, sweeps=box.sweeps, emitted=box.emitted, act=implicit, families=box.families,
     )  # fmt: skip
-    after = Fields(solved.q, fields.q, moved.tendency, air, fields.air, change)
-    sums = np.stack([moved.inflow, moved.outflow, solved.deposited, solved.chemistry, solved.clipped])
+    after = Fields(solved.q, fields.q, tendency, air, fields.air, change)
+    sums = np.stack([moved.inflow, moved.outflow, solved.chemistry, solved.clipped, *solved.by_operators])
     return Stepped(after, sums, solved.imbalance, solved.turnover)

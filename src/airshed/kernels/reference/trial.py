@@ -1,6 +1,6 @@
 """Random inputs of a step, and the compiled step and its twin applied to them, so that the results can be compared."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final
 
@@ -8,8 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.kernels.layout import PRIVATE, Layout, Memory, Padding
+from airshed.kernels.operator_fields import EXPLICIT, members
+from airshed.kernels.operators import Kind
 from airshed.kernels.pipeline import MechanismKernel
 from airshed.kernels.reference.column import Column
+from airshed.kernels.reference.operators import Reading, air_of_cells
+from airshed.kernels.reference.random_operators import random_fields, random_numbers
 from airshed.kernels.reference.step import Box, Fields, Stepped, step
 from airshed.kernels.reference.transport import AirFluxes, Outside
 from airshed.kernels.step_arguments import TERMS
@@ -24,18 +28,25 @@ CELL_AIR: Final = 1e10
 _LEAST, _MOST = 1e-15, 1e-7  # mixing ratios, eight decades
 _EMISSION_LEVELS = 3
 
+_GREATEST: Final[Mapping[Kind, float]] = {
+    "loss": 1.0, "source": 1e-8, "exchange": 30.0 * CELL_AIR, "sinking": CELL_AIR,
+}  # fmt: skip
+"""Greatest rates of operators that are implicit, times the step."""
+
 
 @dataclass(frozen=True)
 class Trial:
     """All inputs of one step: forcing at the two ends of its interval, and where the step lies between them.
 
     weight, weight_z  of the horizontal and vertical air fluxes at n;  column_weight  of the columns at n + 1
+    explicit  fields of operators that act at n, at its ends
     """
 
     box: Box
     fields: Fields
     air_fluxes: tuple[AirFluxes, AirFluxes]
     columns: tuple[Column, Column]
+    explicit: tuple[Mapping[str, Array], Mapping[str, Array]]
     weights: TwoStepWeights
     weight: float = 0.25
     weight_z: float = 0.5
@@ -49,7 +60,7 @@ def random_trial(
     """Return inputs without any structure: neighbours differ by decades, some mixing ratios and air fluxes are zero.
 
     wind     greatest air flux over air content, times the step: the Courant number of a face
-    sources  whether every second species is emitted, and every third one deposited
+    sources  whether every second species is emitted, and operators act; without them their fields are zero
     """
     random = np.random.default_rng(seed)
     species, levels = len(kernel.network.species), kernel.shape.levels
@@ -61,18 +72,31 @@ def random_trial(
         q, q_previous, flow * random.uniform(-1.0, 1.0, q.shape) * q_previous, air,
         air * random.uniform(0.98, 1.02, shape), flow * random.uniform(-1.0, 1.0, shape),
     )  # fmt: skip
-    touched = range(species) if sources else range(0)
+    emitted = range(0, species, 2) if sources else range(0)
     box = Box(
         kernel.network, kernel.schedule.order,
         Outside(_mixing_ratios(random, (species, levels)), _mixing_ratios(random, (species,))),
-        random.uniform(0.2, 1.1, (levels, rows)) / CELL_AIR, _parabolas(random, levels), touched[::3], touched[::2],
-        kernel.shape.families, sweeps, 0.2095, 0.7808,
+        random.uniform(0.2, 1.1, (levels, rows)) / CELL_AIR, _parabolas(random, levels),
+        random.uniform(20.0, 500.0, levels), emitted,
+        kernel.shape.families, sweeps, 0.2095, 0.7808, kernel.shape.operators,
+        kernel.shape.own_terms, random_numbers(random, kernel.shape.operators),
     )  # fmt: skip
     air_fluxes = _fluxes(random, shape, flow), _fluxes(random, shape, flow)
     start = _column(random, box, shape, CELL_AIR / weights.g)
     end = replace(_column(random, box, shape, CELL_AIR / weights.g), emission=start.emission, secant=start.secant,
                   light=start.light)  # fmt: skip
-    return Trial(box, before, air_fluxes, (start, end), weights)
+    sun = start.secant, start.light
+    cells = air_of_cells(start.temperature, start.water, air, air * box.density_factor[:, :, None], box.thickness, sun)
+    greatest = {kind: rate * sources / weights.g for kind, rate in _GREATEST.items()}
+    greatest |= dict.fromkeys(EXPLICIT, flow * sources)
+    first, last = random_fields(random, box.operators, Reading({}, box.numbers, cells), shape, greatest)
+    explicit = {each.key for each in members(box.operators) if each.explicit}
+
+    def some(given: Mapping[str, Array], *, at_n: bool) -> dict[str, Array]:
+        return {name: field for name, field in given.items() if (name in explicit) == at_n}
+
+    columns_at = replace(start, fields=some(first, at_n=False)), replace(end, fields=some(last, at_n=False))
+    return Trial(box, before, air_fluxes, columns_at, (some(first, at_n=True), some(last, at_n=True)), weights)
 
 
 def _mixing_ratios(random: np.random.Generator, shape: tuple[int, ...]) -> Array:
@@ -95,29 +119,31 @@ def _fluxes(random: np.random.Generator, shape: tuple[int, ...], flow: float) ->
 
 def _column(random: np.random.Generator, box: Box, shape: tuple[int, ...], flow: float) -> Column:
     levels, rows, columns = shape
-    exchange = flow * np.exp(random.uniform(np.log(1e-3), np.log(30.0), shape))
-    exchange[-1] = 0.0
     light = random.uniform(0.1, 1.0, (rows, columns)) * (random.uniform(size=(rows, columns)) > 0.3)
     secant = np.where(light > 0.0, random.uniform(1.0, 20.0, (rows, columns)), -5.0)
     emission = (len(box.emitted), min(_EMISSION_LEVELS, levels), rows, columns)
     return Column(
-        random.uniform(220.0, 310.0, shape), random.uniform(1e-6, 0.03, shape), exchange,
-        flow * random.uniform(0.0, 0.5, (len(box.deposited), rows, columns)),
+        random.uniform(220.0, 310.0, shape), random.uniform(1e-6, 0.03, shape),
         flow * 1e-9 * random.uniform(size=emission), secant, light,
     )  # fmt: skip
 
 
 def between(start: Any, end: Any, weight: float) -> Any:
-    """Return the dataclass of arrays at a weight between two of its kind."""
-    arrays = {f.name: getattr(start, f.name) for f in fields(start)}
-    return replace(start, **{name: a + weight * (getattr(end, name) - a) for name, a in arrays.items()})
+    """Return arrays, or a mapping or dataclass of them, at a weight between two of their kind."""
+    if isinstance(start, Mapping):
+        return {name: between(start[name], end[name], weight) for name in start}
+    if isinstance(start, np.ndarray):
+        return start + weight * (end - start)
+    parts = {each.name: between(getattr(start, each.name), getattr(end, each.name), weight) for each in fields(start)}
+    return replace(start, **parts)
 
 
 def twin_step(trial: Trial) -> Stepped:
     """Return what the twin makes of a trial."""
     flat = between(*trial.air_fluxes, trial.weight)
     air_fluxes = replace(flat, upward=between(*trial.air_fluxes, trial.weight_z).upward)
-    return step(trial.box, trial.fields, trial.weights, air_fluxes, between(*trial.columns, trial.column_weight))
+    column, explicit = between(*trial.columns, trial.column_weight), between(*trial.explicit, trial.weight)
+    return step(trial.box, trial.fields, trial.weights, air_fluxes, column, explicit)
 
 
 def make_stepper(
@@ -134,7 +160,7 @@ def make_stepper(
     layout = Layout(rows, columns, kernel.shape.width, kernel.dtype, memory)
     stepper = Stepper(
         kernel, layout, ghosts=box.outside.sides, top=box.outside.top, density_factor=box.density_factor,
-        vertical_weights=box.vertical_weights, deposited=box.deposited, emitted=box.emitted, sweeps=box.sweeps,
+        vertical_weights=box.vertical_weights, thickness=box.thickness, emitted=box.emitted, sweeps=box.sweeps,
         threads=threads, oxygen=box.oxygen, nitrogen=box.nitrogen, neighbours=neighbours, total=total, at_once=at_once,
     )  # fmt: skip
     for packed, field in zip(_arrays(stepper.state), fields(Fields), strict=True):
@@ -145,19 +171,20 @@ def make_stepper(
 def forcing(trial: Trial, layout: Layout) -> tuple[TransportForcing, ColumnForcing]:
     """Return the packed forcing of a trial."""
 
-    def pair(ends: tuple[Any, Any], name: str, padding: Padding = "edge") -> Any:
-        return tuple(layout.pack(getattr(end, name), padding=padding) for end in ends)
+    def pair(ends: Sequence[Any], name: str, padding: Padding = "constant") -> Any:
+        values = [end[name] if isinstance(end, Mapping) else getattr(end, name) for end in ends]
+        return tuple(layout.pack(each, padding=padding) for each in values)
 
-    east, north, up = (pair(trial.air_fluxes, name, "constant") for name in ("eastward", "northward", "upward"))
-    names: dict[str, Padding] = {
-        "temperature": "edge", "water": "edge", "exchange": "edge", "deposition": "constant",
-    }  # fmt: skip
+    east, north, up = (pair(trial.air_fluxes, name) for name in ("eastward", "northward", "upward"))
     column, sun = trial.columns[0], np.stack([trial.columns[0].secant, trial.columns[0].light])
+    own = {name: pair([each.fields for each in trial.columns], name) for name in column.fields}
+    explicit = {name: pair(trial.explicit, name) for name in trial.explicit[0]}
     return (
-        TransportForcing(east, north, up, trial.weight, trial.weight_z),
+        TransportForcing(east, north, up, trial.weight, trial.weight_z, explicit, trial.box.numbers),
         ColumnForcing(
-            **{name: pair(trial.columns, name, padding) for name, padding in names.items()},
+            pair(trial.columns, "temperature", "edge"), pair(trial.columns, "water", "edge"),
             weight=trial.column_weight, emission=layout.pack(column.emission, padding="constant"), sun=layout.pack(sun),
+            fields=own, numbers=trial.box.numbers,
         ),
     )  # fmt: skip
 
@@ -180,16 +207,18 @@ def difference(found: Stepped, twin: Stepped, g: float) -> float:
     """Return the greatest difference of a step from the twin's, each figure relative to what it is made of.
 
     A mixing ratio or tendency relates to the greatest of its species; what chemistry did to the turnover, since
-    production and loss nearly cancel; what was clipped or, in a step g, deposited to the amount of the species too.
+    production and loss nearly cancel; what was clipped or, in a step g, what operators took, to the amount of the
+    species.
     """
     worst = 0.0
     for field in fields(Fields):
         a, b = getattr(found.fields, field.name), getattr(twin.fields, field.name)
         worst = max(worst, _relative(a - b, np.abs(b).max(axis=(-3, -2, -1), keepdims=True)))
     amount = np.sum(twin.fields.air * twin.fields.q, axis=(1, 2, 3))
-    handled = {"clipped": amount, "deposited": amount / g, "chemistry": twin.turnover}
-    for term, a, b in zip(TERMS, found.sums, twin.sums, strict=True):
-        worst = max(worst, _relative(a - b, np.maximum(np.abs(b), handled.get(term, 0.0))))
+    handled: dict[int, Any] = {TERMS.index("clipped"): amount, TERMS.index("chemistry"): twin.turnover}
+    handled |= dict.fromkeys(range(TERMS.index("outflow") + 1), 0.0)
+    for number, (a, b) in enumerate(zip(found.sums, twin.sums, strict=True)):
+        worst = max(worst, _relative(a - b, np.maximum(np.abs(b), handled.get(number, amount / g))))
     return max(worst, _relative(found.imbalance - twin.imbalance, np.abs(twin.imbalance)))
 
 
