@@ -54,22 +54,6 @@ class Step(ctypes.Structure):
     )  # fmt: skip
 
 
-def _pointers(structure: type[ctypes.Structure], begin: int = 0) -> list[int]:
-    """The eight-byte words of a structure that are addresses."""
-    found: list[int] = []
-    for name, kind, *_ in structure._fields_:
-        at = begin + getattr(structure, name).offset // 8
-        if kind is ctypes.c_void_p:
-            found.append(at)
-        elif issubclass(kind, ctypes.Structure):
-            found += _pointers(kind, at)
-    return found
-
-
-POINTERS: Final = tuple(_pointers(Step))
-"""Which words of a step are addresses."""
-
-
 def _words(first: str, last: str) -> slice:
     """The eight-byte words of a step from one field to another: to set them all at once takes a tenth of the time."""
     return slice(getattr(Step, first).offset // 8, getattr(Step, last).offset // 8 + 1)

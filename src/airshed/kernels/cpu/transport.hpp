@@ -40,10 +40,9 @@ struct BlockFlux {                     // fluxes of one block, the same for all 
     pack air[NZ], weight[NZ];          // new air content; the same with padding lanes at zero, for sums
 };
 
-struct Spent {                         // by one thread so far: see kernels/crew.py
+struct Spent {                         // by one thread so far: see kernels/work_sharing.py
     double seconds[PARTS];             // wall time of the parts of steps, see `Part`
     double waited;                     // [s]
-    int64_t pieces, helped;            // computed, and those of them that were a neighbour's
 };
 
 struct Worker {                        // what one thread carries from block to block; all of it fits the second-level cache
