@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airshed.kernels.reference.column import Column, gauss_seidel, rate_constants, solve_columns
+from airshed.kernels.reference.column import Column, acting, gauss_seidel, rate_constants, solve_columns
+from airshed.kernels.reference.operators import Reading
 from airshed.kernels.reference.transport import (
     ALPHA,
     BETA,
@@ -123,6 +124,7 @@ def test_what_is_clipped_is_told() -> None:
     column = Column(288.0 * one, 0.0 * one, np.zeros((0, 1, 1, 1)), one[0], one[0])
     content = np.array([-0.5, 2.0]).reshape(2, 1, 1, 1)
     solved = gauss_seidel(network, np.zeros((0, 1, 1, 1)), column, 2.0 * one, content, 0.0 * content, 1.0,
-                          order=(0, 1), sweeps=1, emitted=(), act=acting((), (), Reading({}, {}, {}), one.shape))  # fmt: skip
+                          order=(0, 1), sweeps=1, emitted=(),
+                          act=acting((), (), Reading({}, {}, {}), one.shape))  # fmt: skip
     assert solved.q.ravel() == pytest.approx([0.0, 1.0])
     assert solved.clipped == pytest.approx([0.5, 0.0])
