@@ -17,6 +17,7 @@ from airshed.io.heads import check_heads
 from airshed.io.netcdf import load_netcdf
 from airshed.io.results import open_run
 
+MPIEXEC = Path(sys.executable).with_name("mpiexec")
 ENDLESS = "comes to no end in its description of the variables, which is damaged; copy or download it again"
 
 OTHER_LIBRARY = r"""
@@ -115,6 +116,21 @@ def test_threads_are_told_one_by_one(endless: Path, sound: Path) -> None:
     for thread in threads:
         thread.join()
     assert sorted(told) == ["3 rows", f"the HDF5 library {ENDLESS}", f"the HDF5 library {ENDLESS}"]
+
+
+@pytest.mark.skipif(not MPIEXEC.exists(), reason="mpiexec of the wheel mpich is not installed")
+def test_all_ranks_are_told(endless: Path, sound: Path) -> None:
+    """Each of them looks at the file by a child of its own, and they go on together."""
+    code = (
+        "from pathlib import Path; import airshed.io.heads as heads, airshed.io.netcdf as netcdf\n"
+        "from airshed.parallel.communicator import world\n"
+        f"heads.SECONDS, ranks = 0.5, world()\ntry: netcdf.load_netcdf(Path({str(endless)!r}))\n"
+        "except netcdf.DataError as error: refused = ranks.gather_all('comes to no end' in str(error))\n"
+        f"print(refused, netcdf.load_netcdf(Path({str(sound)!r})).sizes['lat'])"
+    )
+    command = [str(MPIEXEC), "-n", "2", sys.executable, "-m", "mpi4py", "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.stdout.splitlines() == ["[True, True] 3"] * 2, done.stderr[-2000:]
 
 
 def test_what_is_slow_passes_and_what_dies_does_not(tmp_path: Path) -> None:

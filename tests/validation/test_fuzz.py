@@ -1,14 +1,16 @@
 """The fuzz harness: a few mutations show no fault, and each of its detectors fires."""
 
 import os
+import random
 import sys
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import xarray as xr
-from validation.fuzz.areas import AREAS, area_of, trial_of
+from validation.fuzz.areas import AREAS, area_of, tables, trial_of
 from validation.fuzz.judge import MARK, judge
 from validation.fuzz.outcomes import FAULTS, OUTCOMES
 from validation.fuzz.pool import Pool
@@ -27,6 +29,25 @@ def test_the_same_number_gives_the_same_mutation(area: str, tmp_path: Path) -> N
         place.mkdir()
         made.append(trial_of(SEED, index, place).mutation)
     assert made[0] == made[1]
+
+
+@pytest.mark.parametrize(("number", "code", "base"), [(4, " ", ""), (5, "XX", "tables-plain")], ids=["blank", "code"])
+def test_a_blank_in_an_empty_cell_is_no_other_input(tmp_path: Path, number: int, code: str, base: str) -> None:
+    """Where a code is another, results that stay as they were in silence are a fault."""
+
+    class Chosen(random.Random):
+        picks = iter((
+            lambda _: "power_plants.csv", lambda _: "fuel", lambda rows: next(row for row in rows if row[5] == ""),
+            itemgetter(number),
+        ))  # fmt: skip
+
+        def choice(self, options: Any) -> Any:
+            return next(Chosen.picks)(options)
+
+    tables.inventory(tmp_path / "inv")
+    made = tables._code(Chosen(), tmp_path)
+    assert made.mutation == f"power_plants.csv: fuel '' is {code!r}"
+    assert made.base == base
 
 
 def test_forty_mutations_show_no_fault(tmp_path: Path) -> None:

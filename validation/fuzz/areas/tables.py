@@ -119,7 +119,7 @@ def _code(rng: random.Random, place: Path) -> Trial:
         f"{path.name}: code of {column}",
         (path.name, "inv/", new),
         told=new.strip(),
-        base="tables-plain",
+        base="tables-plain" if new.strip() else "",  # a blank in an empty cell means nothing
     )
 
 
