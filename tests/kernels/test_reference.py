@@ -92,6 +92,10 @@ def test_of_ones_transport_is_that_of_air() -> None:
     np.testing.assert_allclose(moved.tendency[0], air_tendency(air), atol=1e-14)
 
 
+NOTHING = acting((), (), Reading({}, {}, {}), (1, 1, 1))
+"""No operators."""
+
+
 def test_columns_by_hand() -> None:
     """Two levels of 2 and 4 mol of air, exchange 3 mol/s, step 1 s, loss 0.5 /s in the lower one."""
     air, exchange = np.array([2.0, 4.0]).reshape(2, 1, 1), np.array([3.0, 0.0]).reshape(2, 1, 1)
@@ -112,7 +116,7 @@ def test_a_decay_is_backward_euler(tmp_path: Path) -> None:
     start = np.array([1.0, 0.0]).reshape(2, 1, 1, 1)
     solved = gauss_seidel(
         network, k[:1].repeat(2, axis=0) * [[[[1.0]]], [[[0.0]]]], column, one, start, start, 50.0,
-        order=(0, 1), sweeps=1, emitted=(), act=acting((), (), Reading({}, {}, {}), one.shape),
+        order=(0, 1), sweeps=1, emitted=(), act=NOTHING,
     )  # fmt: skip
     assert solved.q.ravel() == pytest.approx([1.0 / 1.5, 2.0 * 50.0 * 0.01 / 1.5])
     assert solved.chemistry * 50.0 == pytest.approx([-1.0 / 3.0, 2.0 / 3.0])
@@ -124,7 +128,6 @@ def test_what_is_clipped_is_told() -> None:
     column = Column(288.0 * one, 0.0 * one, np.zeros((0, 1, 1, 1)), one[0], one[0])
     content = np.array([-0.5, 2.0]).reshape(2, 1, 1, 1)
     solved = gauss_seidel(network, np.zeros((0, 1, 1, 1)), column, 2.0 * one, content, 0.0 * content, 1.0,
-                          order=(0, 1), sweeps=1, emitted=(),
-                          act=acting((), (), Reading({}, {}, {}), one.shape))  # fmt: skip
+                          order=(0, 1), sweeps=1, emitted=(), act=NOTHING)  # fmt: skip
     assert solved.q.ravel() == pytest.approx([0.0, 1.0])
     assert solved.clipped == pytest.approx([0.5, 0.0])

@@ -185,6 +185,24 @@ def forcing(trial: Trial, layout: Layout) -> tuple[TransportForcing, ColumnForci
     )  # fmt: skip
 
 
+def changed(trial: Trial, name: str, factor: float) -> Trial:
+    """Return a trial where a field or number of operators has its greatest value, or the last of its values, times a factor."""
+    if name in trial.box.numbers:
+        values = trial.box.numbers[name].copy()
+        values[-1] *= factor
+        return replace(trial, box=replace(trial.box, numbers={**trial.box.numbers, name: values}))
+
+    def other(arrays: Mapping[str, Array]) -> dict[str, Array]:
+        copies = {each: array.copy() for each, array in arrays.items()}
+        if name in copies:
+            place = np.unravel_index(np.argmax(np.abs(copies[name])), copies[name].shape)
+            copies[name][place] *= factor
+        return copies
+
+    first, second = (replace(each, fields=other(each.fields)) for each in trial.columns)
+    return replace(trial, columns=(first, second), explicit=(other(trial.explicit[0]), other(trial.explicit[1])))
+
+
 def compiled_step(kernel: MechanismKernel, trial: Trial, threads: int = 1) -> Stepped:
     """Return what the compiled kernel makes of a trial."""
     stepper = make_stepper(kernel, trial, threads)

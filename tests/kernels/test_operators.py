@@ -1,0 +1,310 @@
+"""Operators of all kinds in the compiled step: they are what is declared, close budgets, and conserve what they should."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from airshed.core.errors import KernelError
+from airshed.kernels.operator_fields import members, of_some_species
+from airshed.kernels.operators import Operator, OperatorField
+from airshed.kernels.pipeline import MechanismKernel, compile_mechanism
+from airshed.kernels.reference.step import Stepped
+from airshed.kernels.reference.transport import Outside
+from airshed.kernels.reference.trial import (
+    Trial,
+    changed,
+    compiled_step,
+    difference,
+    forcing,
+    make_stepper,
+    random_trial,
+    twin_step,
+)
+from airshed.kernels.step_data import TwoStepWeights
+from airshed.mechanism import ReactionNetwork
+from airshed.process.twostep import two_step_weights
+
+from .kinds import MIXING, deposition, every, rate
+
+Compiled = Callable[..., MechanismKernel]
+
+SPECIES = 5  # of toy
+EVERY = every(SPECIES)
+CONSERVING = tuple(each for each in EVERY if each.term is None)
+DOUBLE, SINGLE = 1e-13, 1e-5
+SLIGHTLY = 1.0 + 1e-4
+STEPS = {"Euler": two_step_weights(100.0, None), "longer step": two_step_weights(130.0, 100.0)}
+
+
+def conserving(species: int) -> tuple[Operator, ...]:
+    return CONSERVING
+
+
+def compare(kernel: MechanismKernel, trial: Trial) -> float:
+    return difference(compiled_step(kernel, trial), twin_step(trial), trial.weights.g)
+
+
+# ---- as declared -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weights", STEPS.values(), ids=STEPS)
+@pytest.mark.parametrize("shape", [(1, 1), (2, 8), (3, 17), (4, 11), (7, 9)], ids=str)
+def test_all_kinds_at_once_equal_the_twin(compiled: Compiled, shape: tuple[int, int], weights: TwoStepWeights) -> None:
+    kernel = compiled("toy", 4, operators=every)
+    for seed in range(3):
+        assert compare(kernel, random_trial(kernel, *shape, weights, seed=seed, sweeps=1 + seed % 2)) < DOUBLE
+
+
+@pytest.mark.parametrize(("levels", "precision", "least"), [(1, "double", DOUBLE), (4, "single", SINGLE)])
+def test_in_one_level_and_in_single_precision_too(
+    compiled: Compiled, levels: int, precision: str, least: float
+) -> None:
+    kernel = compiled("toy", levels, precision, operators=every)
+    for seed, weights in enumerate(STEPS.values()):
+        assert compare(kernel, random_trial(kernel, 4, 11, weights, seed=seed, sweeps=2)) < least
+
+
+KINDS = sorted({each.kind for each in EVERY})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_kind_alone_equals_the_twin(network: Callable[[str], ReactionNetwork], kind: str) -> None:
+    inert = replace(network("toy"), name="inert", reactions=())
+    kernel = compile_mechanism(inert, 3, operators=tuple(each for each in EVERY if each.kind == kind))
+    trial = random_trial(kernel, 4, 11, STEPS["longer step"], seed=3)
+    assert compare(kernel, trial) < DOUBLE
+    still = random_trial(kernel, 4, 11, STEPS["longer step"], seed=3, sources=False)
+    assert difference(compiled_step(kernel, trial), twin_step(still), trial.weights.g) > 1e-4  # it does something
+
+
+@pytest.fixture(scope="module", name="found")
+def found_fixture(compiled: Compiled) -> tuple[Trial, Stepped]:
+    """A trial of all kinds, and what the kernel makes of it."""
+    kernel = compiled("toy", 4, operators=every)
+    trial = random_trial(kernel, 4, 11, STEPS["longer step"], seed=2, sweeps=2)
+    return trial, compiled_step(kernel, trial)
+
+
+@pytest.mark.parametrize("name", [member.key for member in members(EVERY)])
+def test_a_change_of_any_field_or_number_is_noticed(found: tuple[Trial, Stepped], name: str) -> None:
+    trial, step = found
+    assert difference(step, twin_step(trial), trial.weights.g) < DOUBLE
+    assert difference(step, twin_step(changed(trial, name, SLIGHTLY)), trial.weights.g) > 10.0 * DOUBLE
+
+
+def test_a_change_of_any_budget_is_noticed(compiled: Compiled, found: tuple[Trial, Stepped]) -> None:
+    trial, step = found
+    twin = twin_step(trial)
+    for number in range(len(compiled("toy", 4, operators=every).terms)):
+        sums = twin.sums.copy()
+        sums[number] *= SLIGHTLY
+        assert difference(step, replace(twin, sums=sums), trial.weights.g) > 10.0 * DOUBLE
+
+
+def test_terms_of_budgets_come_in_the_order_of_operators(compiled: Compiled) -> None:
+    own = ("deposited", "washed", "made", "ash", "settled")
+    assert compiled("toy", 4, operators=every).terms == ("inflow", "outflow", "chemistry", "clipped", *own)
+    assert compiled("toy", 4, operators=lambda _: ()).terms == ("inflow", "outflow", "chemistry", "clipped")
+
+
+def test_numbers_may_change_between_steps(compiled: Compiled) -> None:
+    """What a step is not given stays as declared."""
+    kernel = compiled("toy", 4, operators=every)
+    trial = random_trial(kernel, 3, 9, STEPS["Euler"], seed=4)
+    declared = {each.key: np.array(each.values) for each in members(EVERY) if each.shape is None}
+    stepper = make_stepper(kernel, trial)
+    transport, column = forcing(trial, stepper.layout)
+    stepper.step(trial.weights, replace(transport, numbers={}), replace(column, numbers={}))
+    q = stepper.layout.unpack(stepper.state.q)
+    as_declared = replace(trial, box=replace(trial.box, numbers=declared))
+    np.testing.assert_allclose(q, twin_step(as_declared).fields.q, rtol=1e-9, atol=1e-24)
+    assert not np.allclose(q, twin_step(trial).fields.q, rtol=1e-6, atol=0.0)
+
+
+# ---- what they keep --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("previous", [None, 80.0])
+def test_the_budget_of_a_step_closes(compiled: Compiled, previous: float | None) -> None:
+    """Whatever is taken or given is in a term, also where values are clipped at zero."""
+    kernel, w = compiled("toy", 4, operators=every), two_step_weights(100.0, previous)
+    trial = random_trial(kernel, 5, 11, w, seed=6, sweeps=2, wind=0.3)
+    step, old = compiled_step(kernel, trial), trial.fields
+    sums = dict(zip(kernel.terms, step.sums, strict=True))
+    given = {each.term for each in EVERY if each.kind == "source"}
+    signs = {term: 1.0 if term in given else -1.0 for term in kernel.shape.own_terms}
+    emitted = np.zeros(SPECIES)
+    emitted[list(trial.box.emitted)] = trial.columns[0].emission.sum(axis=(1, 2, 3))
+
+    def total(field: np.ndarray) -> np.ndarray:
+        return np.sum(field, axis=(1, 2, 3))
+
+    parts = np.stack([
+        w.c0 * total(old.air * old.q), w.c1 * total(old.air_previous * old.q_previous), w.t1 * total(old.tendency),
+        w.t0 * sums["inflow"], -w.t0 * sums["outflow"], w.g * emitted, w.g * sums["chemistry"], sums["clipped"],
+        *(sign * w.g * sums[term] for term, sign in signs.items()),
+    ])  # fmt: skip
+    residual = total(step.fields.air * step.fields.q) - parts.sum(axis=0)
+    assert np.all(np.abs(residual) < DOUBLE * np.abs(parts).max(axis=0))
+    assert (sums["clipped"] > 0.0).any()
+    for term, sign in signs.items():  # a millionth of any would show
+        spoiled = np.abs(residual - 1e-6 * sign * w.g * sums[term])
+        assert np.any(spoiled > DOUBLE * np.abs(parts).max(axis=0)), term
+
+
+def test_conserving_kinds_conserve(compiled: Compiled) -> None:
+    kernel = compiled("tracer", 4, operators=conserving)
+    trial = random_trial(kernel, 5, 11, STEPS["Euler"], seed=1, wind=0.02)
+    calm = [replace(each, eastward=0.0 * each.eastward, northward=0.0 * each.northward, upward=0.0 * each.upward)
+            for each in trial.air_fluxes]  # fmt: skip
+    columns = [replace(each, emission=0.0 * each.emission) for each in trial.columns]
+    trial = replace(trial, air_fluxes=(calm[0], calm[1]), columns=(columns[0], columns[1]),
+                    fields=replace(trial.fields, air_tendency=0.0 * trial.fields.air_tendency))  # fmt: skip
+    step = compiled_step(kernel, trial)
+
+    def amounts(air: np.ndarray, q: np.ndarray) -> np.ndarray:
+        return np.sum(air * q, axis=(1, 2, 3))
+
+    before, after = amounts(trial.fields.air, trial.fields.q), amounts(step.fields.air, step.fields.q)
+    np.testing.assert_allclose(after - step.sums[kernel.terms.index("clipped")], before, rtol=1e-13)
+    assert np.abs(step.fields.q - trial.fields.q).max() > 0.1 * trial.fields.q.max()  # far from nothing
+
+
+def drift(kernel: MechanismKernel, wind: float, spoil: float = 1.0) -> float:
+    """How far a step drives a uniform mixing ratio apart, under a random wind; `spoil` is a factor on one of the cells."""
+    trial = random_trial(kernel, 5, 13, STEPS["Euler"], seed=1, wind=wind)
+    uniform = np.full_like(trial.fields.q, 1.25e-9)
+    uniform[0, 1, 2, 3] *= spoil
+    outside = Outside(np.full_like(trial.box.outside.sides, 1.25e-9), np.full_like(trial.box.outside.top, 1.25e-9))
+    columns = [replace(each, emission=0.0 * each.emission) for each in trial.columns]
+    trial = replace(trial, fields=replace(trial.fields, q=uniform, q_previous=uniform, tendency=0.0 * uniform),
+                    box=replace(trial.box, outside=outside), columns=(columns[0], columns[1]))  # fmt: skip
+    return float(np.abs(compiled_step(kernel, trial).fields.q / 1.25e-9 - 1.0).max())
+
+
+@pytest.mark.parametrize("wind", [0.0, 0.03])
+def test_a_uniform_mixing_ratio_stays_uniform(compiled: Compiled, wind: float) -> None:
+    kernel = compiled("tracer", 4, operators=conserving)
+    assert drift(kernel, wind or 1e-9) < 1e-14
+    assert drift(kernel, wind or 1e-9, spoil=1.001) > 1e-6
+
+
+def test_settling_by_hand(network: Callable[[str], ReactionNetwork]) -> None:
+    """A step of 100 s in two levels, each of 1e10 mol, through which a tracer falls by 1e8 mol/s of air."""
+    falling = Operator("falling", "sinking", rate(lambda speed: speed), (0,), (OperatorField("speed"),), term="fallen")
+    kernel = compile_mechanism(network("tracer"), 2, operators=(falling,))
+    trial = random_trial(kernel, 2, 3, STEPS["Euler"], sources=False, wind=0.0)
+    speed = {"speed": np.full((2, 2, 3), 1e8)}
+    air = np.full((2, 2, 3), 1e10)
+    trial = replace(trial, columns=tuple(replace(each, fields=speed) for each in trial.columns),
+                    fields=replace(trial.fields, air=air))  # fmt: skip
+    step, before = compiled_step(kernel, trial), trial.fields.q
+    upper = before[0, 1] / (1.0 + 100.0 * 1e8 / 1e10)
+    np.testing.assert_allclose(step.fields.q[0, 1], upper, rtol=1e-14)
+    np.testing.assert_allclose(step.fields.q[0, 0], (before[0, 0] + upper) / 2.0, rtol=1e-14)
+    np.testing.assert_allclose(step.fields.q[1], before[1], rtol=1e-14)
+    np.testing.assert_allclose(step.sums[kernel.terms.index("fallen")], [1e8 * step.fields.q[0, 0].sum(), 0.0])
+
+
+# ---- the same bits ---------------------------------------------------------------------------------------------------
+
+
+def test_without_operators_there_is_no_code_for_them(compiled: Compiled) -> None:
+    text = compiled("toy", 4, operators=lambda _: ()).source.text
+    assert "t.rate_" not in text
+    assert "s.field_" not in text
+    assert "t.rate_washout" in compiled("toy", 4, operators=every).source.text
+
+
+@pytest.mark.parametrize("precision", ["double", "single"])
+def test_threads_give_the_same_bits(compiled: Compiled, precision: str) -> None:
+    kernel = compiled("toy", 4, precision, operators=every)
+    trial = random_trial(kernel, 9, 19, STEPS["longer step"], seed=7, sweeps=2)
+    one = compiled_step(kernel, trial)
+    for threads in (2, 4):
+        several = compiled_step(kernel, trial, threads)
+        assert all(np.array_equal(getattr(several.fields, name), array) for name, array in vars(one.fields).items())
+        assert several.sums.tobytes() == one.sums.tobytes()
+
+
+def test_of_some_species_an_operator_is_the_same(network: Callable[[str], ReactionNetwork]) -> None:
+    inert = replace(network("toy"), name="inert", reactions=())
+    whole = compile_mechanism(inert, 3, operators=EVERY)
+    trial = random_trial(whole, 4, 9, STEPS["Euler"], seed=1)
+    some = slice(1, 4)
+    cut = tuple(of_some_species(each, some) for each in EVERY)
+    part = compile_mechanism(replace(inert, species=inert.species[some]), 3, operators=cut)
+    assert part.terms == whole.terms
+    kept = {field.name: [slot for slot, number in enumerate(each.species) if number in range(1, 4)]
+            for each in EVERY for field in each.fields if field.species}  # fmt: skip
+
+    def fields(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        return {name: array[kept[name]] if name in kept else array for name, array in arrays.items()}
+
+    numbers = {member.key: np.array(member.values) for member in members(cut) if member.shape is None}
+    whole_numbers = {member.key: np.array(member.values) for member in members(EVERY) if member.shape is None}
+    outside = Outside(trial.box.outside.sides[some], trial.box.outside.top[some])
+    bare = tuple(replace(each, emission=each.emission[:0]) for each in trial.columns)
+    trial = replace(trial, columns=bare, box=replace(trial.box, emitted=(), numbers=whole_numbers))
+    of_part = replace(
+        trial, columns=tuple(replace(each, fields=fields(dict(each.fields))) for each in bare),
+        box=replace(trial.box, outside=outside, numbers=numbers),
+        fields=replace(trial.fields, **{name: getattr(trial.fields, name)[some]
+                                        for name in ("q", "q_previous", "tendency")}),
+    )  # fmt: skip
+    expected, found = compiled_step(whole, trial), compiled_step(part, of_part)
+    assert np.array_equal(found.fields.q, expected.fields.q[some])
+    np.testing.assert_array_equal(found.sums, expected.sums[:, some])
+
+
+# ---- what is refused -------------------------------------------------------------------------------------------------
+
+WRONG: dict[str, tuple[Any, str]] = {
+    "a name that is no identifier": ({"name": "dry deposition"}, "C identifiers"),
+    "two names alike": ({"numbers": {"deposition": (1.0,)}}, "C identifiers"),
+    "the air's name": ({"numbers": {"air": (1.0,)}}, "other names than the air"),
+    "two rates": ({"rate": rate(lambda air: air, lambda air: air)}, "one rate, of faces two"),
+    "an unknown name": ({"rate": rate(lambda rain: rain)}, "a name that is none of its fields"),
+    "a shape of others": ({"fields": (OperatorField("deposition", "matrix"),)}, "no shape that it can read"),
+    "species that fall": ({"species": (3, 0)}, "rising"),
+    "a species that is none": ({"species": (0, 9)}, "rising"),
+    "no term": ({"term": None}, "a term of budgets"),
+    "numbers that are too few": ({"numbers": {"factor": (1.0, 2.0, 3.0)}}, "one value, or one for each species"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "message"), WRONG.values(), ids=WRONG)
+def test_what_makes_no_code_is_refused(network: Any, change: dict[str, Any], message: str) -> None:
+    right = deposition(range(0, SPECIES, 3))
+    compile_mechanism(network("toy"), 4, operators=(right,))
+    with pytest.raises(KernelError, match=message):
+        compile_mechanism(network("toy"), 4, operators=(replace(right, **change),))
+
+
+def test_operators_that_do_not_fit_together_are_refused(network: Any) -> None:
+    first = deposition(range(2))
+    other = replace(first, name="other", kind="source")
+    for pair, message in (
+        ((first, first), "there twice"),
+        ((first, replace(first, name="other", species=(1, 2, 3))), "is another thing"),
+        ((first, other), "what others of the term deposited take it gives"),
+        ((MIXING, replace(MIXING, name="other", ground=True)), "at the ground alone"),
+        ((MIXING, replace(MIXING, name="other", species=(1,))), "species"),
+    ):
+        with pytest.raises(KernelError, match=message):
+            compile_mechanism(network("toy"), 4, operators=pair)
+
+
+def test_a_step_that_lacks_a_field_is_refused(compiled: Compiled) -> None:
+    kernel = compiled("toy", 4, operators=every)
+    trial = random_trial(kernel, 3, 9, STEPS["Euler"])
+    stepper = make_stepper(kernel, trial)
+    transport, column = forcing(trial, stepper.layout)
+    with pytest.raises(KernelError, match="not given exchange"):
+        stepper.step(trial.weights, transport, replace(column, fields={}))
+    short = tuple(each[:, :, :1] for each in column.fields["rain"])
+    with pytest.raises(KernelError, match="rain of a step is float64"):
+        stepper.step(trial.weights, transport, replace(column, fields={**column.fields, "rain": short}))
