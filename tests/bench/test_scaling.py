@@ -25,6 +25,7 @@ from airshed.cli.program import app
 from airshed.core.errors import AirshedError, CaseError
 from airshed.core.report import Table
 from airshed.kernels.pipeline import WIDTH
+from airshed.parallel import communicator
 from airshed.parallel.decomposition import Decomposition
 
 KNOWN = Machine(1e-6, 3e-6, 2e-4, 1e-6, 5e-6, 4e-10, 8e-5, 2e-5, 0.02)
@@ -281,21 +282,19 @@ class Slow:
         return self._asked > 4
 
 
-def test_waiting_for_sums_is_counted_once_and_without_what_is_computed_meanwhile(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_waiting_for_sums_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [0.0]
     for name in ("perf_counter", "thread_time"):
         monkeypatch.setattr(time, name, lambda: clock[0])
 
-    def meanwhile() -> float:
-        clock[0] += 3.0  # s, one of which is spent with looking for something to do
-        return 2.0
+    def all_of(requests: list[Any]) -> None:
+        while not requests[0].Test():
+            clock[0] += 3.0
 
+    monkeypatch.setattr(communicator, "all_of", all_of)
     ranks = TimedRanks(Slow())
-    ranks.meanwhile = meanwhile
-    for number, ask in enumerate((ranks.largest, ranks.total, lambda each: ranks.start_total(each)()), 1):
+    for number, ask in enumerate((ranks.largest, ranks.total), 1):
         ask(np.ones(1, np.int64))
         assert clock == [12.0 * number]
-        assert (ranks.spent.wall, ranks.spent.cpu, ranks.spent.calls) == (4.0 * number, 4.0 * number, number)
+        assert (ranks.spent.wall, ranks.spent.cpu, ranks.spent.calls) == (12.0 * number, 12.0 * number, number)
         assert ranks.wait == ranks.spent.wall

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import pytest
 from typer.testing import CliRunner, Result
 
-from airshed.air.stepping import MOST_AT_ONCE
+from airshed.air.stepping import LARGEST_BATCH
 from airshed.cli.interrupt import stop_on_interrupt
 from airshed.cli.program import app
 from airshed.core.errors import NumericalError
@@ -113,7 +113,7 @@ def test_progress_asks_for_no_shorter_stretches_of_steps_than_the_model_makes(
     counting: type[Counting], tmp_path: Path, options: list[str]
 ) -> None:
     assert run(tmp_path, *options).exit_code == 0
-    assert counting.last.stride >= MOST_AT_ONCE
+    assert counting.last.stride >= LARGEST_BATCH
 
 
 @pytest.mark.parametrize("options", [["--quiet"], ["--quiet", "--verbose"]])

@@ -16,7 +16,7 @@ from airshed.kernels.layout import AnyArray, Layout, aligned_zeros
 from airshed.kernels.pieces import REACH, SIDES, Side
 from airshed.kernels.pipeline import MechanismKernel
 from airshed.kernels.reference.trial import Trial, forcing, make_stepper, random_trial
-from airshed.kernels.step_data import Near, TwoStepWeights
+from airshed.kernels.step_data import TwoStepWeights
 from airshed.kernels.stepper import Stepper
 from airshed.parallel.decomposition import Decomposition, Tile
 from airshed.process.one_step import one_step_weights
@@ -40,25 +40,21 @@ class Beyond:
     Until then, and in lanes that no face looks at, there is no number. `spoil` changes what came last.
     """
 
-    room = None
-
     def __init__(self, cut: Decomposition, tile: Tile, layout: Layout, middle: tuple[int, int]) -> None:
         self.tile, self.spoil = tile, lambda side, buffer: None
         self.whole, self.asked = np.empty(0), 0
-        self.beyond: dict[Side, AnyArray] = {}
+        self._edges: dict[Side, AnyArray] = {}
         for side in SIDES:
             if cut.neighbour(tile.rank, side) is not None:
                 beside = (layout.rows,) if side in ("west", "east") else (REACH, layout.blocks)
-                self.beyond[side] = aligned_zeros((*beside, *middle, layout.width), layout.dtype)
-        self.sides, self.number, self.blocks = tuple(self.beyond), tile.rank, layout.blocks
+                self._edges[side] = aligned_zeros((*beside, *middle, layout.width), layout.dtype)
+        self.sides = tuple(self._edges)
 
-    def meet(self, here: Near) -> dict[Side, Near]:
-        return {}
-
-    def start(self, q: AnyArray) -> None:
+    def start(self, q: AnyArray) -> dict[Side, AnyArray]:
         self.asked = 0
-        for buffer in self.beyond.values():
+        for buffer in self._edges.values():
             buffer[...] = np.nan
+        return self._edges
 
     def arrived(self) -> bool:
         """They are late, so that all pieces are computed before that can be."""
@@ -66,7 +62,7 @@ class Beyond:
         if self.asked < LATE:
             return False
         (south, north), (west, east) = self.tile.rows, self.tile.blocks
-        for side, buffer in self.beyond.items():
+        for side, buffer in self._edges.items():
             if side == "south":
                 buffer[...] = self.whole[south - REACH : south, west:east]
             elif side == "north":
@@ -77,9 +73,6 @@ class Beyond:
                 buffer[..., :REACH] = self.whole[south:north, east, ..., :REACH]
             self.spoil(side, buffer)
         return True
-
-    def progress(self) -> None:
-        pass
 
     def close(self) -> None:
         pass

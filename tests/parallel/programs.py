@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from airshed.core.errors import CaseError, NumericalError, OutputError
 from airshed.parallel.binding import bind
-from airshed.parallel.communicator import Communicator, Later, MpiRanks, world
+from airshed.parallel.communicator import Communicator, world
 from airshed.parallel.failure import failing_together
 from airshed.parallel.launch import join
 
@@ -210,7 +210,7 @@ def one_looks(ranks: Communicator) -> None:
 
 
 def not_finite(ranks: Communicator) -> None:
-    """The state of one rank is lost a step before a record is due, whose sums come together behind the steps."""
+    """The state of one rank is lost a step before a record is due, which is due with the batch."""
     from airshed.air.case import Case
     from airshed.io.strategies.store import count_records
     from airshed.runtime.simulation import Simulation, StepInfo
@@ -233,42 +233,6 @@ def not_finite(ranks: Communicator) -> None:
             restarts = sorted(path.name for path in (place / "run" / "restart").iterdir())
             print(set(ends), count_records(place / "run" / "records" / "output"), restarts)
             shutil.rmtree(place)
-
-
-def interrupted_apart(ranks: Communicator) -> None:
-    """Ctrl-C meets ranks at different sums of a simulation; one that was made before it goes on, on all of them."""
-    from airshed.air.case import Case
-    from airshed.runtime.simulation import Simulation
-
-    assert isinstance(ranks, MpiRanks)
-    case = Case.from_dict(TRACERS | {"time": TRACERS["time"] | {"step": "60 s"}})
-    with Simulation(case, ranks=ranks) as undisturbed:
-        undisturbed.run()
-        expected = undisturbed.model.budget.amounts.tobytes()
-    older, newer = Simulation(case, ranks=ranks), Simulation(case, ranks=ranks)
-    older.run(600.0)
-    begun, largest, total = [0], ranks.start_largest, ranks.start_total
-
-    def start_largest(values: Any) -> Later:
-        begun[0] += 1
-        if begun[0] == 4 and ranks.rank == 0:
-            raise KeyboardInterrupt
-        return largest(values)
-
-    def start_total(counts: Any) -> Later:
-        if begun[0] == 4:
-            raise KeyboardInterrupt
-        return total(counts)
-
-    ranks.start_largest, ranks.start_total = start_largest, start_total  # type: ignore[method-assign]
-    with suppress(KeyboardInterrupt):
-        newer.run()
-    ranks.start_largest, ranks.start_total = largest, total  # type: ignore[method-assign]
-    older.run()
-    same = ranks.gather((newer.seconds, older.model.budget.amounts.tobytes() == expected))
-    older.close()
-    if same is not None:
-        print(same, ranks.boards)
 
 
 def early(ranks: Communicator) -> None:

@@ -1,6 +1,8 @@
 """Runs a small cut of the real case on several numbers of ranks, one after the other, in one MPI job of six.
 
-    mpiexec -n 6 python same_bits.py CASES FOLDER
+    mpiexec -n 6 python same_bits.py CASES FOLDER [alone]
+
+With a third word the package by which ranks share memory is not there.
 
 Prints what came out of each as JSON: hashes of the state, the budgets, the summary and the output. Ranks that are not
 needed wait; so each start of Python serves all.
@@ -16,15 +18,20 @@ from worlds import digest, group, wait_for_all
 
 import airshed
 from airshed.air.case import Case
-from airshed.parallel import machine_memory
 
-MACHINE = machine_memory._machine()
+if len(sys.argv) > 3:
+    sys.modules["airshed.parallel.same_machine"] = None
+    memory, MACHINE = None, ()
+else:
+    from airshed.parallel.same_machine import memory
+
+    MACHINE = memory.machine()
 
 CUT = (
     "grid.area.lon=[4, 9.25]", "grid.area.lat=[50.5, 52.5]", "time.length=20 min", "time.spinup=0 h",
     "restart.every=10 min", "output.0.every=10 min", "output.0.fields=[\"O3\", \"NO2\", \"OH\"]",
 )  # fmt: skip
-RUNS = {  # integrator: ranks, their tiles, threads, how they see their neighbours' cells
+RUNS = {  # integrator: ranks, their tiles, threads, how they get their neighbours' edges
     "imex": (
         (1, "auto", 1, "auto"), (1, "auto", 2, "auto"), (2, "[2, 1]", 2, "auto"), (2, "[1, 2]", 1, "messages"),
         (3, "[1, 3]", 1, "auto"), (4, "[2, 2]", 1, "messages"), (6, "[2, 3]", 1, "two machines"),
@@ -35,9 +42,8 @@ RUNS = {  # integrator: ranks, their tiles, threads, how they see their neighbou
     ),
 }  # fmt: skip
 
-
 SHARED = []
-"""Of each run to its end: ranks, neighbours whose memory this one saw, whether they could compute its steps, boards."""
+"""Of each run to its end: ranks, and neighbours with which this one shared memory."""
 
 
 def of_output(folder):
@@ -51,9 +57,10 @@ def of_summary(report):
 
 
 def settings_of(tiles, threads, halo):
-    """Settings of a run; on two machines, as far as ranks are told, half of them have shared memory with each other."""
-    half = (str(MPI.COMM_WORLD.rank // 3),) if halo == "two machines" else ()
-    machine_memory._machine = lambda: (*MACHINE, *half)
+    """Settings of a run; on two machines, as far as ranks are told, half of them share memory with each other."""
+    if memory is not None:
+        half = (str(MPI.COMM_WORLD.rank // 3),) if halo == "two machines" else ()
+        memory.machine = lambda: (*MACHINE, *half)
     way = "messages" if halo == "messages" else "auto"
     return [f"parallel.tiles={tiles}", f"run.threads={threads}", f"parallel.halo={way}"]
 
@@ -67,9 +74,7 @@ def run(cases, folder, ranks, settings, *, until=None, resume=False):
         simulation.run()
         model, summary = simulation.model, of_summary(simulation.summary())
         halo = model.stepper.neighbours
-        slot = model.stepper.crew._slot
-        boards = getattr(ranks, "boards", None) is not None
-        SHARED.append([ranks.size, 0 if halo is None else halo.shared, slot.open == slot.published, boards])
+        SHARED.append([ranks.size, 0 if halo is None else halo.shared])
         state = [simulation.model.share.whole(model.mixing_ratios())]
         result = {
             "state": digest(*state), "budget": digest(model.budget.amounts, model.budget.imbalance, model.amounts()),

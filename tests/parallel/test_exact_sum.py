@@ -14,7 +14,7 @@ from airshed.kernels.exact_sum import CompiledSums
 from airshed.kernels.pipeline import compile_mechanism
 from airshed.mechanism import load_mechanism
 from airshed.parallel.communicator import Alone
-from airshed.parallel.exact_sum import LateTotal, total
+from airshed.parallel.exact_sum import total, totals
 from airshed.parallel.share import Share
 
 FINITE = st.floats(-1e30, 1e30, allow_subnormal=False)
@@ -81,10 +81,7 @@ def test_a_grid_with_more_columns_than_integers_add_up_for_is_refused():
 
 
 @given(hnp.arrays(np.float64, st.tuples(st.integers(1, 4), st.integers(1, 9), st.just(3)), elements=FINITE))
-def test_late_sums_of_several_steps_are_those_of_each(values):
-    late = LateTotal(values, Alone())
-    late.proceed()
-    late.proceed()
-    found = late.result()
+def test_sums_of_several_steps_are_those_of_each(values):
+    found = totals(values, Alone())
     assert found.shape == (len(values), 3)
     assert found.tobytes() == np.stack([total(each, Alone()) for each in values]).tobytes()

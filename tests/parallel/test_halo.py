@@ -1,18 +1,13 @@
 """The plan of a halo exchange, carried out in memory, brings every tile what its faces look at, and nothing else."""
 
-from types import SimpleNamespace
-
-import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from airshed.core.errors import AirshedError, CaseError
-from airshed.kernels.layout import Layout
+from airshed.core.errors import CaseError
 from airshed.kernels.pieces import REACH, SIDES
-from airshed.kernels.step_data import Near
 from airshed.parallel.decomposition import Decomposition
-from airshed.parallel.halo import Halo, halo_plan
+from airshed.parallel.halo import halo_plan
 
 GRIDS = st.tuples(st.integers(2, 30), st.integers(1, 40), st.sampled_from([2, 4, 8]), st.integers(1, 12))
 
@@ -66,27 +61,3 @@ def test_a_plan_that_lacks_a_message_is_found_out(lost):
     check(decomposition, plan)
     with pytest.raises(AssertionError):
         check(decomposition, [message for number, message in enumerate(plan) if number != lost])
-
-
-class Echo:
-    """The handle of a rank whose neighbour tells what it is told."""
-
-    def isend(self, value, rank, tag):
-        self.told = value
-        return SimpleNamespace(wait=lambda: None)
-
-    def recv(self, source, tag):
-        return self.told
-
-
-@pytest.mark.parametrize(("states", "shared"), [((4096, 8191), True), ((4096, 8192), False), ((0, 5000), False)])
-def test_a_state_that_others_cannot_see_is_refused(states, shared):
-    memory = SimpleNamespace(team=(0, 1), reach=(4096, 4096), shift=lambda rank: 100)
-    ranks = SimpleNamespace(handle=Echo(), rank=0)
-    halo = Halo(ranks, Decomposition.of(8, 8, 8, 2), Layout(4, 8, 8, np.float64), 2, 3, memory)
-    here = Near(4096, states, 4, 1)
-    if shared:
-        assert [near.states for near in halo.meet(here).values()] == [(4196, 8291)]
-        return
-    with pytest.raises(AirshedError, match=r"no room .* set parallel.halo"):
-        halo.meet(here)

@@ -61,9 +61,6 @@ class Pasture:
         for end in ends:
             self.step_to(end)
 
-    def settle(self) -> None:
-        pass
-
     def value(self, name: str) -> Array:
         return self.sheep.reshape(4, 4)
 
@@ -142,4 +139,4 @@ def test_the_model_of_air_has_what_the_protocols_name() -> None:
         assert isinstance(model, AirModel)
         assert {name for name in asked if not hasattr(model, name)} == set()
     assert "share" in asked
-    assert "settle" in asked
+    assert "step_through" in asked

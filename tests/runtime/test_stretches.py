@@ -223,7 +223,7 @@ def test_a_state_that_is_lost_amid_a_stretch_is_not_written(tmp_path, stretches,
     simulation = airshed.Simulation(make(), WINDS, puff(), output=tmp_path / "run")
     with pytest.raises(NumericalError, match=r"no longer finite.*TRACER"):
         simulation.run()
-    assert simulation.seconds == 4800.0  # a restart is due, and asks for the budget
+    assert 3600.0 < simulation.seconds < 4800.0  # at the end of the last step that was right, before a restart is due
     assert saved == [0.0]
     simulation = airshed.Simulation(make(), WINDS, puff(), output=tmp_path / "run", resume=True)
     with closing(simulation):

@@ -33,7 +33,7 @@ def vegetation_of(
     if not (case.emissions.biogenic and emissions.of(ISOPRENE)):
         return ()
     isoprene = BiogenicIsoprene(grid, emissions.of(ISOPRENE))
-    return (BiogenicSource(isoprene, air, light.cos_zenith, land, case.start, share.late_total_over_columns),)
+    return (BiogenicSource(isoprene, air, light.cos_zenith, land, case.start, share.total_over_columns),)
 
 
 def sources_of(

@@ -19,7 +19,7 @@ from airshed.air.photolysis import (
 from airshed.air.solar import sun_over
 from airshed.core.errors import KernelError
 from airshed.kernels.compiled import keeping_lock
-from airshed.kernels.layout import AnyArray, Layout
+from airshed.kernels.layout import AnyArray, Layout, aligned_zeros
 from airshed.kernels.pipeline import MechanismKernel
 from airshed.kernels.step_arguments import address
 from airshed.kernels.step_data import Pair
@@ -73,7 +73,7 @@ class PackedLight:
         east, north = np.meshgrid(np.radians(lon), np.radians(lat))
         zenith = np.cos(north) * np.cos(east), np.cos(north) * np.sin(east), np.sin(north)
         self._places = replace(layout, dtype=np.float64).pack(zenith)
-        suns = layout.memory.zeros((times, layout.rows, layout.blocks, 2, layout.width), layout.dtype)
+        suns = aligned_zeros((times, layout.rows, layout.blocks, 2, layout.width), layout.dtype)
         self._suns, self._blocks = list(suns), layout.rows * layout.blocks
         self._start = np.datetime64(start.replace(tzinfo=None), "ns")
         self._limits = np.array([SMALLEST_COSINE, OVERCAST, STEEPEST_COSINE])

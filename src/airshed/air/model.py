@@ -1,7 +1,7 @@
 """The air-quality model: emission, transport, mixing, chemistry and deposition over a longitude-latitude box."""
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import pairwise, repeat
 from math import inf, prod
 from typing import Any, Literal
@@ -16,16 +16,15 @@ from airshed.air.case import Case
 from airshed.air.case_weather import Given
 from airshed.air.cell_chemistry import CellCounts
 from airshed.air.forcing import Forcing
-from airshed.air.late_budget import MESSAGE, DoneStep, LateBudget
 from airshed.air.light import PackedLight
 from airshed.air.meteorology import MetState
 from airshed.air.moving import without_reactions
 from airshed.air.open_rates import open_rates
 from airshed.air.operators import FIELDS, operators
 from airshed.air.report import summary
-from airshed.air.sources import BiogenicSource, PackedSources, Totals
+from airshed.air.sources import BiogenicSource, PackedSources
 from airshed.air.splitting import make_strang
-from airshed.air.stepping import make_halo, make_memory, make_own_stepper, steps_at_once
+from airshed.air.stepping import batch_size, make_halo, make_own_stepper
 from airshed.air.two_groups.moved_elsewhere import MovedElsewhere
 from airshed.air.wall import WAITING, wall, wall_notes
 from airshed.core.constants import SECONDS_PER_HOUR
@@ -36,13 +35,12 @@ from airshed.fields.air import WEATHER, air_registry
 from airshed.fields.spec import FieldSpec
 from airshed.grid import Grid
 from airshed.kernels.exact_sum import CompiledSums
-from airshed.kernels.layout import PRIVATE, AnyArray, Layout, PackedView
+from airshed.kernels.layout import AnyArray, Layout, PackedView
 from airshed.kernels.pipeline import MechanismKernel, compile_mechanism
-from airshed.kernels.step_data import ColumnForcing, State, StepForcing
+from airshed.kernels.step_data import ColumnForcing, StepForcing, TwoStepWeights
 from airshed.mechanism.network import ReactionNetwork
 from airshed.parallel.balance import Balance
 from airshed.parallel.communicator import Communicator
-from airshed.parallel.exact_sum import LateTotal
 from airshed.parallel.groups import Groups
 from airshed.process.twostep import EULER_STEPS, GROWTH, LEAST_SHARE, two_step_weights, weight_of_jump
 
@@ -84,20 +82,17 @@ class AirModel:
         split = case.chemistry.integrator == "strang"
         self.kernel = self._compiled(without_reactions(self.network) if split else self.network)
         _, rows, columns = self.grid.shape
-        self._memory = make_memory(self.parts, self.kernel, groups)
-        self.layout = Layout(rows, columns, self.kernel.shape.width, self.kernel.dtype, self._memory or PRIVATE)
-        # before all else, so that it has room where neighbours look for it
-        state = State.zeros(self.layout, len(self.network.species), self.kernel.shape.levels)
+        self.layout = Layout(rows, columns, self.kernel.shape.width, self.kernel.dtype)
         self.sources = PackedSources(
-            self.parts.own_sources, self.layout, (rows, columns), self.parts.start, self.share.late_total_over_columns
+            self.parts.own_sources, self.layout, (rows, columns), self.parts.start, self.share.total_over_columns
         )
         self._vegetation = [source for source in self.parts.sources if isinstance(source, BiogenicSource)]
         self.forcing = self._make_forcing()
-        halo = make_halo(self.parts, self.layout, self._memory) if groups is None else None
-        at_once = 1 if split else steps_at_once(self.parts, self.kernel, halo)
+        halo = make_halo(self.parts, self.layout) if groups is None else None
+        batch = 1 if split else batch_size(self.parts, self.kernel)
         self._light = PackedLight(
             self.kernel, self.layout, self.grid.lon, self.grid.lat, case.time.start, clouds=case.photolysis.cloud,
-            times=at_once,
+            times=batch,
         )  # fmt: skip
         self.seconds, self.steps = self.parts.begin, 0
         self._looked_ahead_until = -inf
@@ -105,21 +100,17 @@ class AirModel:
         self._anew = 0  # so many more steps begin anew
         self._weather: tuple[float, MetState] | None = None
         self.stepper = make_own_stepper(
-            self.parts, self.kernel, self.layout, self.sources, threads=threads, neighbours=halo, state=state,
-            at_once=at_once, kept=1 if self.share.alone else 1 + MESSAGE,
+            self.parts, self.kernel, self.layout, self.sources, threads=threads, neighbours=halo,
+            batch=batch,
         )  # fmt: skip
-        self.share.ranks.join_crew(self.stepper.crew.assist, boards=self._memory is not None)
+        self._cut = CompiledSums(self.kernel)
         self._strang = make_strang(
             self.parts, self.stepper, self.forcing, self.sources, self._light, families=self.families,
             meteorology=meteorology, groups=groups, threads=threads,
         ) if split else None  # fmt: skip
         self._earlier_counts = CellCounts().to_array()
-        self._budget = Budget(len(self.network.species), len(self.families), self.kernel.terms)
-        self._late = LateBudget(
-            self._budget, self.stepper, partial(LateTotal, ranks=self.share.ranks, cut=CompiledSums(self.kernel)),
-            self._refuse_not_finite, emitted=[self.network.index(name) for name in self.sources.species],
-            behind=not self.share.alone,
-        )  # fmt: skip
+        self.budget = Budget(len(self.network.species), len(self.families), self.kernel.terms)
+        self._emitted = [self.network.index(name) for name in self.sources.species]
         self._set_initial(initial)
 
     @property
@@ -136,24 +127,6 @@ class AirModel:
     def cells(self) -> int:
         """The number of cells of the whole grid."""
         return prod(self.parts.whole.shape)
-
-    @property
-    def budget(self) -> Budget:
-        """What each process did to each species up to now; all ranks ask together."""
-        self.settle()
-        return self._budget
-
-    def settle(self) -> None:
-        """Wait for what earlier steps left under way; all ranks do so together.
-
-        raises  NumericalError for a state that is no longer finite, however often it was told: the kernels make zeros
-                of what is no number, but a budget that once held it always does
-        """
-        self._late.settle()
-        for source in self._vegetation:
-            source.settle()
-        if not np.isfinite(self._budget.amounts).all():
-            self._refuse_not_finite(self._budget.amounts, self.seconds)
 
     def next_change(self) -> float:
         """The next instant of the meteorology, change of the emission, or end of the spin-up [s]."""
@@ -191,34 +164,42 @@ class AirModel:
         """Advance by steps that end at these rising times, the last of them no later than :meth:`next_change`."""
         if self._strang is not None:
             for end in ends:
-                self._strang.step(self.seconds, end, self._budget)
+                self._strang.step(self.seconds, end, self.budget)
                 self._finish_step(end)
-                self.settle()
+                self._check_finite(self.budget.amounts, end)
             return
-        for first in range(0, len(ends), self.at_once):
-            self._step_at_once(ends[first : first + self.at_once])
+        for first in range(0, len(ends), self.stepper.batch):
+            self._step_batch(ends[first : first + self.stepper.batch])
 
-    def _step_at_once(self, ends: Sequence[float]) -> None:
+    def _step_batch(self, ends: Sequence[float]) -> None:
         first = self._first_emission(ends[0] - self.seconds)
         usual = self.sources.at(0.5 * (self.seconds + ends[0]))
         emissions = [first or usual, *repeat(usual, len(ends) - 1)]
         columns = self._columns(ends, [packed for packed, _ in emissions])
         boundaries = pairwise([self.seconds, *ends])
-        steps, done = [], []
+        steps, emitted_in = list[StepForcing](), list[Array]()
         for (begin, end), column, (_, emitted) in zip(boundaries, columns, emissions, strict=True):
             step, previous = end - begin, self._previous_step
             anew = self._begins_anew(step)
             weights = two_step_weights(step, previous, anew=anew)
             ratio = 0.0 if anew or previous is None else step / previous
             steps.append(StepForcing(weights, self.forcing.transport(begin, ratio), column))
-            done.append(DoneStep(end, weights, emitted))
+            emitted_in.append(emitted)
             self._previous_step, self._anew = step, max(self._anew - 1, 0)
-        summands = self.stepper.advance(steps)
-        self._late.add(done, summands)
-        for end in ends:
+        sums = self.share.totals(self.stepper.advance(steps), self._cut)
+        for end, step_forcing, emitted, totals in zip(ends, steps, emitted_in, sums, strict=True):
+            self._follow(end, step_forcing.weights, emitted, totals)
             self._finish_step(end)
 
-    def _first_emission(self, step: float) -> tuple[AnyArray, Totals] | None:
+    def _follow(self, end: float, weights: TwoStepWeights, emitted: Array, totals: Array) -> None:
+        """Add a step that ended at a time [s] to the budget: what was emitted in it [mol/s], and its sums."""
+        sums, imbalance = self.stepper.by_term(totals)
+        emission = np.zeros(len(self.network.species))
+        emission[self._emitted] = emitted
+        self.budget.add(weights, sums, emission, imbalance)
+        self._check_finite(sums, end)
+
+    def _first_emission(self, step: float) -> tuple[AnyArray, Array] | None:
         """Return the emission of the next step [s] where that is the first after a change; else None.
 
         Where it would be negative, as something ends, steps begin anew. All ranks call this.
@@ -237,7 +218,7 @@ class AirModel:
     @property
     def at_once(self) -> int:
         """How many steps a stretch may have, see :class:`airshed.core.protocols.Model`."""
-        return self.stepper.at_once
+        return self.stepper.batch
 
     def _finish_step(self, seconds: float) -> None:
         if self.seconds >= self._looked_ahead_until:
@@ -249,7 +230,7 @@ class AirModel:
     def _look_ahead(self, middle: float) -> None:
         """Prepare what comes after the hour or interval that has begun with this step; `middle` [s] is that of it."""
         for source in self._vegetation:
-            source.begin_totals(middle)  # now, since its weather will not stay at hand
+            source.totals(middle)  # now, since its weather will not stay at hand
         self.forcing.read_ahead(self.seconds, self.stepper.pool)
         self.sources.read_ahead(self.seconds, self.stepper.pool)
         self._looked_ahead_until = self.next_change()
@@ -311,7 +292,7 @@ class AirModel:
 
     def wall_notes(self) -> list[str]:
         """What there is to say of the wall time, see ``air.wall``; all ranks ask together."""
-        return wall_notes(self.stepper, self._strang, self.share)
+        return wall_notes(self._strang)
 
     @property
     def balance(self) -> Balance | None:
@@ -348,7 +329,6 @@ class AirModel:
 
     def restore(self, saved: Saved) -> None:
         """Take over a saved state of the same case, whatever the ranks that it was saved by; all of them together."""
-        self.stepper.leave()  # no neighbour looks at the state that is to go
         tile, whole, metadata = self.share.tile, saved.whole, saved.metadata
         for name, array in vars(self.stepper.state).items():
             array[...] = saved.tile(f"state.{name}", tile.rows, tile.blocks)
@@ -375,9 +355,6 @@ class AirModel:
         self.parts.meteorology.close()
         if self._strang is not None:
             self._strang.close()
-        self.share.ranks.leave_crew(self.stepper.crew.assist)
-        if self._memory is not None:
-            self._memory.close()
 
     def summary(self, *, brief: bool = False) -> Report:
         """Budgets, extremes, emission and input, see ``air.report``."""
@@ -434,7 +411,10 @@ class AirModel:
         state.air[...] = state.air_other[...] = self.layout.pack(self.forcing.instant(0).air)
         self.begin_budget()
 
-    def _refuse_not_finite(self, sums: Array, seconds: float) -> None:
+    def _check_finite(self, sums: Array, seconds: float) -> None:
+        """Raise NumericalError where sums (..., species) show that the state at a time [s] is lost."""
+        if np.isfinite(sums).all():
+            return
         names = [self.network.names[i] for i in np.flatnonzero(~np.isfinite(np.atleast_2d(sums)).all(axis=0))[:3]]
         raise NumericalError(
             f"the state is no longer finite at {seconds:g} s ({', '.join(names)}): check rate constants and "

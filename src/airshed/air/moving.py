@@ -86,9 +86,7 @@ class Mover:
 
     def finish(self, begin: float, end: float) -> list[Moved]:
         """Move the state; return what the stages did."""
-        stages = [moved for start, step in self.pieces(begin, end) for moved in self._move_once(start, step)]
-        self.stepper.leave()  # what comes next may change both time levels
-        return stages
+        return [moved for start, step in self.pieces(begin, end) for moved in self._move_once(start, step)]
 
     def reload(self) -> None:
         """Nothing is kept beside the state."""
@@ -106,7 +104,7 @@ class Mover:
         """Return the packed emission of a piece, and that of each species [mol/s] in the whole area."""
         packed, totals = self.sources.at(begin + 0.5 * step)
         emission = np.zeros(self._species)
-        emission[self._emitted] = totals()
+        emission[self._emitted] = totals
         return packed, emission
 
     def emitted(self, begin: float, step: float) -> Array:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future, wait
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -16,23 +15,11 @@ import numpy.typing as npt
 from airshed.air.emissions.biogenic import BiogenicIsoprene
 from airshed.air.emissions.source import CombinedEmissions, EmissionSource
 from airshed.air.meteorology import Meteorology
-from airshed.kernels.layout import AnyArray, Layout
+from airshed.kernels.layout import AnyArray, Layout, aligned_empty
 
 Array = npt.NDArray[np.float64]
 
 _HOUR = 3600.0
-
-
-class Totals(Protocol):
-    """Sums over all ranks that are under way; all ranks make the same calls."""
-
-    def proceed(self) -> None:
-        """See to it that they come, after a while; more than once does no harm."""
-        ...
-
-    def __call__(self) -> Array:
-        """Wait for them."""
-        ...
 
 
 def hour_of(seconds: float, start: np.datetime64) -> float:
@@ -50,56 +37,42 @@ def _late(start: np.datetime64) -> float:
 class BiogenicSource:
     """Isoprene of the vegetation as an emission source: of each hour that of its middle.
 
-    total  begins the sums over (..., lat, lon) of the whole area, of which this may be a part
+    total  sums up (..., lat, lon) over the whole area, of which this may be a part
     """
 
     levels, changes = 1, ()
 
     def __init__(
         self, isoprene: BiogenicIsoprene, meteorology: Meteorology, cos_zenith: Callable[[float], Array], land: Array,
-        start: np.datetime64, total: Callable[[Array], Totals],
+        start: np.datetime64, total: Callable[[Array], Array],
     ) -> None:  # fmt: skip
         self.species, self._start, self._total = isoprene.species, start, total
         self._isoprene, self._meteorology, self._cos_zenith, self._land = isoprene, meteorology, cos_zenith, land
         self._emitted: dict[float, Array] = {}
-        self._under_way: dict[float, Totals] = {}
         self._totals: dict[float, Array] = {}
 
     def rate(self, seconds: float) -> Array:
         """Emission [mol/s per cell] of the hour that holds the time, (species, 1, lat, lon)."""
         middle = hour_of(seconds, self._start) + 0.5 * _HOUR
         rate = self._isoprene.rate(self._meteorology.at(middle), self._cos_zenith(middle), self._land)
-        if middle not in self._totals and middle not in self._under_way:
+        if middle not in self._totals:
             self._emitted[middle] = rate
         return self._isoprene.factors[:, None, None, None] * rate
-
-    def begin_totals(self, seconds: float) -> None:
-        """Begin to sum up the hour that holds a time, while its weather is at hand; all ranks begin together."""
-        middle = hour_of(seconds, self._start) + 0.5 * _HOUR
-        if middle in self._totals or middle in self._under_way:
-            return
-        if middle not in self._emitted:
-            self.rate(seconds)
-        self._under_way[middle] = self._total(self._emitted.pop(middle))
 
     def totals(self, seconds: float) -> Array:
         """Emission of the area [mol/s] in the hour that holds a time, (species,); kept, since the weather is costly.
 
         All ranks ask together.
         """
-        self.begin_totals(seconds)
-        self.settle()
-        return self._totals[hour_of(seconds, self._start) + 0.5 * _HOUR]
-
-    def settle(self) -> None:
-        """Wait for sums that are under way; all ranks do so together."""
-        for middle, later in self._under_way.items():
-            self._totals[middle] = self._isoprene.factors * later()
-        self._under_way.clear()
+        middle = hour_of(seconds, self._start) + 0.5 * _HOUR
+        if middle not in self._totals:
+            if middle not in self._emitted:
+                self.rate(seconds)
+            self._totals[middle] = self._isoprene.factors * self._total(self._emitted.pop(middle))
+        return self._totals[middle]
 
     def save(self) -> dict[str, Array]:
         """Return the totals of the hours that were asked for: those of a resumed run need no weather of the past."""
-        self.settle()
         known = dict(sorted(self._totals.items()))
         return {"middles": np.array(list(known)), "totals": np.array(list(known.values()))}
 
@@ -118,39 +91,22 @@ class Emission:
 
 
 @dataclass(frozen=True)
-class _Weighted:
-    """The weighted sum of two sums over all ranks that are under way."""
-
-    parts: tuple[tuple[float, Totals], tuple[float, Totals]]
-
-    def proceed(self) -> None:
-        """See :class:`Totals`."""
-        for _, totals in self.parts:
-            totals.proceed()
-
-    def __call__(self) -> Array:
-        """See :class:`Totals`."""
-        (now, new), (then, old) = self.parts
-        return np.asarray(now * new() + then * old())
-
-
-@dataclass(frozen=True)
 class _Period:
     begin: float
     packed: AnyArray
-    totals: Totals
+    totals: Array
 
 
 class PackedSources:
     """The sum of emission sources as the step reads it, renewed at the beginning of each period.
 
-    total  begins the sums over (..., lat, lon) of the whole area, of which this may be a part
+    total  sums up (..., lat, lon) over the whole area, of which this may be a part
     whole  of a period of these columns, which it lets be made, that of the whole area, where that is needed
     """
 
     def __init__(
         self, sources: Sequence[EmissionSource], layout: Layout, columns: tuple[int, int], start: np.datetime64,
-        total: Callable[[Array], Totals], whole: Callable[[Callable[[], Emission]], Emission] = lambda make: make(),
+        total: Callable[[Array], Array], whole: Callable[[Callable[[], Emission]], Emission] = lambda make: make(),
     ) -> None:  # fmt: skip
         self._whole = whole
         self._sum = CombinedEmissions(sources) if sources else None
@@ -172,10 +128,10 @@ class PackedSources:
         later = bisect_right(self._changes, seconds)
         return min([hour_of(seconds, self._start) + _HOUR, *self._changes[later : later + 1]])
 
-    def at(self, seconds: float) -> tuple[AnyArray, Totals]:
+    def at(self, seconds: float) -> tuple[AnyArray, Array]:
         """Return the packed emission [mol/s] of the period that holds the time, and its sums by species [mol/s].
 
-        The sums are those of the whole area: all ranks call this together, and ask for them for the first time.
+        The sums are those of the whole area: all ranks call this together.
         """
         begin = self._begin_of(seconds)
         if self._now is None or begin != self._now.begin:
@@ -186,7 +142,7 @@ class PackedSources:
         """Whether a period begins at a time [s]."""
         return self._sum is not None and self._begin_of(seconds) == seconds
 
-    def after_change(self, seconds: float, weight: float) -> tuple[AnyArray, Totals]:
+    def after_change(self, seconds: float, weight: float) -> tuple[AnyArray, Array]:
         """Return what :meth:`at` does for the first step after a change at a time [s]: now + weight (now - before).
 
         The step of a multistep formula then adds what is emitted in it, see :mod:`airshed.process.twostep`.
@@ -196,11 +152,11 @@ class PackedSources:
         if self._before is None or self._before.begin != earlier:
             self._before = self._period(earlier)
         before = self._before
-        carried = self._layout.memory.empty(packed.shape, packed.dtype)
+        carried = aligned_empty(packed.shape, packed.dtype)
         np.subtract(packed, before.packed, out=carried)
         carried *= weight
         carried += packed
-        return carried, _Weighted(((1.0 + weight, totals), (-weight, before.totals)))
+        return carried, (1.0 + weight) * totals + (-weight) * before.totals
 
     def negative_share(self, carried: AnyArray) -> float:
         """Return how much of an emission after a change is negative, of what the species emitted before; the greatest.
@@ -209,8 +165,8 @@ class PackedSources:
         """
         negative = np.minimum(self._layout.unpack(carried), 0.0).sum(axis=1)
         assert self._before is not None
-        before = self._before.totals()
-        share = np.divide(-self._total(negative)(), before, out=np.zeros_like(before), where=before > 0.0)
+        before = self._before.totals
+        share = np.divide(-self._total(negative), before, out=np.zeros_like(before), where=before > 0.0)
         return float(share.max(initial=0.0))
 
     def read_ahead(self, seconds: float, pool: Executor | None) -> None:

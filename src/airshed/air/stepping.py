@@ -22,9 +22,7 @@ from airshed.kernels.step_data import Neighbours, State
 from airshed.kernels.stepper import Stepper
 from airshed.parallel.balance import Balance, message_costs
 from airshed.parallel.communicator import MpiRanks
-from airshed.parallel.groups import Groups
 from airshed.parallel.halo import Halo
-from airshed.parallel.machine_memory import MachineMemory
 from airshed.parallel.planes import Planes
 from airshed.process.vertical import parabola_weights
 
@@ -32,20 +30,17 @@ Array = npt.NDArray[np.float64]
 
 _CUBIC_CENTIMETRES = 1e6
 
-_STATES, _MORE = 12, 2**29
-"""Room for arrays of the size of mixing ratios, and bytes beside it: far more than is used, which costs nothing."""
-
-MOST_AT_ONCE = 8
-"""Steps in the longest stretch: what comes once for all of them is then an eighth of that for each."""
+LARGEST_BATCH = 8
+"""Steps in the longest batch: what comes once for all of them is then an eighth of that for each."""
 
 _SUMS = 2**21
-"""Bytes of what blocks add to budgets in the steps that are made at once."""
+"""Bytes of what blocks add to budgets in the steps of a batch."""
 
 
 def make_stepper(
     parts: Parts, kernel: MechanismKernel, layout: Layout, some: Planes | None = None, *, emitted: Sequence[int],
     threads: int, neighbours: Neighbours | None = None,
-    total: Callable[[Array], Array] | None = None, state: State | None = None, at_once: int = 1, kept: int = 1,
+    total: Callable[[Array], Array] | None = None, state: State | None = None, batch: int = 1,
 ) -> Stepper:  # fmt: skip
     """Return the stepper of the columns held here; or of some species and levels in the whole area.
 
@@ -61,56 +56,41 @@ def make_stepper(
         density_factor=number_per_mole(grid)[levels] / REFERENCE_DENSITY,
         vertical_weights=parabola_weights(grid.thickness)[levels], thickness=grid.thickness[levels], emitted=emitted,
         sweeps=parts.case.chemistry.sweeps, threads=threads, oxygen=OXYGEN_FRACTION, nitrogen=NITROGEN_FRACTION,
-        neighbours=neighbours, total=total, state=state, at_once=at_once, kept=kept,
+        neighbours=neighbours, total=total, state=state, batch=batch,
     )  # fmt: skip
 
 
 def make_own_stepper(
     parts: Parts, kernel: MechanismKernel, layout: Layout, sources: PackedSources, *, threads: int,
-    neighbours: Neighbours | None = None, state: State | None = None, at_once: int = 1, kept: int = 1,
+    neighbours: Neighbours | None = None, state: State | None = None, batch: int = 1,
 ) -> Stepper:  # fmt: skip
     """Return the stepper of all species and levels in the columns held here; its sums are those of all ranks."""
     cut, index = CompiledSums(kernel), parts.network.index
     return make_stepper(
         parts, kernel, layout, emitted=[index(name) for name in sources.species], threads=threads,
         neighbours=neighbours,
-        total=lambda sums: parts.share.total(sums, cut), state=state, at_once=at_once, kept=kept,
+        total=lambda sums: parts.share.total(sums, cut), state=state, batch=batch,
     )  # fmt: skip
 
 
-def make_memory(parts: Parts, kernel: MechanismKernel, groups: Groups | None) -> MachineMemory | None:
-    """Return memory for what steps read and write, that all ranks of this machine see; None for a run without.
-
-    All ranks of the share call together.
-    """
-    ranks, shape = parts.share.ranks, kernel.shape
-    if not isinstance(ranks, MpiRanks) or groups is not None or parts.case.parallel.halo == "messages":
-        return None
-    tile, size = parts.share.tile, np.dtype(kernel.dtype).itemsize
-    blocks = (tile.rows[1] - tile.rows[0]) * (tile.blocks[1] - tile.blocks[0])
-    state = blocks * len(kernel.network.species) * shape.levels * shape.width * size
-    return MachineMemory(ranks.handle, _STATES * state + _MORE)
-
-
-def make_halo(parts: Parts, layout: Layout, memory: MachineMemory | None) -> Halo | None:
+def make_halo(parts: Parts, layout: Layout) -> Halo | None:
     """Return what exchanges the edges of the columns held here with the ranks beside them; None for a run without."""
     share = parts.share
     if not isinstance(share.ranks, MpiRanks):
         return None
-    return Halo(share.ranks, share.decomposition, layout, len(parts.network.species), parts.grid.shape[0], memory)
+    size = len(parts.network.species), parts.grid.shape[0]
+    return Halo(share.ranks, share.decomposition, layout, *size, share=parts.case.parallel.halo == "auto")
 
 
-def steps_at_once(parts: Parts, kernel: MechanismKernel, halo: Halo | None) -> int:
+def batch_size(parts: Parts, kernel: MechanismKernel) -> int:
     """Return how many steps are to be made between two looks at what else there is to do; the same on all ranks.
 
-    So many that what blocks add to budgets in them fits the caches; one where messages bring what neighbours hold.
+    So many that what blocks add to budgets in them fits the caches.
     """
-    if parts.share.greatest(0.0 if halo is None else float(len(halo.beyond))) > 0.0:
-        return 1
     shape, tiles = kernel.shape, parts.share.decomposition.tiles()
     blocks = max((tile.rows[1] - tile.rows[0]) * (tile.blocks[1] - tile.blocks[0]) for tile in tiles)
     terms = len(kernel.terms) if shape.vertical else len(OF_PLANES) * shape.levels
-    return max(1, min(MOST_AT_ONCE, int(_SUMS / (8 * blocks * terms * len(kernel.network.species)))))
+    return max(1, min(LARGEST_BATCH, int(_SUMS / (8 * blocks * terms * len(kernel.network.species)))))
 
 
 def make_chemistry(parts: Parts, layout: Layout, families: tuple[str, ...], *, threads: int) -> CellChemistry | None:

@@ -2,12 +2,9 @@
 
 from typing import Final
 
-import numpy as np
-
 from airshed.air.strang import Strang
 from airshed.air.two_groups.moved_elsewhere import MovedElsewhere
 from airshed.kernels.stepper import Stepper
-from airshed.parallel.share import Share
 
 _NEIGHBOURS, _ELSEWHERE, _BALANCE = "waiting for neighbours", "transport on other ranks", "balance of chemistry"
 
@@ -25,14 +22,10 @@ def wall(stepper: Stepper, strang: Strang | None) -> dict[str, float]:
             parts[_BALANCE] = strang.chemistry.balance.wait
     if strang is not None and isinstance(strang.moving, MovedElsewhere):
         parts[_ELSEWHERE] = strang.moving.exchange.wall
-    return parts | ({} if stepper.neighbours is None else {_NEIGHBOURS: stepper.crew.waited})
+    return parts | ({} if stepper.neighbours is None else {_NEIGHBOURS: stepper.waited})
 
 
-def wall_notes(stepper: Stepper, strang: Strang | None, share: Share) -> list[str]:
-    """Return what there is to say of it: how work was balanced, and what neighbours did; all ranks ask together."""
+def wall_notes(strang: Strang | None) -> list[str]:
+    """Return what there is to say of it: how work was balanced; all ranks ask together."""
     balance = None if strang is None or strang.chemistry is None else strang.chemistry.balance
-    helped = share.total(np.array([[stepper.crew.helped]]))[0] / share.ranks.size
-    notes = [] if balance is None else [balance.summary()]
-    if helped > 0.0:
-        notes.append(f"{100.0 * helped:.1f} % of all pieces of steps were computed for a neighbour")
-    return notes
+    return [] if balance is None else [balance.summary()]

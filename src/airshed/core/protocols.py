@@ -112,10 +112,6 @@ class Model(Protocol):
         """How many steps :meth:`step_through` may be asked for at once, at least 1; the same on all ranks."""
         ...
 
-    def settle(self) -> None:
-        """Wait for what earlier steps left under way, all ranks together; raises NumericalError for a lost state."""
-        ...
-
     def value(self, name: str) -> Array:
         """A field of the model by its registered name, in its registered unit."""
         ...

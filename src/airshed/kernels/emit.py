@@ -89,7 +89,7 @@ def emit(network: ReactionNetwork, schedule: Schedule, shape: MechanismShape) ->
         rate_code=ExpressionCode(table.functions, [each.name for each in network.parameters]),
         head=header("pack.hpp", "layout.hpp", "transport.hpp"),
         column=header("column.hpp"),
-        tail=header("step.hpp", "crew.hpp", "control.hpp"),
+        tail=header("step.hpp", "work_sharing.hpp", "control.hpp"),
     )
     return Source(text, table, operations)
 

@@ -5,9 +5,9 @@ zero where a source or a flux must not act on them.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import prod
-from typing import Final, Literal, Protocol
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -41,45 +41,14 @@ def _aligned(memory: npt.NDArray[np.uint8], shape: tuple[int, ...], dtype: npt.D
     return memory[first : first + memory.size - ALIGNMENT].view(dtype).reshape(shape)
 
 
-class Memory(Protocol):
-    """Where arrays are to lie; the first element of each at a multiple of 64 bytes."""
-
-    def zeros(self, shape: tuple[int, ...], dtype: npt.DTypeLike) -> AnyArray:
-        """Return an array of zeros."""
-        ...
-
-    def empty(self, shape: tuple[int, ...], dtype: npt.DTypeLike) -> AnyArray:
-        """Return an array to be written."""
-        ...
-
-
-class PrivateMemory:
-    """Memory of this process alone."""
-
-    def zeros(self, shape: tuple[int, ...], dtype: npt.DTypeLike) -> AnyArray:
-        """Return an array of zeros."""
-        return aligned_zeros(shape, dtype)
-
-    def empty(self, shape: tuple[int, ...], dtype: npt.DTypeLike) -> AnyArray:
-        """Return an array to be written."""
-        return aligned_empty(shape, dtype)
-
-
-PRIVATE: Final = PrivateMemory()
-
-
 @dataclass(frozen=True)
 class Layout:
-    """How a horizontal grid of rows (lat) x columns (lon) is cut into blocks of `width` columns.
-
-    memory  where its arrays lie
-    """
+    """How a horizontal grid of rows (lat) x columns (lon) is cut into blocks of `width` columns."""
 
     rows: int
     columns: int
     width: int
     dtype: type[np.floating]
-    memory: Memory = field(default=PRIVATE, compare=False, repr=False)
 
     @property
     def blocks(self) -> int:
@@ -93,7 +62,7 @@ class Layout:
 
     def zeros(self, *middle: int) -> AnyArray:
         """Return zeros [lat][block][middle...][W]."""
-        return self.memory.zeros((self.rows, self.blocks, *middle, self.width), self.dtype)
+        return aligned_zeros((self.rows, self.blocks, *middle, self.width), self.dtype)
 
     def pack(self, field: npt.ArrayLike, *, padding: Padding = "edge") -> AnyArray:
         """Return (..., lat, lon) as [lat][block][...][W].
@@ -104,7 +73,7 @@ class Layout:
         values = np.ascontiguousarray(field, dtype=np.float64)
         *middle, rows, columns = values.shape
         blocks = self.blocks + 1 if columns == self.columns + 1 else -(-columns // self.width)
-        result = self.memory.empty((rows, blocks, *middle, self.width), self.dtype)
+        result = aligned_empty((rows, blocks, *middle, self.width), self.dtype)
         arrays.pack(values, result, repeat=padding == "edge")
         return result
 

@@ -53,7 +53,7 @@ def cut(rows: int, blocks: int, threads: int, open_to: Open) -> tuple[Pieces, Pi
     west, east = min(int(open_to.west), blocks), max(blocks - open_to.east, 0)
     if south >= north or west >= east:
         return _pieces([]), _pieces([(first, last, 0, blocks) for first, last in shares(rows, threads)])
-    several = shares(north - south, 2 * threads if open_to else threads)  # the threads of neighbours may help
+    several = shares(north - south, 2 * threads if open_to else threads)  # edges are looked after between pieces
     inner = [(south + first, south + last, west, east) for first, last in several]
     # the north first: where the inner pieces reach from west to east it goes on where they ended
     outer = [(north, rows, 0, blocks), (0, south, 0, blocks), (south, north, 0, west), (south, north, east, blocks)]

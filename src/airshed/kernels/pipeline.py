@@ -40,11 +40,9 @@ _POINTER: Final = ctypes.c_void_p
 
 SIGNATURES: Final[Signatures] = {
     "airshed_worker_bytes": (ctypes.c_int64, [ctypes.c_int64]),
-    "airshed_publish": (None, [_POINTER, ctypes.c_int64]),
-    "airshed_messages_are_here": (None, [_POINTER, ctypes.c_int64]),
+    "airshed_edges_are_here": (None, [_POINTER]),
     "airshed_give_up": (None, [_POINTER]),
-    "airshed_assist": (ctypes.c_double, [_POINTER] * 2),
-    "airshed_work": (ctypes.c_int64, [_POINTER, *[ctypes.c_int64] * 4, _POINTER]),
+    "airshed_work": (ctypes.c_int64, [_POINTER, *[ctypes.c_int64] * 2, _POINTER]),
     "airshed_magnitudes": (None, [_POINTER, *[ctypes.c_int64] * 3, _POINTER]),
     "airshed_exact_parts": (None, [_POINTER, *[ctypes.c_int64] * 3, *[_POINTER] * 2]),
     "airshed_exact_value": (None, [*[_POINTER] * 2, *[ctypes.c_int64] * 2, _POINTER]),

@@ -62,18 +62,6 @@ def step_structure(members: Sequence[Member]) -> type[Step]:
     return type("StepOfKernel", (Step,), {"_fields_": own})
 
 
-def pointers(structure: type[ctypes.Structure], begin: int = 0) -> list[int]:
-    """Return which eight-byte words of a structure are addresses."""
-    found: list[int] = []
-    for name, kind, *_ in (field for each in structure.__mro__[::-1] for field in vars(each).get("_fields_", ())):
-        at = begin + getattr(structure, name).offset // 8
-        if kind is ctypes.c_void_p:
-            found.append(at)
-        elif issubclass(kind, ctypes.Structure):
-            found += pointers(kind, at)
-    return found
-
-
 def _words(first: str, last: str) -> slice:
     """The eight-byte words of a step from one field to another: to set them all at once takes a tenth of the time."""
     return slice(getattr(Step, first).offset // 8, getattr(Step, last).offset // 8 + 1)

@@ -96,34 +96,6 @@ class State:
 
 
 @dataclass(frozen=True)
-class Room:
-    """Where a rank's slot lies, in memory that others may see.
-
-    slot      address
-    mapping   first address and bytes of what ranks of this machine share; all zero where nobody does
-    """
-
-    slot: int
-    mapping: tuple[int, int] = (0, 0)
-
-
-@dataclass(frozen=True)
-class Near:
-    """A neighbour whose state is read where it lies: addresses in this process.
-
-    slot    of the rank;  states  of the two time levels of its mixing ratios, which take turns as they do here
-    rows, blocks  of its tile
-    shift   what to add to an address in its process
-    """
-
-    slot: int
-    states: tuple[int, int]
-    rows: int
-    blocks: int
-    shift: int = 0
-
-
-@dataclass(frozen=True)
 class StepForcing:
     """All that a step is given: its weights, and the forcing around its instants; no column without a vertical part."""
 
@@ -136,44 +108,24 @@ class Neighbours(Protocol):
     """Who holds what lies beyond the open sides of the state; see ``parallel.halo``.
 
     sides   on which a neighbour goes on
-    beyond  what messages bring, by side; where that is a side of `sides` alone, a neighbour's state is read instead
-            west, east    packs (row, species, level, W)
-            south, north  two rows (2, block, species, level, W), rising as in the grid
-    number  tells apart this rank from others;  blocks  packs in a row of the widest tile of all
     """
-
-    number: int
-    blocks: int
 
     @property
     def sides(self) -> Collection[Side]:
         """See above."""
         ...
 
-    @property
-    def beyond(self) -> Mapping[Side, AnyArray]:
-        """See above."""
-        ...
+    def start(self, q: AnyArray) -> Mapping[Side, AnyArray]:
+        """Begin to exchange the edges of the mixing ratios, which stay as they are until all are here.
 
-    @property
-    def room(self) -> Room | None:
-        """Where the slot is to lie that neighbours look at; None where none does."""
-        ...
-
-    def meet(self, here: Near) -> Mapping[Side, Near]:
-        """Tell neighbours on this machine where slot and state lie here, and return where theirs do; all call this."""
-        ...
-
-    def start(self, q: AnyArray) -> None:
-        """Begin to exchange messages of the edges of the mixing ratios, which stay as they are until all are here."""
+        Returns where the neighbours' edges will lie, by side, until the exchange after the next begins:
+            west, east    packs (row, species, level, W)
+            south, north  two rows (2, block, species, level, W), rising as in the grid
+        """
         ...
 
     def arrived(self) -> bool:
-        """See to messages under way, and return whether all are here."""
-        ...
-
-    def progress(self) -> None:
-        """See to the messages of others, which those who are late may wait for."""
+        """See to the exchange under way, and return whether all edges are here."""
         ...
 
     def close(self) -> None:

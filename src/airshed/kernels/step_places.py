@@ -1,13 +1,13 @@
 """Tells the compiled code of steps where all lies: a ring of structures :class:`Step`, filled once for the most."""
 
 import ctypes
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from airshed.core.errors import KernelError
-from airshed.kernels.layout import AnyArray, Layout
+from airshed.kernels.layout import AnyArray, Layout, aligned_zeros
 from airshed.kernels.operator_fields import Member, members
 from airshed.kernels.operators import Operator
 from airshed.kernels.pieces import REACH, SIDES, Side
@@ -21,7 +21,7 @@ from airshed.kernels.step_arguments import (
     address,
     step_structure,
 )
-from airshed.kernels.step_data import ColumnForcing, Near, Pair, State, StepForcing, TransportForcing
+from airshed.kernels.step_data import ColumnForcing, Pair, State, StepForcing, TransportForcing
 
 Array = npt.NDArray[np.float64]
 
@@ -30,31 +30,29 @@ class StepPlaces:
     """Where the constants of a :class:`Stepper`, its state and the forcing of steps lie.
 
     address  of a ring of `room` structures, for the compiled code: step n is at n % room
-    beyond   what messages bring from neighbours, see :class:`Neighbours`
-    number   tells apart the steps of this rank from those of others
+    open_sides  where a neighbour goes on
     The others are those of :class:`Stepper`.
     """
 
     def __init__(
-        self, layout: Layout, room: int, beyond: Mapping[Side, AnyArray], *, ghosts: Array, top: Array,
+        self, layout: Layout, room: int, open_sides: Collection[Side], *, ghosts: Array, top: Array,
         density_factor: Array, vertical_weights: Array, thickness: Array, emitted: Sequence[int],
-        oxygen: float, nitrogen: float, number: int, operators: Sequence[Operator], levels: int,
+        oxygen: float, nitrogen: float, operators: Sequence[Operator], levels: int,
     ) -> None:  # fmt: skip
         self.room, self._layout = room, layout
         self._kept = {
-            "top": _placed(layout, top, layout.dtype),
-            "vertical_weights": _placed(layout, vertical_weights, layout.dtype),
-            "density_factor": _placed(layout, density_factor.T, np.float64),
-            "thickness": _placed(layout, thickness, np.float64),
-            "emitted": _placed(layout, np.array(emitted), np.int32),
+            "top": _placed(top, layout.dtype),
+            "vertical_weights": _placed(vertical_weights, layout.dtype),
+            "density_factor": _placed(density_factor.T, np.float64),
+            "thickness": _placed(thickness, np.float64),
+            "emitted": _placed(np.array(emitted), np.int32),
         }
         self._ghost = _splat(ghosts, layout)
-        self._beyond, self._number = beyond, number
-        self._near: dict[Side, tuple[Ghost, Ghost]] = {}
-        self._first: AnyArray | None = None  # of the two arrays of mixing ratios the newest at the beginning
+        self._open = open_sides
+        self._edges: dict[int, tuple[AnyArray, Ghost]] = {}
         self._members, self._levels = members(operators), levels
         structure = step_structure(self._members)
-        self._memory = layout.memory.zeros((room, ctypes.sizeof(structure)), np.uint8)
+        self._memory = aligned_zeros((room, ctypes.sizeof(structure)), np.uint8)
         self.address = address(self._memory)
         self._steps = [structure.from_buffer(row) for row in self._memory]
         self._values = [self._place_numbers(step) for step in self._steps]
@@ -66,7 +64,7 @@ class StepPlaces:
 
     def _place_numbers(self, step: Step) -> dict[str, Array]:
         """Return where a step finds the numbers of operators, by their names."""
-        found = {each.key: _placed(self._layout, np.array(each.values), np.float64).view(np.float64)
+        found = {each.key: _placed(np.array(each.values), np.float64).view(np.float64)
                  for each in self._members if each.shape is None}  # fmt: skip
         for name, values in found.items():
             setattr(step, f"number_{name}", address(values))
@@ -74,20 +72,17 @@ class StepPlaces:
 
     def _fill_constants(self, step: Step, emitted: int, oxygen: float, nitrogen: float) -> None:
         step.rows, step.blocks, step.last_lanes = self._layout.rows, self._layout.blocks, self._layout.last_lanes
-        for side in SIDES:
-            setattr(step, side, _beside(self._beyond[side], side) if side in self._beyond else _outside(self._ghost))
+        for side in set(SIDES) - set(self._open):
+            setattr(step, side, _outside(self._ghost))
         for name, array in self._kept.items():
             setattr(step, name, address(array))
         step.emitted_count = emitted
         step.oxygen, step.nitrogen = oxygen, nitrogen
 
-    def look_at(self, near: Mapping[Side, Near], state: State) -> None:
-        """Let steps read what lies beyond a side where neighbours hold it; the state is as it is at the beginning."""
-        self._near = {side: (self._seen(each, 0, side), self._seen(each, 1, side)) for side, each in near.items()}
-        self._first = state.q
-
-    def fill(self, which: int, state: State, forcing: StepForcing, sums: Array, sweeps: int) -> None:
-        """Tell where the step of a number finds state and forcing, and puts the sums of blocks (block, sum)."""
+    def fill(
+        self, which: int, state: State, forcing: StepForcing, edges: Mapping[Side, AnyArray], sums: Array, sweeps: int
+    ) -> None:
+        """Tell where the step of a number finds state, forcing and edges, and puts the sums of blocks (block, sum)."""
         row, w, transport, column = which % self.room, forcing.weights, forcing.transport, forcing.column
         step = self._steps[row]
         parts = state.q, state.q_other, state.tendency, state.air, state.air_other, state.air_tendency
@@ -97,13 +92,13 @@ class StepPlaces:
         self._place(row, "flux_z", transport.flux_z)
         self._numbers[row, FLUX_WEIGHTS] = transport.weight, transport.weight_z
         self._fill_operators(row, transport, column)
-        for side, ghosts in self._near.items():
-            setattr(step, side, ghosts[state.q is not self._first])
+        for side, edge in edges.items():
+            setattr(step, side, self._beside(edge, side))
         if column is not None:
             self._fill_column(row, column)
         self._numbers[row, WEIGHTS] = w.c0, w.c1, w.t0, w.t1, w.g, w.s0, w.s1
         step.sums = address(sums)
-        step.sweeps, step.number = sweeps, which << 16 | self._number
+        step.sweeps, step.number = sweeps, which
 
     def _fill_column(self, row: int, column: ColumnForcing) -> None:
         step = self._steps[row]
@@ -148,20 +143,17 @@ class StepPlaces:
             setattr(self._steps[row], name, Ends(*map(address, pair)))
             self._placed[row, name] = pair
 
-    def _seen(self, near: Near, level: int, side: Side) -> Ghost:
-        """What a neighbour's state of one time level holds along the side where it begins."""
-        size = self._ghost.size
-        line, first = near.blocks * size, near.states[level]
-        if side in ("west", "east"):
-            at = line - size if side == "west" else 0
-            return Ghost(first + at * self._ghost.itemsize, line, 0, 0, 0)
-        at = (near.rows - 1) * line if side == "south" else 0
-        return Ghost(first + at * self._ghost.itemsize, 0, size, -line if side == "south" else line, 0)
+    def _beside(self, edge: AnyArray, side: Side) -> Ghost:
+        """A neighbour's edge, of which there are few arrays: looked at once."""
+        found = self._edges.get(id(edge))
+        if found is None:
+            found = self._edges[id(edge)] = edge, _beside(edge, side)
+        return found[1]
 
 
-def _placed(layout: Layout, values: npt.NDArray[np.generic], dtype: npt.DTypeLike) -> AnyArray:
-    """The values in the layout's memory; room for one where there are none."""
-    result = layout.memory.zeros(values.shape if values.size else (1,), dtype)
+def _placed(values: npt.NDArray[np.generic], dtype: npt.DTypeLike) -> AnyArray:
+    """The values where the kernel can read them; room for one where there are none."""
+    result = aligned_zeros(values.shape if values.size else (1,), dtype)
     if values.size:
         result[...] = values
     return result
@@ -169,7 +161,7 @@ def _placed(layout: Layout, values: npt.NDArray[np.generic], dtype: npt.DTypeLik
 
 def _splat(values: Array, layout: Layout) -> AnyArray:
     """The same values (species, level) in all lanes."""
-    block = layout.memory.zeros((*values.shape, layout.width), layout.dtype)
+    block = aligned_zeros((*values.shape, layout.width), layout.dtype)
     block[...] = values[..., None]
     return block
 
@@ -180,7 +172,7 @@ def _outside(ghost: AnyArray) -> Ghost:
 
 
 def _beside(buffer: AnyArray, side: Side) -> Ghost:
-    """The neighbour's packs, which lie one after the other, as messages bring them."""
+    """The neighbour's packs, which lie one after the other."""
     pack = int(np.prod(buffer.shape[-3:]))
     if side in ("west", "east"):
         return Ghost(address(buffer), pack, 0, 0, 0)

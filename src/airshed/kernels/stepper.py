@@ -1,4 +1,4 @@
-"""Time steps of every column, one or several at once: they are prepared here, and computed by a crew of threads."""
+"""Time steps of every column, one or a batch of them: they are prepared here, and computed by threads."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -7,15 +7,13 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from airshed.kernels.crew import Crew
 from airshed.kernels.exact_sum import CompiledSums
-from airshed.kernels.layout import AnyArray, Layout
-from airshed.kernels.pieces import SIDES, Open, Pieces, Side, cut
+from airshed.kernels.layout import AnyArray, Layout, aligned_zeros
+from airshed.kernels.pieces import SIDES, Open, Side, cut
 from airshed.kernels.pipeline import MechanismKernel
-from airshed.kernels.step_arguments import OF_PLANES, PARTS, address
+from airshed.kernels.step_arguments import OF_PLANES, PARTS
 from airshed.kernels.step_data import (
     ColumnForcing,
-    Near,
     Neighbours,
     State,
     StepForcing,
@@ -23,6 +21,7 @@ from airshed.kernels.step_data import (
     TwoStepWeights,
 )
 from airshed.kernels.step_places import StepPlaces
+from airshed.kernels.work_sharing import WorkSharing
 
 Array = npt.NDArray[np.float64]
 
@@ -40,54 +39,38 @@ class Stepper:
     neighbours      what lies beyond the sides where the area goes on; None where it ends on all of them
     total           sums over the first axis of the sums of blocks, of all ranks; the same bits in any order
     state           that of another stepper, to be advanced by both in turn; None for one of its own
-    at_once, kept   how many steps :meth:`advance` may be asked for; how many calls what it returns stays as it is
+    batch           how many steps :meth:`advance` may be asked for at once
     """
 
     def __init__(
         self, kernel: MechanismKernel, layout: Layout, *, ghosts: Array, top: Array, density_factor: Array,
         vertical_weights: Array, thickness: Array | None = None, emitted: Sequence[int] = (), sweeps: int = 1,
         threads: int = 1, oxygen: float = 0.2095, nitrogen: float = 0.7808, neighbours: Neighbours | None = None,
-        total: Callable[[Array], Array] | None = None, state: State | None = None, at_once: int = 1, kept: int = 1,
+        total: Callable[[Array], Array] | None = None, state: State | None = None, batch: int = 1,
     ) -> None:  # fmt: skip
         self.kernel, self.layout, self.sweeps, self.neighbours = kernel, layout, sweeps, neighbours
-        self.at_once = at_once
+        self.batch = batch
         self._total = total or CompiledSums(kernel).total
         species, levels = len(kernel.network.species), kernel.shape.levels
         self.state = state or State.zeros(layout, species, levels)
         self._terms = (len(kernel.terms), species) if kernel.shape.vertical else (len(OF_PLANES), species, levels)
         sums = prod(self._terms) + len(kernel.shape.families)
-        shape = (kept, at_once, layout.rows * layout.blocks, sums)
-        self._sums: Array = layout.memory.zeros(shape, np.float64).view(np.float64)
+        self._sums: Array = aligned_zeros((batch, layout.rows * layout.blocks, sums), np.float64).view(np.float64)
         self._totals = np.zeros(sums)
         self.threads = max(1, min(threads, layout.rows))
         self.pool = ThreadPoolExecutor(self.threads - 1) if self.threads > 1 else None
         sides: Collection[Side] = () if neighbours is None else neighbours.sides
-        beyond: Mapping[Side, AnyArray] = {} if neighbours is None else neighbours.beyond
         self._places = StepPlaces(
-            layout, at_once, beyond, ghosts=ghosts, top=top, density_factor=density_factor,
+            layout, batch, sides, ghosts=ghosts, top=top, density_factor=density_factor,
             vertical_weights=vertical_weights, thickness=np.ones(levels) if thickness is None else thickness,
-            emitted=emitted, oxygen=oxygen, nitrogen=nitrogen, number=0 if neighbours is None else neighbours.number,
-            operators=kernel.shape.operators, levels=levels,
+            emitted=emitted, oxygen=oxygen, nitrogen=nitrogen, operators=kernel.shape.operators, levels=levels,
         )  # fmt: skip
         inner, outer = cut(layout.rows, layout.blocks, self.threads, Open(**{side: side in sides for side in SIDES}))
-        pieces: Pieces = layout.memory.zeros((len(inner) + len(outer), 4), np.int64).view(np.int64)
-        pieces[...] = np.concatenate([inner, outer])
-        self.crew = Crew(
-            kernel, self._places.address, at_once, pieces, len(inner),
-            layout.blocks if neighbours is None else neighbours.blocks, threads=self.threads, pool=self.pool,
-            room=None if neighbours is None else neighbours.room, messages=bool(beyond),
+        self._work = WorkSharing(
+            kernel, self._places.address, batch, np.concatenate([inner, outer]), len(inner), layout.blocks,
+            threads=self.threads, pool=self.pool, edges=bool(sides),
         )  # fmt: skip
-        self._turn, self._arrived = 0, True
-        self._between: Callable[[], None] | None = None
-        if neighbours is not None:
-            self._between = self._see_to_messages
-            self._meet(neighbours)
-
-    def _meet(self, neighbours: Neighbours) -> None:
-        states = address(self.state.q), address(self.state.q_other)
-        near = neighbours.meet(Near(self.crew.address, states, self.layout.rows, self.layout.blocks))
-        self.crew.meet(near)
-        self._places.look_at(near, self.state)
+        self._arrived = True
 
     def step(
         self, weights: TwoStepWeights, transport: TransportForcing, column: ColumnForcing | None
@@ -100,34 +83,34 @@ class Stepper:
         return self.by_term(self._totals)[0]
 
     def advance(self, steps: Sequence[StepForcing]) -> Array:
-        """Advance the state by one step, or by `at_once` at most; return what is to be summed up, (step, block, sum).
+        """Advance the state by the steps of a batch; return what is to be summed up, (step, block, sum).
 
-        See :meth:`by_term`. The array stays as it is until this is called as often again as is kept.
+        See :meth:`by_term`. The array stays as it is until the next call.
         """
-        self._turn, neighbours, q = (self._turn + 1) % len(self._sums), self.neighbours, self.state.q
-        sums, first = self._sums[self._turn, : len(steps)], self.crew.steps + 1
-        for number, each in enumerate(steps):
-            self._places.fill(first + number, self.state, each, sums[number], self.sweeps)
-            self.state.rotate()
-        if neighbours is not None and neighbours.beyond:
-            neighbours.start(q)
-            self._arrived = False
-        self.crew.publish(len(steps))
-        self.crew.work(self._between)
+        sums = self._sums[: len(steps)]
+        together = len(steps) if self.neighbours is None else 1  # what is beyond the sides is exchanged for each step
+        for first in range(0, len(steps), together):
+            some = slice(first, first + together)
+            self._advance(steps[some], sums[some])
         return sums
 
-    def leave(self) -> None:
-        """Return when no neighbour looks at this state any more, so that both its time levels may be changed."""
-        self.crew.leave(self._between)
+    def _advance(self, steps: Sequence[StepForcing], sums: Array) -> None:
+        """Advance by steps that need no exchange in between."""
+        edges: Mapping[Side, AnyArray] = {}
+        if self.neighbours is not None:
+            edges, self._arrived = self.neighbours.start(self.state.q), False
+        for number, each in enumerate(steps):
+            which = self._work.steps + 1 + number
+            self._places.fill(which, self.state, each, edges, sums[number], self.sweeps)
+            self.state.rotate()
+        self._work.work(len(steps), None if self.neighbours is None else self._see_to_edges)
 
-    def _see_to_messages(self) -> None:
-        """Let MPI see to messages, and the step look at those of its neighbours when they are here."""
+    def _see_to_edges(self) -> None:
+        """Let the step look at the edges of neighbours when they are here."""
         assert self.neighbours is not None
-        if self._arrived:
-            self.neighbours.progress()
-        elif self.neighbours.arrived():
+        if not self._arrived and self.neighbours.arrived():
             self._arrived = True
-            self.crew.messages_are_here()
+            self._work.edges_are_here()
 
     def by_term(self, totals: Array) -> tuple[Array, Array]:
         """Return the sums (sum,) of a step as those of the budget terms (term, species), and of the families."""
@@ -147,7 +130,12 @@ class Stepper:
     @property
     def seconds(self) -> dict[str, float]:
         """Time that the threads have spent in each part of the step, added up over threads [s]."""
-        return dict(zip(PARTS, self.crew.seconds.tolist(), strict=True))
+        return dict(zip(PARTS, self._work.seconds.tolist(), strict=True))
+
+    @property
+    def waited(self) -> float:
+        """Wall time [s] in which there was nothing to do, as the edges of neighbours were not here."""
+        return self._work.waited
 
     def close(self) -> None:
         """End the threads and the exchange with neighbours."""

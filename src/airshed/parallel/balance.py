@@ -19,7 +19,7 @@ from airshed.parallel.levelling import Move, cuts, level, worthwhile
 from airshed.parallel.redistribution.costs import FREE, Line
 from airshed.parallel.redistribution.measure import ping_pong
 from airshed.parallel.redistribution.mpi import MpiMessages
-from airshed.parallel.redistribution.waiting import all_of
+from airshed.parallel.waiting import all_of
 
 if TYPE_CHECKING:
     from mpi4py import MPI

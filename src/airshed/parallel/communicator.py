@@ -4,10 +4,9 @@ Every rank makes the same calls in the same order, from one thread. Arrays keep 
 the order in which ranks answer: greatest values and sums of integers are the same in any order.
 """
 
-import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -17,18 +16,15 @@ import numpy.typing as npt
 
 from airshed.core.errors import AirshedError
 from airshed.parallel.environment import choose_library, launched, ranks_asked_for
+from airshed.parallel.waiting import all_of
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-    from airshed.parallel.boards import Boards
-
 AnyArray = npt.NDArray[Any]
-Later = Callable[[], AnyArray]
-"""Waits for a result that is under way, and returns it; to be called once."""
 
-_UNDER_WAY: "Final[list[tuple[MPI.Request, AnyArray, AnyArray]]]" = []
-"""What MPI still reads and writes: that stays, also where nobody asks for it any more, as after an error."""
+_ABANDONED: "Final[list[tuple[MPI.Request, AnyArray, AnyArray]]]" = []
+"""What MPI still reads and writes after an error broke off the wait for it."""
 
 
 class Communicator(Protocol):
@@ -48,26 +44,6 @@ class Communicator(Protocol):
 
     def total(self, counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Return the sums of integers over all ranks, element by element."""
-        ...
-
-    def start_largest(self, values: AnyArray) -> Later:
-        """Begin :meth:`largest`, and return what waits for it; all ranks begin and wait in the same order."""
-        ...
-
-    def start_total(self, counts: npt.NDArray[np.int64]) -> Later:
-        """Begin :meth:`total`, and return what waits for it."""
-        ...
-
-    def join_crew(self, assist: Callable[[], float], *, boards: bool) -> None:
-        """Call this again and again from now on while others are waited for; all ranks together.
-
-        assist  returns for how long [s] it did something else, which is no waiting
-        boards  whether greatest values and sums need no messages where all ranks share memory
-        """
-        ...
-
-    def leave_crew(self, assist: Callable[[], float]) -> None:
-        """Call this no longer, and find sums by messages; nothing where another crew has been joined since."""
         ...
 
     def gather(self, value: Any) -> list[Any] | None:
@@ -106,20 +82,6 @@ class Alone:
         """Return the counts."""
         return counts
 
-    def start_largest(self, values: AnyArray) -> Later:
-        """Return what returns the values, NaN as infinite."""
-        return lambda: _comparable(values)
-
-    def start_total(self, counts: npt.NDArray[np.int64]) -> Later:
-        """Return what returns the counts."""
-        return lambda: counts
-
-    def join_crew(self, assist: Callable[[], float], *, boards: bool) -> None:
-        """Return: nobody is waited for."""
-
-    def leave_crew(self, assist: Callable[[], float]) -> None:
-        """Return."""
-
     def gather(self, value: Any) -> list[Any] | None:
         """Return the one value."""
         return [value]
@@ -141,65 +103,16 @@ class Alone:
         """Return."""
 
 
-_EAGER: Final = 5e-4
-"""[s] in which one who waits looks again at once; then it sleeps between, and leaves the core to who has work."""
-
-_NAP: Final = 5e-5
-"""[s], much less than has been waited for already."""
-
-
-def give_way() -> float:
-    """Let another process have the core: where ranks share cores, the one that is waited for may need this one."""
-    if hasattr(os, "sched_yield"):
-        os.sched_yield()
-    return 0.0
-
-
-class _Message:
-    """Greatest values, np.maximum, or sums, np.add, of all ranks by MPI, under way."""
-
-    def __init__(self, handle: "MPI.Intracomm", given: AnyArray, combine: np.ufunc) -> None:
-        from mpi4py import MPI
-
-        self._result = np.empty_like(given)
-        self._request = handle.Iallreduce(given, self._result, MPI.MAX if combine is np.maximum else MPI.SUM)
-        _UNDER_WAY[:] = [each for each in _UNDER_WAY if not each[0].Test()] + [(self._request, given, self._result)]
-
-    def arrived(self) -> bool:
-        """Let MPI see to it, and return whether it is done."""
-        return bool(self._request.Test())
-
-    def result(self) -> AnyArray:
-        """Return what came of it."""
-        return self._result
-
-
 class MpiRanks:
     """The ranks of an MPI communicator.
 
-    boards          by which ranks of one machine find greatest values and sums; None for messages
     wait            [s] spent so far in greatest values and sums, with waiting for the last rank to ask for them
-    meanwhile       is called while they are waited for, see :meth:`join_crew`
     fails_together  whether somebody sees to it already that an error of some ranks ends all, see ``failure``
     """
 
     def __init__(self, handle: "MPI.Intracomm") -> None:
         self.handle, self.wait, self.fails_together = handle, 0.0, False
-        self.meanwhile: Callable[[], float] = give_way
-        self.boards: Boards | None = None
         self.rank, self.size = handle.Get_rank(), handle.Get_size()
-
-    def join_crew(self, assist: Callable[[], float], *, boards: bool) -> None:
-        """See :class:`Communicator`."""
-        from airshed.parallel.boards import make_boards  # whose few lines of code are compiled for who needs them
-
-        self.meanwhile = assist
-        self.boards = make_boards(self.handle, self.until) if boards else None
-
-    def leave_crew(self, assist: Callable[[], float]) -> None:
-        """See :class:`Communicator`; where an error met ranks apart, sums on their boards are out of step."""
-        if self.meanwhile == assist:
-            self.meanwhile, self.boards = give_way, None
 
     @cached_property
     def line(self) -> "MPI.Intracomm":
@@ -208,19 +121,11 @@ class MpiRanks:
 
     def largest(self, values: AnyArray) -> AnyArray:
         """Return the greatest values of all ranks, element by element; NaN counts as infinite."""
-        return self.start_largest(values)()
+        return self._combined(_comparable(values), np.maximum)
 
     def total(self, counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Return the sums of integers over all ranks, element by element."""
-        return self.start_total(counts)()
-
-    def start_largest(self, values: AnyArray) -> Later:
-        """Begin the search for the greatest values."""
-        return self._started(_comparable(values), np.maximum)
-
-    def start_total(self, counts: npt.NDArray[np.int64]) -> Later:
-        """Begin the sums of integers."""
-        return self._started(counts, np.add)
+        return self._combined(counts, np.add)
 
     def gather(self, value: Any) -> list[Any] | None:
         """Return what every rank gave, by rank, to the first; None to the others."""
@@ -242,28 +147,20 @@ class MpiRanks:
         """Return when all ranks have come here."""
         self.handle.Barrier()
 
-    def until(self, arrived: Callable[[], bool]) -> None:
-        """Wait, and do something else meanwhile, until what is asked returns true."""
-        began = idle_since = time.perf_counter()
-        while not arrived():
-            elsewhere = self.meanwhile()
-            now = time.perf_counter()
-            if elsewhere:
-                began, idle_since = began + elsewhere, now
-            elif now - idle_since > _EAGER:
-                time.sleep(_NAP)
+    def _combined(self, given: AnyArray, combine: np.ufunc) -> AnyArray:
+        """Greatest values, np.maximum, or sums, np.add, of all ranks; signals are answered meanwhile."""
+        from mpi4py import MPI
+
+        began, given = time.perf_counter(), np.ascontiguousarray(given)
+        result = np.empty_like(given)
+        request = self.handle.Iallreduce(given, result, MPI.MAX if combine is np.maximum else MPI.SUM)
+        try:
+            all_of([request])
+        except BaseException:
+            _ABANDONED.append((request, given, result))
+            raise
         self.wait += time.perf_counter() - began
-
-    def _started(self, given: AnyArray, combine: np.ufunc) -> Later:
-        given = np.ascontiguousarray(given)
-        boards = self.boards if self.boards is not None and given.nbytes <= self.boards.most else None
-        under_way = _Message(self.handle, given, combine) if boards is None else boards.begin(given, combine)
-
-        def finish() -> AnyArray:
-            self.until(under_way.arrived)
-            return under_way.result()
-
-        return finish
+        return result
 
 
 @lru_cache(maxsize=1)

@@ -1,4 +1,4 @@
-"""Edges of the state that go to neighbours by messages: where they share no memory, see ``parallel.halo``."""
+"""Edges of the state that neighbours exchange by messages, see ``parallel.halo``."""
 
 import weakref
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from airshed.kernels.layout import AnyArray, Layout
+from airshed.kernels.layout import AnyArray, Layout, aligned_zeros
 from airshed.kernels.pieces import REACH, SIDES, Side
 from airshed.parallel.decomposition import ALONG_LATITUDE, OPPOSITE
 
@@ -17,32 +17,35 @@ _TAGS: Final[dict[Side, int]] = {side: number for number, side in enumerate(SIDE
 
 
 class EdgeMessages:
-    """One rank's end of the messages with some of its neighbours.
+    """One rank's end of the messages with some of its neighbours; satisfies ``parallel.halo.Edges``.
 
     They go by persistent requests from the edges of the state itself, or from buffers where columns are gathered.
-    received  what came from each side, where the kernel expects it
+    bytes  received in an exchange
     """
 
     def __init__(
         self, handle: "MPI.Intracomm", layout: Layout, middle: tuple[int, int], neighbours: Mapping[Side, int]
     ) -> None:
         self._handle, self._layout, self._middle, self._to = handle, layout, middle, neighbours
-        self.received: dict[Side, AnyArray] = {}
+        self.sides = tuple(neighbours)
+        self._received: dict[Side, AnyArray] = {}
         self._lanes: dict[Side, tuple[AnyArray, AnyArray]] = {}
         for side in self._to:
             self._make_buffers(side)
+        self.bytes = sum(self._incoming(side).nbytes for side in self._to)
         self._requests: dict[int, tuple[AnyArray, list[MPI.Prequest]]] = {}
         self._started: list[MPI.Prequest] = []
         weakref.finalize(self, _free, self._requests)  # at the latest when Python ends, before MPI does
 
-    def start(self, q: AnyArray) -> None:
-        """Begin to send the edges of the mixing ratios and to receive the neighbours'."""
+    def start(self, q: AnyArray) -> Mapping[Side, AnyArray]:
+        """Begin to send the edges of the mixing ratios; return where the neighbours' will lie."""
         from mpi4py import MPI
 
         for side, (outgoing, _) in self._lanes.items():
             outgoing[...] = q[:, -1, ..., -REACH:] if side == "east" else q[:, 0, ..., :REACH]
         self._started = self._requests_of(q)
         MPI.Prequest.Startall(self._started)
+        return self._received
 
     def arrived(self) -> bool:
         """Let MPI see to messages under way; return whether all edges are here, and the own ones where they go."""
@@ -51,7 +54,7 @@ class EdgeMessages:
         if not MPI.Request.Testall(self._started):
             return False
         for side, (_, incoming) in self._lanes.items():
-            target = self.received[side]
+            target = self._received[side]
             if side == "east":
                 target[..., :REACH] = incoming
             else:
@@ -65,9 +68,9 @@ class EdgeMessages:
     def _make_buffers(self, side: Side) -> None:
         layout, middle = self._layout, self._middle
         if side in ALONG_LATITUDE:
-            self.received[side] = layout.memory.zeros((REACH, layout.blocks, *middle, layout.width), layout.dtype)
+            self._received[side] = aligned_zeros((REACH, layout.blocks, *middle, layout.width), layout.dtype)
             return
-        self.received[side] = layout.memory.zeros((layout.rows, *middle, layout.width), layout.dtype)
+        self._received[side] = aligned_zeros((layout.rows, *middle, layout.width), layout.dtype)
         shape = (layout.rows, *middle, REACH)
         self._lanes[side] = np.empty(shape, layout.dtype), np.empty(shape, layout.dtype)
 
@@ -88,7 +91,7 @@ class EdgeMessages:
         return self._handle.Send_init(self._lanes[side][0] if side in self._lanes else rows, rank, _TAGS[side])
 
     def _incoming(self, side: Side) -> AnyArray:
-        return self._lanes[side][1] if side in self._lanes else self.received[side]
+        return self._lanes[side][1] if side in self._lanes else self._received[side]
 
 
 def _free(plans: "dict[int, tuple[AnyArray, list[MPI.Prequest]]]") -> None:

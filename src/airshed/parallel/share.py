@@ -12,7 +12,7 @@ from airshed.core.errors import CaseError
 from airshed.grid.window import Window
 from airshed.parallel.communicator import Alone, Communicator
 from airshed.parallel.decomposition import Decomposition, Tile
-from airshed.parallel.exact_sum import Cut, LateSum, total
+from airshed.parallel.exact_sum import Cut, total, totals
 
 Array = npt.NDArray[np.float64]
 
@@ -59,14 +59,14 @@ class Share:
         """Return the sums over the first axis and all ranks, the same bits for any number of them."""
         return total(values, self.ranks, cut)
 
+    def totals(self, values: Array, cut: Cut = exact_sum) -> Array:
+        """Return the sums over the second axis and all ranks, (step, summand, column) -> (step, column)."""
+        return totals(values, self.ranks, cut)
+
     def total_over_columns(self, field: Array) -> Array:
         """Return the sums over (..., lat, lon) of the whole grid: (...)."""
-        return self.late_total_over_columns(field)()
-
-    def late_total_over_columns(self, field: Array) -> LateSum:
-        """Begin the sums over (..., lat, lon) of the whole grid, and return what gives them."""
         rows, columns = field.shape[-2:]
-        return LateSum(np.moveaxis(field.reshape(*field.shape[:-2], rows * columns), -1, 0), self.ranks)
+        return self.total(np.moveaxis(field.reshape(*field.shape[:-2], rows * columns), -1, 0))
 
     def mean_over_columns(self, field: Array) -> Array:
         """Return the means over (..., lat, lon) of the whole grid: (...)."""

@@ -14,7 +14,7 @@ import numpy as np
 from airshed.kernels.layout import AnyArray, aligned_empty
 from airshed.parallel.communicator import Alone, Communicator, MpiRanks
 from airshed.parallel.decomposition import Decomposition, Tile, even_cuts, fits
-from airshed.parallel.redistribution.waiting import all_of
+from airshed.parallel.waiting import all_of
 
 if TYPE_CHECKING:
     from mpi4py import MPI

@@ -89,8 +89,6 @@ class RunRecords:
         """
         seconds = self._model.seconds
         due = [writer for writer in self._writers if writer.is_due(seconds)]
-        if due:
-            self._model.settle()  # which refuses what is not finite
         lasting = self._model.lasting
         for writer in due:
             views = {spec.name: self._model.view(spec.name) for spec in writer.fields}

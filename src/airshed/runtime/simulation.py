@@ -29,7 +29,7 @@ from airshed.core.report import Report, Table
 from airshed.core.units import to
 from airshed.fields.spec import FieldSpec
 from airshed.parallel.binding import cores_each
-from airshed.parallel.communicator import Communicator, Later, world
+from airshed.parallel.communicator import Communicator, world
 from airshed.parallel.failure import raising_together
 from airshed.runtime.aside import Aside
 from airshed.runtime.clock import Clock
@@ -158,7 +158,6 @@ class Simulation:
         self._written_at = [] if output is None else outputs
         self._aside = Aside(self.model)
         self._stop = False
-        self._asked: Later | None = None
         self.wall["preparation"] = time.perf_counter() - began
         self._unreached = weakref.finalize(
             self, give_free_unreached, self._everybody, self._stack, self._records, self.model
@@ -215,13 +214,12 @@ class Simulation:
         try:
             with raising_together(self._everybody), quick_turns():
                 most = self._agreed(most)
-                stopped = self._stops(last=True)
+                stopped = self._stops()
                 while not stopped and target - self.seconds > INSTANT:
                     info = self._steps(target, most)
                     if observer is not None and info is not None:
                         observer(info)
-                    stopped = self._stops(last=target - self.seconds <= INSTANT)
-                self.model.settle()
+                    stopped = self._stops()
                 if stopped or self.seconds >= self.end:
                     self._finish_records()
         except BaseException:
@@ -231,25 +229,12 @@ class Simulation:
             self._stop = False
 
     def request_stop(self) -> None:
-        """Let :meth:`run` end after the present stretch of steps, with valid files; callable from a signal handler.
-
-        Several ranks make one stretch more, in which they tell each other.
-        """
+        """Let :meth:`run` end after the present batch of steps, with valid files; callable from a signal handler."""
         self._stop = True
 
-    def _stops(self, *, last: bool) -> bool:
-        """Whether the run is to stop here: all ranks, as soon as they know that one was asked to.
-
-        They tell each other while they make the next stretch of steps, but for the last time, when there is none: one
-        message for each stretch, so that all ranks must make the same ones.
-        """
-        if self.model.share.alone:
-            return self._stop
-        before, self._asked = self._asked, self.model.share.ranks.start_total(np.array([int(self._stop)]))
-        stops = before is not None and before()[0] > 0
-        if last or stops:
-            stops, self._asked = bool(self._asked()[0] > 0) or stops, None
-        return stops
+    def _stops(self) -> bool:
+        """Whether the run is to stop here, as one of the ranks was asked to; all of them ask together."""
+        return self._stop if self.model.share.alone else self.model.share.greatest(float(self._stop)) > 0.0
 
     def _at_once(self, observer: Observer | None, stride: int) -> int:
         """The longest stretch of steps that this rank wants."""
@@ -272,7 +257,6 @@ class Simulation:
         With several ranks all of them ask.
         """
         self._check_group()
-        self.model.settle()  # so that no field is shown of a state that was lost
         spec: FieldSpec = self.model.registry.select([name], where="field")[0]
         grid = self.model.whole
         coordinates = {
@@ -316,7 +300,6 @@ class Simulation:
         try:
             with raising_together(self._everybody):
                 if not (self._closed or self._amid_steps):
-                    self.model.settle()
                     self._timed_records(lambda each: each.stop(self._clock.stretch, self._aside.left))
         finally:
             self._give_free()

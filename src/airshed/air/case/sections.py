@@ -373,8 +373,8 @@ class ParallelSection(Section):
     )
     halo: Literal["auto", "messages"] = setting(
         "auto",
-        "How ranks see their neighbours' cells: `auto`, in memory that ranks of one machine share, so that they help "
-        "each other, too, and by messages from others; `messages`, from all.",
+        "How ranks get their neighbours' cells: `auto`, in memory that ranks of one machine share, and by messages "
+        "from others; `messages`, from all.",
     )
     balance: Annotated[Switch | Literal["auto"], OrWords(("auto",), Switch)] = setting(
         "auto",

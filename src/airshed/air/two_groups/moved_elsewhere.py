@@ -144,7 +144,7 @@ class MovedSpecies:
         in_parts = self._made_in_parts(deposited[0], emitted[0])
         tile = replace(layout, rows=parts.grid.shape[1], columns=parts.grid.shape[2])
         self._sources = PackedSources(
-            sources, tile, parts.grid.shape[1:], parts.start, lambda _: _TOLD_ELSEWHERE, in_parts.emission
+            sources, tile, parts.grid.shape[1:], parts.start, _told_elsewhere, in_parts.emission
         )
         self._forcing = self._make_forcing(tile, in_parts)
         self._stepper = make_stepper(parts, kernel, layout, own, emitted=emitted[1], threads=threads)
@@ -219,18 +219,9 @@ class MovedSpecies:
         return parts.deposition.velocities(met, parts.land, parts.light.cos_zenith(seconds))
 
 
-class _ToldElsewhere:
-    """Sums of what is emitted, for which nobody asks here: ranks with chemistry have them for budgets."""
-
-    def proceed(self) -> None:
-        """Nothing is under way."""
-
-    def __call__(self) -> Array:
-        """Return 0 for all species."""
-        return np.zeros(())
-
-
-_TOLD_ELSEWHERE = _ToldElsewhere()
+def _told_elsewhere(columns: Array) -> Array:
+    """The sums of what is emitted, for which nobody asks here: ranks with chemistry have them for budgets."""
+    return np.zeros(())
 
 
 def _some(names: Sequence[str], network: ReactionNetwork) -> tuple[list[int], list[int]]:

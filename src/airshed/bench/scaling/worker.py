@@ -9,14 +9,17 @@ of the thread on its core, less what it spent in calls of MPI (which spin while 
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+
 from airshed.air.case import Case
 from airshed.air.model import AirModel
 from airshed.kernels.layout import AnyArray
+from airshed.kernels.pieces import Side
 from airshed.kernels.step_data import Neighbours
 from airshed.parallel.binding import bind
 from airshed.parallel.communicator import Alone, Communicator, MpiRanks, world
@@ -46,20 +49,16 @@ class Spent:
 
 
 class TimedRanks(MpiRanks):
-    """Ranks whose waiting for each other's numbers is timed, without what they compute for others meanwhile."""
+    """Ranks whose waiting for each other's numbers is timed."""
 
     def __init__(self, handle: Any) -> None:
         super().__init__(handle)
         self.spent = Spent()
 
-    def until(self, arrived: Callable[[], bool]) -> None:
+    def _combined(self, given: AnyArray, combine: np.ufunc) -> AnyArray:
         """See :class:`MpiRanks`."""
-        wall, cpu = self.wait, time.thread_time()
-        super().until(arrived)
-        waited = self.wait - wall
-        self.spent.wall += waited
-        self.spent.cpu += min(time.thread_time() - cpu, waited)  # the rest of it was computed for others
-        self.spent.calls += 1
+        with self.spent.counting():
+            return super()._combined(given, combine)
 
 
 class TimedMessages:
@@ -71,10 +70,10 @@ class TimedMessages:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._base, name)
 
-    def start(self, q: AnyArray) -> None:
+    def start(self, q: AnyArray) -> Mapping[Side, AnyArray]:
         """See the base."""
         with self.spent.counting():
-            self._base.start(q)
+            return self._base.start(q)
 
     def arrived(self) -> bool:
         """See the base."""
@@ -117,7 +116,7 @@ class Rank:
 
     def account(self) -> Account:
         """Return what was spent so far."""
-        halo, waited = Spent(), self.model.stepper.crew.waited  # awake
+        halo, waited = Spent(), self.model.stepper.waited  # awake
         if self._messages is not None:
             halo = Spent(waited + self._messages.spent.wall, waited + self._messages.spent.cpu, self.model.steps)
         return Account(

@@ -50,7 +50,7 @@ struct Step {
     double c0, c1, t0, t1, g;
     double s0, s1;                         // start of the iteration: s0 q(n) + s1 q(n-1), not below zero
     int64_t sweeps;
-    int64_t number;                        // of the step and its rank: each another, so that a thread knows what it carries
+    int64_t number;                        // of the step, so that a thread knows what it carries
     // sums for the budgets of each block, [lat][block][SUMS] [mol/s]: those of `Term` for each species, [TERMS][species], and
     // the atoms that unbalanced reactions make, [family]; of levels that move each by itself inflow, outflow and
     // clipping alone, [3][species][level]

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from airshed.kernels.layout import PRIVATE, Layout, Memory, Padding
+from airshed.kernels.layout import Layout, Padding
 from airshed.kernels.operator_fields import EXPLICIT, members
 from airshed.kernels.operators import Kind
 from airshed.kernels.pipeline import MechanismKernel
@@ -148,20 +148,16 @@ def twin_step(trial: Trial) -> Stepped:
 
 def make_stepper(
     kernel: MechanismKernel, trial: Trial, threads: int = 1, *,
-    neighbours: Neighbours | None = None, total: Callable[[Array], Array] | None = None, memory: Memory = PRIVATE,
-    at_once: int = 1,
+    neighbours: Neighbours | None = None, total: Callable[[Array], Array] | None = None, batch: int = 1,
 ) -> Stepper:  # fmt: skip
-    """Return a stepper of the compiled kernel that holds the state of a trial; the rest as in :class:`Stepper`.
-
-    memory  where its arrays lie
-    """
+    """Return a stepper of the compiled kernel that holds the state of a trial; the rest as in :class:`Stepper`."""
     box = trial.box
     _, rows, columns = trial.fields.air.shape
-    layout = Layout(rows, columns, kernel.shape.width, kernel.dtype, memory)
+    layout = Layout(rows, columns, kernel.shape.width, kernel.dtype)
     stepper = Stepper(
         kernel, layout, ghosts=box.outside.sides, top=box.outside.top, density_factor=box.density_factor,
         vertical_weights=box.vertical_weights, thickness=box.thickness, emitted=box.emitted, sweeps=box.sweeps,
-        threads=threads, oxygen=box.oxygen, nitrogen=box.nitrogen, neighbours=neighbours, total=total, at_once=at_once,
+        threads=threads, oxygen=box.oxygen, nitrogen=box.nitrogen, neighbours=neighbours, total=total, batch=batch,
     )  # fmt: skip
     for packed, field in zip(_arrays(stepper.state), fields(Fields), strict=True):
         packed[...] = layout.pack(getattr(trial.fields, field.name))

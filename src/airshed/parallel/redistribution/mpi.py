@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from airshed.parallel.redistribution.messages import Bytes, MessageHop
 from airshed.parallel.redistribution.plan import Hop
-from airshed.parallel.redistribution.waiting import all_of, any_of
+from airshed.parallel.waiting import all_of, any_of
 
 if TYPE_CHECKING:
     from mpi4py import MPI

@@ -12,7 +12,7 @@ import numpy as np
 from airshed.parallel.redistribution.errors import RedistributionError
 from airshed.parallel.redistribution.messages import AnyArray, converted_copy
 from airshed.parallel.redistribution.plan import Hop
-from airshed.parallel.redistribution.waiting import barrier
+from airshed.parallel.waiting import barrier
 
 if TYPE_CHECKING:
     from mpi4py import MPI

@@ -1,0 +1,91 @@
+// work_sharing.hpp: threads share the pieces of a batch of steps. See kernels/work_sharing.py.
+//
+// A thread takes the next piece that can be computed now:
+//
+//   a piece of step n needs          all pieces of step n - 1
+//   one at an open side needs, too   the edges of the neighbours
+#include <cstddef>
+#include <sched.h>
+#include <unistd.h>
+
+constexpr int64_t EAGER_TURNS = 256;   // about half a millisecond
+
+struct alignas(64) WorkQueue {
+    alignas(64) int64_t taken;                    // newest step that was begun x 65536 + its pieces that were taken
+    alignas(64) int64_t finished;                 // pieces that were computed, of all steps so far; steps count from 1
+    alignas(64) int64_t prepared;                 // newest step that can begin
+    int64_t edges;                                // newest step for which the neighbours' edges are here
+    int64_t given_up;                             // whether nobody is to go on
+    alignas(64) int64_t pieces;                   // of a step
+    int64_t inner;                                // those of them that need no neighbour: they come first
+    int64_t room;                                 // for so many steps
+    const Step* steps;                            // step n at n % room
+    const Piece* piece;
+};
+static_assert(offsetof(WorkQueue, prepared) == 128 && offsetof(WorkQueue, pieces) == 192, "as in work_sharing.py");
+
+// Tells the core that the thread waits.
+INLINE void relax() {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
+}
+
+// Lets go of the core, after some microseconds: whoever else wants it may be the one that is waited for. Who has waited for long
+// sleeps for a while that is short beside that: a core that is only given away comes back at once, again and again.
+static void give_way(int64_t idle) {
+    for (int turn = 0; turn < 64; turn++) relax();
+    if (idle < EAGER_TURNS) sched_yield();
+    else usleep(50);
+}
+
+INLINE int64_t look(const int64_t& number) { return __atomic_load_n(&number, __ATOMIC_ACQUIRE); }
+
+INLINE bool complete(const WorkQueue& queue, int64_t step) { return look(queue.finished) >= step * queue.pieces; }
+
+// Takes the next piece, if there is one that can be computed now.
+static bool take(WorkQueue& queue, int64_t& step, int64_t& piece) {
+    for (int64_t taken = look(queue.taken);;) {
+        step = taken >> 16, piece = taken & 0xffff;
+        if (piece == queue.pieces) {
+            if (!complete(queue, step)) return false;
+            step++, piece = 0;
+        }
+        if (step > look(queue.prepared) || (piece >= queue.inner && look(queue.edges) < step)) return false;
+        const int64_t next = (step << 16) + piece + 1;
+        if (__atomic_compare_exchange_n(&queue.taken, &taken, next, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return true;
+    }
+}
+
+extern "C" {
+int64_t airshed_worker_bytes(int64_t blocks) { return sizeof(Worker) + 64 + blocks * NS * NZ * (int64_t)sizeof(pack); }
+
+void airshed_edges_are_here(WorkQueue* queue) { __atomic_store_n(&queue->edges, queue->prepared, __ATOMIC_RELEASE); }
+
+void airshed_give_up(WorkQueue* queue) { __atomic_store_n(&queue->given_up, 1, __ATOMIC_RELEASE); }
+
+// Computes until all prepared steps are done, `most` pieces at most, or until there was nothing to do for `patience` turns, some
+// microseconds each; returns whether they are done. `memory`: airshed_worker_bytes() bytes aligned to 64, one for each thread.
+int64_t airshed_work(WorkQueue* queue, int64_t most, int64_t patience, void* memory) {
+    const FlushDenormals flush;
+    Worker& t = *(Worker*)memory;
+    double idle_since = 0;
+    int64_t idle = 0, step, piece;
+    bool finished = false;
+    while (!(finished = complete(*queue, queue->prepared)) && most > 0 && idle < patience && !look(queue->given_up)) {
+        if (take(*queue, step, piece)) {
+            if (idle) t.spent.waited += now() - idle_since;
+            step_piece(queue->steps[step % queue->room], queue->piece[piece], t);
+            __atomic_fetch_add(&queue->finished, 1, __ATOMIC_ACQ_REL);
+            idle = 0, most--;
+            continue;
+        }
+        if (!idle++) idle_since = now();
+        give_way(idle);
+    }
+    if (idle) t.spent.waited += now() - idle_since;
+    return finished;
+}
+}

@@ -1,0 +1,94 @@
+"""Threads that share the pieces of steps: any batches and threads give the bits of one step after another."""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from itertools import pairwise
+from threading import Barrier
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from airshed.core.errors import KernelError
+from airshed.kernels.layout import AnyArray
+from airshed.kernels.pieces import Side
+from airshed.kernels.reference.trial import Trial, forcing, make_stepper, random_trial
+from airshed.kernels.step_data import StepForcing, TwoStepWeights
+from airshed.kernels.stepper import Stepper
+from airshed.process.twostep import two_step_weights
+
+from .tiles import EULER, Compiled, at_step
+
+WEIGHTS = [EULER, *[two_step_weights(100.0, 100.0)] * 4, two_step_weights(80.0, 100.0), two_step_weights(80.0, 80.0)]
+
+
+def advanced(stepper: Stepper, trial: Trial, batches: Sequence[Sequence[TwoStepWeights]]) -> list[bytes]:
+    """What of the state, and the sums of the blocks of each step, come of batches of steps."""
+    sums, number = list[bytes](), 0
+    for weights in batches:
+        steps = []
+        for each in weights:
+            steps.append(StepForcing(each, *forcing(at_step(trial, number), stepper.layout)))
+            number += 1
+        sums += [each.tobytes() for each in stepper.advance(steps)]
+    return [*(array.tobytes() for array in vars(stepper.state).values()), *sums]
+
+
+@pytest.mark.parametrize(("mechanism", "precision"), [("small_strato", "double"), ("toy", "single")])
+@settings(max_examples=25)
+@given(cuts=st.sets(st.integers(1, 6)), rows=st.integers(1, 16), columns=st.integers(1, 20), threads=st.integers(1, 3))
+def test_batches_and_threads_change_no_bit(
+    compiled: Compiled, mechanism: str, precision: str, cuts: set[int], rows: int, columns: int, threads: int
+) -> None:
+    kernel = compiled(mechanism, 3, precision)
+    trial, places = random_trial(kernel, rows, columns, EULER), [0, *sorted(cuts), len(WEIGHTS)]
+    batches = [WEIGHTS[first:last] for first, last in pairwise(places)]
+    with closing(make_stepper(kernel, trial)) as one, closing(make_stepper(kernel, trial, threads, batch=7)) as other:
+        assert advanced(other, trial, batches) == advanced(one, trial, [[each] for each in WEIGHTS])
+
+
+def test_a_step_with_other_weights_has_other_bits(compiled: Compiled) -> None:
+    """The negative control."""
+    kernel = compiled("small_strato", 3)
+    trial = random_trial(kernel, 5, 9, EULER)
+    one, other = (make_stepper(kernel, trial, 2, batch=7) for _ in range(2))
+    with closing(one), closing(other):
+        assert advanced(one, trial, [WEIGHTS]) != advanced(other, trial, [[*WEIGHTS[:-1], WEIGHTS[1]]])
+
+
+class Silent:
+    """A neighbour to the north whose edges never come; an error is raised when they are asked for the third time."""
+
+    sides: tuple[Side, ...] = ("north",)
+
+    def __init__(self, error: type[BaseException]) -> None:
+        self.asked, self._error = 0, error
+
+    def start(self, q: AnyArray) -> dict[Side, AnyArray]:
+        return {"north": np.zeros_like(q[:2])}
+
+    def arrived(self) -> bool:
+        self.asked += 1
+        if self.asked == 3:
+            raise self._error
+        return False
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+def test_threads_end_when_something_goes_wrong_while_they_wait(compiled: Compiled, error: type[BaseException]) -> None:
+    kernel, neighbour = compiled("small_strato", 3), Silent(error)
+    trial = random_trial(kernel, 16, 12, EULER)
+    with closing(make_stepper(kernel, trial, 3, neighbours=neighbour)) as stepper:
+        with pytest.raises(error):
+            advanced(stepper, trial, [WEIGHTS[:1]])
+        assert neighbour.asked == 3
+        with pytest.raises(KernelError, match="a step was broken off"):
+            advanced(stepper, trial, [WEIGHTS[:1]])
+        assert isinstance(stepper.pool, ThreadPoolExecutor)
+        both = Barrier(2, timeout=60.0)
+        assert sorted(job.result() for job in [stepper.pool.submit(both.wait) for _ in range(2)]) == [0, 1]
