@@ -119,7 +119,7 @@ class Machine:
         shared = [point for point in points if point.load.ranks > 1]
         cell, column = _fit([(p.load.cells, p.load.columns) for p in points], [p.compute for p in points])
         control, control_column = _fit([(1.0, p.load.columns) for p in points], [p.control for p in points])
-        waiting = [point for point in shared if point.halo > 0.0]  # ranks that help each other may not wait at all
+        waiting = [point for point in shared if point.halo > 0.0]  # a rank may not wait at all
         message, byte = _fit([(p.load.messages, p.load.bytes) for p in waiting], [p.halo for p in waiting])
         sums, rounds = _fit([(1.0, log2(p.load.ranks)) for p in shared], [p.sums for p in shared])
         spreads = [p.imbalance / extreme(p.load.ranks) for p in shared]
