@@ -132,12 +132,12 @@ def outflow_rate(matrix: Array, air: Array) -> Array:
 
 def tendency(matrix: Array, mixing_ratio: Array) -> Array:
     """Return sum over k' of M(k, k') q(k') [mol/s] (..., nz, nlat, nlon) of mixing ratios of that shape."""
-    return np.einsum("klji,...lji->...kji", matrix, mixing_ratio)
+    return np.asarray(np.einsum("klji,...lji->...kji", matrix, mixing_ratio))
 
 
 def _sum(values: Array) -> Array:
     """Return the sum over the first axis, term after term: the same bits however many columns there are."""
-    total = values[0].copy()
+    total = np.array(values[0])
     for value in values[1:]:
         total += value
     return total

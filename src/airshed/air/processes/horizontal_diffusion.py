@@ -109,7 +109,7 @@ def _face_means(values: Array, axis: int) -> Array:
     """Return the means of both cells at the faces along an axis, at the edges the value of the cell inside."""
     first, last = values.take([0], axis), values.take([-1], axis)
     before, behind = np.concatenate([first, values], axis), np.concatenate([values, last], axis)
-    return 0.5 * (before + behind)
+    return np.asarray(0.5 * (before + behind))
 
 
 def _slope(values: Array, axis: int) -> Array:
@@ -120,4 +120,4 @@ def _slope(values: Array, axis: int) -> Array:
     here = np.arange(count)
     after, before = np.minimum(here + 1, count - 1), np.maximum(here - 1, 0)
     span = (after - before).astype(np.float64).reshape([-1 if each == axis else 1 for each in range(values.ndim)])
-    return (values.take(after, axis) - values.take(before, axis)) / span
+    return np.asarray((values.take(after, axis) - values.take(before, axis)) / span)
