@@ -1,5 +1,7 @@
 """Speeds of fall against published ones, the law of drag against its root, and the flux through layers."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -102,3 +104,11 @@ def test_particles_broadcast_in_front_of_levels() -> None:
     found = settling.settling_velocity(size, mass, temperature, pressure)
     assert found.shape == (2, 3, 4, 5)
     assert found[1, 0, 0, 0] == speed(1e-5, 2650.0, 280.0, 9e4)
+
+
+def test_the_table_of_the_document_is_true() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "processes.md").read_text(encoding="utf-8")
+    row = next(line for line in text.splitlines() if line.startswith("| v [m/s]"))
+    told = [float(value) for value in row.strip("| ").split("|")[1:]]
+    for value, diameter in zip(told, (1e-7, 1e-6, 1e-5, 1e-4, 1e-3), strict=True):
+        assert speed(diameter) == pytest.approx(value, rel=0.02)

@@ -1,5 +1,7 @@
 """Rates of wet deposition against values worked out by hand, published ones, and limits."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -198,3 +200,14 @@ def test_the_table_speaks_of_substances_of_the_deposition_table() -> None:
         assert entry.particle or entry.henry[0] > 0.0
         assert entry.in_cloud >= entry.below_cloud
         assert entry.particle == (entry.efficiency > 0.0)
+
+
+def test_the_table_of_the_document_is_true() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "processes.md").read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if line.count("|") == 7 and "e6" in line]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    assert len(rows) == 5
+    substances = ("HNO3", "SO2", "HCHO", "CH3O2H", "SA")
+    for (*_, below, inside), name in zip(rows, substances, strict=True):
+        assert 3600.0 * rates([name], MM_PER_HOUR)[name] == pytest.approx(float(below), rel=0.02)
+        assert 3600.0 * rates([name], 0.0, MM_PER_HOUR)[name] == pytest.approx(float(inside), rel=0.02)
