@@ -120,7 +120,7 @@ def assemble(
     network = bind_rates(network, species_map.rates, species_map.source)
     all_land = land_fraction(whole)
     land = np.ascontiguousarray(share.window.of(all_land))
-    air = OneAtATime(weather_of(case, whole, share, all_land, meteorology))
+    air = weather_of(case, whole, share, all_land, meteorology)
     attributes = data_attributes(case, era5=meteorology is None and case.meteorology.kind == "era5")
     light = Light(grid.lon, grid.lat[:, None], case.time.start, clouds=case.photolysis.cloud)
     notes = [("surface", f"land and sea: {LAND_FRACTION_SOURCE}")]

@@ -11,40 +11,59 @@ from airshed.air.light import Light
 from airshed.air.meteorology import Meteorology, RepeatedDay
 from airshed.air.meteorology.daily_mixing import DailyMixing
 from airshed.air.meteorology.dataset import DatasetMeteorology
+from airshed.air.meteorology.extra import WeatherNeeds
 from airshed.air.meteorology.function import CallableMeteorology
 from airshed.air.meteorology.uniform import uniform_meteorology
-from airshed.air.meteorology.wrapped import WindowOf
+from airshed.air.meteorology.wrapped import OneAtATime, WindowOf
 from airshed.core.constants import SECONDS_PER_DAY
 from airshed.core.errors import CaseError, DataError
 from airshed.grid import Grid
+from airshed.grid.window import Window
 from airshed.parallel.share import Share
 
 Array = npt.NDArray[np.float64]
 Given = xr.Dataset | Callable[[float], xr.Dataset] | Meteorology | None
 
 
-def weather_of(case: Case, grid: Grid, share: Share, land: Array, given: Given) -> Meteorology:
+NOTHING_MORE = WeatherNeeds()
+"""What processes want that do with the fields that every state holds, and with their own columns."""
+
+
+def weather_of(
+    case: Case, grid: Grid, share: Share, land: Array, given: Given, needs: WeatherNeeds = NOTHING_MORE
+) -> OneAtATime:
     """Return the air over the columns held here, of a case on the whole `grid`; all ranks of a share call together.
+
+    It may be asked by several threads: `at` for the columns held here, `around` for those with the margin of `needs`,
+    as far as the whole reaches. Both have the bits of the whole area's.
 
     land   (lat, lon) [1] land fraction of the whole grid
     given  what takes the place of the case's weather
+    needs  what processes want besides
     raises CaseError for what cannot be weather, DataError where data does not cover the grid or the time
     """
-    base = _of_window(case, grid, share, land, given)
+    base = _of_window(case, grid, share, land, given, needs)
     days = int(np.ceil(case.time.spinup.value / SECONDS_PER_DAY))
-    return RepeatedDay(base, days) if days and len(base.times) > 1 else base
+    repeated = RepeatedDay(base, days) if days and len(base.times) > 1 else base
+    wider = share.window.grown(needs.margin, *grid.shape[1:])
+    return OneAtATime(repeated, None if share.alone or needs.margin == 0 else share.window.within(wider))
 
 
-def _of_window(case: Case, grid: Grid, share: Share, land: Array, given: Given) -> Meteorology:
-    start, settings, window = case.start, case.meteorology, None if share.alone else share.window
+def _of_window(case: Case, grid: Grid, share: Share, land: Array, given: Given, needs: WeatherNeeds) -> Meteorology:
+    def wider(window: Window) -> Window:
+        return window.grown(needs.margin, *grid.shape[1:])
+
+    start, settings, window = case.start, case.meteorology, None if share.alone else wider(share.window)
     if isinstance(given, xr.Dataset):
-        dataset = DatasetMeteorology(given, grid, start, land_fraction=land, window=window)
+        dataset = DatasetMeteorology(given, grid, start, land_fraction=land, window=window, extra=needs.fields)
         _check_end(dataset, case.time.length.value)
         return dataset
     if callable(given):
         first, last = 0.0 - case.time.spinup.value, case.time.length.value
         every = min(3600.0, last / 24.0) if settings.every == "auto" else settings.every.value
-        return CallableMeteorology(given, grid, start, every, first=first, last=last, land_fraction=land, window=window)
+        return CallableMeteorology(
+            given, grid, start, every, first=first, last=last, land_fraction=land, window=window, extra=needs.fields
+        )
     if given is not None:
         if not (hasattr(given, "at") and hasattr(given, "times")):
             raise CaseError(
@@ -57,11 +76,11 @@ def _of_window(case: Case, grid: Grid, share: Share, land: Array, given: Given) 
         from airshed.air.meteorology.era5_data import open_part
 
         files, length = case.files(settings.files, "meteorology.files"), case.time.length.value
-        windows = [tile.window for tile in share.decomposition.tiles()]
-        data = open_part(files, grid, start, length, windows, share.ranks, case.parallel.input)
+        windows = [wider(tile.window) for tile in share.decomposition.tiles()]
+        data = open_part(files, grid, start, length, windows, share.ranks, case.parallel.input, needs.fields)
         return Era5Meteorology(data, grid, start, length=length, land_fraction=land, window=window)
     if settings.kind == "uniform":
-        steady = uniform_meteorology(settings, grid, start, land, window)
+        steady = uniform_meteorology(settings, grid, start, land, window, needs.fields)
         return _with_daily_mixing(case, grid if window is None else grid.part(window), steady)
     raise CaseError(
         "this case waits for its meteorology: give it to Simulation(case, meteorology=...), or set "

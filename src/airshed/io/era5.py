@@ -29,7 +29,7 @@ from airshed.io.netcdf import open_netcdf, reading
 from airshed.io.packed import values_of
 
 _ORDER = ("time", "level", "latitude", "longitude")
-_ON_LEVELS = ("u", "v", "t", "q", "z", "cc")
+_ON_LEVELS = ("u", "v", "t", "q", "z", "cc", "clwc")
 _NO_UNITS = frozenset({"", "1", "~", "level", "levels", "count", "numeric", "model_level_number"})
 """What stands for the unit of level numbers."""
 _CALENDARS = frozenset({"standard", "gregorian", "proleptic_gregorian"})

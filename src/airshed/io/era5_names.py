@@ -20,6 +20,7 @@ FIELDS: Mapping[str, Field] = {
     "q": Field(("q", "specific_humidity", "var133"), -0.001, 0.1, "kg kg-1"),
     "z": Field(("z", "geopotential", "var129"), -2e4, 8e5, "m2 s-2"),
     "cc": Field(("cc", "fraction_of_cloud_cover"), -0.01, 1.01, "1"),
+    "clwc": Field(("clwc", "specific_cloud_liquid_water_content", "var246"), -1e-6, 0.05, "kg kg-1"),
     "sp": Field(("sp", "surface_pressure", "var134"), 30e3, 110e3, "Pa"),
     "lnsp": Field(("lnsp", "logarithm_of_surface_pressure", "var152"), 10.3, 11.7, "1"),
     "t2m": Field(("t2m", "2t", "2m_temperature", "var167"), 150.0, 350.0, "K"),

@@ -7,8 +7,8 @@ import pytest
 
 from airshed.air.case import Case
 from airshed.air.light import Light
-from airshed.air.meteorology import MetState
 from airshed.air.meteorology.daily_mixing import DailyMixing, mixing_profile
+from airshed.air.meteorology.state import ALWAYS
 from airshed.air.meteorology.uniform import uniform_meteorology
 from airshed.air.meteorology.wrapped import WindowOf
 from airshed.grid import Grid
@@ -71,7 +71,7 @@ def test_a_part_of_the_grid_has_the_bits_of_the_whole() -> None:
     )
     for seconds in (MIDNIGHT, 6.3 * 3600.0, NOON):
         expected, found = whole.at(seconds).part(window), own.at(seconds)
-        for name in MetState.__dataclass_fields__:
+        for name in ALWAYS:
             np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
 
 

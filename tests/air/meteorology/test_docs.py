@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from airshed.air.meteorology.extra import KNOWN
 from airshed.air.meteorology.provenance import CF_FIELDS, ERA5_FIELDS
 from airshed.io.era5_names import FIELDS
 
@@ -20,7 +21,10 @@ def test_every_field_is_named() -> None:
     names = set(re.findall(r"`([a-z0-9_]+)`", TEXT))
     assert set(CF_FIELDS) <= names
     assert set(ERA5_FIELDS) - {"zs"} <= names
+    for each in KNOWN:
+        assert {each.name, each.cf_name} <= names
+        assert not each.era5 or each.era5 in names
 
 
 def test_what_is_read_of_era5_is_used() -> None:
-    assert set(FIELDS) <= set(ERA5_FIELDS)
+    assert set(FIELDS) <= set(ERA5_FIELDS) | {each.era5 for each in KNOWN}

@@ -11,6 +11,8 @@ import xarray as xr
 
 from airshed.air.meteorology import Era5Meteorology
 from airshed.air.meteorology.era5_data import Era5Data, _SomeAtOnce, open_part
+from airshed.air.meteorology.extra import CLOUD_WATER, KNOWN
+from airshed.air.meteorology.state import ALWAYS
 from airshed.core.errors import DataError
 from airshed.grid import Grid
 from airshed.grid.window import Window
@@ -52,6 +54,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
         "u": (full, 9.0 * random.random(shape)),
         "v": (full, 9.0 * random.random(shape)),
         "q": (full, 6e-3 * random.random(shape)),
+        "clwc": (full, 1e-4 * random.random(shape)),
         "sp": (flat, 98e3 + 1e3 * random.random((times.size, lat.size, lon.size))),
         "tp": (flat, 1e-3 * random.random((times.size, lat.size, lon.size))),
         "lsm": (flat[1:], random.random((lat.size, lon.size))),
@@ -66,17 +69,32 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 @pytest.mark.parametrize("strategy", ["parallel", "root"])
 def test_each_rank_gets_the_bits_of_the_whole(files: list[Path], strategy: Any) -> None:
-    whole = Era5Meteorology(read_era5(files), GRID, START, length=LENGTH)
+    whole = Era5Meteorology(read_era5(files), GRID, START, length=LENGTH, extra=[CLOUD_WATER])
     parcels: list[list[bytes]] = []
     for rank, window in enumerate(WINDOWS):
-        data = open_part(files, GRID, START, LENGTH, WINDOWS, OneOfSeveral(rank, parcels), strategy)
+        ranks = OneOfSeveral(rank, parcels)
+        data = open_part(files, GRID, START, LENGTH, WINDOWS, ranks, strategy, [CLOUD_WATER])
         part = Era5Meteorology(data, GRID, START, length=LENGTH, window=window)
         assert (part.times, part.provenance) == (whole.times, whole.provenance)
         for seconds in (0.0, 5000.0):
             part.take([seconds])
             expected, found = whole.at(seconds).part(window), part.at(seconds)
-            for name, values in vars(expected).items():
-                assert getattr(found, name).tobytes() == values.tobytes(), name
+            for name in ALWAYS:
+                assert getattr(found, name).tobytes() == getattr(expected, name).tobytes(), name
+            assert found.extra["cloud_water"].tobytes() == expected.extra["cloud_water"].tobytes()
+            assert found.extra["cloud_water"].max() > 0.0
+
+
+def test_what_no_process_asks_for_is_not_read(files: list[Path]) -> None:
+    data = Era5Data.of(open_era5(files), GRID, START, LENGTH, None)
+    assert "clwc" not in data.instants(0)
+    met = Era5Meteorology(data, GRID, START, length=LENGTH)
+    assert met.at(0.0).extra == {}
+    assert met.provenance["clwc"] == "in the files, not used"
+    asked = Era5Meteorology(open_era5(files), GRID, START, length=LENGTH, extra=KNOWN)
+    assert asked.at(0.0).extra.keys() == {"cloud_water"}
+    assert asked.provenance["cloud_water"] == "read: clwc from clwc.nc (no unit told, taken as kg kg-1)"
+    assert asked.provenance["updraught_mass_flux"] == "none given"
 
 
 def test_a_rank_reads_the_hours_and_points_that_it_needs(files: list[Path]) -> None:

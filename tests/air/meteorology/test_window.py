@@ -1,7 +1,6 @@
 """A window's meteorology has the bits of the whole grid's, whichever way it is made."""
 
 from collections.abc import Callable
-from dataclasses import fields
 from functools import cache
 from types import MappingProxyType
 
@@ -14,6 +13,8 @@ from hypothesis import strategies as st
 from airshed.air.case.sections import MeteorologySection
 from airshed.air.landcover import land_fraction
 from airshed.air.meteorology import CallableMeteorology, DatasetMeteorology, Era5Meteorology, MetState, WindowOf
+from airshed.air.meteorology.extra import CLOUD_WATER, KNOWN
+from airshed.air.meteorology.state import ALWAYS
 from airshed.air.meteorology.uniform import uniform_meteorology
 from airshed.core.errors import DataError
 from airshed.core.resources import resource
@@ -38,25 +39,31 @@ def windows(rows: int, columns: int) -> list[Window]:
 
 def is_the_part(part: MetState, whole: MetState, window: Window) -> None:
     """Assert that a state is the window's part of another one, bit for bit, in arrays of its own."""
-    for field in fields(MetState):
-        axis = {"eastward_air_flux": "lon", "northward_air_flux": "lat"}.get(field.name, "")
-        found, expected = getattr(part, field.name), window.of_faces(getattr(whole, field.name), axis)
+    assert part.extra.keys() == whole.extra.keys()
+    for name in (*ALWAYS, *part.extra):
+        axis = {"eastward_air_flux": "lon", "northward_air_flux": "lat"}.get(name, "")
+        found, expected = value_of(part, name), window.of_faces(value_of(whole, name), axis)
         assert found.flags.c_contiguous
-        assert found.shape == expected.shape, field.name
-        assert found.tobytes() == expected.tobytes(), field.name
+        assert found.shape == expected.shape, name
+        assert found.tobytes() == expected.tobytes(), name
+
+
+def value_of(state: MetState, name: str) -> np.ndarray:
+    return state.extra[name] if name in state.extra else getattr(state, name)
 
 
 def made_up(seconds: float) -> MetState:
     shape = (ROWS, COLUMNS)
     random = np.random.default_rng(int(seconds))
-    arrays = {field.name: random.random((4, *shape)) for field in fields(MetState)}
+    arrays = {name: random.random((4, *shape)) for name in ALWAYS}
     for name in ("cloud_cover", "friction_velocity", "obukhov_length", "boundary_layer_height", "precipitation",
                  "surface_temperature", "surface_pressure"):  # fmt: skip
         arrays[name] = random.random(shape)
     arrays["eastward_air_flux"] = random.random((4, ROWS, COLUMNS + 1))
     arrays["northward_air_flux"] = random.random((4, ROWS + 1, COLUMNS))
     arrays["diffusivity"] = random.random((5, *shape))
-    return MetState(**arrays)
+    extra = {"cloud_water": random.random((4, *shape)), "updraught_mass_flux": random.random((5, *shape))}
+    return MetState(**arrays, extra=extra)
 
 
 class Given:
@@ -131,6 +138,7 @@ def era5(kind: str, names: str) -> xr.Dataset:
         "u10": (flat, about(3.0, 9.0)),
         "v10": (flat, about(1.0, 9.0)), "blh": (flat, about(900.0, 900.0)), "zust": (flat, about(0.4, 0.5)),
         "tcc": (flat, about(0.5, 1.0)), "lsm": (flat[1:], about(0.5, 1.0, (9, 11))), "tp": (flat, about(1e-3, 1e-3)),
+        "clwc": (full, about(1e-4, 1e-4, shape)),
         "e": (flat, about(-1e-4, 2e-4)), "ssrd": (flat, about(5e5, 9e5)), "sshf": (flat, about(-2e5, 5e5)),
     }  # fmt: skip
     times = START.astype("datetime64[ns]") + np.arange(4) * np.timedelta64(1, "h")
@@ -145,7 +153,9 @@ def era5(kind: str, names: str) -> xr.Dataset:
 def of_era5(kind: str, names: str, with_land: bool) -> Maker:
     def make(grid: Grid, land: np.ndarray, window: Window | None) -> MetState:
         given = land if with_land else None
-        return Era5Meteorology(era5(kind, names), grid, START, land_fraction=given, window=window).at(2.4 * 3600.0)
+        return Era5Meteorology(era5(kind, names), grid, START, land_fraction=given, window=window, extra=KNOWN).at(
+            2.4 * 3600.0
+        )
 
     return make
 
@@ -162,6 +172,8 @@ def sky(seconds: float, faces: bool) -> xr.Dataset:
         "cloud_area_fraction": (level, random.random((3, *size[1:]))),
         "atmosphere_heat_diffusivity": (level, random.random((3, *size[1:]))),
         "precipitation_flux": (flat, 1e-4 * random.random(size[1:])),
+        "mass_fraction_of_cloud_liquid_water_in_air": (level, 1e-3 * random.random((3, *size[1:]))),
+        "atmosphere_updraft_convective_mass_flux": (level, 0.1 * random.random((3, *size[1:]))),
         "eastward_wind": (flat, random.random(size[1:])),
         "northward_wind": (flat, random.random(size[1:])),
     }
@@ -177,7 +189,7 @@ def of_function(faces: bool) -> Maker:
     def make(grid: Grid, land: np.ndarray, window: Window | None) -> MetState:
         start = START + np.timedelta64(5, "h")
         return CallableMeteorology(
-            lambda seconds: sky(seconds, faces), grid, start, land_fraction=land, window=window
+            lambda seconds: sky(seconds, faces), grid, start, land_fraction=land, window=window, extra=KNOWN
         ).at(1.3 * 3600.0)
 
     return make
@@ -186,21 +198,23 @@ def of_function(faces: bool) -> Maker:
 def of_dataset(faces: bool) -> Maker:
     def make(grid: Grid, land: np.ndarray, window: Window | None) -> MetState:
         data = xr.concat([sky(hour, faces) for hour in (0, 1)], dim="time").assign_coords(time=[0.0, 3600.0])
-        return DatasetMeteorology(data, grid, START, land, window).at(900.0)
+        return DatasetMeteorology(data, grid, START, land, window, KNOWN).at(900.0)
 
     return make
 
 
 def of_case(grid: Grid, land: np.ndarray, window: Window | None) -> MetState:
-    section = MeteorologySection.model_validate({"kind": "uniform", "eastward": "3 m/s", "rotation": "12 h"})
-    return uniform_meteorology(section, grid, START, land, window).at(0.0)
+    section = MeteorologySection.model_validate(
+        {"kind": "uniform", "eastward": "3 m/s", "rotation": "12 h", "cloud_water": "0.1 g/kg"}
+    )
+    return uniform_meteorology(section, grid, START, land, window, [CLOUD_WATER]).at(0.0)
 
 
 MAKERS: dict[str, Maker] = {
     "model levels": of_era5("model", "u v t q sp", True),
     "diagnosed, without a map of land": of_era5("model", "u v q lnsp tp e lsm", False),
-    "all that a surface file holds": of_era5("model", "u v q sp t2m u10 v10 blh zust tcc tp e ssrd sshf", True),
-    "pressure levels": of_era5("pressure", "u v q z zs u10 v10 cc", True),
+    "all that a surface file holds": of_era5("model", "u v q sp t2m u10 v10 blh zust tcc tp e ssrd sshf clwc", True),
+    "pressure levels": of_era5("pressure", "u v q z zs u10 v10 cc clwc", True),
     "pressure levels without temperature": of_era5("pressure", "u v q sp", True),
     "a function on other points": of_function(faces=False),
     "a function at the faces": of_function(faces=True),

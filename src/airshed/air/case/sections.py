@@ -12,6 +12,7 @@ from airshed.air.case.values import (
     MOST_CELLS,
     YEARS,
     Angle,
+    CloudWater,
     DepositionVelocity,
     Diffusivity,
     EmissionFlux,
@@ -31,6 +32,7 @@ from airshed.air.case.values import (
     MixingRatio,
     PathText,
     Pressure,
+    Rain,
     Ranks,
     Release,
     Speed,
@@ -229,11 +231,17 @@ class MeteorologySection(Section):
         "1500 m", "For `uniform`: depth of that layer when the sun stands overhead.", validate_default=True
     )
     cloud_cover: Number = setting(0.0, "For `uniform`: fraction of the sky under cloud.", unit="1", ge=0.0, le=1.0)
+    precipitation: Rain = setting("0 mm/h", "For `uniform`: precipitation that reaches the ground, as depth of water.")
+    cloud_water: CloudWater = setting("0 kg/kg", "For `uniform`: liquid water of the cloud, for wet deposition.")
+    cloud_base: Release = setting("1000 m", "For `uniform`: height of the base of that cloud.", validate_default=True)
+    cloud_top: Release = setting("3000 m", "For `uniform`: height of its top.", validate_default=True)
 
     @model_validator(mode="after")
     def _sources(self) -> Self:
         if self.kind == "era5" and not self.files:
             raise refuse(f'{KEY}.kind = "era5" needs {KEY}.files, such as files = ["meteorology/*.nc"]')
+        if self.cloud_top.value <= self.cloud_base.value:
+            raise refuse(f"{KEY}.cloud_top = {self.cloud_top.text!r} must lie above {KEY}.cloud_base")
         return self
 
 

@@ -46,6 +46,25 @@ class DepositingSpecies:
     constant: tuple[float, float] | None
 
 
+@dataclass(frozen=True)
+class ScavengedSpecies:
+    """A substance that goes into rain; see the table for what the numbers are, which are 0 where it has none.
+
+    henry  (constant at 298 K [mol/(l atm)], growth in the cold [K]);  acid  the same of both dissociations [mol/l];
+    base   the same of Kb/Kw [l/mol]
+    """
+
+    name: str
+    source: str
+    particle: bool
+    in_cloud: float
+    below_cloud: float
+    efficiency: float
+    henry: tuple[float, float]
+    acid: tuple[tuple[float, float], tuple[float, float]]
+    base: tuple[float, float]
+
+
 def season(month: int, latitude: float) -> str:
     """Return Wesely's seasonal category for a month (1 to 12) and a latitude [degrees]; half a year on in the south."""
     return _SEASON_OF_MONTH[(month - 1 + (6 if latitude < 0.0 else 0)) % 12]
@@ -75,6 +94,27 @@ def depositing_species() -> Mapping[str, DepositingSpecies]:
             henry=row.get("henry", 0.0),
             reactivity=row.get("reactivity", 0.0),
             constant=(_CM * constant["land"], _CM * constant["sea"]) if constant else None,
+        )
+        known.update({alias.casefold(): entry for alias in (name, *row.get("alias", ()))})
+    return known
+
+
+@cache
+def scavenged_species() -> Mapping[str, ScavengedSpecies]:
+    """Return what goes into rain, by folded name; a substance stands under its name and under each of its aliases."""
+    known: dict[str, ScavengedSpecies] = {}
+    for name, row in _read("scavenging.toml").items():
+        first, second, *_ = *zip(row.get("acid", ()), row.get("acid_cold", ()), strict=True), (0.0, 0.0), (0.0, 0.0)
+        entry = ScavengedSpecies(
+            name=name,
+            source=row["source"],
+            particle="efficiency" in row,
+            in_cloud=row.get("in_cloud", 0.0),
+            below_cloud=row.get("below_cloud", 0.0),
+            efficiency=row.get("efficiency", 0.0),
+            henry=(row.get("henry", 0.0), row.get("henry_cold", 0.0)),
+            acid=(first, second),
+            base=(row.get("base", 0.0), row.get("base_cold", 0.0)),
         )
         known.update({alias.casefold(): entry for alias in (name, *row.get("alias", ()))})
     return known

@@ -1,6 +1,7 @@
 """Columns of ERA5 at the data's own points: pressures, heights, and means over the model's layers."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,8 @@ class Columns:
     """[m2 s-2] above any level, None where heights follow from temperature"""
     ground_wind: tuple[Array, Array] | None = None
     """[m/s] at 10 m, taken to hold at the ground; None: the wind of the lowest level holds below it"""
+    extra: Mapping[str, Array] = field(default_factory=dict)
+    """Fields that some processes need, by name"""
 
 
 @dataclass
@@ -39,6 +42,7 @@ class LayerMeans:
     north: Array
     water_vapour: Array
     temperature: Array
+    extra: Mapping[str, Array]
 
 
 def above_ground(pressure: Array, surface_pressure: Array, values: Array, ground: Array | None = None) -> Array:
@@ -65,12 +69,14 @@ def layer_means(columns: Columns, faces: Array) -> LayerMeans:
     """
     ps = columns.surface_pressure
     wind = columns.ground_wind or (None, None)
-    nodes = np.empty((5, len(columns.pressure) + 1, *ps.shape))
-    inverse, east, north, vapour, temperature = nodes
+    nodes = np.empty((5 + len(columns.extra), len(columns.pressure) + 1, *ps.shape))
+    inverse, east, north, vapour, temperature, *others = nodes
     _with_ground(columns, columns.east, east, wind[0])
     _with_ground(columns, columns.north, north, wind[1])
     _with_ground(columns, columns.water_vapour, vapour)
     _with_ground(columns, columns.temperature, temperature)
+    for name, other in zip(columns.extra, others, strict=True):
+        _with_ground(columns, columns.extra[name], other)
     virtual = atmosphere.virtual_temperature(temperature, vapour)
     inverse[...] = atmosphere.inverse_scale_height(virtual)
     np.divide(1.0, temperature, out=temperature)
@@ -91,8 +97,9 @@ def layer_means(columns: Columns, faces: Array) -> LayerMeans:
         log_pressure += column_values(heights, (given - hydrostatic)[None], faces)[0]
     means = np.diff(integrals[1:], axis=1)
     means /= np.diff(faces)[:, None, None]
-    east, north, vapour, inverse = means
-    return LayerMeans(np.exp(log_pressure), east, north, vapour, temperature=1.0 / inverse)
+    east, north, vapour, inverse, *others = means
+    extra = dict(zip(columns.extra, others, strict=True))
+    return LayerMeans(np.exp(log_pressure), east, north, vapour, temperature=1.0 / inverse, extra=extra)
 
 
 def _with_ground(columns: Columns, values: Array, nodes: Array, ground: Array | None = None) -> None:

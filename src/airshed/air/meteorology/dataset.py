@@ -1,6 +1,6 @@
 """Meteorology from an xarray.Dataset with CF names: analytic flows, other models, anything on a lon-lat box."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from airshed.air.meteorology import atmosphere
 from airshed.air.meteorology.cloud import total_cover
 from airshed.air.meteorology.diagnose import Diagnosis, Instant
-from airshed.air.meteorology.onto import check_values, in_unit_of_the_model, onto, standard_dims
+from airshed.air.meteorology.extra import WeatherField
+from airshed.air.meteorology.onto import RANGES, Range, check_values, in_unit_of_the_model, onto, standard_dims
 from airshed.air.meteorology.provenance import CF_FIELDS, dataset_provenance
 from airshed.air.meteorology.remap import interpolation_matrix
 from airshed.air.meteorology.series import CheckedSeries
@@ -36,12 +37,16 @@ class GriddedDataset:
     Units are SI, m s-1, K, Pa, kg kg-1, or those that an attribute ``units`` names, such as degC.
     """
 
-    def __init__(self, dataset: xr.Dataset, area: Area) -> None:
+    def __init__(self, dataset: xr.Dataset, area: Area, extra: Sequence[WeatherField] = ()) -> None:
+        """``extra`` are fields that processes ask for besides those that every state holds."""
         self._area, self._grid = area, area.grid
+        self._extra = [each for each in extra if each.cf_name in dataset.data_vars]
+        ranges: dict[str, Range] = {name: RANGES[name] for name in CF_FIELDS}
+        ranges |= {each.cf_name: (each.low, each.high, each.unit) for each in self._extra}
         self._fields = {
-            str(name): _placed(str(name), dataset[name], area.whole)
+            str(name): _placed(str(name), dataset[name], area.whole, ranges[str(name)][2])
             for name in dataset.data_vars
-            if str(name) in CF_FIELDS
+            if str(name) in ranges
         }
         for name in ("eastward_wind", "northward_wind"):
             if name not in self._fields:
@@ -49,7 +54,7 @@ class GriddedDataset:
                     f"the meteorology has no {name}; it holds {', '.join(map(str, dataset.data_vars)) or 'nothing'}"
                 )
         for used, field in self._fields.items():
-            check_values(used, field)
+            check_values(used, field, ranges[used])
 
     @property
     def names(self) -> frozenset[str]:
@@ -95,6 +100,7 @@ class GriddedDataset:
             precipitation=get("precipitation_flux", "surface"),
             shortwave=get("surface_downwelling_shortwave_flux_in_air", "surface"),
             sensible_heat=get("surface_upward_sensible_heat_flux", "surface"),
+            extra={each.name: value for each in self._extra if (value := get(each.cf_name, each.place)) is not None},
         )
 
     def _getter(self, index: int) -> "Getter":
@@ -166,7 +172,8 @@ class DatasetMeteorology(CheckedSeries):
     """Meteorology of a Dataset in memory; linear between its times, constant when it has none.
 
     Before the first and after the last time the nearest one is held. ``land_fraction`` is that of the whole grid; with
-    a ``window`` the states are of its columns alone, the same to the bit as those of the whole grid there.
+    a ``window`` the states are of its columns alone, the same to the bit as those of the whole grid there. ``extra``
+    are fields that processes ask for: a state holds those that the Dataset has.
     raises  DataError where a wind is missing, values are not finite, shapes or areas do not fit, or time is not covered
     """
 
@@ -177,9 +184,10 @@ class DatasetMeteorology(CheckedSeries):
         start: np.datetime64,
         land_fraction: Array | None = None,
         window: Window | None = None,
+        extra: Sequence[WeatherField] = (),
     ) -> None:
         area = Area.of(grid, window)
-        data = GriddedDataset(dataset, area)
+        data = GriddedDataset(dataset, area, extra)
         times = seconds_since(data.times, start)
         if data.times is not None and not times[0] <= 0.0 <= times[-1]:
             raise DataError(
@@ -187,11 +195,11 @@ class DatasetMeteorology(CheckedSeries):
                 "give data from the start on"
             )
         diagnosis = Diagnosis(area.grid, area.land(land_fraction), start, times, data.instant)
-        provenance = dataset_provenance(data.names, map(str, dataset.data_vars))
+        provenance = dataset_provenance(data.names, map(str, dataset.data_vars), extra)
         super().__init__(times, area, diagnosis.state, provenance)
 
 
-def _placed(name: str, field: xr.DataArray, grid: Grid) -> xr.DataArray:
+def _placed(name: str, field: xr.DataArray, grid: Grid, unit: str) -> xr.DataArray:
     """Return a field of numbers with standard dimensions, longitudes near the grid's, and at the grid's own faces."""
     numbers(field.values[:0] if field.ndim else field.values, f"the meteorology's {name}")
     for dim in field.dims:
@@ -204,7 +212,7 @@ def _placed(name: str, field: xr.DataArray, grid: Grid) -> xr.DataArray:
             what = f"the coordinate {dim} of the meteorology's {name}"
             if not np.all(np.isfinite(numbers(field[dim].values, what))):
                 raise DataError(f"{what} holds NaN or infinite values; give it as finite numbers")
-    field = _near_the_grid(in_unit_of_the_model(name, standard_dims(name, field)), grid)
+    field = _near_the_grid(in_unit_of_the_model(name, standard_dims(name, field), unit), grid)
     for dim, faces in (("lon_face", grid.lon_faces), ("lat_face", grid.lat_faces)):
         if dim in field.dims and dim in field.coords and field.sizes[dim] == faces.size:
             field = field.sortby(dim)

@@ -3,8 +3,8 @@
 The order of the steps is the order of the functions here: air, cloud, ground, depth of the boundary layer, diffusivity.
 """
 
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +51,8 @@ class Instant:
     """[W/m2] downwards at the ground"""
     sensible_heat: Array | None = None
     """[W/m2], positive upwards"""
+    extra: Mapping[str, Array] = field(default_factory=dict)
+    """Fields that some processes need, by name"""
 
 
 @dataclass
@@ -111,6 +113,7 @@ class Diagnosis:
             precipitation=still if instant.precipitation is None else instant.precipitation,
             surface_temperature=_surface_temperature(instant),
             surface_pressure=instant.surface_pressure,
+            extra=instant.extra,
         )
 
     def summed_before(self, index: int) -> int:

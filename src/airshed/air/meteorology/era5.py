@@ -17,6 +17,7 @@ from airshed.air.meteorology.columns import (
 )
 from airshed.air.meteorology.diagnose import Diagnosis, Instant
 from airshed.air.meteorology.era5_data import Era5Data
+from airshed.air.meteorology.extra import WeatherField
 from airshed.air.meteorology.points import Points
 from airshed.air.meteorology.series import CheckedSeries, around
 from airshed.air.meteorology.window import Area
@@ -41,7 +42,8 @@ class Era5Meteorology(CheckedSeries):
     ``length`` [s] is the time that the case needs; where the data ends less than one of its intervals before that, the
     last instant is held. ``land_fraction`` (nlat, nlon) of the whole grid tells land from sea; without it the file's
     ``lsm`` does, and without that all is land. With a ``window`` the states are of its columns alone, the same to the
-    bit as those of the whole grid there.
+    bit as those of the whole grid there. ``extra`` are fields that processes ask for, to be named already where
+    ``open_part`` opened the data: a state holds those of the cells that the files have.
     raises  DataError where the data does not cover the grid or the time, or lacks what heights need
     """
 
@@ -54,8 +56,11 @@ class Era5Meteorology(CheckedSeries):
         length: float | None = None,
         land_fraction: Array | None = None,
         window: Window | None = None,
+        extra: Sequence[WeatherField] = (),
     ) -> None:
-        data = dataset if isinstance(dataset, Era5Data) else Era5Data.of(dataset, grid, start, length, window)
+        data = dataset
+        if not isinstance(data, Era5Data):
+            data = Era5Data.of(data, grid, start, length, window, extra)
         area, land = Area.of(grid, window), data.head.land if land_fraction is None else land_fraction
         columns = Era5Columns(data, area, start, land)
         times, self._data = data.head.period.times, data
@@ -95,7 +100,7 @@ class Era5Columns:
         self._grid, self._points = area.grid, Points(head.lat, head.lon, area)
         self._start = start.astype("datetime64[ns]")
         self._times, self._levels, self._on_model_levels = head.period.times, head.levels, head.on_model_levels
-        self._fields, self._instants = head.names, data.instants
+        self._fields, self._instants, self._extra = head.names, data.instants, head.extra
         self._land_at_points = self._points.from_cells(np.ones(area.whole.shape[1:]) if land is None else land)
         self._air_mass = None if head.air_mass is None else self._points.of(head.air_mass)
 
@@ -125,6 +130,7 @@ class Era5Columns:
             evaporation=self._rate("e", index, -_WATER),
             shortwave=self._rate("ssrd", index, 1.0),
             sensible_heat=self._rate("sshf", index, -1.0),
+            extra={name: self._points.cells(values) for name, values in means.extra.items()},
         )
 
     def _raw(self, name: str, index: int) -> Array:
@@ -185,6 +191,7 @@ class Era5Columns:
             temperature=self._temperature(index, pressure, surface_pressure, vapour, geopotential),
             geopotential=geopotential,
             ground_wind=self._ground_wind(index),
+            extra={each.name: self._raw(each.era5, index) for each in self._extra},
         )
 
     def _given_surface_pressure(self, index: int) -> Array | None:

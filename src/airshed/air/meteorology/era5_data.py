@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from airshed.air.meteorology.air_mass import humidity_plane
 from airshed.air.meteorology.atmosphere import STANDARD_PRESSURE
+from airshed.air.meteorology.extra import KNOWN, WeatherField
 from airshed.air.meteorology.period import ForcingTimes
 from airshed.air.meteorology.points import Points, covering
 from airshed.air.meteorology.provenance import era5_provenance
@@ -48,6 +49,7 @@ class Era5Head:
     names     of the fields of an instant
     land      [1]  land fraction of the whole grid's cells that the data tells; None where it does not
     air_mass  [K]  at the points around the whole grid, see ``humidity_plane``; None where the data has a temperature
+    extra     fields that processes ask for and the data has
     """
 
     period: ForcingTimes
@@ -59,15 +61,18 @@ class Era5Head:
     land: Array | None
     air_mass: Array | None
     provenance: dict[str, str]
+    extra: tuple[WeatherField, ...] = ()
 
     @classmethod
-    def of(cls, around: xr.Dataset, grid: Grid, period: ForcingTimes) -> "Era5Head":
+    def of(cls, around: xr.Dataset, grid: Grid, period: ForcingTimes, extra: Sequence[WeatherField] = ()) -> "Era5Head":
         """Return what the data around a grid tells; without temperature the humidity of all instants is looked at."""
         lat, lon = (np.asarray(around[name].values, dtype=np.float64) for name in ("latitude", "longitude"))
         return cls(
             period, lat, lon, np.asarray(around["level"].values), around.attrs["level_kind"] == "model",
             frozenset(map(str, around.data_vars)) - {"lsm"}, _land_of(around, grid),
-            None if "t" in around else humidity_plane(around, period.source), era5_provenance(around, period.held),
+            None if "t" in around else humidity_plane(around, period.source),
+            era5_provenance(around, period.held, extra),
+            tuple(each for each in extra if each.place == "cells" and each.era5 in around),
         )  # fmt: skip
 
     @property
@@ -89,33 +94,35 @@ class Era5Data:
 
     @classmethod
     def of(
-        cls, dataset: xr.Dataset, grid: Grid, start: np.datetime64, length: float | None, window: Window | None
-    ) -> "Era5Data":
+        cls, dataset: xr.Dataset, grid: Grid, start: np.datetime64, length: float | None, window: Window | None,
+        extra: Sequence[WeatherField] = (),
+    ) -> "Era5Data":  # fmt: skip
         """Return the data for a window, or for the whole grid, which is read when it is used.
 
         raises  DataError where the data does not cover the grid or the time, or lacks what heights need
         """
-        around, period = _around(dataset, grid, start, length)
-        head = Era5Head.of(around, grid, period)
+        around, period = _around(_without_others(dataset, extra), grid, start, length)
+        head = Era5Head.of(around, grid, period, extra)
         return cls(head, _own(around, head, grid, window, Alone(), dataset.close))
 
 
 def open_part(
     files: Sequence[Path], grid: Grid, start: np.datetime64, length: float | None, windows: Sequence[Window],
-    ranks: Communicator, strategy: Literal["parallel", "root"],
+    ranks: Communicator, strategy: Literal["parallel", "root"], extra: Sequence[WeatherField] = (),
 ) -> Era5Data:  # fmt: skip
     """Return the data of files for this rank's window, opened, to be read instant by instant; all ranks call together.
 
     windows   of all ranks, by rank
     strategy  "parallel": each rank opens the files and reads what it needs; "root": the first one reads everything, and
               sends each rank what it needs
+    extra     fields that processes ask for
     raises    DataError as ``open_era5`` and ``Era5Data.of``, on all ranks
     """
     sends = strategy == "root" and ranks.size > 1
     opened = None
     with together(ranks):
         if not sends or ranks.rank == 0:
-            opened = _open(files, grid, start, length)
+            opened = _open(files, grid, start, length, extra)
     if not sends:
         assert opened is not None
         around, head, close = opened
@@ -130,13 +137,13 @@ def open_part(
 
 
 def _open(
-    files: Sequence[Path], grid: Grid, start: np.datetime64, length: float | None
+    files: Sequence[Path], grid: Grid, start: np.datetime64, length: float | None, extra: Sequence[WeatherField]
 ) -> tuple[xr.Dataset, Era5Head, Callable[[], None]]:
     """Return the data of files around the whole grid, not read, what it tells at once, and what closes the files."""
     dataset = open_era5(files)
     try:
-        around, period = _around(dataset, grid, start, length)
-        return around, Era5Head.of(around, grid, period), dataset.close
+        around, period = _around(_without_others(dataset, extra), grid, start, length)
+        return around, Era5Head.of(around, grid, period, extra), dataset.close
     except BaseException:
         dataset.close()
         raise
@@ -150,6 +157,14 @@ def _around(
     _require_pressure(dataset)
     _require_profile(dataset)
     return covering(dataset, grid), period
+
+
+def _without_others(dataset: xr.Dataset, extra: Sequence[WeatherField]) -> xr.Dataset:
+    """Return the data without the fields that only some processes need, and none of the case's: not to be read."""
+    asked = {each.era5 for each in extra}
+    others = [each.era5 for each in KNOWN if each.era5 in dataset and each.era5 not in asked]
+    dropped = dataset.drop_vars(others)
+    return dropped.assign_attrs(unused=[*dataset.attrs.get("unused", ()), *others])
 
 
 def _own(

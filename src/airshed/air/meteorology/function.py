@@ -1,6 +1,6 @@
 """Meteorology from a function of time that returns a Dataset."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import numpy as np
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from airshed.air.meteorology.dataset import GriddedDataset
 from airshed.air.meteorology.diagnose import Diagnosis, Instant
+from airshed.air.meteorology.extra import WeatherField
 from airshed.air.meteorology.provenance import dataset_provenance
 from airshed.air.meteorology.series import CheckedSeries
 from airshed.air.meteorology.window import Area
@@ -26,7 +27,7 @@ class CallableMeteorology(CheckedSeries):
               returns a Dataset as ``DatasetMeteorology`` takes it, without a dimension time
     every     [s]  time between calls
     first, last  [s since the start]  the calls' range; the function is not called outside it
-    land_fraction, window  as DatasetMeteorology; the function returns the whole grid in any case
+    land_fraction, window, extra  as DatasetMeteorology; the function returns the whole grid in any case
     raises  DataError as DatasetMeteorology, and when the function returns something else than a Dataset
     """
 
@@ -42,6 +43,7 @@ class CallableMeteorology(CheckedSeries):
         argument: Literal["seconds", "datetime"] = "seconds",
         land_fraction: Array | None = None,
         window: Window | None = None,
+        extra: Sequence[WeatherField] = (),
     ) -> None:
         if not (every > 0.0 and last >= first):
             raise DataError(f"a meteorology from {first:g} s to {last:g} s every {every:g} s cannot be; give every > 0")
@@ -49,12 +51,13 @@ class CallableMeteorology(CheckedSeries):
         times = tuple(min(first + every * index, last) for index in range(count))
         self._function = function
         self._start = start.astype("datetime64[ns]")
-        self._argument = argument
+        self._argument, self._extra = argument, tuple(extra)
         self._area = Area.of(grid, window)
         diagnosis = Diagnosis(self._area.grid, self._area.land(land_fraction), start, times, self._instant)
         initial = self._call(times[0])
-        names = GriddedDataset(initial, self._area).names
-        super().__init__(times, self._area, diagnosis.state, dataset_provenance(names, map(str, initial.data_vars)))
+        names = GriddedDataset(initial, self._area, extra).names
+        provenance = dataset_provenance(names, map(str, initial.data_vars), extra)
+        super().__init__(times, self._area, diagnosis.state, provenance)
 
     def _call(self, seconds: float) -> xr.Dataset:
         """Return what the function gives for a time [s since the case's start]."""
@@ -66,4 +69,4 @@ class CallableMeteorology(CheckedSeries):
 
     def _instant(self, index: int) -> Instant:
         """Return the data of an instant on the model grid."""
-        return GriddedDataset(self._call(self._times[index]), self._area).instant(0)
+        return GriddedDataset(self._call(self._times[index]), self._area, self._extra).instant(0)

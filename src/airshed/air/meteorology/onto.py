@@ -27,7 +27,7 @@ _LOWEST = 2000.0
 _NUMBERED = frozenset({"", "1", "level", "levels", "layer", "layers"})
 """Units of a coordinate ``level`` that may be the numbers of layers."""
 
-_RANGES = {
+RANGES = {
     "eastward_wind": (-1e3, 1e3, "m s-1"),
     "northward_wind": (-1e3, 1e3, "m s-1"),
     "air_temperature": (150.0, 500.0, "K"),
@@ -46,22 +46,25 @@ _RANGES = {
 }
 
 
-def in_unit_of_the_model(name: str, field: xr.DataArray) -> xr.DataArray:
+Range = tuple[float, float, str]
+"""The least and the greatest value of a field, and its unit in the model."""
+
+
+def in_unit_of_the_model(name: str, field: xr.DataArray, unit: str) -> xr.DataArray:
     """Return the field in the model's unit, from the one in its attribute ``units``: degC or hPa too.
 
     Raises DataError for a unit that cannot be converted; without the attribute the field is in the model's unit.
     """
-    unit = _RANGES[name][2]
     change = conversion(field.attrs, unit, f"the meteorology's {name}")
     if not change.changes:
         return field
     return (field * change.factor + change.offset).assign_attrs({**field.attrs, "units": unit})
 
 
-def check_values(name: str, field: xr.DataArray) -> None:
+def check_values(name: str, field: xr.DataArray, allowed: Range) -> None:
     """Raise DataError where values, in the model's unit, are not finite or out of range."""
     values = field.values
-    low, high, unit = _RANGES[name]
+    low, high, unit = allowed
     if not np.all(np.isfinite(values)):
         raise DataError(f"the meteorology's {name} holds NaN or infinite values; fill them or cut them off")
     if name == "obukhov_length" and np.any(values == 0.0):
@@ -180,15 +183,16 @@ def _nodes(name: str, field: xr.DataArray, dim: str, centres: Array) -> Array:
 
 
 def _along_height(grid: Grid, name: str, field: xr.DataArray, values: Array, where: str) -> Array:
-    """Interpolate the first axis to the layer centres; below the lowest level its value is held."""
-    count = grid.shape[0] + 1 if where == "layer_faces" else grid.shape[0]
+    """Interpolate the first axis to the layer centres or faces; beyond the last levels their values are held."""
+    targets = grid.layer_faces if where == "layer_faces" else grid.level
+    count = targets.size
     if "level" not in field.dims and "level_face" not in field.dims:
         return np.repeat(values, count, axis=0)
     if "level_face" in field.dims or "level" not in field.coords:
         return _same_layers(name, values, count)
     nodes = field["level"].values.astype(np.float64)
     numbered = nodes.size == count and any(np.array_equal(nodes, np.arange(count) + first) for first in (0, 1))
-    if numbered or (nodes.size == count and np.allclose(nodes, grid.level, rtol=1e-6, atol=1e-3)):
+    if numbered or (nodes.size == count and np.allclose(nodes, targets, rtol=1e-6, atol=1e-3)):
         return values
     _check_lowest(grid, name, nodes)
     if nodes[-1] < grid.level[-1] - 1.0:
@@ -196,7 +200,7 @@ def _along_height(grid: Grid, name: str, field: xr.DataArray, values: Array, whe
             f"the meteorology's {name} reaches {nodes[-1]:g} m above ground, the highest layer's centre is at "
             f"{grid.level[-1]:g} m; give data to there or fewer layers"
         )
-    return Weights.of(clamped_matrix(nodes, grid.level))(values, -3)
+    return Weights.of(clamped_matrix(nodes, targets))(values, -3)
 
 
 def _check_lowest(grid: Grid, name: str, nodes: Array) -> None:

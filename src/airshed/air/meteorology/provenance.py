@@ -1,8 +1,10 @@
 """Where each field of the state comes from, in words."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import xarray as xr
+
+from airshed.air.meteorology.extra import WeatherField, extra_provenance
 
 CF_FIELDS: Mapping[str, str] = {
     "eastward_wind": "eastward_air_flux",
@@ -74,9 +76,12 @@ def height_rule(temperature_read: bool) -> str:
     return RICHARDSON if temperature_read else ENCROACHMENT
 
 
-def dataset_provenance(used: Iterable[str], present: Iterable[str]) -> dict[str, str]:
-    """Return the provenance of each quantity for a Dataset with CF names."""
+def dataset_provenance(
+    used: Iterable[str], present: Iterable[str], extra: Sequence[WeatherField] = ()
+) -> dict[str, str]:
+    """Return the provenance of each quantity for a Dataset with CF names; ``extra`` is what processes ask for."""
     names = set(used)
+    asked = {each.name: f"given: {each.cf_name}" for each in extra if each.cf_name in names}
     given = {field: f"given: {name}" for name, field in CF_FIELDS.items() if name in names}
     result = {
         "temperature": "diagnosed: standard atmosphere (ISO 2533)",
@@ -92,13 +97,14 @@ def dataset_provenance(used: Iterable[str], present: Iterable[str]) -> dict[str,
         "vertical air flux": CONTINUITY,
         **given,
     }
-    unused = sorted(set(present) - set(CF_FIELDS))
-    return {**result, **dict.fromkeys(unused, "given, not used")}
+    unused = sorted(set(present) - set(CF_FIELDS) - names)
+    return {**result, **extra_provenance(extra, asked), **dict.fromkeys(unused, "given, not used")}
 
 
-def era5_provenance(dataset: xr.Dataset, held: bool) -> dict[str, str]:
-    """Return the provenance of each quantity for fields of ERA5."""
+def era5_provenance(dataset: xr.Dataset, held: bool, extra: Sequence[WeatherField] = ()) -> dict[str, str]:
+    """Return the provenance of each quantity for fields of ERA5; ``extra`` are fields that processes ask for."""
     names = set(map(str, dataset.data_vars))
+    meanings = {**ERA5_FIELDS, **{each.era5: each.name for each in extra if each.era5}}
     result = {
         "temperature": TEMPERATURE_OF_HEIGHT if "z" in names else TEMPERATURE,
         "water_vapour": STANDARD_HUMIDITY,
@@ -111,13 +117,14 @@ def era5_provenance(dataset: xr.Dataset, held: bool) -> dict[str, str]:
         "pressure": "diagnosed: hydrostatic (hypsometric heights of the levels)",
         "air_density": "diagnosed: hydrostatic, from pressure, temperature and humidity",
         "vertical air flux": CONTINUITY,
+        **extra_provenance(extra, {}),
     }
-    for name in sorted(names & set(ERA5_FIELDS)):
+    for name in sorted(names & set(meanings)):
         converted = dataset[name].attrs.get("converted")
         told = f" ({converted})" if converted else ""
-        result[ERA5_FIELDS[name]] = f"read: {name} from {dataset[name].attrs['file']}{told}"
+        result[meanings[name]] = f"read: {name} from {dataset[name].attrs['file']}{told}"
     if held:
         result["last interval"] = f"held: the data ends at {str(dataset['time'].values[-1])[:16]}"
-    for name in sorted({*dataset.attrs.get("unused", ()), *(names - set(ERA5_FIELDS))}):
+    for name in sorted({*dataset.attrs.get("unused", ()), *(names - set(meanings))}):
         result[name] = "in the files, not used"
     return result

@@ -1,8 +1,8 @@
 """One instant of the atmosphere on the model grid, and what supplies such instants."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Protocol
+from dataclasses import dataclass, field, fields
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,14 +49,15 @@ class MetState:
     """(nlat, nlon) [K] of the air near the ground"""
     surface_pressure: Array
     """(nlat, nlon) [Pa]"""
+    extra: Mapping[str, Array] = field(default_factory=dict)
+    """Fields that only some processes need, by name: see :class:`airshed.air.meteorology.extra.WeatherField`"""
 
     def part(self, window: Window) -> "MetState":
         """Return the state of a window's columns with their faces, each field contiguous."""
         axes = {"eastward_air_flux": "lon", "northward_air_flux": "lat"}
-        return MetState(**{
-            field.name: np.ascontiguousarray(window.of_faces(getattr(self, field.name), axes.get(field.name, "")))
-            for field in fields(self)
-        })  # fmt: skip
+        cut = {name: np.ascontiguousarray(window.of_faces(getattr(self, name), axes.get(name, ""))) for name in ALWAYS}
+        extra = {name: np.ascontiguousarray(window.of(value)) for name, value in self.extra.items()}
+        return MetState(**cut, extra=extra)
 
     def check(self, grid: Grid, where: str) -> None:
         """Raise DataError unless every field has the grid's shape and finite values."""
@@ -66,12 +67,21 @@ class MetState:
                 raise DataError(f"{where}: {name} has shape {value.shape}, the grid needs {shape}")
             if not np.all(np.isfinite(value)):
                 raise DataError(f"{where}: {name} holds values that are not finite; check the meteorological input")
+        for name, value in self.extra.items():
+            if value.shape[-2:] != grid.shape[1:]:
+                raise DataError(f"{where}: {name} has shape {value.shape}, the grid has {grid.shape[1:]} columns")
+            if not np.all(np.isfinite(value)):
+                raise DataError(f"{where}: {name} holds values that are not finite; check the meteorological input")
+
+
+ALWAYS: Final = tuple(each.name for each in fields(MetState) if each.name != "extra")
+"""The names of the fields that every state holds."""
 
 
 def state_shapes(grid: Grid) -> dict[str, tuple[int, ...]]:
     """Return the shape of each field of a MetState on a grid."""
     nz, nlat, nlon = grid.shape
-    shapes: dict[str, tuple[int, ...]] = {field.name: (nlat, nlon) for field in fields(MetState)}
+    shapes: dict[str, tuple[int, ...]] = dict.fromkeys(ALWAYS, (nlat, nlon))
     for name in ("air_density", "temperature", "pressure", "water_vapour"):
         shapes[name] = (nz, nlat, nlon)
     shapes["eastward_air_flux"] = (nz, nlat, nlon + 1)
@@ -97,11 +107,14 @@ class _Between(MetState):
     def __init__(self, before: MetState, after: MetState, weight: float) -> None:
         vars(self).update(_ends=(before, after), _weight=weight)  # the class is frozen
 
-    def __getattr__(self, name: str) -> Array:
+    def __getattr__(self, name: str) -> Any:
         if name not in MetState.__dataclass_fields__:
             raise AttributeError(f"{type(self).__name__} has no {name}")
         weight, (first, second) = self._weight, (getattr(end, name) for end in self._ends)
-        if name == "obukhov_length":
+        value: Array | dict[str, Array]
+        if name == "extra":
+            value = {each: (1.0 - weight) * first[each] + weight * second[each] for each in first if each in second}
+        elif name == "obukhov_length":
             value = bounded_obukhov_length((1.0 - weight) / first + weight / second)
         else:
             value = (1.0 - weight) * first + weight * second

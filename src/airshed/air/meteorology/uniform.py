@@ -1,5 +1,6 @@
 """The analytic air of a case without data: one wind everywhere, or the turning of the whole area around its middle."""
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -8,6 +9,7 @@ import xarray as xr
 
 from airshed.air.case.sections import MeteorologySection
 from airshed.air.meteorology.dataset import DatasetMeteorology
+from airshed.air.meteorology.extra import CLOUD_WATER, WeatherField
 from airshed.core.constants import EARTH_RADIUS, GAS_CONSTANT, GRAVITY, MOLAR_MASS_DRY_AIR, MOLAR_MASS_WATER
 from airshed.core.errors import CaseError
 from airshed.grid import Grid
@@ -15,13 +17,17 @@ from airshed.grid.window import Window
 
 Array = npt.NDArray[np.float64]
 
+WATER_DENSITY: Final = 1000.0
+"""Of rain [kg m-3]."""
+
 MOST_WIND: Final = 1e3
 """Speed [m/s] beyond that of any wind, as of data that is read."""
 
 
 def uniform_meteorology(
-    settings: MeteorologySection, grid: Grid, start: np.datetime64, land: Array, window: Window | None = None
-) -> DatasetMeteorology:
+    settings: MeteorologySection, grid: Grid, start: np.datetime64, land: Array, window: Window | None = None,
+    extra: Sequence[WeatherField] = (),
+) -> DatasetMeteorology:  # fmt: skip
     """Return steady air from the values of a case: isothermal, hydrostatic, with winds given at the cell faces.
 
     p(z) = p0 exp(-g M z / (R T)); turning with period P around the middle (lon0, lat0) of the area [m/s],
@@ -64,7 +70,14 @@ def uniform_meteorology(
         "atmosphere_heat_diffusivity": ("level", np.full(height.size, settings.diffusivity.value)),
         "cloud_area_fraction": ((), settings.cloud_cover),
     }
-    return DatasetMeteorology(xr.Dataset(data), grid, start, land_fraction=land, window=window)
+    if settings.precipitation.value > 0.0:
+        data["precipitation_flux"] = ((), WATER_DENSITY * settings.precipitation.value)
+    if settings.cloud_water.value > 0.0:
+        base, top = settings.cloud_base.value, settings.cloud_top.value
+        inside = np.minimum(grid.layer_faces[1:], top) - np.maximum(grid.layer_faces[:-1], base)
+        part = np.maximum(inside, 0.0) / grid.thickness
+        data[CLOUD_WATER.cf_name] = ("level", part * settings.cloud_water.value)
+    return DatasetMeteorology(xr.Dataset(data), grid, start, land_fraction=land, window=window, extra=extra)
 
 
 def _rotation(grid: Grid, period: float) -> tuple[Array, Array]:

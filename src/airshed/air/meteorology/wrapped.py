@@ -63,12 +63,18 @@ class Wrapped:
 class OneAtATime(Wrapped):
     """A meteorology that several threads may ask: one of them reads ahead while another one writes output."""
 
-    def __init__(self, base: Meteorology) -> None:
+    def __init__(self, base: Meteorology, inner: Window | None = None) -> None:
+        """``inner`` are the columns asked for, by their numbers in those of ``base``, where that has a margin."""
         super().__init__(base)
-        self._lock = Lock()
+        self._lock, self._inner = Lock(), inner
 
     def at(self, seconds: float) -> MetState:
-        """Return the state at a time [s since the case's start]."""
+        """Return the state at a time [s since the case's start], without the margin."""
+        state = self.around(seconds)
+        return state if self._inner is None else state.part(self._inner)
+
+    def around(self, seconds: float) -> MetState:
+        """Return the state at a time [s since the case's start], with the margin, for what looks at neighbours."""
         with self._lock:
             return super().at(seconds)
 
