@@ -14,13 +14,13 @@ from airshed.air.boundary import ZERO, BoundaryProfiles, initial_from_dataset
 from airshed.air.case import Case, check_species
 from airshed.air.case_emissions import inventory_of, sources_of, vegetation_of
 from airshed.air.case_weather import Given, weather_of
-from airshed.air.deposition import DryDeposition, season
 from airshed.air.emissions.kept import kept_notes
 from airshed.air.emissions.source import EmissionSource
 from airshed.air.emissions.split import Split, split_of
 from airshed.air.landcover import LAND_FRACTION_SOURCE, land_fraction
 from airshed.air.light import Light
 from airshed.air.meteorology.wrapped import OneAtATime
+from airshed.air.processes_of_case import place_of, processes_in
 from airshed.air.species_map import (
     Needs,
     SpeciesMap,
@@ -44,6 +44,7 @@ from airshed.mechanism.network import ReactionNetwork
 from airshed.mechanism.rate_check import RateCheck
 from airshed.parallel.communicator import Communicator
 from airshed.parallel.share import Share
+from airshed.process.processes import Processes
 
 Array = npt.NDArray[np.float64]
 
@@ -66,7 +67,7 @@ class Parts:
     land: Array
     meteorology: OneAtATime
     light: Light
-    deposition: DryDeposition
+    processes: Processes
     boundary: BoundaryProfiles
     sources: tuple[EmissionSource, ...]
     own_sources: tuple[EmissionSource, ...]
@@ -90,8 +91,8 @@ class Parts:
 
     @property
     def sunlit_until(self) -> float | None:
-        """Up to when deposition or rates follow the sun [s], so that they change each hour; None where they do not."""
-        follows = self.deposition.follows_the_sun or bool(self.network.parameters) or self.rate_check.follows_the_sun
+        """Up to when processes or rates follow the sun [s], so that they change each hour; None where they do not."""
+        follows = self.processes.follow_the_sun or bool(self.network.parameters) or self.rate_check.follows_the_sun
         return self.case.time.length.value if follows else None
 
 
@@ -130,9 +131,10 @@ def assemble(
     notes += [("emission", note) for note in kept_notes(split, species_map.emissions, network)]
     sources = sources_of(case, whole, network, species_map.emissions, split)
     own = sources if share.alone else tuple(source.part(share.window) for source in sources)
+    place = place_of(case, network, whole, grid, land, light, species_map.deposition.surrogate)
     vegetation = vegetation_of(case, grid, species_map.emissions, air, light, land, share)
     return Parts(
-        case, whole, share, grid, network, land, air, light, _deposition(case, whole, names, species_map),
+        case, whole, share, grid, network, land, air, light, processes_in(case, place),
         _boundary(case, names, species_map), (*vegetation, *sources), (*vegetation, *own), attributes, notes,
     )  # fmt: skip
 
@@ -188,16 +190,6 @@ def _needs(case: Case, names: tuple[str, ...], split: Split) -> Needs:
         boundary=() if given.profiles == ZERO else tuple(name for name in names if name not in given.values),
         deposition=() if fixed.scheme == "none" else tuple(name for name in names if name not in fixed.velocities),
     )
-
-
-def _deposition(case: Case, grid: Grid, names: tuple[str, ...], species_map: SpeciesMap) -> DryDeposition:
-    month = case.time.start.month
-    return DryDeposition(
-        names, scheme=case.deposition.scheme,
-        velocities={name: value.value for name, value in case.deposition.velocities.items()},
-        surrogates=species_map.deposition.surrogate,
-        reference_height=float(grid.level[0]), season=season(month, float(grid.lat.mean())),
-    )  # fmt: skip
 
 
 def _boundary(case: Case, names: tuple[str, ...], species_map: SpeciesMap) -> BoundaryProfiles:

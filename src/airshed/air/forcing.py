@@ -1,7 +1,7 @@
 """Meteorology as the kernels want it: air contents, fluxes and exchange on the model grid, packed, between instants."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, Future, wait
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -18,10 +18,9 @@ from airshed.kernels.memory import give_back
 from airshed.kernels.pipeline import Directions
 from airshed.kernels.step_data import Pair, TransportForcing
 from airshed.process.continuity import outflow_rate, upward_air_flux
-from airshed.process.vertical import turbulent_exchange
+from airshed.process.processes import Processes
 
 Array = npt.NDArray[np.float64]
-Velocities = Callable[[MetState, float], Array]
 OpenRates = Callable[[MetState, float], Array]
 
 _HOUR = 3600.0
@@ -39,10 +38,10 @@ class Instant:
     flux_y: AnyArray
     temperature: AnyArray
     water: AnyArray
-    exchange: AnyArray
-    deposition: AnyArray
     cloud: AnyArray
     parameters: AnyArray
+    fields: Mapping[str, AnyArray]  # of processes
+    rates: Mapping[str, Array]  # at which explicit processes empty cells, in either direction [1/s]
 
 
 @dataclass(frozen=True)
@@ -69,6 +68,10 @@ class Interval:
         """A packed field at both ends."""
         return getattr(self.start, name), getattr(self.end, name)
 
+    def fields(self, names: Iterable[str]) -> dict[str, Pair]:
+        """Packed fields of processes at both ends."""
+        return {name: (self.start.fields[name], self.end.fields[name]) for name in names}
+
 
 def _hours(begin: float, until: float | None) -> list[float]:
     """Return the full hours [s] after `begin` and up to `until`; none for None."""
@@ -78,11 +81,11 @@ def _hours(begin: float, until: float | None) -> list[float]:
 class Forcing:
     """Packed forcing at any time, made from a :class:`Meteorology` instant by instant.
 
-    velocities  dry deposition velocities (species, lat, lon) [m/s] for the air at a time
+    processes   those that act in steps
     open_rates  what the mechanism leaves open (parameter, level, lat, lon) [molecules, cm3, s] for the air at a time
     sunlit_until  [s] up to which there is an instant at every hour, also where the meteorology has none: its fields are
-                  linear in between, but deposition and open rates follow the sun; None where they do not
-    advection, diffusion  whether the wind and the turbulence are to act
+                  linear in between, but processes and open rates follow the sun; None where they do not
+    advection   whether the wind is to act
     directions  in which transport may go in a step
     greatest  the greatest of what every rank has found; identity where there is one
     whole     of an interval of these columns, which it lets be made, that of the whole area, where that is needed
@@ -92,16 +95,16 @@ class Forcing:
     """
 
     def __init__(
-        self, grid: Grid, layout: Layout, meteorology: Meteorology, velocities: Velocities,
+        self, grid: Grid, layout: Layout, meteorology: Meteorology, processes: Processes,
         open_rates: OpenRates, *, begin: float, sunlit_until: float | None = None, advection: bool = True,
-        diffusion: bool = True, directions: Sequence[Directions] = ("all",),
+        directions: Sequence[Directions] = ("all",),
         greatest: Callable[[float], float] = float,
         whole: Callable[[Callable[[], Interval]], Interval] = lambda make: make(),
         also: Callable[[float, float], list[float]] = lambda first, last: [],
     ) -> None:  # fmt: skip
         self.grid, self.layout, self.meteorology = grid, layout, meteorology
-        self._velocities, self._open_rates, self._begin = velocities, open_rates, begin
-        self._advection, self._diffusion = advection, diffusion
+        self.processes, self._open_rates, self._begin = processes, open_rates, begin
+        self._advection = advection
         later = (time for time in meteorology.times if time > begin)
         self._times = sorted({begin, *later, *_hours(begin, sunlit_until)})
         self.instant = lru_cache(maxsize=2)(self._build_instant)
@@ -197,15 +200,19 @@ class Forcing:
         if seconds == interval.start.seconds and index > 0:
             flux_z = (self.interval(index - 1).flux_z[1], interval.flux_z[0])
             weight_z = (1.0 + 2.0 * ratio) / (1.0 + 2.0 * ratio + 3.0 * ratio**2)
-        return TransportForcing(interval.pair("flux_x"), interval.pair("flux_y"), flux_z, weight, weight_z)
+        return TransportForcing(
+            interval.pair("flux_x"), interval.pair("flux_y"), flux_z, weight, weight_z,
+            interval.fields(self.processes.explicit_fields),
+        )  # fmt: skip
 
     def transport_within(self, seconds: float, inside: float) -> TransportForcing:
         """Air fluxes at a time for a one-step formula: of the interval that holds `inside`, up to its very ends."""
         interval = self.interval(self.index_at(inside))
         weight = interval.weight(seconds)
         return TransportForcing(
-            interval.pair("flux_x"), interval.pair("flux_y"), interval.flux_z, weight=weight, weight_z=weight
-        )
+            interval.pair("flux_x"), interval.pair("flux_y"), interval.flux_z, weight, weight,
+            interval.fields(self.processes.explicit_fields),
+        )  # fmt: skip
 
     def _build_instant(self, index: int) -> Instant:
         seconds, grid, pack = self._times[index], self.grid, self.layout.pack
@@ -213,15 +220,14 @@ class Forcing:
         eastward, northward = met.eastward_air_flux, met.northward_air_flux
         if not self._advection:
             eastward, northward = np.zeros_like(eastward), np.zeros_like(northward)
-        diffusivity = met.diffusivity if self._diffusion else np.zeros_like(met.diffusivity)
-        exchange = turbulent_exchange(met.air_density, diffusivity, grid.cell_area, grid.thickness)
-        deposition = self._velocities(met, seconds) * (grid.cell_area * met.air_density[0])
+        air, fields = met.air_density * grid.cell_volume, self.processes.at(met, seconds)
         return Instant(
-            seconds, met.air_density * grid.cell_volume, eastward, northward,
+            seconds, air, eastward, northward,
             flux_x=pack(eastward, padding="constant"), flux_y=pack(northward, padding="constant"),
-            temperature=pack(met.temperature), water=pack(met.water_vapour), exchange=pack(exchange),
-            deposition=pack(deposition, padding="constant"), cloud=pack(met.cloud_cover),
+            temperature=pack(met.temperature), water=pack(met.water_vapour), cloud=pack(met.cloud_cover),
             parameters=pack(self._open_rates(met, seconds)),
+            fields={name: pack(each, padding="constant") for name, each in fields.items()},
+            rates=self.processes.outflow_rates(fields, air),
         )  # fmt: skip
 
     def _build_ahead(self, index: int) -> Interval:
@@ -258,4 +264,8 @@ def _largest_outflow(instant: Instant, upward: Array, directions: Directions) ->
         along, across = np.zeros_like(along), np.zeros_like(across)
     if directions == "horizontal":
         upward = np.zeros_like(upward)
-    return float(outflow_rate(along, across, upward, instant.air).max())
+    rate = outflow_rate(along, across, upward, instant.air)
+    for direction, further in instant.rates.items():
+        if directions in ("all", direction):
+            rate = rate + further
+    return float(rate.max())

@@ -8,7 +8,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from airshed.air.assembly import Parts
-from airshed.air.budget import FAMILIES, PROCESSES, SIGNS, Baseline, Budget
+from airshed.air.budget import FAMILIES, Baseline, Budget
 from airshed.air.case import case_notices
 from airshed.air.cell_chemistry import CellCounts
 from airshed.air.emission_report import country_table, emission_notes, emission_rows, sector_matrix, sector_table
@@ -19,9 +19,6 @@ from airshed.mechanism.balance import atom_counts
 MORE_THAN_AIR: Final = "more than all air"
 """The fact that tells of species beyond all bounds."""
 
-_COLUMNS: Final = (*PROCESSES, "change", "residual")
-_FAMILY_COLUMNS: Final = (*PROCESSES[:4], "imbalance", "drift", "clipped", "change", "residual")
-_BRIEF_COLUMNS: Final = ("inflow", "outflow", "emitted", "deposited", "chemistry", "change")
 _MOST_SPECIES: Final = 20
 _PPB: Final = 1e9
 _EXTREMES: Final = "Extremes at the end [ppb]"
@@ -63,7 +60,8 @@ class Reported(Protocol):
 def budget_dataset(model: Reported) -> xr.Dataset:
     """Return amounts [mol] by process, for each species and for the atoms of each family, since budgets began.
 
-    residual   change - (inflow - outflow + emitted - deposited + chemistry + clipped): round-off
+    residual   change - (inflow - outflow + emitted - deposited + chemistry + clipped, and so on for further processes
+               with their signs): round-off
     imbalance  of families: atoms that the mechanism's reactions make or lose by definition; 0 for species
     drift      of families: chemistry - imbalance, what the unconverged Gauss-Seidel iteration adds (round-off for
                Strang splitting); 0 for species
@@ -73,10 +71,10 @@ def budget_dataset(model: Reported) -> xr.Dataset:
     now, parts = model.amounts(), model.budget.amounts - base.processes
     families = np.array([atom_counts(network, element) for element in model.families]).reshape(-1, len(names))
     weights = np.vstack([np.eye(len(names)), families])
-    table = {name: weights @ parts[row] for row, name in enumerate(PROCESSES)} | {
-        "change": weights @ (now - base.amounts)
-    }
-    table["residual"] = table["change"] - sum(SIGNS[name] * table[name] for name in PROCESSES)
+    signs = model.budget.signs
+    table = {name: weights @ row for name, row in zip(signs, parts, strict=True)}
+    table["change"] = weights @ (now - base.amounts)
+    table["residual"] = table["change"] - sum(sign * table[name] for name, sign in signs.items())
     table["imbalance"] = np.concatenate([np.zeros(len(names)), model.budget.imbalance - base.imbalance])
     table["drift"] = np.where(np.arange(len(weights)) < len(names), 0.0, table["chemistry"] - table["imbalance"])
     table["throughput"] = weights @ (now + base.amounts + np.abs(parts).sum(axis=0))
@@ -94,13 +92,13 @@ def summary(model: Reported, *, brief: bool = False) -> Report:
 
 def _all_tables(model: Reported, budget: xr.Dataset, emitted: Sequence[SectorAmount]) -> list[Table]:
     names, families = list(model.parts.network.names), [FAMILIES[element] for element in model.families]
+    *processes, _, clipped = model.budget.signs
+    columns = (*model.budget.signs, "change", "residual")
+    of_families = (*processes, "imbalance", "drift", clipped, "change", "residual")
     note = "imbalance: what the mechanism's reactions do not balance; drift: of the unconverged iteration"
     return [
-        Table("Budgets of species [mol]", ("species", *_COLUMNS), _rows(budget, names, _COLUMNS)),
-        Table(
-            "Budgets of families [mol of atoms]", ("family", *_FAMILY_COLUMNS),
-            _rows(budget, families, _FAMILY_COLUMNS), note,
-        ),
+        Table("Budgets of species [mol]", ("species", *columns), _rows(budget, names, columns)),
+        Table("Budgets of families [mol of atoms]", ("family", *of_families), _rows(budget, families, of_families), note),
         _extremes(model, names),
         sector_table(emitted),
         country_table(model.parts.sources),
@@ -220,12 +218,13 @@ def _brief_budgets(model: Reported, budget: xr.Dataset, names: list[str]) -> Tab
     families = [FAMILIES[element] for element in model.families]
     labels = [*names, *families]
     relative = _relative_residual(budget, labels)
+    columns = [*(name for name in model.budget.signs if name != "clipped"), "change"]
     rows = [
         (*(_rounded(value, _MILLION) for value in row), float(f"{closing:.0e}"))
-        for row, closing in zip(_rows(budget, labels, _BRIEF_COLUMNS), relative, strict=True)
+        for row, closing in zip(_rows(budget, labels, columns), relative, strict=True)
     ]
     note = "since the start; residual: as part of all that was there and moved; all species: summary.txt"
-    return Table("Budgets [million mol]", ("species", *_BRIEF_COLUMNS, "residual"), rows, note)
+    return Table("Budgets [million mol]", ("species", *columns, "residual"), rows, note)
 
 
 def _relative_residual(budget: xr.Dataset, labels: list[str]) -> NDArray[np.float64]:
@@ -254,7 +253,8 @@ def _input(model: Reported) -> Table:
     parts = model.parts
     rows = [("meteorology", name, origin) for name, origin in parts.meteorology.provenance.items()]
     rows += [("boundary", name, origin) for name, origin in parts.boundary.provenance.items()]
-    rows += [("deposition", name, origin) for name, origin in parts.deposition.provenance.items()]
+    for section, provenance in parts.processes.provenance.items():
+        rows += [(section, name, origin) for name, origin in provenance.items()]
     rows += [(part, "", note) for part, note in parts.notes]
     rows += [("emission", "", note) for note in emission_notes(parts.sources)]
     rows += [(name, "", text) for name, text in parts.attributes.items()]
@@ -264,7 +264,7 @@ def _input(model: Reported) -> Table:
 def _brief_input(model: Reported) -> Table:
     parts = model.parts
     rows = [("meteorology", origin, ", ".join(names)) for origin, names in _by_origin(parts.meteorology.provenance)]
-    for part, provenance in (("boundary", parts.boundary.provenance), ("deposition", parts.deposition.provenance)):
+    for part, provenance in [("boundary", parts.boundary.provenance), *parts.processes.provenance.items()]:
         kinds = [origin.partition(":")[0] if ":" in origin else "fixed" for origin in provenance.values()]
         rows += [(part, kind, f"{kinds.count(kind)} species") for kind in dict.fromkeys(kinds)]
     return Table("Input", ("part", "origin", "fields"), rows, "formulas, and the origin for each species: summary.txt")

@@ -1,5 +1,25 @@
-"""The processes of transport models as formulas: what each needs besides the compiled kernels.
+"""What a process is: its declaration, the kinds of what it does, how it is found, and the time stepping of them all.
 
-``twostep`` the time stepping, ``continuity`` vertical air flux and Courant numbers, ``vertical`` weights on unequal
-layers and turbulent exchange.
+``declaration`` and ``settings`` are what a process's file uses; ``bound`` and ``processes`` make of it what kernels and
+forcing ask for; ``discovery`` finds it. ``twostep`` and ``one_step`` are the time stepping, ``continuity`` vertical air
+flux and Courant numbers, ``vertical`` weights on unequal layers and turbulent exchange.
 """
+
+from airshed.process.declaration import (
+    Process,
+    at_instant,
+    column_matrix,
+    exchange,
+    face_exchange,
+    loss,
+    reactions,
+    sinking,
+    source,
+    weather,
+)
+from airshed.process.settings import choice, choice_or_quantity, declared, number, per_species, quantity, switch
+
+__all__ = [
+    "Process", "at_instant", "choice", "choice_or_quantity", "column_matrix", "declared", "exchange", "face_exchange",
+    "loss", "number", "per_species", "quantity", "reactions", "sinking", "source", "switch", "weather",
+]  # fmt: skip

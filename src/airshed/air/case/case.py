@@ -6,11 +6,12 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
-from pydantic import Field, PrivateAttr, ValidationError, model_validator
+from pydantic import Field, PrivateAttr, ValidationError, create_model, model_validator
 
+from airshed.air import processes
 from airshed.air.case import sections
 from airshed.air.case.messages import dotted, explain, faults_in_words
 from airshed.air.case.places import case_file, locator, place_mechanism
@@ -22,6 +23,7 @@ from airshed.core.settings import Section, refuse, setting
 from airshed.core.units import Quantity
 from airshed.fields.air import WEATHER
 from airshed.grid import Grid
+from airshed.process.discovery import processes_of, section_of
 
 MACHINE: Final = ("restart", "parallel", "run")
 """Sections that change no result, and may differ where a run is taken up again."""
@@ -31,7 +33,7 @@ WRITING: Final = ("strategy", "compression")
 """Settings of an output that change nothing in what it holds."""
 
 
-class Case(Section):
+class _FixedCase(Section):
     """Everything that a run of the air-quality model needs to know.
 
     Attributes are the sections of the case file, for example ``case.time.length.value`` in seconds; `docs/case-file.md`
@@ -50,6 +52,7 @@ class Case(Section):
     boundary: sections.BoundarySection = Field(default_factory=sections.BoundarySection)
     initial: sections.InitialSection = Field(default_factory=sections.InitialSection)
     photolysis: sections.PhotolysisSection = Field(default_factory=sections.PhotolysisSection)
+    process: tuple[sections.ProcessSection, ...] = Field(default_factory=tuple)
     output: tuple[sections.OutputSection, ...] = Field(default_factory=lambda: (sections.OutputSection(),))
     restart: sections.RestartSection = Field(default_factory=sections.RestartSection)
     parallel: sections.ParallelSection = Field(default_factory=sections.ParallelSection)
@@ -138,6 +141,15 @@ class Case(Section):
             if isinstance(each, Quantity) and whole / each.value > MOST_RECORDS:
                 times = f"{whole / each.value:.3g} times in time.length and time.spinup"
                 raise refuse(f"{key} = {each.text!r} is due {times}, more than {MOST_RECORDS}; take a longer one")
+
+    def tables_by_species(self) -> list[tuple[str, str, Mapping[str, Any]]]:
+        """Return the tables by species that processes declare: their section, their name and what they hold."""
+        return [
+            (process.section, name, getattr(getattr(self, process.section), name))
+            for process in processes_of(processes)
+            for name, each in process.declaration.settings.items()
+            if each.by_species
+        ]
 
     @property
     def start(self) -> np.datetime64:
@@ -240,6 +252,25 @@ class Case(Section):
         return hash(self.hash)
 
 
+if TYPE_CHECKING:
+
+    class Case(_FixedCase):
+        """A case with the sections that processes declare."""
+
+        def __getattr__(self, section: str) -> Section: ...
+
+else:
+    Case = create_model(
+        "Case", __base__=_FixedCase, __module__=__name__, __doc__=_FixedCase.__doc__,
+        **{
+            process.section: (section, Field(default_factory=section))
+            for process in processes_of(processes)
+            if process.section not in _FixedCase.model_fields
+            for section in [section_of(process)]
+        },
+    )  # fmt: skip
+
+
 def check_species(case: Case, species: Iterable[str]) -> None:
     """Refuse a case that names species that the mechanism does not have; raises CaseError with the nearest ones.
 
@@ -255,6 +286,7 @@ def check_species(case: Case, species: Iterable[str]) -> None:
     named += [(f"emissions.area.{i}.rates", box.rates) for i, box in enumerate(case.emissions.area)]
     named += [
         ("deposition.velocities", case.deposition.velocities),
+        *((f"{section}.{name}", table) for section, name, table in case.tables_by_species()),
         ("boundary.scale", case.boundary.scale),
         ("boundary.values", case.boundary.values),
         ("initial.values", case.initial.values),

@@ -1,1 +1,1 @@
-"""Processes that act on species besides transport by the wind and chemistry: one file each."""
+"""The processes of the air-quality model, one file each; `airshed.process` says what one is and finds them here."""

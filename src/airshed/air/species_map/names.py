@@ -36,6 +36,8 @@ def translated(case: Case, species_map: SpeciesMap, species: Sequence[str]) -> C
         "boundary": _renamed(_renamed(case.boundary, names, "scale", "boundary"), names, "values", "boundary"),
         "initial": _renamed(case.initial, names, "values", "initial"),
     }
+    for section, table, _ in case.tables_by_species():
+        changed[section] = _renamed(changed.get(section, getattr(case, section)), names, table, section)
     return case.model_copy(update=changed)
 
 

@@ -1,0 +1,78 @@
+"""The processes that a case asks for: those of the package ``air.processes``, and the case's own files."""
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import ValidationError
+
+from airshed.air import processes
+from airshed.air.case import Case
+from airshed.air.case.messages import explain
+from airshed.air.light import Light
+from airshed.air.meteorology.state import state_shapes
+from airshed.core.errors import CaseError
+from airshed.core.nearest import suggestion
+from airshed.grid import Grid
+from airshed.mechanism.network import ReactionNetwork
+from airshed.process.bound import Bound
+from airshed.process.declaration import Process
+from airshed.process.discovery import process_of_file, processes_of, section_of
+from airshed.process.place import Place
+from airshed.process.processes import Processes
+
+Array = npt.NDArray[np.float64]
+
+
+def processes_in(case: Case, place: Place) -> Processes:
+    """Return the processes that are on; raises CaseError for settings that do not fit the mechanism.
+
+    Those in files of the case run only where the user lets them.
+    """
+    built_in = (each(getattr(case, each.section), place) for each in processes_of(processes))
+    return Processes(Bound(each) for each in (*built_in, *_of_files(case, place)) if each.is_on())
+
+
+def place_of(
+    case: Case, network: ReactionNetwork, whole: Grid, grid: Grid, land: Array, light: Light,
+    surrogates: Mapping[str, str],
+) -> Place:  # fmt: skip
+    """Return what processes are told of a case.
+
+    whole, grid  that of the case, and the columns held here;  land  (lat, lon) land fraction of these
+    surrogates   as which substance of the table of deposition each species is taken up
+    """
+    return Place(
+        network.names, grid, whole, land, light.cos_zenith, case.start,
+        {name: shape[0] if len(shape) == 3 else 1 for name, shape in state_shapes(grid).items()},
+        {species.name: species.molar_mass for species in network.species},
+        {"deposition surrogates": surrogates},
+    )  # fmt: skip
+
+
+def _of_files(case: Case, place: Place) -> Iterator[Process]:
+    for number, entry in enumerate(case.process):
+        where, path = f"process.{number}", case.path(entry.file)
+        if not path.is_file():
+            raise CaseError(f"{where}.file = {entry.file!r}: there is no such file in {case.base}")
+        if not case.allow_code:
+            raise CaseError(
+                f"{where}.file = {entry.file!r} is code in Python, which runs with your rights: read it, then give "
+                "--allow-code, or Case.allowing_code() in Python"
+            )
+        process = process_of_file(path)
+        model = section_of(process)
+        try:
+            settings = model.model_validate(entry.given)
+        except ValidationError as error:
+            data = entry.given
+            raise CaseError(explain(error, model, data, lambda _: "", None, f"[[process]] {entry.file}")) from error
+        made = process(settings, place)
+        for name, each in process.declaration.settings.items():
+            unknown = [key for key in getattr(made, name) if key not in place.species] if each.by_species else []
+            if unknown:
+                raise CaseError(
+                    f"{where}.{name}: {unknown[0]!r} is not a species of {case.chemistry.mechanism}; "
+                    f"{suggestion(unknown[0], place.species)}"
+                )
+        yield made

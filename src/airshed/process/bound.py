@@ -1,0 +1,195 @@
+"""A process in a case: the operators that kernels compile, their numbers, and their fields at each instant."""
+
+import re
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any, Final, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.core.errors import CaseError, DataError
+from airshed.core.units import Quantity
+from airshed.formula.trace import trace
+from airshed.kernels.operators import AIR, Operator, OperatorField, Shape
+from airshed.process.declaration import PLACE, Acts, AtInstant, Process, arguments
+
+Array = npt.NDArray[np.float64]
+
+_FACES: Final = {"west faces": (0, 1), "south faces": (1, 0)}
+
+
+class State(Protocol):
+    """The weather at an instant: fields by their names as attributes."""
+
+
+def in_kernel_units(act: Acts, rate: Any, air: Mapping[str, Any]) -> Any:
+    """Return what a function of the step gave, as its kind of operator wants it; see `kernels.operators`.
+
+    A velocity v at the ground is a loss v / dz. A source S [mol/m3/s] is S / N of air density N [mol/m3], a flux
+    F [mol/m2/s] into the layer F / (N dz). Particles that sink with v take the air v A / dz with them.
+    """
+    match act.kind, act.unit:
+        case "loss", "m/s":
+            return rate / air["thickness"]
+        case "source", "mol/m3/s":
+            return rate / air["air_density"]
+        case "source", "mol/m2/s":
+            return rate / (air["air_density"] * air["thickness"])
+        case "sinking", "m/s":
+            return rate * air["air"] / air["thickness"]
+    return rate
+
+
+class Bound:
+    """A process that is on: its declaration with the species, the numbers and the place of a case.
+
+    key  its name as an identifier, in front of those of its fields and numbers
+    """
+
+    def __init__(self, process: Process) -> None:
+        self.process, self.own = process, process.declaration
+        self.key = identifier(type(process).__name__)
+        names = process.place.species
+        self.species = tuple(names.index(name) for name in process.species)
+        self.numbers = {name: self._number(name) for name, each in self.own.settings.items() if each.unit is not None}
+
+    def _number(self, name: str) -> Array:
+        """A setting as a number, or as those of all species that the process touches (species,)."""
+        setting, value = self.own.settings[name], getattr(self.process, name)
+        if not setting.by_species:
+            if value is None:
+                raise CaseError(f"{self.process.section}.{name} is not given: {setting.field.description}")
+            return np.array(_plain(value))
+        names, missing = self.process.species, setting.missing
+        lacking = [each for each in names if each not in value]
+        if lacking and missing is None:
+            raise CaseError(f"{self.process.section}.{name} says nothing of {', '.join(lacking)}, which others name")
+        return np.array([_plain(value[each]) if each in value else missing for each in names], np.float64)
+
+    @cached_property
+    def operators(self) -> tuple[Operator, ...]:
+        """What the process does in a step."""
+        return tuple(self._operator(name, act) for name, act in self.own.acts.items())
+
+    @cached_property
+    def fields(self) -> tuple[OperatorField, ...]:
+        """The fields that operators read, each once."""
+        return tuple(dict.fromkeys(each for operator in self.operators for each in operator.fields))
+
+    def at(self, state: State, seconds: float) -> dict[str, Array]:
+        """Return the fields at an instant as operators read them: (species, level, lat, lon), without what they lack.
+
+        Raises DataError where one is not finite, CaseError where it has not the shape that is declared.
+        """
+        known: dict[str, Any] = {}
+        prefix = f"{self.key}_"
+        return {
+            each.name: self._shaped(each, self._value(each.name.removeprefix(prefix), state, seconds, known))
+            for each in self.fields
+        }
+
+    def _value(self, name: str, state: State, seconds: float, known: dict[str, Any]) -> Any:
+        """What a function of instants is given under a name, computed once for each instant."""
+        if name not in known:
+            own = self.own
+            if name in own.settings:
+                known[name] = self.numbers[name].reshape((-1, 1, 1, 1) if own.settings[name].by_species else ())
+            elif name in own.weather:
+                known[name] = self._weather(name, state)
+            elif name in PLACE:
+                known[name] = self.process.place.offers(name, seconds)
+            else:
+                known[name] = self._computed(name, own.instants[name], state, seconds, known)
+        return known[name]
+
+    def _weather(self, name: str, state: State) -> Array | None:
+        asked = self.own.weather[name]
+        value = getattr(state, asked.field, None)
+        if value is None and not asked.optional:
+            raise DataError(
+                f"{self.process.section} needs {asked.field} [{asked.unit}], which the meteorology does not give"
+            )
+        return None if value is None else value if value.ndim == 3 else value[None]
+
+    def _computed(self, name: str, each: AtInstant, state: State, seconds: float, known: dict[str, Any]) -> Any:
+        asked = arguments(each.function)
+        if asked[:1] == ("self",):
+            return each.function(self.process, state, seconds)
+        with np.errstate(all="ignore"):
+            return each.function(*(self._value(argument, state, seconds, known) for argument in asked))
+
+    def _shaped(self, each: OperatorField, value: Any) -> Array:
+        rows, columns = self.process.place.grid.shape[1:]
+        levels = self.process.place.grid.shape[0]
+        more = _FACES.get(each.shape, (0, 0))
+        middle = {"ground": (1,), "matrix": (levels, levels)}.get(each.shape, (levels,))
+        shape = ((len(self.species),) if each.species else ()) + (*middle, rows + more[0], columns + more[1])
+        try:
+            full = np.broadcast_to(np.asarray(value, np.float64), shape)
+        except ValueError:
+            found = np.shape(value)
+            raise CaseError(f"{self._where(each.name)} gives an array {found}, its declaration says {shape}") from None
+        if not np.isfinite(full).all():
+            raise DataError(f"{self._where(each.name)} is not finite everywhere; look at its formula and its weather")
+        return full[..., 0, :, :] if each.shape == "ground" else full
+
+    def _where(self, field: str) -> str:
+        return f"process {type(self.process).__name__}: {field.removeprefix(self.key + '_')}"
+
+    def shape_of(self, name: str) -> Shape:
+        """The shape of what a function is given under a name."""
+        own, place = self.own, self.process.place
+        if name in own.weather:
+            return "cells" if place.weather_levels.get(own.weather[name].field, 1) > 1 else "ground"
+        if name in own.instants:
+            each = own.instants[name]
+            return each.shape or _highest(self.shape_of(argument) for argument in arguments(each.function))
+        return "cells" if name == "layer_thickness" else "ground"
+
+    def is_by_species(self, name: str) -> bool:
+        """Whether what a function is given under a name has one value for each species."""
+        own = self.own
+        if name in own.settings:
+            return own.settings[name].by_species
+        if name not in own.instants:
+            return False
+        each = own.instants[name]
+        if each.by_species is not None:
+            return each.by_species
+        return any(self.is_by_species(argument) for argument in arguments(each.function))
+
+    def _operator(self, name: str, act: Acts) -> Operator:
+        own, asked = self.own, arguments(act.function)
+        read = [each for each in asked if each in own.instants or each in own.weather]
+        inside = {each: each if each in AIR else f"{self.key}_{each}" for each in asked}
+        inputs = [*dict.fromkeys([*inside.values(), *AIR])]
+
+        def rates(*given: Any) -> Any:
+            by_name = dict(zip(inputs, given, strict=True))
+            found = act.function(*(by_name[inside[each]] for each in asked))
+            return in_kernel_units(act, found, by_name)
+
+        return Operator(
+            f"{self.key}_{name}",
+            act.kind,
+            trace(rates, inputs).outputs,
+            self.species if act.kind in ("loss", "source", "sinking") else (),
+            tuple(OperatorField(inside[each], self.shape_of(each), self.is_by_species(each)) for each in read),
+            {inside[each]: tuple(self.numbers[each].ravel().tolist()) for each in asked if each in self.numbers},
+            act.levels == "ground",
+            act.term,
+        )
+
+
+def identifier(name: str) -> str:
+    """Return the name of a class as other names are written: DryDeposition is dry_deposition."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+
+
+def _highest(shapes: Any) -> Shape:
+    return "cells" if "cells" in set(shapes) else "ground"
+
+
+def _plain(value: Any) -> float:
+    return value.value if isinstance(value, Quantity) else float(value)

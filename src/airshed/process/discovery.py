@@ -1,0 +1,59 @@
+"""Finds processes: those of a package, one module each, and those in a file that a user names."""
+
+import importlib
+import pkgutil
+import runpy
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from pydantic import create_model
+
+from airshed.core.errors import AirshedError, CaseError
+from airshed.core.settings import Section
+from airshed.process.declaration import Process
+
+
+def processes_of(package: ModuleType) -> tuple[type[Process], ...]:
+    """Return the processes that the modules of a package declare, in their order."""
+    found: list[type[Process]] = []
+    for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+        found += _declared(vars(importlib.import_module(module.name)), module.name)
+    return tuple(sorted(found, key=lambda each: (each.order, each.__name__)))
+
+
+def process_of_file(path: Path) -> type[Process]:
+    """Run a user's file and return the process that it declares; raises CaseError with the place of a fault."""
+    try:
+        found = list(_declared(runpy.run_path(str(path)), "<run_path>"))
+    except AirshedError as error:
+        raise CaseError(f"{path}: {error}") from error
+    except OSError as error:
+        raise CaseError(f"{path}: {error.strerror or error}") from error
+    except Exception as error:
+        line = next((f.lineno for f in reversed(traceback.extract_tb(error.__traceback__)) if f.filename == str(path)), 0)
+        line = line or getattr(error, "lineno", 0) or 0
+        raise CaseError(f"{path}:{line}: {type(error).__name__}: {error}") from error
+    if len(found) != 1:
+        names = ", ".join(each.__name__ for each in found) or "none"
+        raise CaseError(f"{path} is to hold one class that is a Process, and holds {names}")
+    return found[0]
+
+
+def _declared(names: dict[str, Any], module: str) -> Iterator[type[Process]]:
+    for value in names.values():
+        if isinstance(value, type) and issubclass(value, Process) and value.__module__ == module:
+            yield value
+
+
+def section_of(process: type[Process]) -> type[Section]:
+    """Return the section of a case file that holds the settings of a process."""
+    if process.model is not None:
+        return process.model
+    fields: dict[str, Any] = {
+        name: (each.annotation, each.field) for name, each in process.declaration.settings.items()
+    }
+    text = (process.__doc__ or "").split("\n\n")[0].strip()
+    return create_model(process.__name__, __base__=Section, __doc__=text, **fields)

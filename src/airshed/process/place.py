@@ -1,0 +1,49 @@
+"""What a process is told of the case in which it acts."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.grid import Grid
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where and for whom processes act.
+
+    species        names, in the order of the mechanism;  molar_masses  [kg/mol] of those whose composition is known
+    grid           the columns held here;  whole  the grid of the case
+    land_fraction  (lat, lon) of the columns held here
+    sun_height     cosine of the sun's zenith angle (lat, lon) at a time [s]
+    start          of the case, UTC
+    weather_levels how many levels a field of the weather has, by name: those of cells, of faces, or one
+    about          what else processes of one model ask for, by name
+    """
+
+    species: tuple[str, ...]
+    grid: Grid
+    whole: Grid
+    land_fraction: Array
+    sun_height: Callable[[float], Array]
+    start: np.datetime64
+    weather_levels: Mapping[str, int]
+    molar_masses: Mapping[str, float | None] = field(default_factory=dict)
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+    def offers(self, name: str, seconds: float) -> Array | float:
+        """Return what :data:`airshed.process.declaration.PLACE` names, at a time [s]."""
+        match name:
+            case "land_fraction":
+                return self.land_fraction[None]
+            case "cell_area":
+                return np.broadcast_to(self.grid.cell_area, self.grid.shape[1:])[None]
+            case "layer_thickness":
+                return self.grid.thickness[:, None, None]
+            case "sun_height":
+                return self.sun_height(seconds)[None]
+        return seconds

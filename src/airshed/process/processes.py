@@ -1,0 +1,96 @@
+"""All processes of a case together: what kernels compile, what forcing computes, what budgets count."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.formula import evaluate
+from airshed.kernels.operators import Operator, OperatorField
+from airshed.process.bound import Bound, State
+
+Array = npt.NDArray[np.float64]
+
+_SIGNS: Final = {"loss": -1.0, "sinking": -1.0, "source": 1.0}
+_EXPLICIT: Final = ("face_exchange", "column_matrix")
+"""Kinds that act with transport, whose step they limit."""
+
+
+class Processes(Sequence[Bound]):
+    """The processes that are on, in their order."""
+
+    def __init__(self, bound: Iterable[Bound]) -> None:
+        self._bound = tuple(sorted(bound, key=lambda each: each.process.order))
+
+    def __getitem__(self, index):  # type: ignore[no-untyped-def]
+        return self._bound[index]
+
+    def __len__(self) -> int:
+        return len(self._bound)
+
+    @property
+    def operators(self) -> tuple[Operator, ...]:
+        """What all of them do in a step."""
+        return tuple(operator for bound in self for operator in bound.operators)
+
+    @property
+    def fields(self) -> tuple[OperatorField, ...]:
+        """The fields that operators read."""
+        return tuple(each for bound in self for each in bound.fields)
+
+    @property
+    def terms(self) -> dict[str, float]:
+        """The terms of budgets that they add to, each with its sign."""
+        return {each.term: _SIGNS[each.kind] for each in self.operators if each.term is not None}
+
+    @property
+    def numbers(self) -> dict[str, tuple[float, ...]]:
+        """The numbers that operators read, as they are now."""
+        return {
+            name: tuple(bound.numbers[name.removeprefix(f"{bound.key}_")].ravel().tolist())
+            for bound in self
+            for operator in bound.operators
+            for name in operator.numbers
+        }
+
+    def at(self, state: State, seconds: float) -> dict[str, Array]:
+        """Return all fields at an instant."""
+        return {name: value for bound in self for name, value in bound.at(state, seconds).items()}
+
+    @property
+    def follow_the_sun(self) -> bool:
+        """Whether some of them change with the time of the day in air that stays the same."""
+        return any(bound.process.follows_the_sun for bound in self)
+
+    @property
+    def provenance(self) -> dict[str, Mapping[str, str]]:
+        """Where each section has its data from, by what they are of."""
+        return {bound.process.section: bound.process.provenance for bound in self if bound.process.provenance}
+
+    @property
+    def explicit_fields(self) -> frozenset[str]:
+        """Names of the fields that act with transport, at the beginning of a step."""
+        return frozenset(field.name for each in self.operators if each.kind in _EXPLICIT for field in each.fields)
+
+    def outflow_rates(self, fields: Mapping[str, Array], air: Array) -> dict[str, Array]:
+        """Return what explicit kinds take out of each cell in a second, over its air [1/s], by direction.
+
+        fields  at an instant;  air  (level, lat, lon) [mol]
+        """
+        found: dict[str, Array] = {}
+        for each in self.operators:
+            if each.kind in _EXPLICIT:
+                values = {**fields, **{name: np.array(numbers) for name, numbers in each.numbers.items()}}
+                direction, lost = _lost(each, values)
+                found[direction] = found.get(direction, 0.0) + lost / air
+        return found
+
+
+def _lost(operator: Operator, values: Mapping[str, Array]) -> tuple[str, Array]:
+    """The air that an explicit operator takes out of each cell [mol/s], and the direction in which it acts."""
+    if operator.kind == "face_exchange":
+        west, south = (np.asarray(evaluate(rate, values)) for rate in operator.rate)
+        return "horizontal", west[..., :-1] + west[..., 1:] + south[:, :-1] + south[:, 1:]
+    matrix = np.asarray(evaluate(operator.rate[0], values))
+    return "vertical", matrix.sum(axis=0) - np.einsum("kk...->k...", matrix)

@@ -1,0 +1,195 @@
+"""What a class declares becomes settings, operators and fields; what it cannot have is refused in a line."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from airshed.core.errors import CaseError, DataError
+from airshed.formula import evaluate
+from airshed.grid import Grid
+from airshed.process import (
+    Process, at_instant, exchange, loss, number, per_species, quantity, sinking, source, switch, weather,
+)  # fmt: skip
+from airshed.process.bound import Bound
+from airshed.process.discovery import process_of_file, section_of
+from airshed.process.place import Place
+from airshed.process.processes import Processes
+
+LEVELS, ROWS, COLUMNS = 3, 2, 4
+
+
+class Washout(Process, section="washout"):
+    """What rain takes out of the air."""
+
+    coefficients = per_species("1/s", "Loss of species to rain of 1 mm/h.", settable=True)
+    rain = weather("precipitation", "kg m-2 s-1")
+
+    @at_instant("1/s")
+    def rate(coefficients, rain):
+        return coefficients * (rain * 3600.0) ** 0.79
+
+    @loss(term="washed")
+    def washed(rate):
+        return rate
+
+
+class Sea(Process, section="sea"):
+    """Exchange with the sea."""
+
+    transfer = per_species("m/s", "Velocity through the surface of the sea.")
+    inside = per_species("mol/mol", "Mixing ratio in balance with the sea.", missing=None)
+    strength = number(1.0, "Factor on all of it.", settable=True, ge=0.0)
+    ice = quantity("271 K", "K", "Below it there is none.")
+    open = switch(True, "Whether it is open.")
+    surface = weather("surface_temperature", "K")
+
+    def is_on(self):
+        return self.open and bool(self.transfer)
+
+    @at_instant("m/s")
+    def velocity(transfer, land_fraction, surface, ice):
+        return transfer * (1.0 - land_fraction) * (surface > ice)
+
+    @loss(levels="ground", unit="m/s", term="to the sea")
+    def taken(velocity, strength):
+        return velocity * strength
+
+    @source(levels="ground", unit="mol/m2/s", term="from the sea")
+    def given(velocity, strength, inside, air_density):
+        return velocity * strength * inside * air_density
+
+
+def place(**weather_levels: int) -> Place:
+    grid = Grid.regular(lon=(0.0, 1.0), lat=(50.0, 50.5), spacing=(0.25, 0.25), layers=[20.0, 100.0, 300.0])
+    land = np.linspace(0.0, 1.0, ROWS * COLUMNS).reshape(ROWS, COLUMNS)
+    levels = {"precipitation": 1, "surface_temperature": 1, "temperature": LEVELS, **weather_levels}
+    return Place(("O3", "HNO3", "SO2"), grid, grid, land, lambda t: np.full((ROWS, COLUMNS), 0.5),
+                 np.datetime64("2022-08-31"), levels)  # fmt: skip
+
+
+def made(process: type[Process], **settings: object) -> Bound:
+    return Bound(process(section_of(process).model_validate(settings), place()))
+
+
+def sky(**fields: object) -> SimpleNamespace:
+    """A state of the air with some fields."""
+    return SimpleNamespace(**fields)
+
+
+RAIN = 1.0 / 3600.0 * np.arange(1.0, 9.0).reshape(ROWS, COLUMNS)
+
+
+def test_a_field_of_an_instant_is_that_of_the_formula() -> None:
+    washout = made(Washout, coefficients={"SO2": "2e-5 1/s", "HNO3": "1e-4 1/s"})
+    found = washout.at(sky(precipitation=RAIN), 0.0)
+    assert washout.species == (1, 2), "in the order of the mechanism"
+    expected = np.array([1e-4, 2e-5])[:, None, None] * (RAIN * 3600.0) ** 0.79
+    np.testing.assert_allclose(found["washout_rate"], expected, rtol=1e-15)
+
+
+def test_an_operator_has_the_fields_and_the_species_that_its_function_asks_for() -> None:
+    [washed] = made(Washout, coefficients={"HNO3": "1e-4 1/s"}).operators
+    assert (washed.name, washed.kind, washed.species, washed.term) == ("washout_washed", "loss", (1,), "washed")
+    [field] = washed.fields
+    assert (field.name, field.shape, field.species) == ("washout_rate", "ground", True)
+    assert evaluate(washed.rate[0], {"washout_rate": 3e-5}) == 3e-5
+
+
+def test_a_velocity_at_the_ground_and_a_flux_become_rates_of_the_lowest_layer() -> None:
+    sea = made(Sea, transfer={"O3": "1 mm/s"}, inside={"O3": "30 ppb"}, strength=2.0)
+    taken, given = sea.operators
+    values = {"sea_velocity": 1e-3, "sea_strength": 2.0, "sea_inside": 3e-8, "thickness": 20.0, "air_density": 41.0}
+    assert taken.ground
+    assert given.ground
+    assert evaluate(taken.rate[0], values) == pytest.approx(2e-3 / 20.0)
+    assert evaluate(given.rate[0], values) == pytest.approx(2e-3 * 3e-8 / 20.0), "of a flux v q N over N dz"
+    assert {name: pytest.approx(3e-8 if "inside" in name else 2.0) == each[0] for name, each in given.numbers.items()} == {
+        "sea_strength": True, "sea_inside": True,
+    }  # fmt: skip
+    velocity = sea.at(sky(surface_temperature=np.full((ROWS, COLUMNS), 280.0)), 0.0)["sea_velocity"]
+    np.testing.assert_allclose(velocity[0], 1e-3 * (1.0 - sea.process.place.land_fraction))
+    frozen = sea.at(sky(surface_temperature=np.full((ROWS, COLUMNS), 270.0)), 0.0)["sea_velocity"]
+    assert not frozen.any()
+
+
+def test_a_table_that_lacks_a_species_is_refused_where_nothing_stands_for_it() -> None:
+    with pytest.raises(CaseError, match=r"sea.inside says nothing of O3"):
+        made(Sea, transfer={"O3": "1 mm/s"})
+
+
+def test_what_sinks_takes_its_air_with_it() -> None:
+    class Dust(Process, section="dust"):
+        """Falls."""
+
+        speeds = per_species("m/s", "Speed.")
+
+        @sinking(term="settled")
+        def falls(speeds, temperature):
+            return speeds * temperature / 300.0
+
+    [falls] = made(Dust, speeds={"SO2": "1 cm/s"}).operators
+    values = {"dust_speeds": 0.01, "temperature": 270.0, "air": 1e9, "thickness": 80.0}
+    assert evaluate(falls.rate[0], values) == pytest.approx(0.009 * 1e9 / 80.0)
+
+
+def test_processes_add_their_terms_with_their_signs() -> None:
+    both = Processes([made(Washout, coefficients={"O3": "1e-6 1/s"}), made(Sea, transfer={"O3": "1 m/s"}, inside={"O3": "1 ppb"})])
+    assert both.terms == {"washed": -1.0, "to the sea": -1.0, "from the sea": 1.0}
+
+
+def test_a_function_that_asks_for_what_there_is_not_is_refused() -> None:
+    with pytest.raises(CaseError, match=r"Wrong: rate\(\) asks for 'rian'.*rain"):
+
+        class Wrong(Process, section="wrong"):
+            """Wrong."""
+
+            rain = weather("precipitation", "kg m-2 s-1")
+
+            @at_instant("1/s")
+            def rate(rian):
+                return rian
+
+
+def test_weather_that_is_not_given_is_told() -> None:
+    with pytest.raises(DataError, match=r"washout needs precipitation \[kg m-2 s-1\], which the meteorology does not give"):
+        made(Washout, coefficients={"O3": "1e-6 1/s"}).at(sky(), 0.0)
+
+
+def test_a_field_that_is_not_finite_is_told() -> None:
+    with pytest.raises(DataError, match="process Washout: rate is not finite"):
+        made(Washout, coefficients={"O3": "1e-6 1/s"}).at(sky(precipitation=np.full((ROWS, COLUMNS), np.nan)), 0.0)
+
+
+def test_a_field_of_another_shape_than_declared_is_told() -> None:
+    class Odd(Process, section="odd"):
+        """Odd."""
+
+        def is_on(self):
+            return True
+
+        @at_instant("mol/s", "cells", by_species=False)
+        def air(self, state, seconds):
+            return np.zeros((7, ROWS, COLUMNS))
+
+        @exchange
+        def mixed(air):
+            return air
+
+    with pytest.raises(CaseError, match=r"process Odd: air gives an array \(7, 2, 4\), its declaration says \(3, 2, 4\)"):
+        made(Odd).at(sky(), 0.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x = 1\n", r"is to hold one class that is a Process, and holds none"),
+        ("import numpy\n\nraise RuntimeError('so')\n", r":3: RuntimeError: so"),
+        ("def f(:\n", r":1: SyntaxError"),
+    ],
+)
+def test_a_file_that_is_no_process_is_told_with_its_line(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "mine.py").write_text(text)
+    with pytest.raises(CaseError, match=message):
+        process_of_file(tmp_path / "mine.py")
