@@ -10,12 +10,13 @@ from airshed.core.errors import CaseError, DataError
 from airshed.formula import evaluate
 from airshed.grid import Grid
 from airshed.process import (
-    Process, at_instant, exchange, loss, number, per_species, quantity, sinking, source, switch, weather,
+    Process, at_instant, exchange, loss, number, per_species, quantity, reactions, sinking, source, switch, weather,
 )  # fmt: skip
 from airshed.process.bound import Bound
 from airshed.process.discovery import process_of_file, section_of
 from airshed.process.place import Place
 from airshed.process.processes import Processes
+from airshed.process.reaction_text import read_reactions
 
 LEVELS, ROWS, COLUMNS = 3, 2, 4
 
@@ -193,3 +194,32 @@ def test_a_file_that_is_no_process_is_told_with_its_line(tmp_path: Path, text: s
     (tmp_path / "mine.py").write_text(text)
     with pytest.raises(CaseError, match=message):
         process_of_file(tmp_path / "mine.py")
+
+
+class Chain(Process, section="chain"):
+    """Decay, one into the next."""
+
+    half_lives = per_species("s", "Half-life.", least="1 s")
+
+    @reactions
+    def decays(half_lives):
+        return [f"O3 = HNO3 : {0.693 / half_lives['O3']}", "HNO3 + 2 SO2 = 0.5 O3 + SO2 : 1e-12*exp(-300/TEMP);"]
+
+
+def test_reactions_are_read_from_lines() -> None:
+    first, second = made(Chain, half_lives={"O3": "100 s"}).reactions
+    assert (first.reactants, first.products, float(str(first.rate))) == (
+        (("O3", 1.0),), (("HNO3", 1.0),), pytest.approx(0.00693)
+    )  # fmt: skip
+    assert second.products == (("O3", 0.5), ("SO2", 1.0))
+    assert second.reactants[1] == ("SO2", 2.0)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [("O3 -> SO2", "is no reaction"), ("O4 = : 1", "'O4' is no species"), ("O3 = ? : 1", r"'\?' is no species with"),
+     ("O3 = : 1e-5*(", "chain_1")],
+)  # fmt: skip
+def test_a_line_that_is_no_reaction_is_refused(line: str, message: str) -> None:
+    with pytest.raises(CaseError, match=message):
+        read_reactions([line], ("O3", "SO2"), "chain")

@@ -1,7 +1,7 @@
 """From a case to the parts of the air-quality model: one function for each section of the case."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -132,9 +132,11 @@ def assemble(
     sources = sources_of(case, whole, network, species_map.emissions, split)
     own = sources if share.alone else tuple(source.part(share.window) for source in sources)
     place = place_of(case, network, whole, grid, land, light, species_map.deposition.surrogate)
+    processes = processes_in(case, place)
+    network = replace(network, reactions=(*network.reactions, *processes.reactions))
     vegetation = vegetation_of(case, grid, species_map.emissions, air, light, land, share)
     return Parts(
-        case, whole, share, grid, network, land, air, light, processes_in(case, place),
+        case, whole, share, grid, network, land, air, light, processes,
         _boundary(case, names, species_map), (*vegetation, *sources), (*vegetation, *own), attributes, notes,
     )  # fmt: skip
 

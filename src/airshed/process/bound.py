@@ -12,7 +12,9 @@ from airshed.core.errors import CaseError, DataError
 from airshed.core.units import Quantity
 from airshed.formula.trace import trace
 from airshed.kernels.operators import AIR, Operator, OperatorField, Shape
+from airshed.mechanism.network import Reaction
 from airshed.process.declaration import PLACE, Acts, AtInstant, Process, arguments
+from airshed.process.reaction_text import read_reactions
 
 Array = npt.NDArray[np.float64]
 
@@ -76,6 +78,24 @@ class Bound:
     def fields(self) -> tuple[OperatorField, ...]:
         """The fields that operators read, each once."""
         return tuple(dict.fromkeys(each for operator in self.operators for each in operator.fields))
+
+    @cached_property
+    def reactions(self) -> tuple[Reaction, ...]:
+        """What the process adds to the mechanism; functions are given numbers, of a table those by species."""
+        return tuple(
+            reaction
+            for name, each in self.own.reactions.items()
+            for reaction in read_reactions(
+                each.function(*(self._plain_number(argument) for argument in arguments(each.function))),
+                self.process.place.species, f"{self.key}_{name}",
+            )
+        )  # fmt: skip
+
+    def _plain_number(self, name: str) -> float | dict[str, float]:
+        values = self.numbers[name]
+        if not self.own.settings[name].by_species:
+            return float(values)
+        return dict(zip(self.process.species, values.tolist(), strict=True))
 
     def at(self, state: State, seconds: float) -> dict[str, Array]:
         """Return the fields at an instant as operators read them: (species, level, lat, lon), without what they lack.

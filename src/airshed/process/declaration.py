@@ -229,8 +229,10 @@ def _check(cls: type[Process]) -> None:
     for name, instant in own.instants.items():
         known = {*own.settings, *own.weather, *own.instants, *PLACE}
         _check_arguments(cls, name, instant.function, known - {name})
+    numbers = {key for key, each in own.settings.items() if each.unit is not None}
+    for name, each in own.reactions.items():
+        _check_arguments(cls, name, each.function, numbers)
     for name, act in own.acts.items():
-        numbers = {key for key, each in own.settings.items() if each.unit is not None}
         _check_arguments(cls, name, act.function, {*numbers, *own.weather, *own.instants, *AIR})
 
 

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from airshed.formula import evaluate
 from airshed.kernels.operators import Operator, OperatorField
+from airshed.mechanism.network import Reaction
 from airshed.process.bound import Bound, State
 
 Array = npt.NDArray[np.float64]
@@ -38,6 +39,11 @@ class Processes(Sequence[Bound]):
     def fields(self) -> tuple[OperatorField, ...]:
         """The fields that operators read."""
         return tuple(each for bound in self for each in bound.fields)
+
+    @property
+    def reactions(self) -> tuple[Reaction, ...]:
+        """What they add to the mechanism."""
+        return tuple(reaction for bound in self for reaction in bound.reactions)
 
     @property
     def terms(self) -> dict[str, float]:
