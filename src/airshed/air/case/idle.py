@@ -8,7 +8,7 @@ from airshed.mechanism import ReactionNetwork
 
 _OF_UNIFORM: Final = (
     "eastward", "northward", "rotation", "temperature", "pressure", "water_vapour", "diffusivity", "daily_mixing",
-    "mixed_layer", "cloud_cover",
+    "mixed_layer", "precipitation", "cloud_cover",
 )  # fmt: skip
 _OF_STRANG: Final = ("solver", "relative_tolerance", "absolute_tolerance")
 
