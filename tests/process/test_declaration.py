@@ -10,7 +10,18 @@ from airshed.core.errors import CaseError, DataError
 from airshed.formula import evaluate
 from airshed.grid import Grid
 from airshed.process import (
-    Process, at_instant, exchange, loss, number, per_species, quantity, reactions, sinking, source, switch, weather,
+    Process,
+    at_instant,
+    exchange,
+    loss,
+    number,
+    per_species,
+    quantity,
+    reactions,
+    sinking,
+    source,
+    switch,
+    weather,
 )  # fmt: skip
 from airshed.process.bound import Bound
 from airshed.process.discovery import process_of_file, section_of
@@ -136,7 +147,9 @@ def test_what_sinks_takes_its_air_with_it() -> None:
 
 
 def test_processes_add_their_terms_with_their_signs() -> None:
-    both = Processes([made(Washout, coefficients={"O3": "1e-6 1/s"}), made(Sea, transfer={"O3": "1 m/s"}, inside={"O3": "1 ppb"})])
+    both = Processes(
+        [made(Washout, coefficients={"O3": "1e-6 1/s"}), made(Sea, transfer={"O3": "1 m/s"}, inside={"O3": "1 ppb"})]
+    )
     assert both.terms == {"washed": -1.0, "to the sea": -1.0, "from the sea": 1.0}
 
 
@@ -154,7 +167,9 @@ def test_a_function_that_asks_for_what_there_is_not_is_refused() -> None:
 
 
 def test_weather_that_is_not_given_is_told() -> None:
-    with pytest.raises(DataError, match=r"washout needs precipitation \[kg m-2 s-1\], which the meteorology does not give"):
+    with pytest.raises(
+        DataError, match=r"washout needs precipitation \[kg m-2 s-1\], which the meteorology does not give"
+    ):
         made(Washout, coefficients={"O3": "1e-6 1/s"}).at(sky(), 0.0)
 
 
@@ -178,7 +193,9 @@ def test_a_field_of_another_shape_than_declared_is_told() -> None:
         def mixed(air):
             return air
 
-    with pytest.raises(CaseError, match=r"process Odd: air gives an array \(7, 2, 4\), its declaration says \(3, 2, 4\)"):
+    with pytest.raises(
+        CaseError, match=r"process Odd: air gives an array \(7, 2, 4\), its declaration says \(3, 2, 4\)"
+    ):
         made(Odd).at(sky(), 0.0)
 
 

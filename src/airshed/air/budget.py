@@ -31,6 +31,7 @@ EXPLICIT: Final = ("inflow", "outflow")
 FAMILIES: Final = {"N": "nitrogen", "S": "sulphur"}
 """Elements whose atoms are followed through all species that hold them."""
 
+
 @dataclass(frozen=True)
 class Baseline:
     """Where budgets count from: time [s], amounts of species [mol], and the sums of the budget at that time."""

@@ -1,12 +1,13 @@
 """Forcing of the whole area in parts: each rank of a team makes that of its tile, and has the others' from them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
 from airshed.air.forcing import Instant, Interval
 from airshed.air.sources import Emission
 from airshed.io.instants import together
+from airshed.kernels.layout import AnyArray
 from airshed.parallel.team import Team, Wanted
 
 T = TypeVar("T")
@@ -17,15 +18,19 @@ class MadeInParts:
 
     All ranks of the team call together, from the thread that computes. What goes wrong on one of them is raised on all.
 
-    fields   what is wanted of the packed fields of an instant, by name; no others are gathered
+    fluxes   what is wanted of the packed air fluxes of an instant, by name;  fields  the same of those of processes; no
+             others are gathered
     upward   what is wanted of the upward air flux; None for nothing
     emitted  numbers of the wanted species among those of the sources
 
     All else stays that of the tile, and is not to be read.
     """
 
-    def __init__(self, team: Team, fields: Mapping[str, Wanted], upward: Wanted | None, emitted: list[int]) -> None:
-        self._team, self._fields, self._upward, self._emitted = team, fields, upward, emitted
+    def __init__(
+        self, team: Team, fluxes: Mapping[str, Wanted], fields: Mapping[str, Wanted], upward: Wanted | None,
+        emitted: list[int],
+    ) -> None:  # fmt: skip
+        self._team, self._fluxes, self._fields, self._upward, self._emitted = team, fluxes, fields, upward, emitted
         self._instants: dict[float, Instant] = {}
 
     def interval(self, make: Callable[[], Interval]) -> Interval:
@@ -33,16 +38,22 @@ class MadeInParts:
         part = self._made(make)
         ends = {end.seconds: end for end in (part.start, part.end)}
         new = {seconds: end for seconds, end in ends.items() if seconds not in self._instants}
-        sent = [(getattr(end, name), wanted) for end in new.values() for name, wanted in self._fields.items()]
+        sent = [each for end in new.values() for each in self._wanted(end)]
         upward = [] if self._upward is None else [(flux, self._upward) for flux in part.flux_z]
         whole = iter(self._team.whole([*sent, *upward]))
         for seconds, end in new.items():
-            gathered: dict[str, Any] = {name: next(whole) for name in self._fields}
-            self._instants[seconds] = replace(end, **gathered)
+            fluxes: dict[str, Any] = {name: next(whole) for name in self._fluxes}
+            self._instants[seconds] = replace(end, **fluxes, fields={name: next(whole) for name in self._fields})
         self._instants = {seconds: self._instants[seconds] for seconds in ends}
         flux_z = (next(whole), next(whole)) if upward else part.flux_z
         start, end = self._instants[part.start.seconds], self._instants[part.end.seconds]
         return replace(part, start=start, end=end, flux_z=flux_z)
+
+    def _wanted(self, end: Instant) -> Iterator[tuple[AnyArray, Wanted]]:
+        for name, wanted in self._fluxes.items():
+            yield getattr(end, name), wanted
+        for name, wanted in self._fields.items():
+            yield end.fields[name], wanted
 
     def emission(self, make: Callable[[], Emission]) -> Emission:
         """Return the emission of a period that each rank makes for its tile; the sums over columns stay those of it."""

@@ -20,7 +20,6 @@ from airshed.air.light import PackedLight
 from airshed.air.meteorology import MetState
 from airshed.air.moving import without_reactions
 from airshed.air.open_rates import open_rates
-from airshed.air.operators import FIELDS, operators
 from airshed.air.report import summary
 from airshed.air.sources import BiogenicSource, PackedSources
 from airshed.air.splitting import make_strang
@@ -109,7 +108,7 @@ class AirModel:
             meteorology=meteorology, groups=groups, threads=threads,
         ) if split else None  # fmt: skip
         self._earlier_counts = CellCounts().to_array()
-        self.budget = Budget(len(self.network.species), len(self.families), self.kernel.terms)
+        self.budget = Budget(len(self.network.species), len(self.families), self.parts.processes.terms)
         self._emitted = [self.network.index(name) for name in self.sources.species]
         self._set_initial(initial)
 
@@ -141,7 +140,7 @@ class AirModel:
         rate = self.forcing.outflow_rate(self.seconds)
         fixed = self.case.time.step
         if fixed == "auto":
-            acts = bool(self.network.reactions or self.parts.deposition.species)
+            acts = bool(self.network.reactions or self.parts.processes.terms)
             column = self.case.time.longest.value if acts else min(until - self.seconds, SECONDS_PER_HOUR)
             pieces = rate > 0.0 and self._strang is None
             return min(self.case.time.courant / rate, column) if pieces else column
@@ -196,7 +195,8 @@ class AirModel:
         sums, imbalance = self.stepper.by_term(totals)
         emission = np.zeros(len(self.network.species))
         emission[self._emitted] = emitted
-        self.budget.add(weights, sums, emission, imbalance)
+        terms = dict(zip(self.kernel.terms, sums, strict=True)) | {"emitted": emission}
+        self.budget.add(weights, terms, imbalance)
         self._check_finite(sums, end)
 
     def _first_emission(self, step: float) -> tuple[AnyArray, Array] | None:
@@ -366,9 +366,6 @@ class AirModel:
     def _species(self, number: int) -> Array:
         return self.layout.unpack(self.stepper.state.q[:, :, number])
 
-    def _velocities(self, met: MetState, seconds: float) -> Array:
-        return self.parts.deposition.velocities(met, self.parts.land, self.parts.light.cos_zenith(seconds))
-
     def _open_rates(self, met: MetState, seconds: float) -> Array:
         return open_rates(self.parts.rate_check, self.parts.light, met, seconds)
 
@@ -378,7 +375,7 @@ class AirModel:
         weights = [interval.weight(end) for end in ends]
         suns = self._light.at(ends, interval.pair("cloud"), weights)
         temperature, water, parameters = (interval.pair(name) for name in _OF_COLUMN)
-        fields = {name: interval.pair(name) for name in FIELDS}
+        fields = interval.fields(self.parts.processes.implicit_fields)
         each = zip(weights, emissions, suns, strict=True)
         return [
             ColumnForcing(temperature, water, weight, emission, sun, parameters, fields)
@@ -390,15 +387,14 @@ class AirModel:
         return compile_mechanism(
             network, self.grid.shape[0], self.case.chemistry.precision, families=self.families,
             directions="horizontal" if self.case.moves_planes else "all",
-            operators=operators([self.network.index(name) for name in self.parts.deposition.species]),
+            operators=self.parts.processes.operators,
         )  # fmt: skip
 
     def _make_forcing(self) -> Forcing:
-        transport = self.case.transport
         return Forcing(
-            self.grid, self.layout, self.parts.meteorology, self._velocities, self._open_rates,
-            begin=self.parts.begin, sunlit_until=self.parts.sunlit_until, advection=transport.advection,
-            diffusion=transport.diffusion, greatest=self.share.greatest, also=self.sources.middles,
+            self.grid, self.layout, self.parts.meteorology, self.parts.processes, self._open_rates,
+            begin=self.parts.begin, sunlit_until=self.parts.sunlit_until, advection=self.case.transport.advection,
+            greatest=self.share.greatest, also=self.sources.middles,
             directions=("all", "horizontal", "vertical") if self.case.moves_planes else ("all",),
         )  # fmt: skip
 

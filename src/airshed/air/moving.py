@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.air.forcing import Forcing
-from airshed.air.operators import FIELDS
 from airshed.air.sources import PackedSources
 from airshed.kernels.layout import AnyArray
 from airshed.kernels.pipeline import Directions
@@ -131,5 +130,5 @@ class Mover:
         interval = self.forcing.interval(self.forcing.index_at(inside))
         return ColumnForcing(
             temperature=self._unread, water=self._unread, weight=interval.weight(seconds), emission=emission,
-            sun=self._sun, fields={name: interval.pair(name) for name in FIELDS},
+            sun=self._sun, fields=interval.fields(self.forcing.processes.implicit_fields),
         )  # fmt: skip

@@ -5,7 +5,6 @@ from airshed.air.case_weather import Given
 from airshed.air.forcing import Forcing
 from airshed.air.light import PackedLight
 from airshed.air.moving import Mover, without_reactions
-from airshed.air.operators import operators
 from airshed.air.sources import PackedSources
 from airshed.air.stepping import make_chemistry, make_own_stepper, number_per_mole
 from airshed.air.strang import Strang
@@ -55,6 +54,6 @@ def _make_column_stepper(parts: Parts, stepper: Stepper, sources: PackedSources,
     network, levels = without_reactions(parts.network), parts.grid.shape[0]
     kernel = compile_mechanism(
         network, levels, parts.case.chemistry.precision, directions="vertical",
-        operators=operators([network.index(name) for name in parts.deposition.species]),
+        operators=parts.processes.operators,
     )  # fmt: skip
     return make_own_stepper(parts, kernel, stepper.layout, sources, threads=threads, state=stepper.state)

@@ -127,7 +127,8 @@ class Strang:
     def _follow(self, stages: list[Moved], budget: Budget) -> None:
         for each in stages:
             by_species = each.sums if each.sums.ndim == 2 else each.sums.sum(axis=2)
-            budget.add(each.weights, by_species, each.emission, np.zeros_like(budget.imbalance))
+            terms = dict(zip(self.stepper.kernel.terms, by_species, strict=True)) | {"emitted": each.emission}
+            budget.add(each.weights, terms, np.zeros_like(budget.imbalance))
 
     def _react(self, chemistry: CellChemistry, begin: float, end: float, budget: Budget, *, half: int) -> None:
         """Chemistry."""

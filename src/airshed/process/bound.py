@@ -1,9 +1,9 @@
 """A process in a case: the operators that kernels compile, their numbers, and their fields at each instant."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Collection, Mapping
 from functools import cached_property
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -11,12 +11,14 @@ import numpy.typing as npt
 from airshed.core.errors import CaseError, DataError
 from airshed.core.units import Quantity
 from airshed.formula.trace import trace
-from airshed.kernels.operators import AIR, Operator, OperatorField, Shape
+from airshed.kernels.operators import AIR, Kind, Operator, OperatorField, Shape
 from airshed.mechanism.network import Reaction
 from airshed.process.declaration import PLACE, Acts, AtInstant, Process, arguments
 from airshed.process.reaction_text import read_reactions
 
 Array = npt.NDArray[np.float64]
+
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 
 _FACES: Final = {"west faces": (0, 1), "south faces": (1, 0)}
 
@@ -46,11 +48,12 @@ def in_kernel_units(act: Acts, rate: Any, air: Mapping[str, Any]) -> Any:
 class Bound:
     """A process that is on: its declaration with the species, the numbers and the place of a case.
 
-    key  its name as an identifier, in front of those of its fields and numbers
+    key    its name as an identifier, in front of those of its fields and numbers
+    kinds  of operators that count here
     """
 
-    def __init__(self, process: Process) -> None:
-        self.process, self.own = process, process.declaration
+    def __init__(self, process: Process, kinds: Collection[Kind] = KINDS) -> None:
+        self.process, self.own, self._kinds = process, process.declaration, kinds
         self.key = identifier(type(process).__name__)
         names = process.place.species
         self.species = tuple(names.index(name) for name in process.species)
@@ -72,7 +75,11 @@ class Bound:
     @cached_property
     def operators(self) -> tuple[Operator, ...]:
         """What the process does in a step."""
-        return tuple(self._operator(name, act) for name, act in self.own.acts.items())
+        return tuple(self._operator(name, act) for name, act in self.own.acts.items() if act.kind in self._kinds)
+
+    def only(self, kinds: Collection[Kind]) -> "Bound":
+        """Return the process with what it does by some kinds of operators alone."""
+        return Bound(self.process, kinds)
 
     @cached_property
     def fields(self) -> tuple[OperatorField, ...]:

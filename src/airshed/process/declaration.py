@@ -205,7 +205,6 @@ class Process:
         named = {name for table in tables for name in table}
         return tuple(name for name in self.place.species if name in named)
 
-
     @property
     def provenance(self) -> Mapping[str, str]:
         """Where it has its data from, by what they are of, such as a species; told in the summary of a run."""
@@ -243,6 +242,7 @@ def _check_arguments(cls: type[Process], name: str, function: Callable[..., Any]
     for argument in asked:
         if argument not in known:
             raise CaseError(
-                f"process {cls.__name__}: {name}() asks for {argument!r}, which is no setting, weather or result of it; "
+                f"process {cls.__name__}: {name}() asks for {argument!r}, which is no setting, weather or result of "
+                "it; "
                 f"{suggestion(argument, sorted(known))}"
             )

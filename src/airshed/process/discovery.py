@@ -33,13 +33,18 @@ def process_of_file(path: Path) -> type[Process]:
     except OSError as error:
         raise CaseError(f"{path}: {error.strerror or error}") from error
     except Exception as error:
-        line = next((f.lineno for f in reversed(traceback.extract_tb(error.__traceback__)) if f.filename == str(path)), 0)
-        line = line or getattr(error, "lineno", 0) or 0
-        raise CaseError(f"{path}:{line}: {type(error).__name__}: {error}") from error
+        raise CaseError(f"{path}:{_line_of(error, path)}: {type(error).__name__}: {error}") from error
     if len(found) != 1:
         names = ", ".join(each.__name__ for each in found) or "none"
         raise CaseError(f"{path} is to hold one class that is a Process, and holds {names}")
     return found[0]
+
+
+def _line_of(error: Exception, path: Path) -> int:
+    """Return the line of a file in which an error arose; that of a syntax error is its own."""
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if frame.filename == str(path) and frame.lineno]
+    return lines[-1] if lines else getattr(error, "lineno", None) or 0
 
 
 def _declared(names: dict[str, Any], module: str) -> Iterator[type[Process]]:

@@ -1,21 +1,21 @@
 """All processes of a case together: what kernels compile, what forcing computes, what budgets count."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from airshed.formula import evaluate
-from airshed.kernels.operators import Operator, OperatorField
+from airshed.kernels.operator_fields import EXPLICIT
+from airshed.kernels.operators import Kind, Operator, OperatorField
 from airshed.mechanism.network import Reaction
 from airshed.process.bound import Bound, State
 
 Array = npt.NDArray[np.float64]
 
 _SIGNS: Final = {"loss": -1.0, "sinking": -1.0, "source": 1.0}
-_EXPLICIT: Final = ("face_exchange", "column_matrix")
-"""Kinds that act with transport, whose step they limit."""
 
 
 class Processes(Sequence[Bound]):
@@ -30,7 +30,11 @@ class Processes(Sequence[Bound]):
     def __len__(self) -> int:
         return len(self._bound)
 
-    @property
+    def only(self, kinds: Collection[Kind]) -> "Processes":
+        """Return the processes with what they do by some kinds of operators alone."""
+        return Processes(bound.only(kinds) for bound in self)
+
+    @cached_property
     def operators(self) -> tuple[Operator, ...]:
         """What all of them do in a step."""
         return tuple(operator for bound in self for operator in bound.operators)
@@ -74,10 +78,15 @@ class Processes(Sequence[Bound]):
         """Where each section has its data from, by what they are of."""
         return {bound.process.section: bound.process.provenance for bound in self if bound.process.provenance}
 
-    @property
-    def explicit_fields(self) -> frozenset[str]:
+    @cached_property
+    def explicit_fields(self) -> tuple[str, ...]:
         """Names of the fields that act with transport, at the beginning of a step."""
-        return frozenset(field.name for each in self.operators if each.kind in _EXPLICIT for field in each.fields)
+        return tuple(field.name for each in self.operators if each.kind in EXPLICIT for field in each.fields)
+
+    @cached_property
+    def implicit_fields(self) -> tuple[str, ...]:
+        """Names of the fields that act in columns, at the end of a step."""
+        return tuple(field.name for each in self.operators if each.kind not in EXPLICIT for field in each.fields)
 
     def outflow_rates(self, fields: Mapping[str, Array], air: Array) -> dict[str, Array]:
         """Return what explicit kinds take out of each cell in a second, over its air [1/s], by direction.
@@ -86,7 +95,7 @@ class Processes(Sequence[Bound]):
         """
         found: dict[str, Array] = {}
         for each in self.operators:
-            if each.kind in _EXPLICIT:
+            if each.kind in EXPLICIT:
                 values = {**fields, **{name: np.array(numbers) for name, numbers in each.numbers.items()}}
                 direction, lost = _lost(each, values)
                 found[direction] = found.get(direction, 0.0) + lost / air

@@ -10,13 +10,13 @@ import numpy.typing as npt
 import xarray as xr
 
 from airshed.air.box.conditions import METHODS, BoxConditions
+from airshed.air.box.deposition import dry_deposition
 from airshed.air.box.forcing import BoxForcing
 from airshed.air.box.gauss_seidel import GaussSeidelCells
 from airshed.air.box.result import TimeSeries, refuse_own_names
 from airshed.air.box.rosenbrock import RosenbrockCells
 from airshed.air.box.states import CellStates
 from airshed.air.box.steps import JUST_BEFORE, Event, events, steps
-from airshed.air.operators import dry_deposition
 from airshed.core.errors import NumericalError
 from airshed.kernels.chemistry import compile_chemistry
 from airshed.kernels.pipeline import compile_mechanism

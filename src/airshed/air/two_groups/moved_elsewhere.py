@@ -17,21 +17,21 @@ from airshed.air.case_weather import Given
 from airshed.air.emissions.source import CombinedEmissions
 from airshed.air.forcing import Forcing
 from airshed.air.made_in_parts import MadeInParts
-from airshed.air.meteorology import MetState
 from airshed.air.moving import Moved, Mover, without_reactions
-from airshed.air.operators import operators
 from airshed.air.sources import PackedSources
 from airshed.air.stepping import make_stepper
 from airshed.core.report import Table
 from airshed.kernels.layout import AnyArray, Layout
 from airshed.kernels.operator_fields import of_some_species
+from airshed.kernels.operators import Operator, OperatorField
 from airshed.kernels.pipeline import WIDTH, compile_mechanism
 from airshed.mechanism.network import ReactionNetwork
 from airshed.parallel.decomposition import Decomposition
 from airshed.parallel.exchange import END, MOVE, RELOAD, Exchange
 from airshed.parallel.groups import Groups
-from airshed.parallel.team import Team
+from airshed.parallel.team import Team, Wanted
 from airshed.process.one_step import one_step_weights
+from airshed.process.processes import Processes
 
 Array = npt.NDArray[np.float64]
 
@@ -131,22 +131,21 @@ class MovedSpecies:
         own = groups.mine(len(parts.network.species), parts.grid.shape[0], apart=case.moves_planes)
         self.species, self.levels = own.species, own.levels
         network = without_reactions(parts.network, own.species)
-        deposited = _some(() if case.moves_planes else parts.deposition.species, network)
-        everything = operators([parts.network.index(name) for name in parts.deposition.species])
+        processes = parts.processes.only(("face_exchange",)) if case.moves_planes else parts.processes
         kernel = compile_mechanism(
             network, own.levels.stop - own.levels.start, case.chemistry.precision,
             directions="horizontal" if case.moves_planes else "all",
-            operators=tuple(of_some_species(each, own.species) for each in everything),
+            operators=tuple(of_some_species(each, own.species) for each in parts.processes.operators),
         )  # fmt: skip
         layout = Layout(rows, columns, kernel.shape.width, kernel.dtype)
         sources = () if case.moves_planes else parts.own_sources
         emitted = _some(CombinedEmissions(sources).species if sources else (), network)
-        in_parts = self._made_in_parts(deposited[0], emitted[0])
+        in_parts = self._made_in_parts(processes, emitted[0])
         tile = replace(layout, rows=parts.grid.shape[1], columns=parts.grid.shape[2])
         self._sources = PackedSources(
             sources, tile, parts.grid.shape[1:], parts.start, _told_elsewhere, in_parts.emission
         )
-        self._forcing = self._make_forcing(tile, in_parts)
+        self._forcing = self._make_forcing(tile, processes, in_parts)
         self._stepper = make_stepper(parts, kernel, layout, own, emitted=emitted[1], threads=threads)
         air = tile.pack(self._forcing.instant(0).air)
         self._stepper.state.air[...] = self._team.whole([(air, own.levels)])[0]
@@ -195,28 +194,28 @@ class MovedSpecies:
             self.exchange.close()
         self._team.close()
 
-    def _made_in_parts(self, deposited: list[int], emitted: list[int]) -> MadeInParts:
-        """What gathers the forcing, for some of the species that are deposited and emitted."""
-        if self._parts.case.moves_planes:
-            return MadeInParts(self._team, {"flux_x": self.levels, "flux_y": self.levels}, None, emitted)
-        fields = dict.fromkeys(("flux_x", "flux_y", "exchange"), self.levels) | {"deposition": deposited}
-        return MadeInParts(self._team, fields, self.levels, emitted)
+    def _made_in_parts(self, processes: Processes, emitted: list[int]) -> MadeInParts:
+        """What gathers the forcing, for the species and levels of this rank."""
+        fluxes = {"flux_x": self.levels, "flux_y": self.levels}
+        fields = {field.name: self._wanted(each, field) for each in processes.operators for field in each.fields}
+        upward = None if self._parts.case.moves_planes else self.levels
+        return MadeInParts(self._team, fluxes, fields, upward, emitted)
 
-    def _make_forcing(self, tile: Layout, in_parts: MadeInParts) -> Forcing:
-        parts, transport = self._parts, self._parts.case.transport
-        apart = parts.case.moves_planes
+    def _wanted(self, operator: Operator, field: OperatorField) -> Wanted:
+        """What is wanted of a field: of its species, or levels, those of this rank; all of one that has neither."""
+        if field.species:
+            own = range(self.species.start, self.species.stop)
+            return [slot for slot, number in enumerate(operator.species) if number in own]
+        return slice(None) if field.shape == "ground" else self.levels
+
+    def _make_forcing(self, tile: Layout, processes: Processes, in_parts: MadeInParts) -> Forcing:
+        parts = self._parts
         return Forcing(
-            parts.grid, tile, parts.meteorology, self._velocities, lambda met, _: np.zeros((0, *parts.grid.shape)),
-            begin=parts.begin, sunlit_until=parts.sunlit_until, advection=transport.advection,
-            diffusion=transport.diffusion and not apart, directions=("horizontal",) if apart else ("all",),
+            parts.grid, tile, parts.meteorology, processes, lambda met, _: np.zeros((0, *parts.grid.shape)),
+            begin=parts.begin, sunlit_until=parts.sunlit_until, advection=parts.case.transport.advection,
+            directions=("horizontal",) if parts.case.moves_planes else ("all",),
             greatest=parts.share.greatest, whole=in_parts.interval, also=self._sources.middles,
         )  # fmt: skip
-
-    def _velocities(self, met: MetState, seconds: float) -> Array:
-        parts = self._parts
-        if parts.case.moves_planes:
-            return np.zeros((0, *met.air_density.shape[1:]))
-        return parts.deposition.velocities(met, parts.land, parts.light.cos_zenith(seconds))
 
 
 def _told_elsewhere(columns: Array) -> Array:
