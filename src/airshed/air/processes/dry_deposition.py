@@ -63,6 +63,6 @@ class DryDeposition(Process, section="deposition", order=30, model=DepositionSec
         return (velocities * (place.grid.cell_area * met.air_density[0]))[:, None]
 
     @loss(levels="ground", term="deposited")
-    def deposited(conductance, air):  # noqa: N805
+    def deposited(conductance, air):
         """First-order loss of the lowest layer [1/s]."""
         return conductance / air

@@ -30,6 +30,6 @@ class VerticalMixing(Process, section="transport", order=20, model=TransportSect
         return turbulent_exchange(met.air_density, met.diffusivity, grid.cell_area, grid.thickness)
 
     @exchange
-    def mixing(mixed_air):  # noqa: N805
+    def mixing(mixed_air):
         """All that is exchanged."""
         return mixed_air
