@@ -141,7 +141,7 @@ def test_the_exchange_between_tiles_has_the_bits_of_the_whole(name: str) -> None
     for rank in range(4):
         met, share = weather(name, rank)
         met.take([AT])
-        wider = share.window.grown(diffusion.MARGIN, ROWS, COLUMNS)
+        wider = share.window.grown(diffusion.LOOKS, ROWS, COLUMNS)
         found, inner = exchange(grid.part(wider), met.around(AT)), share.window.within(wider)
         for part, of_whole, axis in zip(found, expected, ("lon", "lat"), strict=True):
             here, there = inner.of_faces(part, axis), share.window.of_faces(of_whole, axis)

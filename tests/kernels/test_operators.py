@@ -1,4 +1,4 @@
-"""Operators of all kinds in the compiled step: they are what is declared, close budgets, and conserve what they should."""
+"""Operators of all kinds in the compiled step: they do what is declared, close budgets, and conserve."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -174,7 +174,7 @@ def test_conserving_kinds_conserve(compiled: Compiled) -> None:
 
 
 def drift(kernel: MechanismKernel, wind: float, spoil: float = 1.0) -> float:
-    """How far a step drives a uniform mixing ratio apart, under a random wind; `spoil` is a factor on one of the cells."""
+    """How far a step drives a uniform mixing ratio apart, under a random wind; `spoil` is a factor on one cell."""
     trial = random_trial(kernel, 5, 13, STEPS["Euler"], seed=1, wind=wind)
     uniform = np.full_like(trial.fields.q, 1.25e-9)
     uniform[0, 1, 2, 3] *= spoil

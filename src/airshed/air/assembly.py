@@ -20,7 +20,7 @@ from airshed.air.emissions.split import Split, split_of
 from airshed.air.landcover import LAND_FRACTION_SOURCE, land_fraction
 from airshed.air.light import Light
 from airshed.air.meteorology.wrapped import OneAtATime
-from airshed.air.processes_of_case import place_of, processes_in
+from airshed.air.processes_of_case import place_of, processes_in, weather_needs
 from airshed.air.species_map import (
     Needs,
     SpeciesMap,
@@ -121,9 +121,12 @@ def assemble(
     network = bind_rates(network, species_map.rates, species_map.source)
     all_land = land_fraction(whole)
     land = np.ascontiguousarray(share.window.of(all_land))
-    air = weather_of(case, whole, share, all_land, meteorology)
     attributes = data_attributes(case, era5=meteorology is None and case.meteorology.kind == "era5")
     light = Light(grid.lon, grid.lat[:, None], case.time.start, clouds=case.photolysis.cloud)
+    place = place_of(case, network, whole, share.window, land, light, species_map.deposition.surrogate)
+    processes = processes_in(case, place)
+    network = replace(network, reactions=(*network.reactions, *processes.reactions))
+    air = weather_of(case, whole, share, all_land, meteorology, weather_needs(processes))
     notes = [("surface", f"land and sea: {LAND_FRACTION_SOURCE}")]
     notes += [("mechanism", f"other names than in its file: {network.renaming}")] if network.renamed else []
     notes += [("mechanism", species_map.caution)] if species_map.caution else []
@@ -131,9 +134,6 @@ def assemble(
     notes += [("emission", note) for note in kept_notes(split, species_map.emissions, network)]
     sources = sources_of(case, whole, network, species_map.emissions, split)
     own = sources if share.alone else tuple(source.part(share.window) for source in sources)
-    place = place_of(case, network, whole, grid, land, light, species_map.deposition.surrogate)
-    processes = processes_in(case, place)
-    network = replace(network, reactions=(*network.reactions, *processes.reactions))
     vegetation = vegetation_of(case, grid, species_map.emissions, air, light, land, share)
     return Parts(
         case, whole, share, grid, network, land, air, light, processes,

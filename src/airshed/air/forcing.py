@@ -220,7 +220,10 @@ class Forcing:
         eastward, northward = met.eastward_air_flux, met.northward_air_flux
         if not self._advection:
             eastward, northward = np.zeros_like(eastward), np.zeros_like(northward)
-        air, fields = met.air_density * grid.cell_volume, self.processes.at(met, seconds)
+        air, fields = (
+            met.air_density * grid.cell_volume,
+            self.processes.at(met, seconds, getattr(self.meteorology, "around", self.meteorology.at)),
+        )
         return Instant(
             seconds, air, eastward, northward,
             flux_x=pack(eastward, padding="constant"), flux_y=pack(northward, padding="constant"),

@@ -1,6 +1,7 @@
 """The processes that a case asks for: those of the package ``air.processes``, and the case's own files."""
 
 from collections.abc import Iterator, Mapping
+from math import inf
 
 import numpy as np
 import numpy.typing as npt
@@ -10,15 +11,17 @@ from airshed.air import processes
 from airshed.air.case import Case
 from airshed.air.case.messages import explain
 from airshed.air.light import Light
-from airshed.air.meteorology.state import state_shapes
+from airshed.air.meteorology.extra import KNOWN, WeatherField, WeatherNeeds
+from airshed.air.meteorology.state import MetState, state_shapes
 from airshed.core.errors import CaseError
 from airshed.core.nearest import suggestion
 from airshed.grid import Grid
+from airshed.grid.window import Window
 from airshed.mechanism.network import ReactionNetwork
 from airshed.process.bound import Bound
 from airshed.process.declaration import Process
 from airshed.process.discovery import process_of_file, processes_of, section_of
-from airshed.process.place import Place
+from airshed.process.place import MARGIN, Place
 from airshed.process.processes import Processes
 
 Array = npt.NDArray[np.float64]
@@ -34,20 +37,38 @@ def processes_in(case: Case, place: Place) -> Processes:
 
 
 def place_of(
-    case: Case, network: ReactionNetwork, whole: Grid, grid: Grid, land: Array, light: Light,
+    case: Case, network: ReactionNetwork, whole: Grid, window: Window, land: Array, light: Light,
     surrogates: Mapping[str, str],
 ) -> Place:  # fmt: skip
     """Return what processes are told of a case.
 
-    whole, grid  that of the case, and the columns held here;  land  (lat, lon) land fraction of these
-    surrogates   as which substance of the table of deposition each species is taken up
+    whole, window  the grid of the case, and the columns held here;  land  (lat, lon) land fraction of these
+    surrogates     as which substance of the table of deposition each species is taken up
     """
+    grid, wider = whole.part(window), window.grown(MARGIN, *whole.shape[1:])
+    shapes = state_shapes(grid) | {each.name: each.shape(grid) for each in KNOWN}
     return Place(
         network.names, grid, whole, land, light.cos_zenith, case.start,
-        {name: shape[0] if len(shape) == 3 else 1 for name, shape in state_shapes(grid).items()},
+        {name: shape[0] if len(shape) == 3 else 1 for name, shape in shapes.items()},
+        whole.part(wider), window.within(wider),
         {species.name: species.molar_mass for species in network.species},
         {"deposition surrogates": surrogates},
     )  # fmt: skip
+
+
+def weather_needs(processes: Processes) -> WeatherNeeds:
+    """Return what processes want of the weather besides what every state holds; DataError where two differ."""
+    always, known = set(MetState.__dataclass_fields__), {each.name: each for each in KNOWN}
+    wanted = [
+        known.get(each.field) or WeatherField(each.field, each.cf_name, each.unit, -inf, inf, each.shape)
+        for each in processes.weather
+        if each.field not in always
+    ]
+    return (
+        WeatherNeeds.together(WeatherNeeds((each,), processes.margin) for each in wanted)
+        if wanted
+        else (WeatherNeeds((), processes.margin))
+    )
 
 
 def _of_files(case: Case, place: Place) -> Iterator[Process]:
@@ -65,8 +86,8 @@ def _of_files(case: Case, place: Place) -> Iterator[Process]:
         try:
             settings = model.model_validate(entry.given)
         except ValidationError as error:
-            data = entry.given
-            raise CaseError(explain(error, model, data, lambda _: "", None, f"[[process]] {entry.file}")) from error
+            place_in_case = f"{where}, {entry.file}"
+            raise CaseError(explain(error, model, entry.given, lambda _: place_in_case, None)) from error
         made = process(settings, place)
         for name, each in process.declaration.settings.items():
             unknown = [key for key in getattr(made, name) if key not in place.species] if each.by_species else []

@@ -98,7 +98,9 @@ def _all_tables(model: Reported, budget: xr.Dataset, emitted: Sequence[SectorAmo
     note = "imbalance: what the mechanism's reactions do not balance; drift: of the unconverged iteration"
     return [
         Table("Budgets of species [mol]", ("species", *columns), _rows(budget, names, columns)),
-        Table("Budgets of families [mol of atoms]", ("family", *of_families), _rows(budget, families, of_families), note),
+        Table(
+            "Budgets of families [mol of atoms]", ("family", *of_families), _rows(budget, families, of_families), note
+        ),
         _extremes(model, names),
         sector_table(emitted),
         country_table(model.parts.sources),

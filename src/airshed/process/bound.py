@@ -1,7 +1,7 @@
 """A process in a case: the operators that kernels compile, their numbers, and their fields at each instant."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
 from typing import Any, Final, Protocol, get_args
 
@@ -24,7 +24,21 @@ _FACES: Final = {"west faces": (0, 1), "south faces": (1, 0)}
 
 
 class State(Protocol):
-    """The weather at an instant: fields by their names as attributes."""
+    """The weather at an instant: fields by their names as attributes, further ones in `extra`."""
+
+    @property
+    def extra(self) -> Mapping[str, Array]:
+        """Fields that not every state holds."""
+        ...
+
+
+Around = Callable[[float], State]
+
+
+def weather_in(state: State, name: str) -> Array | None:
+    """Return a field of a state by its name; None where it does not hold it."""
+    found: Array | None = getattr(state, name, None)
+    return state.extra.get(name) if found is None else found
 
 
 def in_kernel_units(act: Acts, rate: Any, air: Mapping[str, Any]) -> Any:
@@ -104,11 +118,15 @@ class Bound:
             return float(values)
         return dict(zip(self.process.species, values.tolist(), strict=True))
 
-    def at(self, state: State, seconds: float) -> dict[str, Array]:
+    def at(self, state: State, seconds: float, around: Around) -> dict[str, Array]:
         """Return the fields at an instant as operators read them: (species, level, lat, lon), without what they lack.
+
+        around  gives the state with a margin, for a process that looks at the columns around its own
 
         Raises DataError where one is not finite, CaseError where it has not the shape that is declared.
         """
+        if self.process.margin:
+            state = around(seconds)
         known: dict[str, Any] = {}
         prefix = f"{self.key}_"
         return {
@@ -132,7 +150,7 @@ class Bound:
 
     def _weather(self, name: str, state: State) -> Array | None:
         asked = self.own.weather[name]
-        value = getattr(state, asked.field, None)
+        value = weather_in(state, asked.field)
         if value is None and not asked.optional:
             raise DataError(
                 f"{self.process.section} needs {asked.field} [{asked.unit}], which the meteorology does not give"

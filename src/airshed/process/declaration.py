@@ -45,23 +45,30 @@ zenith angle (1, lat, lon); seconds, since the start of the case.
 """
 
 Levels = Literal["all", "ground"]
+WeatherShape = Literal["cells", "layer_faces", "surface"]
 
 
 @dataclass(frozen=True)
 class Weather:
     """A field of the weather that a process needs: (level, lat, lon), with one level for those of the ground.
 
+    field     its name in the state of the air; one that not every state holds is read from what gives the weather
     optional  whether the process does without it: functions are then given None
+    cf_name   of the variable that a Dataset holds it in; shape  what it has a value for
     """
 
     field: str
     unit: str
     optional: bool = False
+    cf_name: str = ""
+    shape: WeatherShape = "cells"
 
 
-def weather(name: str, unit: str, *, optional: bool = False) -> Any:
-    """Declare a field of the weather by its name in the state of the air."""
-    return Weather(name, unit, optional)
+def weather(
+    name: str, unit: str, *, optional: bool = False, cf_name: str = "", shape: WeatherShape = "cells"
+) -> Any:  # fmt: skip
+    """Declare a field of the weather; the last two are of one that no state of the air holds by itself."""
+    return Weather(name, unit, optional, cf_name or name, shape)
 
 
 @dataclass(frozen=True)
@@ -161,6 +168,7 @@ class Process:
     section  of the case file that holds its settings; several processes may share one
     order    where it stands among others: small numbers first
 
+    margin   columns around its own whose weather its methods look at, at most :data:`airshed.process.place.MARGIN`
     model    that section, where it is written by hand; None: it is made of the settings that the class declares
 
     An instance is a process of a case: its settings are its attributes, as the section holds them, and ``place`` is
@@ -169,6 +177,7 @@ class Process:
 
     section: ClassVar[str]
     order: ClassVar[int] = 50
+    margin: ClassVar[int] = 0
     model: ClassVar[type[Section] | None] = None
     declaration: ClassVar[Declaration] = Declaration()
 

@@ -2,14 +2,19 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from airshed.grid import Grid
+from airshed.grid.window import Window
 
 Array = npt.NDArray[np.float64]
+
+
+MARGIN: Final = 2
+"""Columns around its own whose weather a process can look at."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +27,8 @@ class Place:
     sun_height     cosine of the sun's zenith angle (lat, lon) at a time [s]
     start          of the case, UTC
     weather_levels how many levels a field of the weather has, by name: those of cells, of faces, or one
+    around, inside the columns held here with those around them, as far as the case reaches; and the window in these of
+                   the columns held here
     about          what else processes of one model ask for, by name
     """
 
@@ -32,6 +39,8 @@ class Place:
     sun_height: Callable[[float], Array]
     start: np.datetime64
     weather_levels: Mapping[str, int]
+    around: Grid
+    inside: Window
     molar_masses: Mapping[str, float | None] = field(default_factory=dict)
     about: Mapping[str, Any] = field(default_factory=dict)
 

@@ -11,7 +11,9 @@ from airshed.formula import evaluate
 from airshed.kernels.operator_fields import EXPLICIT
 from airshed.kernels.operators import Kind, Operator, OperatorField
 from airshed.mechanism.network import Reaction
-from airshed.process.bound import Bound, State
+from airshed.process.bound import Around, Bound, State
+from airshed.process.declaration import Weather
+from airshed.process.place import MARGIN
 
 Array = npt.NDArray[np.float64]
 
@@ -64,9 +66,19 @@ class Processes(Sequence[Bound]):
             for name in operator.numbers
         }
 
-    def at(self, state: State, seconds: float) -> dict[str, Array]:
-        """Return all fields at an instant."""
-        return {name: value for bound in self for name, value in bound.at(state, seconds).items()}
+    def at(self, state: State, seconds: float, around: Around) -> dict[str, Array]:
+        """Return all fields at an instant, see :meth:`Bound.at`."""
+        return {name: value for bound in self for name, value in bound.at(state, seconds, around).items()}
+
+    @property
+    def weather(self) -> tuple[Weather, ...]:
+        """The fields of the weather that they ask for."""
+        return tuple(each for bound in self for each in bound.own.weather.values())
+
+    @property
+    def margin(self) -> int:
+        """Columns around those held here whose weather some of them look at."""
+        return MARGIN if any(bound.process.margin for bound in self) else 0
 
     @property
     def follow_the_sun(self) -> bool:

@@ -30,7 +30,7 @@ mechanism = "tracer.def"
 [meteorology]
 kind = "uniform"
 eastward = "0 m/s"
-precipitation = "RAIN kg/m2/s"
+precipitation = "RAIN mm/h"
 
 [initial]
 values = { A = "1 ppb", B = "1 ppb" }
@@ -51,7 +51,7 @@ def blocks(language: str) -> str:
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "washout.py").write_text(blocks("python"))
     (tmp_path / "tracer.def").write_text(MECHANISM)
-    (tmp_path / "case.toml").write_text(CASE.replace("RAIN", repr(RAIN / 3600.0)) + blocks("toml"))
+    (tmp_path / "case.toml").write_text(CASE.replace("RAIN", repr(RAIN)) + blocks("toml"))
     return tmp_path
 
 
@@ -98,7 +98,7 @@ def test_it_does_not_run_unless_it_is_allowed(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (('"1e-4 1/s"', '"1e-4 m"'), r"process.*washout.py.*coefficients.A"),
+        (('"1e-4 1/s"', '"1e-4 m"'), r"process.0, washout.py: coefficients.A"),
         (("A = ", "O3 = "), r"process.0.coefficients: 'O3' is not a species"),
         (("coefficients", "coeficients"), r"coeficients.*did you mean coefficients"),
         (("washout.py", "wash.py"), r"process.0.file = 'wash.py': there is no such file"),

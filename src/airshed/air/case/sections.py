@@ -230,7 +230,6 @@ class MeteorologySection(Section):
     mixed_layer: Height = setting(
         "1500 m", "For `uniform`: depth of that layer when the sun stands overhead.", validate_default=True
     )
-    precipitation: Rain = setting("0 kg/m2/s", "For `uniform`: rain that reaches the ground; 1 mm/h is 1/3600 kg/m2/s.")
     cloud_cover: Number = setting(0.0, "For `uniform`: fraction of the sky under cloud.", unit="1", ge=0.0, le=1.0)
     precipitation: Rain = setting("0 mm/h", "For `uniform`: precipitation that reaches the ground, as depth of water.")
     cloud_water: CloudWater = setting("0 kg/kg", "For `uniform`: liquid water of the cloud, for wet deposition.")

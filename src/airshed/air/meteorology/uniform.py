@@ -69,7 +69,6 @@ def uniform_meteorology(
         "specific_humidity": ("level", np.full(height.size, humidity)),
         "atmosphere_heat_diffusivity": ("level", np.full(height.size, settings.diffusivity.value)),
         "cloud_area_fraction": ((), settings.cloud_cover),
-        "precipitation_flux": ((), settings.precipitation.value),
     }
     if settings.precipitation.value > 0.0:
         data["precipitation_flux"] = ((), WATER_DENSITY * settings.precipitation.value)

@@ -17,10 +17,18 @@ clouds need a closure that belongs to the model that made the weather. Formulas 
 source  Tiedtke 1989, Mon. Weather Rev. 117, 1779-1800; Heimann & Keeling 1989, Geophys. Monogr. 55, 237-275 (matrix)
 """
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import numpy.typing as npt
 
 from airshed.core.constants import MOLAR_MASS_DRY_AIR
+from airshed.core.errors import DataError
+from airshed.process import Process, at_instant, switch, weather
+from airshed.process import column_matrix as acts_in_columns
+
+if TYPE_CHECKING:
+    from airshed.air.meteorology import MetState
 
 Array = npt.NDArray[np.float64]
 
@@ -141,3 +149,43 @@ def _sum(values: Array) -> Array:
     for value in values[1:]:
         total += value
     return total
+
+
+class Convection(Process, section="convection", order=25):
+    """What clouds carry through many layers at once."""
+
+    mass_flux = switch(
+        False, "Whether updraughts and downdraughts act whose mass fluxes are given with the meteorology."
+    )
+    updraught = weather("updraught_mass_flux", "kg m-2 s-1")
+    downdraught = weather("downdraught_mass_flux", "kg m-2 s-1", optional=True)
+    up_detrainment = weather("updraught_detrainment", "kg m-3 s-1", optional=True)
+    down_detrainment = weather("downdraught_detrainment", "kg m-3 s-1", optional=True)
+
+    def is_on(self) -> bool:
+        """Whether the case asks for it."""
+        return bool(self.mass_flux)
+
+    @at_instant("mol/s", "matrix", by_species=False)
+    def brought(self, met: "MetState", seconds: float) -> Array:
+        """Air that each layer brings to each other one."""
+        grid, given = self.place.grid, met.extra
+        if "updraught_mass_flux" not in given:
+            raise DataError(
+                "convection.mass_flux needs updraught_mass_flux [kg m-2 s-1], which the meteorology does not hold; "
+                "give atmosphere_updraft_convective_mass_flux in a Dataset, or leave convection off"
+            )
+        up = molar_flux(given["updraught_mass_flux"], grid.cell_area)
+        down = (
+            molar_flux(given["downdraught_mass_flux"], grid.cell_area) if "downdraught_mass_flux" in given else 0.0 * up
+        )
+        left = [
+            layer_detrainment(given[name], grid.cell_area, grid.thickness) if name in given else None
+            for name in ("updraught_detrainment", "downdraught_detrainment")
+        ]
+        return column_matrix(up, down, *left)
+
+    @acts_in_columns
+    def carried(brought):
+        """All that is carried."""
+        return brought

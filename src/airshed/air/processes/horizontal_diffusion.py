@@ -9,21 +9,26 @@ Nothing passes the edges of the area. K is constant, or follows the deformation 
     K = (c l)^2 |def|,  between bounds;   l^2 = area of the cell
     def^2 = D_T^2 + D_S^2,   D_T = du/dx - cos(lat) d(v / cos(lat))/dy,   D_S = dv/dx + cos(lat) d(u / cos(lat))/dy
 
-A rank needs the weather of its columns with a margin, MARGIN columns wide, for the faces of its own: differences are
+A rank needs the weather of its columns with a margin, LOOKS columns wide, for the faces of its own: differences are
 one-sided at the edges of what it is given, and faces of the columns within have the bits of the whole area's.
 """
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from airshed.core.constants import EARTH_RADIUS
 from airshed.grid import Grid
+from airshed.process import Process, at_instant, choice_or_quantity, quantity
+from airshed.process import face_exchange as acts_through_faces
+
+if TYPE_CHECKING:
+    from airshed.air.meteorology import MetState
 
 Array = npt.NDArray[np.float64]
 
-MARGIN: Final = 2
+LOOKS: Final = 2
 """Columns on each side that the deformation at a face looks at; the density alone looks at 1."""
 SMAGORINSKY: Final = 0.28
 """c [1]; source: Smagorinsky 1963, Mon. Weather Rev. 91, 99-164."""
@@ -121,3 +126,54 @@ def _slope(values: Array, axis: int) -> Array:
     after, before = np.minimum(here + 1, count - 1), np.maximum(here - 1, 0)
     span = (after - before).astype(np.float64).reshape([-1 if each == axis else 1 for each in range(values.ndim)])
     return np.asarray((values.take(after, axis) - values.take(before, axis)) / span)
+
+
+class HorizontalDiffusion(Process, section="horizontal_diffusion", order=15):
+    """Exchange between neighbouring columns by turbulence that the grid does not resolve."""
+
+    margin = LOOKS
+    diffusivity = choice_or_quantity(
+        "none", ("none", "smagorinsky"), "m2/s",
+        "A diffusivity, everywhere the same; `smagorinsky` for that of the wind's deformation.", most="1e6 m2/s",
+    )  # fmt: skip
+    least = quantity(f"{LEAST:g} m2/s", "m2/s", "Least diffusivity of `smagorinsky`.", most="1e6 m2/s")
+    most = quantity(f"{MOST:g} m2/s", "m2/s", "Greatest diffusivity of `smagorinsky`.", most="1e6 m2/s")
+
+    def prepare(self) -> None:
+        """Nothing is known of any instant."""
+        self._known: tuple[float, tuple[Array, Array]] | None = None
+
+    def is_on(self) -> bool:
+        """Whether there is a diffusivity."""
+        return self.diffusivity != "none"
+
+    @at_instant("mol/s", "west faces", by_species=False)
+    def west_air(self, met: "MetState", seconds: float) -> Array:
+        """Air exchanged through west faces."""
+        return self._faces(met, seconds)[0]
+
+    @at_instant("mol/s", "south faces", by_species=False)
+    def south_air(self, met: "MetState", seconds: float) -> Array:
+        """Air exchanged through south faces."""
+        return self._faces(met, seconds)[1]
+
+    def _faces(self, met: "MetState", seconds: float) -> tuple[Array, Array]:
+        """Both, of the weather of these columns and those around them."""
+        if self._known is None or self._known[0] != seconds:
+            west, south = face_exchange(self.place.around, met.air_density, self._diffusivity(met))
+            inside = self.place.inside
+            self._known = seconds, (inside.of_faces(west, "lon"), inside.of_faces(south, "lat"))
+        return self._known[1]
+
+    def _diffusivity(self, met: "MetState") -> Array | float:
+        if self.diffusivity != "smagorinsky":
+            return float(self.diffusivity.value)
+        grid = self.place.around
+        winds = face_winds(grid, met.air_density, met.eastward_air_flux, met.northward_air_flux)
+        least, most = self.least.value, self.most.value
+        return smagorinsky(grid, deformation(grid, *winds), least=least, most=most)
+
+    @acts_through_faces
+    def mixed(west_air, south_air):
+        """All that is exchanged."""
+        return west_air, south_air

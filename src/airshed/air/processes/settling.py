@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.core.constants import GAS_CONSTANT, GRAVITY, MOLAR_MASS_DRY_AIR
+from airshed.process import Process, at_instant, per_species, sinking, weather
 
 Array = npt.NDArray[np.float64]
 
@@ -119,3 +120,27 @@ def outflow_rate(velocity: Array, thickness: Array) -> Array:
 def _air(temperature: Array, pressure: Array) -> Array:
     """Return the density of dry air [kg m-3]."""
     return pressure * MOLAR_MASS_DRY_AIR / (GAS_CONSTANT * temperature)
+
+
+class Settling(Process, section="settling", order=45):
+    """What falls through the air by its weight."""
+
+    diameters = per_species(
+        "m", 'Diameters of the particles that species are, such as `{ DUST = "10 um" }`.', least="1 nm", most="3 mm"
+    )
+    densities = per_species(
+        "kg/m3", "Densities of these particles; 1000 kg/m3 where none is given.", missing=1000.0,
+        least="100 kg/m3", most="25000 kg/m3",
+    )  # fmt: skip
+    temperature = weather("temperature", "K")
+    pressure = weather("pressure", "Pa")
+
+    @at_instant("m/s")
+    def speed(diameters, densities, temperature, pressure):
+        """Speed of fall."""
+        return settling_velocity(diameters, densities, temperature, pressure)
+
+    @sinking(term="settled")
+    def falls(speed):
+        """Through lower faces, at last to the ground."""
+        return speed

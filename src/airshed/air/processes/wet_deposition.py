@@ -12,12 +12,18 @@ or c alone, from a coefficient that a case gives. With Henry's law, W is at most
 source  Simpson et al. 2012, Atmos. Chem. Phys. 12, 7825-7868, section 8.2; Berge & Jakobsen 1998, Tellus B 50, 205-223
 """
 
-from typing import Final
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from airshed.core.constants import GAS_CONSTANT, MOLAR_MASS_DRY_AIR
+from airshed.core.units import Quantity
+from airshed.process import Process, at_instant, choice, loss, number, per_species, quantity, weather
+
+if TYPE_CHECKING:
+    from airshed.air.meteorology import MetState
 
 Array = npt.NDArray[np.float64]
 
@@ -140,3 +146,62 @@ def rain_in_layers(
         has_cloud, share * np.maximum(precipitation, 0.0), rain_without_cloud(precipitation, layer_faces, origin)
     )
     return np.where(is_cloud, 0.0, rain), np.where(is_cloud, rain, 0.0)
+
+
+class WetDeposition(Process, section="wet_deposition", order=40):
+    """What rain takes out of the air."""
+
+    scheme = choice(
+        "none", ("ratios", "henry", "none"),
+        "`ratios` takes scavenging ratios of a table; `henry` those of soluble gases, up to what Henry's law allows.",
+    )  # fmt: skip
+    coefficients = per_species(
+        "1/s", 'Loss of species to rain of 1 mm/h, such as `{ HNO3 = "1e-4 1/s" }`; in the place of the scheme\'s.',
+        most="1 1/s",
+    )  # fmt: skip
+    ph = number(5.0, "pH of the rain, for `henry`.", ge=0.0, le=14.0)
+    origin = quantity("3 km", "m", "Height where it begins to rain, where nothing tells of clouds.", most="30 km")
+    cloud_water = weather("cloud_water", "kg kg-1", optional=True)
+    precipitation = weather("precipitation", "kg m-2 s-1")
+
+    def prepare(self) -> None:
+        """Look up as what each species goes into rain."""
+        from airshed.air.deposition.wet import WetDeposition as Numbers
+
+        coefficients: Mapping[str, Quantity] = self.coefficients
+        self.numbers = Numbers(
+            self.place.species, scheme=self.scheme, ph=self.ph,
+            coefficients={name: value.value for name, value in coefficients.items()},
+            surrogates=self.place.about["deposition surrogates"],
+        )  # fmt: skip
+
+    def is_on(self) -> bool:
+        """Whether some species goes into rain."""
+        return bool(self.species)
+
+    @property
+    def species(self) -> tuple[str, ...]:
+        """Those that have numbers."""
+        return self.numbers.species
+
+    @property
+    def provenance(self) -> Mapping[str, str]:
+        """Where each species has its numbers from."""
+        return self.numbers.provenance
+
+    @at_instant("1/s", "cells", by_species=True)
+    def rate(self, met: "MetState", seconds: float) -> Array:
+        """Lambda of each species."""
+        faces, origin = self.place.grid.layer_faces, self.origin.value
+        cloud = met.extra.get("cloud_water")
+        if cloud is None:
+            below = rain_without_cloud(met.precipitation, faces, origin)
+            inside = np.zeros_like(below)
+        else:
+            below, inside = rain_in_layers(met.precipitation, cloud, met.air_density, faces, origin)
+        return self.numbers.rate(below, inside, met.temperature)
+
+    @loss(term="washed")
+    def washed(rate):
+        """First-order loss at all levels."""
+        return rate

@@ -186,7 +186,7 @@ def forcing(trial: Trial, layout: Layout) -> tuple[TransportForcing, ColumnForci
 
 
 def changed(trial: Trial, name: str, factor: float) -> Trial:
-    """Return a trial where a field or number of operators has its greatest value, or the last of its values, times a factor."""
+    """Return a trial where the greatest value of a field, or the last one of a number, of operators is multiplied."""
     if name in trial.box.numbers:
         values = trial.box.numbers[name].copy()
         values[-1] *= factor

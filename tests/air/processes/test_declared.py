@@ -1,0 +1,146 @@
+"""The processes of the package in whole runs: what each does by hand, what it conserves, budgets, and the same bits."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import airshed
+from airshed.air.processes.settling import settling_velocity
+from airshed.core.errors import CaseError, DataError
+
+ROWS, COLUMNS = 5, 9
+HOUR = 3600.0
+TOPS = (100.0, 300.0, 800.0, 2000.0)
+BASE: dict[str, Any] = {
+    "grid": {"area": {"lon": [5.0, 9.5], "lat": [49.0, 51.5]}, "spacing": "0.5 deg",
+             "layers": [f"{top:g} m" for top in TOPS]},
+    "time": {"start": "2022-06-21T06:00:00Z", "length": "1 h", "step": "2 min"},
+    "chemistry": {"mechanism": "tracer"},
+    "meteorology": {"kind": "uniform", "pressure": "1000 hPa", "temperature": "288 K"},
+    "deposition": {"scheme": "none"},
+    "boundary": {"values": {"TRACER": "1 ppb", "TRACER2": "1 ppb"}},
+    "initial": {"values": {"TRACER": "1 ppb", "TRACER2": "1 ppb"}},
+    "run": {"threads": 1},
+}  # fmt: skip
+EVERYTHING = {
+    "settling": {"diameters": {"TRACER": "20 um"}},
+    "wet_deposition": {"coefficients": {"TRACER": "1e-4 1/s", "TRACER2": "1e-5 1/s"}},
+    "horizontal_diffusion": {"diffusivity": "smagorinsky"},
+    "meteorology": {"precipitation": "1 mm/h", "eastward": "5 m/s", "rotation": "20 h", "diffusivity": "5 m2/s"},
+}
+
+
+def case(**sections: Any) -> airshed.Case:
+    return airshed.Case.from_dict({key: {**BASE.get(key, {}), **sections.get(key, {})} for key in {**BASE, **sections}})
+
+
+def plume() -> xr.Dataset:
+    """One column of TRACER, the rest without."""
+    values = np.zeros((len(TOPS), ROWS, COLUMNS))
+    values[:, 2, 4] = 1e-9
+    return xr.Dataset({name: (("level", "lat", "lon"), values) for name in ("TRACER", "TRACER2")})
+
+
+def closes(simulation: airshed.Simulation, *terms: str) -> None:
+    budget = simulation.budget()
+    residual = np.abs(budget["residual"].values) / budget["throughput"].values
+    assert residual.max() < 1e-13
+    for term in terms:
+        assert (budget[term].sel(species="TRACER") > 0.0).all(), term
+
+
+@pytest.mark.parametrize("integrator", ["imex", "strang"])
+def test_all_of_them_together_close_their_budgets(integrator: str) -> None:
+    with airshed.Simulation(case(**EVERYTHING, chemistry={"integrator": integrator})) as simulation:
+        simulation.run()
+        closes(simulation, "settled", "washed")
+        assert (simulation.budget()["clipped"] == 0.0).all()
+        assert float(simulation.budget()["settled"].sel(species="TRACER2")) == 0.0
+
+
+def test_a_coefficient_is_the_rate_of_an_exponential() -> None:
+    rain = {"precipitation": "1 mm/h"}
+    with airshed.Simulation(case(meteorology=rain, wet_deposition={"coefficients": {"TRACER": "1e-4 1/s"},
+                                                                    "origin": "30 km"})) as simulation:  # fmt: skip
+        simulation.run()
+        np.testing.assert_allclose(simulation["TRACER"].values, 1e-9 * np.exp(-0.36), rtol=3e-4)
+        np.testing.assert_allclose(simulation["TRACER2"].values, 1e-9, rtol=1e-13)
+
+
+def test_what_settles_leaves_the_highest_layer_at_its_speed() -> None:
+    """With nothing above it, the highest layer loses v/dz; what arrives at the ground has left the air."""
+    with airshed.Simulation(case(settling={"diameters": {"TRACER": "30 um"}})) as simulation:
+        met = simulation.model.weather()
+        size, weight = np.array(30e-6), np.array(1000.0)
+        speed = settling_velocity(size, weight, met.temperature[-1], met.pressure[-1])
+        before = simulation.model.amounts()[0]
+        simulation.run()
+        expected = 1e-9 * np.exp(-HOUR * speed / (TOPS[-1] - TOPS[-2]))
+        np.testing.assert_allclose(simulation["TRACER"].values[-1], expected, rtol=1e-4)
+        settled = float(simulation.budget()["settled"].sel(species="TRACER"))
+        assert settled == pytest.approx(before - simulation.model.amounts()[0], rel=1e-12)
+        assert settled > 0.0
+
+
+def test_diffusion_spreads_and_conserves() -> None:
+    """Variance grows by 2 K t in each direction, and no amount is lost."""
+    with airshed.Simulation(case(horizontal_diffusion={"diffusivity": "1e5 m2/s"}), initial=plume()) as simulation:
+        before = simulation.model.amounts()[0]
+        simulation.run()
+        q, grid = simulation["TRACER"].values[0], simulation.model.grid
+        x = np.radians(grid.lon - grid.lon[4]) * 6.371e6 * np.cos(np.radians(grid.lat[2]))
+        assert simulation.model.amounts()[0] == pytest.approx(before, rel=1e-13)
+        row = q[2] / q[2].sum()
+        assert row @ x**2 == pytest.approx(2.0 * 1e5 * HOUR, rel=0.05)
+
+
+def mass_flux(seconds: float = 0.0) -> xr.Dataset:
+    faces = np.array([0.0, 0.02, 0.03, 0.02, 0.0])
+    return xr.Dataset({
+        "eastward_wind": ("level", np.zeros(len(TOPS))), "northward_wind": ("level", np.zeros(len(TOPS))),
+        "air_temperature": ("level", np.full(len(TOPS), 288.0)),
+        "air_pressure": ("level", np.array([9.9e4, 9.7e4, 9.3e4, 8.5e4])),
+        "specific_humidity": ("level", np.zeros(len(TOPS))),
+        "atmosphere_heat_diffusivity": ("level", np.zeros(len(TOPS))),
+        "atmosphere_updraft_convective_mass_flux": ("level_face", faces),
+    })  # fmt: skip
+
+
+def test_convection_lifts_and_conserves() -> None:
+    ground = plume() * np.array([1.0, 0.0, 0.0, 0.0])[:, None, None]
+    waiting = case(convection={"mass_flux": True}, meteorology={"kind": "given"})
+    with airshed.Simulation(waiting, meteorology=mass_flux, initial=ground) as simulation:
+        before = simulation.model.amounts()[0]
+        simulation.run()
+        assert simulation.model.amounts()[0] == pytest.approx(before, rel=1e-13)
+        column = simulation["TRACER"].values[:, 2, 4]
+        assert column[-1] > column[1] > 0.0, "the highest layer has more than those that the updraught passes"
+
+
+def test_convection_without_its_fluxes_is_told() -> None:
+    with pytest.raises(DataError, match=r"convection.mass_flux needs updraught_mass_flux \[kg m-2 s-1\]"):
+        airshed.Simulation(case(convection={"mass_flux": True}))
+
+
+def test_a_uniform_mixing_ratio_stays_under_what_conserves() -> None:
+    chosen = {"horizontal_diffusion": {"diffusivity": "smagorinsky"},
+              "meteorology": {"eastward": "8 m/s", "rotation": "15 h", "diffusivity": "5 m2/s"}}  # fmt: skip
+    with airshed.Simulation(case(**chosen)) as simulation:
+        simulation.run()
+        np.testing.assert_allclose(simulation["TRACER2"].values, 1e-9, rtol=1e-13)
+
+
+def test_the_strongest_diffusion_shortens_the_step() -> None:
+    chosen = {"time": {"step": "auto"}, "horizontal_diffusion": {"diffusivity": "1e6 m2/s"}}
+    with airshed.Simulation(case(**chosen), initial=plume()) as simulation:
+        simulation.run()
+        closes(simulation)
+        assert simulation.model.steps > 12, "five minutes are the longest step of a case without"
+        assert simulation["TRACER"].values.min() >= 0.0
+
+
+def test_a_species_that_is_not_there_is_refused() -> None:
+    with pytest.raises(CaseError, match=r"settling.diameters: 'DUST' is not a species of tracer"):
+        airshed.Simulation(case(settling={"diameters": {"DUST": "10 um"}}))
