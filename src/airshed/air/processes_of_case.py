@@ -87,7 +87,7 @@ def _of_files(case: Case, place: Place) -> Iterator[Process]:
             settings = model.model_validate(entry.given)
         except ValidationError as error:
             place_in_case = f"{where}, {entry.file}"
-            raise CaseError(explain(error, model, entry.given, lambda _: place_in_case, None)) from error
+            raise CaseError(explain(error, model, entry.given, lambda _, place=place_in_case: place, None)) from error
         made = process(settings, place)
         for name, each in process.declaration.settings.items():
             unknown = [key for key in getattr(made, name) if key not in place.species] if each.by_species else []
