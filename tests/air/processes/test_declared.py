@@ -40,7 +40,7 @@ def plume() -> xr.Dataset:
     """One column of TRACER, the rest without."""
     values = np.zeros((len(TOPS), ROWS, COLUMNS))
     values[:, 2, 4] = 1e-9
-    return xr.Dataset({name: (("level", "lat", "lon"), values) for name in ("TRACER", "TRACER2")})
+    return xr.Dataset(dict.fromkeys(("TRACER", "TRACER2"), (("level", "lat", "lon"), values)))
 
 
 def closes(simulation: airshed.Simulation, *terms: str) -> None:
