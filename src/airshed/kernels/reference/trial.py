@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.kernels.layout import Layout, Padding
-from airshed.kernels.operator_fields import EXPLICIT, members
+from airshed.kernels.operator_fields import members
 from airshed.kernels.operators import Kind
 from airshed.kernels.pipeline import MechanismKernel
 from airshed.kernels.reference.column import Column
@@ -29,9 +29,10 @@ _LEAST, _MOST = 1e-15, 1e-7  # mixing ratios, eight decades
 _EMISSION_LEVELS = 3
 
 _GREATEST: Final[Mapping[Kind, float]] = {
-    "loss": 1.0, "source": 1e-8, "exchange": 30.0 * CELL_AIR, "sinking": CELL_AIR,
+    "loss": 1.0, "source": 1e-8, "exchange": 30.0 * CELL_AIR, "sinking": CELL_AIR, "face_exchange": 0.04 * CELL_AIR,
+    "column_matrix": 0.04 * CELL_AIR,
 }  # fmt: skip
-"""Greatest rates of operators that are implicit, times the step."""
+"""Greatest rates of operators, times the step; those that are explicit are small, so that it is stable."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,6 @@ def random_trial(
     sun = start.secant, start.light
     cells = air_of_cells(start.temperature, start.water, air, air * box.density_factor[:, :, None], box.thickness, sun)
     greatest = {kind: rate * sources / weights.g for kind, rate in _GREATEST.items()}
-    greatest |= dict.fromkeys(EXPLICIT, flow * sources)
     first, last = random_fields(random, box.operators, Reading({}, box.numbers, cells), shape, greatest)
     explicit = {each.key for each in members(box.operators) if each.explicit}
 
@@ -186,7 +186,7 @@ def forcing(trial: Trial, layout: Layout) -> tuple[TransportForcing, ColumnForci
 
 
 def changed(trial: Trial, name: str, factor: float) -> Trial:
-    """Return a trial where the greatest value of a field, or the last one of a number, of operators is multiplied."""
+    """Return a trial where a field of operators in a column, or the last value of a number, is times a factor."""
     if name in trial.box.numbers:
         values = trial.box.numbers[name].copy()
         values[-1] *= factor
@@ -195,8 +195,8 @@ def changed(trial: Trial, name: str, factor: float) -> Trial:
     def other(arrays: Mapping[str, Array]) -> dict[str, Array]:
         copies = {each: array.copy() for each, array in arrays.items()}
         if name in copies:
-            place = np.unravel_index(np.argmax(np.abs(copies[name])), copies[name].shape)
-            copies[name][place] *= factor
+            *_, rows, columns = copies[name].shape
+            copies[name][..., rows // 2, columns // 2] *= factor
         return copies
 
     first, second = (replace(each, fields=other(each.fields)) for each in trial.columns)
