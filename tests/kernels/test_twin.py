@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from airshed.formula.tree import Binary, Number
 from airshed.kernels.pipeline import MechanismKernel
 from airshed.kernels.reference.step import Fields
 from airshed.kernels.reference.trial import (
@@ -18,7 +19,6 @@ from airshed.kernels.reference.trial import (
     random_trial,
     twin_step,
 )
-from airshed.mechanism.expressions import Binary, Number
 from airshed.process.twostep import two_step_weights
 
 Compiled = Callable[..., MechanismKernel]

@@ -8,24 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airshed.core.errors import MechanismError
-from airshed.mechanism.expressions import (
-    FUNCTIONS,
-    SYMBOLS,
-    Binary,
-    Call,
-    Expression,
-    Negate,
-    Number,
-    Symbol,
-    call,
-    dependencies,
-    depth,
-    evaluate,
-    fold,
-    symbol,
-    symbols,
-    walk,
-)
+from airshed.formula.evaluate import fold
+from airshed.formula.tree import Binary, Call, Expression, Negate, Number, Symbol, depth, walk
+from airshed.mechanism.expressions import FUNCTIONS, SYMBOLS, call, dependencies, evaluate, symbol, symbols
 from airshed.mechanism.kpp import read_rate
 
 AIR = {"TEMP": 280.0, "PRESS": 9e4, "M": 2.3e19, "O2": 4.8e18, "N2": 1.8e19, "H2O": 3e17, "SUN": 0.5}
@@ -94,7 +79,7 @@ def test_constants_are_folded() -> None:
 
 
 def test_walk_and_depth() -> None:
-    tree = Binary("*", Number(2.0), Call("EXP", (Negate(Symbol("TEMP")),)))
+    tree = Binary("*", Number(2.0), Call("exp", (Negate(Symbol("TEMP")),)))
     assert [type(node) for node in walk(tree)] == [Binary, Number, Call, Negate, Symbol]
     assert depth(tree) == 4
 
@@ -104,7 +89,7 @@ def _trees() -> st.SearchStrategy[Expression]:
 
     def grow(inner: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression]:
         binary = st.builds(Binary, st.sampled_from(["+", "-", "*", "/", "^"]), inner, inner)
-        calls = st.builds(lambda a, b: Call("MIN", (a, b)), inner, inner) | inner.map(lambda a: Call("ABS", (a,)))
+        calls = st.builds(lambda a, b: Call("min", (a, b)), inner, inner) | inner.map(lambda a: Call("abs", (a,)))
         return binary | inner.map(Negate) | calls
 
     return st.recursive(leaves, grow, max_leaves=12)
@@ -147,4 +132,8 @@ def test_names_in_any_case_of_letters() -> None:
     assert symbol("temp") == symbol("T") == Symbol("TEMP")
     for name in FUNCTIONS:
         arguments = (Number(1.0),) * FUNCTIONS[name].least
-        assert call(name.lower(), arguments) == Call(name, arguments)
+        assert call(name.lower(), arguments) is call(name, arguments)
+        if name not in ("POW", "PHOTO"):
+            assert call(name, arguments) is Call(name.lower(), arguments)
+    assert call("PHOTO", (Number(1.0),) * 2) is Call("PHOTO", (Number(1.0),) * 2)
+    assert call("pow", (Symbol("TEMP"), Number(2.0))) is Binary("^", Symbol("TEMP"), Number(2.0))

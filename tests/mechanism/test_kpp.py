@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from airshed.formula.tree import Number, Symbol
 from airshed.mechanism import load_mechanism, shipped_mechanisms
-from airshed.mechanism.expressions import Number, Parameter, Symbol
+from airshed.mechanism.expressions import Parameter
 from airshed.mechanism.location import Location
 
 WHOLE = """// a comment to the end of the line

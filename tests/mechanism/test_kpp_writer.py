@@ -11,6 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from airshed.core.errors import MechanismError
+from airshed.formula.evaluate import fold
+from airshed.formula.tree import Binary, Call, Expression, Negate, Number, Symbol
 from airshed.mechanism import (
     Reaction,
     ReactionNetwork,
@@ -20,7 +22,7 @@ from airshed.mechanism import (
     rates,
     shipped_mechanisms,
 )
-from airshed.mechanism.expressions import SYMBOLS, Binary, Call, Expression, Negate, Number, Parameter, Symbol, fold
+from airshed.mechanism.expressions import SYMBOLS, Parameter
 from airshed.mechanism.kpp import kpp_text, write_kpp
 from airshed.mechanism.load import save_mechanism
 from airshed.mechanism.network import OpenParameter
@@ -67,7 +69,7 @@ def expressions() -> st.SearchStrategy[Expression]:
 
     def grow(inner: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression]:
         binary = st.builds(Binary, st.sampled_from(["+", "-", "*", "/", "^"]), inner, inner)
-        return binary | inner.map(Negate) | st.builds(lambda a, b: Call("MAX", (a, b)), inner, inner)
+        return binary | inner.map(Negate) | st.builds(lambda a, b: Call("max", (a, b)), inner, inner)
 
     return st.recursive(leaves, grow, max_leaves=6)
 

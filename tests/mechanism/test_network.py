@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from airshed.core.errors import MechanismError
+from airshed.formula.tree import Binary, Number, Symbol
 from airshed.mechanism import Reaction, ReactionNetwork, Species, Term, rates, tendency
-from airshed.mechanism.expressions import Binary, Number, Parameter, Symbol
+from airshed.mechanism.expressions import Parameter
 from airshed.mechanism.location import Location
 from airshed.mechanism.network import sum_terms
 

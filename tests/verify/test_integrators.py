@@ -8,7 +8,7 @@ import airshed.air.forcing
 import airshed.air.model
 import airshed.air.moving
 from airshed.air.strang import Strang
-from airshed.mechanism.expressions import Binary, Number
+from airshed.formula.tree import Binary, Number
 from airshed.process.one_step import GAMMA, one_step_weights
 from airshed.verify import column, integrators
 from airshed.verify.sameness import compare

@@ -113,8 +113,6 @@ class _Writer:
     def write(self, node: Expression) -> None:
         """Note the text of a node whose operands have been written."""
         match node:
-            case Number(value):
-                self.texts[node] = self._dialect.number(value), _NEGATION if value < 0.0 else _ATOM
             case Named(name):
                 self.texts[node] = self._operand(name), _ATOM
             case Negate(operand):
@@ -145,8 +143,8 @@ class _Writer:
         match node:
             case Number(0.0) if node is ZERO:
                 return f"{self._dialect.type}{{}}"
-            case Number():
-                return self._dialect.alone.format(self.texts[node][0])
+            case Number(value):
+                return self._dialect.alone.format(self._dialect.number(value))
             case Compare() | Logic():
                 one = self._dialect.alone.format(self._dialect.number(1.0))
                 return f"({self.texts[node][0]} ? {one} : {self._dialect.type}{{}})"
@@ -155,7 +153,10 @@ class _Writer:
     def _bracketed(self, node: Expression, least: int) -> str:
         if isinstance(node, Compare | Logic):
             return self.value(node)
-        text, binding = self.texts[node]
+        if isinstance(node, Number):  # written where it is needed: a zero that fills a pack is no number of a table
+            text, binding = self._dialect.number(node.value), _NEGATION if node.value < 0.0 else _ATOM
+        else:
+            text, binding = self.texts[node]
         return text if binding >= least else f"({text})"
 
     def _condition(self, node: Expression, least: int = _COMPARE) -> str:

@@ -1,7 +1,9 @@
 """Evaluates formulas with NumPy, operation by operation as they are written."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import reduce
+from itertools import chain
 from typing import Any, Final
 
 import numpy as np
@@ -47,13 +49,20 @@ def evaluate_all(
     expressions: Sequence[Expression], values: Mapping[str, npt.ArrayLike], *, dtype: npt.DTypeLike = np.float64
 ) -> list[Array]:
     """Return the values of several formulas, each common part computed once."""
+    nodes = ordered(expressions)
+    uses = Counter(chain(expressions, *map(children, nodes)))
     known: dict[Expression, Any] = {}
     with np.errstate(all="ignore"):
-        for node in ordered(expressions):
+        for node in nodes:
             if isinstance(node, Named):
                 known[node] = np.asarray(_look_up(node.name, values), dtype=dtype)
-            else:
-                known[node] = _value(node, [known[child] for child in children(node)])
+                continue
+            operands = children(node)
+            known[node] = _value(node, [known[operand] for operand in operands])
+            uses.subtract(operands)
+            for operand in operands:  # arrays may be large
+                if not uses[operand]:
+                    known.pop(operand, None)
     return [np.asarray(known[expression], dtype=dtype) for expression in expressions]
 
 

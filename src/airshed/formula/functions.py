@@ -1,7 +1,7 @@
 """The functions that a formula may call, each with its form in NumPy."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any, Final
 
@@ -9,32 +9,41 @@ import numpy as np
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
-    """A function: its form in NumPy, and its least and greatest number of arguments, None for any."""
+class Arity:
+    """How many arguments a function takes: at least, and at most, None for any."""
 
-    numpy: Callable[..., Any]
     least: int = 1
     most: int | None = 1
 
-    def wanted(self, count: int, *, named: str) -> str:
-        """Return what is wrong with a number of arguments, empty where it is right."""
-        if count >= self.least and (self.most is None or count <= self.most):
-            return ""
+    def takes(self, count: int) -> bool:
+        """Tell whether this may be the number of arguments."""
+        return count >= self.least and (self.most is None or count <= self.most)
+
+    @property
+    def wanted(self) -> str:
+        """Return how many arguments it takes, in words."""
         number = f"{self.least}" if self.most == self.least else f"{self.least} or more"
-        return f"{named} takes {number} argument{'' if number == '1' else 's'}"
+        return f"{number} argument{'s' * (number != '1')}"
+
+
+@dataclass(frozen=True, slots=True)
+class Function(Arity):
+    """A function, and its form in NumPy."""
+
+    numpy: Callable[..., Any] = field(kw_only=True)
 
 
 FUNCTIONS: Final[Mapping[str, Function]] = {
-    "abs": Function(np.abs),
-    "exp": Function(np.exp),
-    "log": Function(np.log),
-    "log10": Function(np.log10),
-    "sqrt": Function(np.sqrt),
-    "sin": Function(np.sin),
-    "cos": Function(np.cos),
-    "tan": Function(np.tan),
-    "min": Function(lambda *values: reduce(np.minimum, values), 2, None),
-    "max": Function(lambda *values: reduce(np.maximum, values), 2, None),
-    "where": Function(lambda condition, yes, no: np.where(np.not_equal(condition, 0.0), yes, no), 3, 3),
+    "abs": Function(numpy=np.abs),
+    "exp": Function(numpy=np.exp),
+    "log": Function(numpy=np.log),
+    "log10": Function(numpy=np.log10),
+    "sqrt": Function(numpy=np.sqrt),
+    "sin": Function(numpy=np.sin),
+    "cos": Function(numpy=np.cos),
+    "tan": Function(numpy=np.tan),
+    "min": Function(2, None, numpy=lambda *values: reduce(np.minimum, values)),
+    "max": Function(2, None, numpy=lambda *values: reduce(np.maximum, values)),
+    "where": Function(3, 3, numpy=lambda condition, yes, no: np.where(np.not_equal(condition, 0.0), yes, no)),
 }
 """log is the natural logarithm; where(condition, a, b) is a where the condition holds, else b."""

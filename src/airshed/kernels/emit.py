@@ -3,17 +3,19 @@
 The text is meant to be read: each species' production and loss stand under the reactions that they come from.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from airshed.formula import cpp
+from airshed.formula.dialect import PACKS
+from airshed.formula.factoring import factored
+from airshed.formula.tree import Expression, Symbol, operations
 from airshed.kernels.coefficients import Coefficients
 from airshed.kernels.compiled import Shape
-from airshed.kernels.expression_code import ExpressionCode
 from airshed.kernels.operator_code import operators_code
 from airshed.kernels.operators import Operator
-from airshed.kernels.rates import REFERENCE_DENSITY, RateTable, rate_table
+from airshed.kernels.rates import REFERENCE_DENSITY, Factor, RateTable, rate_code, rate_table
 from airshed.kernels.schedule import Schedule
 from airshed.kernels.template import Written, described, header, render
-from airshed.kernels.terms import Symbol, products, write
 from airshed.mechanism.balance import imbalances
 from airshed.mechanism.network import ReactionNetwork, Term
 
@@ -60,18 +62,22 @@ class Source:
 def emit(network: ReactionNetwork, schedule: Schedule, shape: MechanismShape) -> Source:
     """Return the complete translation unit of a mechanism: fixed headers and generated functions."""
     table = rate_table(network)
-    groups, operations, coefficients = [], 0, Coefficients()
+    groups, count, coefficients = [], 0, Coefficients()
+    statements, results = rate_code(table.functions, [each.name for each in network.parameters])
     for group in schedule.groups:
         members = []
         for species in group:
-            sums = [products(terms[species], table) for terms in (network.production_terms, network.loss_terms)]
-            production, loss = (write(terms, operand, coefficients) for terms in sums)
-            operations += production.operations + loss.operations
+            sums = [
+                factored(table.products(terms[species]), operand)
+                for terms in (network.production_terms, network.loss_terms)
+            ]
+            count += sum(map(operations, sums))
+            production, loss = (sum_code(each, coefficients) for each in sums)
             comments = _comments(network, species)
             lifetime = schedule.lifetimes[species]
             # kernels of as many species that do not react are one text, compiled once
             name = network.names[species] if network.reactions else f"species {species}"
-            members.append(SpeciesCode(species, name, lifetime, comments, production.text, loss.text))
+            members.append(SpeciesCode(species, name, lifetime, comments, production, loss))
         groups.append(members)
     unbalanced = [_imbalance(network, table, coefficients, *family) for family in enumerate(shape.families)]
     code = operators_code(shape.operators, len(network.species), shape.own_terms)
@@ -86,12 +92,12 @@ def emit(network: ReactionNetwork, schedule: Schedule, shape: MechanismShape) ->
         imbalances=unbalanced,
         operators=code,
         operators_text=Written(render("operators.cpp.jinja", operators=code)),
-        rate_code=ExpressionCode(table.functions, [each.name for each in network.parameters]),
+        rate_code={"statements": statements, "results": results},
         head=header("pack.hpp", "layout.hpp", "transport.hpp"),
         column=header("column.hpp"),
         tail=header("step.hpp", "work_sharing.hpp", "control.hpp"),
     )
-    return Source(text, table, operations)
+    return Source(text, table, count)
 
 
 def _imbalance(
@@ -102,14 +108,19 @@ def _imbalance(
         Term(each.change, each.reaction, network.reactant_indices[each.reaction])
         for each in imbalances(network, element)
     ]
-    text = write(products(terms, table), operand, coefficients).text if terms else None
+    text = sum_code(factored(table.products(terms), operand), coefficients) if terms else None
     return {"number": number, "element": element, "text": text}
 
 
-def operand(symbol: Symbol) -> str:
-    """Return what a symbol is in the generated code: a place in memory, which the compiler keeps at hand if it pays."""
-    kind, number = symbol
-    return {"n": "n[z]", "k": f"k[{number} * NZ + z]", "j": f"j[{number}]", "y": f"y[{number} * NZ + z]"}[kind]
+def operand(factor: Factor) -> Symbol:
+    """Return what a factor is in the generated code: a place in memory, which the compiler keeps at hand if it pays."""
+    kind, number = factor
+    return Symbol({"n": "n[z]", "k": f"k[{number} * NZ + z]", "j": f"j[{number}]", "y": f"y[{number} * NZ + z]"}[kind])
+
+
+def sum_code(sum_of_products: Expression, coefficients: Coefficients) -> str:
+    """Return a sum as C++, its numbers from a table."""
+    return cpp.inline(sum_of_products, str, replace(PACKS, number=coefficients))
 
 
 def _comments(network: ReactionNetwork, species: int) -> tuple[str, ...]:

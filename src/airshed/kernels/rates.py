@@ -9,7 +9,7 @@ functions exp(-b sec z) of the column alone. A function that is huge or tiny in 
 near its value there, which c takes over: single precision ends at 1e38, and a power of two costs no digit.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from math import frexp, isfinite
 from typing import Final, TypeVar
@@ -17,11 +17,22 @@ from typing import Final, TypeVar
 import numpy as np
 
 from airshed.core.errors import KernelError
+from airshed.formula import cpp
+from airshed.formula.dialect import DOUBLES
+from airshed.formula.factoring import product
+from airshed.formula.tree import Binary, Call, Expression, Negate, Number, Symbol, rewrite
 from airshed.kernels.schedule import NOON, noon
-from airshed.mechanism.expressions import PHOTO, Binary, Call, Environment, Expression, Negate, Number, Symbol, evaluate
-from airshed.mechanism.network import ReactionNetwork
+from airshed.mechanism.expressions import DAYLIGHT, PHOTO, SECANT, Environment, evaluate, expand_photolysis, substitute
+from airshed.mechanism.network import ReactionNetwork, Term
 
 Item = TypeVar("Item")
+
+Factor = tuple[str, int]
+"""What products of a step are made of: ``("y", i)`` mixing ratio of species i, ``("k", j)`` rate function j,
+``("j", m)`` photolysis function m, ``("n", 0)`` relative air density."""
+
+Products = dict[tuple[Factor, ...], float]
+"""Factors of each product of a sum, in order, and the number that they are multiplied by."""
 
 REFERENCE_DENSITY: Final = 2.5e19
 """Number density [molecules cm-3] to which relative air densities refer: single precision wants numbers near one."""
@@ -72,11 +83,24 @@ class RateTable:
             coefficient /= REFERENCE_DENSITY
             power = 0
         if rest:
-            function, scale = _scaled(_product(sorted(rest, key=str)), self.usual)
+            function, scale = _scaled(product(sorted(rest, key=str)), self.usual)
             functions.append(_place(self.functions, function))
             coefficient *= scale
         coefficient *= REFERENCE_DENSITY**power
         self.rates.append(Rate(coefficient, power, tuple(functions), tuple(photolyses)))
+
+    def products(self, terms: Iterable[Term]) -> Products:
+        """Return terms of production or loss as products, equal ones added up."""
+        collected: Products = {}
+        for term in terms:
+            rate = self.rates[term.reaction]
+            factors: list[Factor] = [("n", 0)] * rate.air_power
+            factors += [("k", function) for function in rate.functions]
+            factors += [("j", photolysis) for photolysis in rate.photolyses]
+            factors += [("y", species) for species in term.factors]
+            key = tuple(sorted(factors))
+            collected[key] = collected.get(key, 0.0) + term.coefficient * rate.coefficient
+        return collected
 
 
 def rate_table(network: ReactionNetwork) -> RateTable:
@@ -85,6 +109,33 @@ def rate_table(network: ReactionNetwork) -> RateTable:
     for constant, reactants in zip(network.rate_constants, network.reactant_indices, strict=True):
         table.add(constant, len(reactants))
     return table
+
+
+def rate_code(expressions: Sequence[Expression], parameters: Sequence[str] = ()) -> tuple[list[str], list[str]]:
+    """Return statements that compute rates in doubles, each common part once, and the text of each one's value.
+
+    parameters  names of what expressions leave open, in the order of the array ``parameter``
+    """
+    places: dict[str, Expression] = {name: Symbol(f"parameter[{number}]") for number, name in enumerate(parameters)}
+
+    def per_temperature(node: Expression) -> Expression:
+        match node:
+            case Binary("/", left, Symbol("TEMP")):
+                return Binary("*", left, Symbol("inverse_temperature"))
+        return node
+
+    prepared = [
+        rewrite(expand_photolysis(substitute(expression, places), DAYLIGHT, SECANT), per_temperature)
+        for expression in expressions
+    ]
+    return cpp.code(prepared, lambda name: _NAMES.get(name, name), DOUBLES)
+
+
+_NAMES: Final = {
+    "TEMP": "temperature", "PRESS": "pressure", "M": "density", "O2": "oxygen", "N2": "nitrogen", "H2O": "water",
+    "SUN": "sun", "daylight": "light", "sec_zenith": "secant",
+}  # fmt: skip
+"""What the generated code calls the air and the sun."""
 
 
 def _factors(expression: Expression) -> tuple[float, list[Expression]]:
@@ -97,11 +148,11 @@ def _factors(expression: Expression) -> tuple[float, list[Expression]]:
             return -coefficient, factors
         case Binary("*", left, right):
             first, second = _factors(left), _factors(right)
-            if isfinite(product := first[0] * second[0]):
-                return product, first[1] + second[1]
+            if isfinite(coefficient := first[0] * second[0]):
+                return coefficient, first[1] + second[1]
         case Binary("/", left, right):
             first, second = _factors(left), _factors(right)
-            inverse: list[Expression] = [Binary("/", Number(1.0), _product(second[1]))] if second[1] else []
+            inverse: list[Expression] = [Binary("/", Number(1.0), product(second[1]))] if second[1] else []
             if second[0] and isfinite(quotient := first[0] / second[0]):
                 return quotient, first[1] + inverse
         case Binary("^", base, Number(power)) if power in range(1, _LARGEST_POWER + 1):
@@ -119,13 +170,6 @@ def _scaled(function: Expression, usual: Environment) -> tuple[Expression, float
         return function, 1.0
     scale = 2.0 ** frexp(value)[1]
     return Binary("*", Number(1.0 / scale), function), scale
-
-
-def _product(factors: Sequence[Expression]) -> Expression:
-    product = factors[0]
-    for factor in factors[1:]:
-        product = Binary("*", product, factor)
-    return product
 
 
 def _number(expression: Expression) -> float:

@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from math import exp, inf, isnan, log, sqrt
 from typing import Final
 
-from airshed.mechanism.expressions import PHOTO, Binary, Call, Expression, Negate, Number, Parameter, Symbol
+from airshed.formula.tree import Binary, Call, Expression, Negate, Number, Symbol
+from airshed.mechanism.expressions import PHOTO, Parameter
 
 Bounds = tuple[float, float]
 
@@ -34,6 +35,7 @@ def bounds(expression: Expression, known: Mapping[str, Bounds]) -> Bounds:
             return _times(_times(a, light), known.get("daylight", ANYWHERE))
         case Call(name, arguments):
             return _FUNCTIONS[name](*(bounds(each, known) for each in arguments))
+    return ANYWHERE
 
 
 def _corners(operation: Callable[[float, float], float], one: Bounds, other: Bounds) -> Bounds:
@@ -109,6 +111,6 @@ _OPERATIONS: Final[Mapping[str, Callable[[Bounds, Bounds], Bounds]]] = {
     "+": _plus, "-": _minus, "*": _times, "/": _over, "^": _power,
 }  # fmt: skip
 _FUNCTIONS: Final[Mapping[str, Callable[..., Bounds]]] = {
-    "EXP": _rising(exp), "LOG": _rising(log), "LOG10": _rising(lambda value: log(value) / log(10.0)),
-    "SQRT": _rising(sqrt), "ABS": _absolute, "POW": _power, "MIN": _least, "MAX": _greatest,
+    "exp": _rising(exp), "log": _rising(log), "log10": _rising(lambda value: log(value) / log(10.0)),
+    "sqrt": _rising(sqrt), "abs": _absolute, "min": _least, "max": _greatest,
 }  # fmt: skip

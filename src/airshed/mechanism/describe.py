@@ -11,9 +11,10 @@ from airshed.core.errors import CaseError, MechanismError
 from airshed.core.report import Cell, Report, Table
 from airshed.core.saturation import saturation_vapour_pressure
 from airshed.core.units import to
+from airshed.formula.tree import Expression
 from airshed.mechanism import inspect_mechanism
 from airshed.mechanism.balance import atom_counts, imbalances
-from airshed.mechanism.expressions import Environment, Expression, evaluate, parameters
+from airshed.mechanism.expressions import Environment, evaluate, parameters
 from airshed.mechanism.load import save_mechanism
 from airshed.mechanism.network import ReactionNetwork
 from airshed.mechanism.structure import Finding, differences, findings, jacobian_pattern, shown

@@ -1,20 +1,34 @@
-"""Rate expressions: a small immutable tree, evaluated with NumPy here and written as C++ by the kernel generator.
+"""Rate expressions: formulas of the air's state and of what a mechanism leaves open.
 
-A rate is a formula of numbers, the air's state (:data:`SYMBOLS`), functions (:data:`FUNCTIONS`) and what a mechanism
-leaves open, in molecules, cm3 and s: ``5.7e-34*(TEMP/300)^(-2.8)*M*O2``. Six node types make a tree: :class:`Number`,
-:class:`Symbol`, :class:`Parameter`, :class:`Negate`, :class:`Binary` and :class:`Call`. Names of symbols are canonical
-(upper case, ``T`` written ``TEMP``); ``str(node)`` is source text that reads back as the same value.
+A rate is a tree of :mod:`airshed.formula.tree` of numbers, the air's state (:data:`SYMBOLS`), functions
+(:data:`FUNCTIONS`) and parameters, in molecules, cm3 and s: ``5.7e-34*(TEMP/300)**(-2.8)*M*O2``. Names of symbols are
+canonical (upper case, ``T`` written ``TEMP``).
 """
 
-import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Final, Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from airshed import formula
 from airshed.core.errors import MechanismError
+from airshed.formula.functions import FUNCTIONS as FORMULA_FUNCTIONS
+from airshed.formula.functions import Arity
+from airshed.formula.tree import (
+    ZERO,
+    Binary,
+    Call,
+    Compare,
+    Expression,
+    Named,
+    Negate,
+    Symbol,
+    ordered,
+    rewrite,
+)
 from airshed.mechanism.location import nearest
 from airshed.mechanism.names import check_label
 
@@ -25,7 +39,6 @@ Environment = Mapping[str, Value]
 """Values of :data:`SYMBOLS`, of the sun's position and of parameters, all of shapes that broadcast together."""
 
 Dependency = Literal["temperature", "pressure", "air", "water", "photolysis", "parameter"]
-Operator = Literal["+", "-", "*", "/", "^"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,100 +76,25 @@ ALIASES: Final[Mapping[str, str]] = {"T": "TEMP"}
 PHOTO: Final = "PHOTO"
 """``PHOTO(a, b)``: the photolysis rate daylight * a * exp(-b * sec_zenith) [1/s] of two constants a [1/s] and b [1]."""
 
+SECANT: Final = Symbol("sec_zenith")
+DAYLIGHT: Final = Symbol("daylight")
 
-@dataclass(frozen=True, slots=True)
-class Function:
-    """A function that a rate may call: its least and greatest number of arguments, and its NumPy form."""
-
-    least: int
-    most: int | None
-    numpy: Callable[..., Any] | None
-
-
-FUNCTIONS: Final[Mapping[str, Function]] = {
-    "EXP": Function(1, 1, np.exp),
-    "LOG": Function(1, 1, np.log),
-    "LOG10": Function(1, 1, np.log10),
-    "SQRT": Function(1, 1, np.sqrt),
-    "ABS": Function(1, 1, np.abs),
-    "POW": Function(2, 2, np.power),
-    "MIN": Function(2, None, lambda *values: _reduce(np.minimum, values)),
-    "MAX": Function(2, None, lambda *values: _reduce(np.maximum, values)),
-    PHOTO: Function(2, 2, None),
+FUNCTIONS: Final[Mapping[str, Arity]] = {
+    **{name.upper(): FORMULA_FUNCTIONS[name] for name in ("exp", "log", "log10", "sqrt", "abs")},
+    "POW": Arity(2, 2),
+    "MIN": FORMULA_FUNCTIONS["min"],
+    "MAX": FORMULA_FUNCTIONS["max"],
+    PHOTO: Arity(2, 2),
 }
-"""What a rate may call, names in upper case; LOG is the natural logarithm, and PHOTO needs the environment."""
-
-_OPERATIONS: Final[Mapping[Operator, Callable[..., Any]]] = {
-    "+": np.add,
-    "-": np.subtract,
-    "*": np.multiply,
-    "/": np.divide,
-    "^": np.power,
-}
-_PRECEDENCE: Final[Mapping[Operator, int]] = {"+": 1, "-": 1, "*": 2, "/": 2, "^": 4}
-_NEGATION, _ATOM = 3, 5
-_PLAIN: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*(\((\w+|[\d.e+-]+(, [\d.e+-]+)*)\))?", re.ASCII)
-"""Names of parameters that stand in a formula as they are; the text of another one is in quotes."""
+"""What a rate may call, as it is written: LOG is the natural logarithm, POW(a, b) the power a**b."""
 
 
-class _Node:
-    """What every node can do."""
-
-    __slots__ = ()
-
-    def __str__(self) -> str:
-        return _source(self)[0]  # type: ignore[arg-type]
-
-
-@dataclass(frozen=True, slots=True)
-class Number(_Node):
-    """A constant."""
-
-    value: float
-
-
-@dataclass(frozen=True, slots=True)
-class Symbol(_Node):
-    """A name out of :data:`SYMBOLS`."""
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter(_Node):
+@dataclass(frozen=True, slots=True, eq=False)
+class Parameter(Named):
     """A value that a mechanism leaves open: the rate of a light reaction that a host computes, by its name."""
-
-    name: str
 
     def __post_init__(self) -> None:
         check_label("what is open as", self.name)
-
-
-@dataclass(frozen=True, slots=True)
-class Negate(_Node):
-    """Minus the operand."""
-
-    operand: "Expression"
-
-
-@dataclass(frozen=True, slots=True)
-class Binary(_Node):
-    """``left operator right`` with one of + - * / ^."""
-
-    operator: Operator
-    left: "Expression"
-    right: "Expression"
-
-
-@dataclass(frozen=True, slots=True)
-class Call(_Node):
-    """A call of one of :data:`FUNCTIONS`."""
-
-    name: str
-    arguments: tuple["Expression", ...]
-
-
-Expression = Number | Symbol | Parameter | Negate | Binary | Call
 
 
 def symbol(name: str) -> Symbol:
@@ -168,56 +106,28 @@ def symbol(name: str) -> Symbol:
     return Symbol(canonical)
 
 
-def call(name: str, arguments: tuple[Expression, ...]) -> Call:
+def call(name: str, arguments: tuple[Expression, ...]) -> Expression:
     """Return the call of a known function; raise MechanismError if it is unknown or has the wrong arguments."""
     canonical = name.upper()
     function = FUNCTIONS.get(canonical)
     if function is None:
         known = ", ".join(known.lower() for known in FUNCTIONS)
         raise MechanismError(f"a rate cannot call {name!r} (it can call {known}){nearest(name, FUNCTIONS)}")
-    count = len(arguments)
-    if count < function.least or (function.most is not None and count > function.most):
-        wanted = f"{function.least}" if function.most == function.least else f"{function.least} or more"
-        raise MechanismError(f"{name} takes {wanted} argument{'' if wanted == '1' else 's'}, not {count}")
-    if canonical == PHOTO and any(dependencies(argument) for argument in arguments):
+    if not function.takes(len(arguments)):
+        raise MechanismError(f"{name} takes {function.wanted}, not {len(arguments)}")
+    if canonical == "POW":
+        return Binary("^", *arguments)
+    if canonical != PHOTO:
+        return Call(canonical.lower(), arguments)
+    if any(dependencies(argument) for argument in arguments):
         raise MechanismError(f"{name} takes two constants, a [1/s] and b, for a*exp(-b*sec(zenith angle))")
-    return Call(canonical, arguments)
-
-
-def children(expression: Expression) -> tuple[Expression, ...]:
-    """Return the direct operands of a node."""
-    match expression:
-        case Negate(operand):
-            return (operand,)
-        case Binary(_, left, right):
-            return (left, right)
-        case Call(_, arguments):
-            return arguments
-    return ()
-
-
-def walk(expression: Expression) -> Iterator[Expression]:
-    """Yield every node, parents before children, left to right."""
-    stack = [expression]
-    while stack:
-        node = stack.pop()
-        yield node
-        stack.extend(reversed(children(node)))
-
-
-def depth(expression: Expression) -> int:
-    """Return the number of levels of the tree."""
-    level, deepest = [expression], 0
-    while level:
-        deepest += 1
-        level = [child for node in level for child in children(node)]
-    return deepest
+    return Call(PHOTO, arguments)
 
 
 def symbols(expression: Expression) -> frozenset[str]:
     """Return the environment's names that the value needs, those of the sun's position included."""
     names = set()
-    for node in walk(expression):
+    for node in ordered([expression]):
         if isinstance(node, Symbol):
             names.add(node.name)
         elif isinstance(node, Call) and node.name == PHOTO:
@@ -227,7 +137,7 @@ def symbols(expression: Expression) -> frozenset[str]:
 
 def parameters(expression: Expression) -> tuple[str, ...]:
     """Return the names of the parameters that the value needs, each once, in the order of the text."""
-    return tuple(dict.fromkeys(node.name for node in walk(expression) if isinstance(node, Parameter)))
+    return tuple(node.name for node in ordered([expression]) if isinstance(node, Parameter))
 
 
 def dependencies(expression: Expression) -> frozenset[Dependency]:
@@ -239,116 +149,49 @@ def dependencies(expression: Expression) -> frozenset[Dependency]:
 
 def substitute(expression: Expression, values: Mapping[str, Expression]) -> Expression:
     """Return the tree with each parameter that `values` names replaced."""
-    match expression:
-        case Parameter(name):
-            return values.get(name, expression)
-        case Negate(operand):
-            return Negate(substitute(operand, values))
-        case Binary(operator, left, right):
-            return Binary(operator, substitute(left, values), substitute(right, values))
-        case Call(_, arguments):
-            return replace(expression, arguments=tuple(substitute(argument, values) for argument in arguments))
-    return expression
+    return rewrite(expression, lambda node: values.get(node.name, node) if isinstance(node, Parameter) else node)
+
+
+def expand_photolysis(expression: Expression, daylight: Expression, secant: Expression) -> Expression:
+    """Return the tree with daylight * a * exp(-b * secant) in the place of PHOTO(a, b)."""
+
+    def expanded(node: Expression) -> Expression:
+        match node:
+            case Call("PHOTO", (a, b)):
+                return Binary("*", Binary("*", daylight, a), Call("exp", (Binary("*", Negate(b), secant),)))
+        return node
+
+    return rewrite(expression, expanded)
 
 
 def evaluate(expression: Expression, environment: Environment) -> Value:
     """Return the value [molecules, cm3, s] for an environment whose values broadcast together.
 
-    A photolysis rate is J = daylight * a * exp(-b * sec_zenith), and 0 at night. Raises MechanismError when the
-    environment lacks a name. Where arithmetic gives no number, as of sqrt(-1), the value is not finite.
+    A photolysis rate is 0 at night. Raises MechanismError when the environment lacks a name. Where arithmetic gives no
+    number, as of sqrt(-1), the value is not finite.
     """
-    with np.errstate(all="ignore"):
-        return _evaluate(expression, environment)
+    return evaluate_all([expression], environment)[0]
 
 
-def _evaluate(expression: Expression, environment: Environment) -> Value:
-    match expression:
-        case Number(value):
-            return value
-        case Symbol(name):
-            return _look_up(name, environment)
-        case Parameter(name):
-            if name not in environment:
-                raise MechanismError(f"the rates need {name}, which the mechanism leaves open: give it a value")
-            return environment[name]
-        case Negate(operand):
-            return -_evaluate(operand, environment)
-        case Binary(operator, left, right):
-            return _plain(_OPERATIONS[operator](_evaluate(left, environment), _evaluate(right, environment)))
-        case Call(name, arguments):
-            values = [_evaluate(argument, environment) for argument in arguments]
-            function = FUNCTIONS[name].numpy
-            return _plain(function(*values)) if function else _photolysis(values[0], values[1], environment)
+def evaluate_all(expressions: Sequence[Expression], environment: Environment) -> list[Value]:
+    """Return the values of several rates, common parts computed once, as :func:`evaluate` does."""
+    explicit = [_without_photolysis(expression) for expression in expressions]
+    for node in ordered(explicit):
+        if isinstance(node, Named) and node.name not in environment:
+            raise _missing(node)
+    values = formula.evaluate_all(explicit, environment)
+    return [float(value) if value.ndim == 0 else value for value in values]
 
 
-def fold(expression: Expression) -> Expression:
-    """Return an equal tree in which every part that is constant is one number (kept apart where it is not finite)."""
-    match expression:
-        case Negate(operand):
-            folded: Expression = Negate(fold(operand))
-        case Binary(operator, left, right):
-            folded = Binary(operator, fold(left), fold(right))
-        case Call(name, arguments):
-            folded = replace(expression, arguments=tuple(fold(argument) for argument in arguments))
-            if name == PHOTO:
-                return folded
-        case _:
-            return expression
-    if all(isinstance(child, Number) for child in children(folded)):
-        value = float(evaluate(folded, {}))
-        if np.isfinite(value):
-            return Number(value)
-    return folded
+@lru_cache(maxsize=4096)
+def _without_photolysis(expression: Expression) -> Expression:
+    """Return the tree with PHOTO as its formula. At night the secant is negative or huge: it must not reach exp."""
+    secant = Call("where", (Compare(">", DAYLIGHT, ZERO), SECANT, ZERO))
+    return expand_photolysis(expression, DAYLIGHT, secant)
 
 
-def _look_up(name: str, environment: Environment) -> Value:
-    if name not in environment:
-        known = {**SYMBOLS, **SUN_POSITION}[name]
-        raise MechanismError(f"the rates need {name} ({known.text}, {known.unit}), which the conditions do not give")
-    return environment[name]
-
-
-def _photolysis(a: Value, b: Value, environment: Environment) -> Value:
-    daylight = _look_up("daylight", environment)
-    # At night the secant is negative or huge: it must not reach the exponential.
-    secant = np.where(np.asarray(daylight) > 0.0, _look_up("sec_zenith", environment), 0.0)
-    return _plain(daylight * a * np.exp(-b * secant))
-
-
-def _plain(value: Any) -> Value:
-    """Return NumPy scalars and 0-d arrays as a float."""
-    return float(value) if np.ndim(value) == 0 else value
-
-
-def _reduce(function: Callable[..., Any], values: tuple[Value, ...]) -> Any:
-    result: Any = values[0]
-    for value in values[1:]:
-        result = function(result, value)
-    return result
-
-
-def _source(expression: Expression) -> tuple[str, int]:
-    """Return the text of a node and how tightly it binds."""
-    match expression:
-        case Number(value):
-            return repr(value), _ATOM if np.copysign(1.0, value) > 0 else _NEGATION
-        case Symbol(name):
-            return name, _ATOM
-        case Parameter(name):
-            return name if _PLAIN.fullmatch(name) else f'"{name}"', _ATOM
-        case Call(name, arguments):
-            return f"{name if name == PHOTO else name.lower()}({', '.join(map(str, arguments))})", _ATOM
-        case Negate(operand):
-            return f"-{_bracketed(operand, _NEGATION)}", _NEGATION
-        case Binary(operator, left, right):
-            own = _PRECEDENCE[operator]
-            # The power binds to the right, the others to the left.
-            left_text = _bracketed(left, own + (operator == "^"))
-            right_text = _bracketed(right, own + (operator != "^"))
-            spaced = f" {operator} " if own == 1 else operator
-            return f"{left_text}{spaced}{right_text}", own
-
-
-def _bracketed(expression: Expression, least: int) -> str:
-    text, binding = _source(expression)
-    return text if binding >= least else f"({text})"
+def _missing(node: Named) -> MechanismError:
+    if isinstance(node, Parameter):
+        return MechanismError(f"the rates need {node.name}, which the mechanism leaves open: give it a value")
+    known = {**SYMBOLS, **SUN_POSITION}[node.name]
+    return MechanismError(f"the rates need {node.name} ({known.text}, {known.unit}), which the conditions do not give")

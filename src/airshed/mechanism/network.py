@@ -23,22 +23,10 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.core.errors import MechanismError
+from airshed.formula.evaluate import fold
+from airshed.formula.tree import Binary, Expression, Number, Symbol, walk
 from airshed.mechanism.elements import ATOMIC_WEIGHTS
-from airshed.mechanism.expressions import (
-    SYMBOLS,
-    Binary,
-    Environment,
-    Expression,
-    Number,
-    Parameter,
-    Symbol,
-    Value,
-    evaluate,
-    fold,
-    parameters,
-    substitute,
-    walk,
-)
+from airshed.mechanism.expressions import SYMBOLS, Environment, Parameter, Value, evaluate_all, parameters, substitute
 from airshed.mechanism.location import Location, error_at, nearest
 from airshed.mechanism.names import check_label, check_name
 
@@ -375,8 +363,8 @@ def rates(network: ReactionNetwork, environment: Environment) -> Array:
     environment = {**network.host_values(environment), **environment}
     shape = np.broadcast_shapes(*(np.shape(value) for value in environment.values()))
     result = np.empty((len(network.reactions), *shape))
-    for number, constant in enumerate(network.rate_constants):
-        result[number] = evaluate(constant, environment)
+    for number, value in enumerate(evaluate_all(network.rate_constants, environment)):
+        result[number] = value
     return result
 
 

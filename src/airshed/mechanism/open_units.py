@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from typing import Final
 
-from airshed.mechanism.expressions import AIR_GASES, Binary, Expression, Negate, Parameter, Symbol, substitute, walk
+from airshed.formula.tree import Binary, Expression, Negate, Symbol, walk
+from airshed.mechanism.expressions import AIR_GASES, Parameter, substitute
 from airshed.mechanism.network import ReactionNetwork
 
 _PER_ORDER: Final = ("molecules/cm3/s", "1/s", "cm3/s", "cm6/s", "cm9/s")

@@ -13,7 +13,7 @@ from math import exp, log10, pi
 from typing import Final
 
 from airshed.core.constants import GAS_CONSTANT
-from airshed.mechanism.expressions import Binary, Call, Expression, Negate, Number, Symbol
+from airshed.formula.tree import Binary, Call, Expression, Negate, Number, Symbol
 
 TEMP: Final = Symbol("TEMP")
 PRESS: Final = Symbol("PRESS")
@@ -43,7 +43,7 @@ def arrhenius(A: float = 1.0, B: float = 0.0, C: float = 0.0, D: float = 300.0, 
 
 def exponential(C: Expression) -> Expression:
     """Return exp(C/T), C [K]."""
-    return Call("EXP", (over(C, TEMP),))
+    return Call("exp", (over(C, TEMP),))
 
 
 def power(B: Expression, D: Expression = REFERENCE) -> Expression:
@@ -69,7 +69,7 @@ def tunneling(A: float = 1.0, B: float = 0.0, C: float = 0.0) -> Expression:
     A [U(n)], B [K], C [K3]. Source: Wennberg et al. 2018, OpenAtmos v1, MICM.
     """
     exponent = Binary("+", Negate(over(Number(B), TEMP)), over(Number(C), Binary("^", TEMP, Number(3.0))))
-    return times(Number(A), Call("EXP", (exponent,)))
+    return times(Number(A), Call("exp", (exponent,)))
 
 
 def troe(low: Expression, high: Expression, Fc: Expression = FC, N: Expression = ONE) -> Expression:
@@ -152,7 +152,7 @@ def surface(
     """
     if probability == 0.0:
         return times(Number(0.0), times(number, radius))  # the limit, which no division by zero must stand for
-    speed = Call("SQRT", (times(Number(speed_factor(molar_mass)), TEMP),))
+    speed = Call("sqrt", (times(Number(speed_factor(molar_mass)), TEMP),))
     area = times(times(times(Number(4.0 * pi), number), radius), radius)
     resistance = Binary("+", over(radius, Number(diffusion)), over(Number(4.0 / probability), speed))
     return over(area, resistance)
@@ -191,7 +191,7 @@ def _nitrate(n: float) -> Expression:
 
 
 def _broadening(ratio: Expression, Fc: Expression, N: Expression, width: Expression = ONE) -> Expression:
-    logarithm: Expression = Call("LOG10", (ratio,))
+    logarithm: Expression = Call("log10", (ratio,))
     if width is not ONE:
         logarithm = over(logarithm, width)
     return Binary("^", Fc, over(N, Binary("+", N, Binary("^", logarithm, Number(2.0)))))

@@ -9,8 +9,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from airshed.formula.tree import Expression, Number, children, walk
 from airshed.mechanism.balance import imbalances
-from airshed.mechanism.expressions import FUNCTIONS, SYMBOLS, Expression, Number, children, walk
+from airshed.mechanism.expressions import FUNCTIONS, SYMBOLS
 from airshed.mechanism.location import nearest
 from airshed.mechanism.network import Reaction, ReactionNetwork
 

@@ -15,8 +15,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from airshed.core.formula import Formula, evaluate_all, parse
 from airshed.core.resources import resource
+from airshed.formula.given import evaluate_named
+from airshed.formula.parse import Formula, parse
 from airshed.kernels.chemistry import METHODS, ChemistrySolver, Sources, Tableau, Tolerances, compile_chemistry
 from airshed.kernels.chemistry.cells import integrate_cells, series
 from airshed.mechanism import ReactionNetwork, load_mechanism
@@ -67,7 +68,7 @@ class Conditions:
         return [values[name] for name in wanted]
 
     def _at(self, times: Array, middle: float) -> dict[str, Array]:
-        return evaluate_all(self._formulas, {"t": middle + (1.0 - 1e-9) * (times - middle)})
+        return evaluate_named(self._formulas, {"t": middle + (1.0 - 1e-9) * (times - middle)})
 
 
 def _read(text: str) -> Formula:

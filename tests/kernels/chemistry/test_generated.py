@@ -8,13 +8,13 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from airshed.formula.tree import Binary, Number
 from airshed.kernels.chemistry import ChemistryKernel, compile_chemistry, pack_cells, stack_inputs, unpack_cells
 from airshed.kernels.layout import aligned_zeros
 from airshed.kernels.reference.rosenbrock import Cell
 from airshed.kernels.schedule import noon
 from airshed.kernels.step_arguments import address
 from airshed.mechanism import Reaction, ReactionNetwork, Species
-from airshed.mechanism.expressions import Binary, Number
 from airshed.mechanism.network import rates, tendency
 
 Array = npt.NDArray[np.float64]

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from airshed.core.errors import DataError, MechanismError
+from airshed.formula.tree import Symbol
 from airshed.mechanism import load_mechanism, rates
-from airshed.mechanism.expressions import Symbol, evaluate
+from airshed.mechanism.expressions import evaluate
 from airshed.mechanism.openatmos import read_conditions, read_openatmos
 from airshed.mechanism.openatmos.units import (
     concentration_from_molar,

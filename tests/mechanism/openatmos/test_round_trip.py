@@ -10,8 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from airshed.core.errors import MechanismError, OutputError
+from airshed.formula.tree import Binary, Call, Expression, Number, Symbol
 from airshed.mechanism import ReactionNetwork, load_mechanism, rate_forms, rates, shipped_mechanisms
-from airshed.mechanism.expressions import Binary, Call, Expression, Number, Parameter, Symbol
+from airshed.mechanism.expressions import Parameter
 from airshed.mechanism.kpp import read_kpp, write_kpp
 from airshed.mechanism.network import OpenParameter, Reaction, Species
 from airshed.mechanism.openatmos import read_openatmos, write_openatmos
@@ -120,7 +121,7 @@ def test_parameters_bindings_and_checks_are_kept(tmp_path: Path) -> None:
         atoms=("N", "O"),
         initial={"NO": 1.7e11, "CH4": 4.3e13},
         declared=(OpenParameter("j(NO2), from below [1/s]", "1/s", "light", 0.01), OpenParameter("k_b", "cm6/s")),
-        bindings={"AIR": Symbol("M"), "k_b": Binary("*", Parameter("half"), Call("EXP", (Symbol("TEMP"),)))},
+        bindings={"AIR": Symbol("M"), "k_b": Binary("*", Parameter("half"), Call("exp", (Symbol("TEMP"),)))},
         checked=("N",),
     )
     for suffix in (".json", ".yml"):
@@ -158,7 +159,7 @@ def other_rates(draw: st.DrawFn) -> Expression:
     """A rate as people write it in KPP's language."""
     A, B, C = draw(numbers), draw(exponents), draw(kelvins)
     ratio = Binary("/", Number(300.0), Symbol("TEMP"))
-    exponential = Call("EXP", (Binary("/", Number(C), Symbol("TEMP")),))
+    exponential = Call("exp", (Binary("/", Number(C), Symbol("TEMP")),))
     return draw(
         st.sampled_from(
             [
@@ -167,7 +168,7 @@ def other_rates(draw: st.DrawFn) -> Expression:
                 Binary("*", exponential, Binary("/", Number(A), Symbol("TEMP"))),
                 Binary("*", Binary("*", Number(A), exponential), Symbol("M")),
                 Binary("+", Number(A), exponential),
-                Call("MAX", (Number(A), Parameter("floor"))),
+                Call("max", (Number(A), Parameter("floor"))),
                 Parameter("j_NO2"),
                 Call("PHOTO", (Number(A), Number(1.5))),
                 Binary("*", Number(A), Symbol("SUN")),

@@ -26,10 +26,10 @@ from airshed.air.case.messages import explain
 from airshed.air.case.toml import KeyPath, key_lines, read_toml, write_toml
 from airshed.core.constants import SECONDS_PER_DAY
 from airshed.core.errors import CaseError
-from airshed.core.formula import Given
 from airshed.core.settings import KEY, Number, Section, Whole, measured, refuse, setting
 from airshed.core.units import Quantity
 from airshed.core.words import shown
+from airshed.formula.given import Given
 
 METHODS: Final = ("ros2", "ros3", "rodas3", "rodas4")
 """Rosenbrock methods, which choose their own steps."""

@@ -15,9 +15,10 @@ from airshed.air.box.sun import cosine_at, kpp_kinks
 from airshed.air.box.values import CONCENTRATION, MOST_HUMIDITY, RATE_UNITS, FromCsv, Value, spellings, value_of
 from airshed.core.constants import BOLTZMANN, NITROGEN_FRACTION, OXYGEN_FRACTION
 from airshed.core.errors import CaseError
-from airshed.core.formula import Formula, evaluate_all, parse
 from airshed.core.nearest import suggestion
 from airshed.core.saturation import SATURATION_FORMULA
+from airshed.formula.given import evaluate_named
+from airshed.formula.parse import Formula, parse
 from airshed.mechanism.expressions import AIR_GASES, symbols
 from airshed.mechanism.kpp.sun import kpp_sun
 from airshed.mechanism.network import OpenParameter, ReactionNetwork
@@ -120,7 +121,7 @@ class BoxForcing:
             clock["kpp_sun"] = kpp_sun(t)[None]
         values |= {
             name: value.reshape(1, 1) if value.ndim < 2 else value
-            for name, value in evaluate_all(self._formulas, {**clock, **values}).items()
+            for name, value in evaluate_named(self._formulas, {**clock, **values}).items()
         }
         values |= self._called(values)
         if "daylight" in values and "sec_zenith" in values:
@@ -155,7 +156,7 @@ class BoxForcing:
                 amount, unit = knots.at(time)[None], knots.unit
             elif value.formula is not None:
                 formula = replace(value.formula, where=key)
-                amount, unit = evaluate_all({key: formula}, named)[key].reshape(-1), CONCENTRATION
+                amount, unit = evaluate_named({key: formula}, named)[key].reshape(-1), CONCENTRATION
             else:
                 amount, unit = np.array([value.value]), value.unit
             wrong = ~(np.isfinite(amount) & (amount >= 0.0))

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from airshed.core.errors import CaseError
-from airshed.core.formula import CONSTANTS, FUNCTIONS, Formula, unknown_name
+from airshed.formula.functions import FUNCTIONS
+from airshed.formula.parse import CONSTANTS, Formula, unknown_name
 from airshed.mechanism.expressions import AIR_GASES
 from airshed.mechanism.network import ReactionNetwork
 from airshed.mechanism.open_units import units_of_open

@@ -1,6 +1,5 @@
 """What a conditions file may give for a value: a constant with its unit, a formula, or a column of a CSV file."""
 
-import ast
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,11 +11,13 @@ from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
 from airshed.core.errors import CaseError
-from airshed.core.formula import LONGEST, Given, given, parse
 from airshed.core.nearest import suggestion
 from airshed.core.settings import KEY, refuse
 from airshed.core.units import quantity
 from airshed.core.words import shown
+from airshed.formula.given import Given, given
+from airshed.formula.parse import LONGEST, parse
+from airshed.formula.tree import Binary, Call, Number
 
 Array = npt.NDArray[np.float64]
 
@@ -112,7 +113,7 @@ def _with_unit(text: str, units: Sequence[str], where: str) -> Given | None:
         unit = text[match.end() :]
         try:
             formula = parse(text[: match.start()], where=where)
-            if not formula.names and not isinstance(formula.tree, ast.BinOp | ast.Call):
+            if not formula.names and not isinstance(formula.tree, Binary | Call):
                 continue  # a constant, whose fault is told already
             quantity(f"1 {unit}", (unit,), where=where)
         except CaseError:
@@ -124,8 +125,8 @@ def _with_unit(text: str, units: Sequence[str], where: str) -> Given | None:
             raise CaseError(
                 f"{where} = {shown(text)}: a formula is in {units[0]}; write ({formula.text})*{one.value:g}*M"
             )
-        scaled = ast.BinOp(formula.tree, ast.Mult(), ast.Constant(one.value - zero.value))
-        tree = ast.BinOp(scaled, ast.Add(), ast.Constant(zero.value)) if zero.value else scaled
+        scaled = Binary("*", formula.tree, Number(one.value - zero.value))
+        tree = Binary("+", scaled, Number(zero.value)) if zero.value else scaled
         return Given(text, float("nan"), one.unit, replace(formula, text=text, tree=tree))
     return None
 

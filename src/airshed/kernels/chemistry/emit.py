@@ -14,7 +14,7 @@ from typing import Final
 from airshed.kernels.chemistry.sparsity import Elimination, eliminate, pattern_of
 from airshed.kernels.coefficients import Coefficients
 from airshed.kernels.compiled import Shape
-from airshed.kernels.expression_code import ExpressionCode
+from airshed.kernels.rates import rate_code
 from airshed.kernels.template import comment, described, header, render
 from airshed.mechanism.network import ReactionNetwork
 
@@ -225,13 +225,13 @@ def _rates(network: ReactionNetwork, unit: float) -> list[Statements]:
     names = [each.name for each in network.parameters]
     chunks = []
     for first in range(0, len(network.reactions), _RATES):
-        code = ExpressionCode(network.rate_constants[first : first + _RATES], names)
+        statements, results = rate_code(network.rate_constants[first : first + _RATES], names)
         stores = []
-        for number, result in enumerate(code.results, first):
+        for number, result in enumerate(results, first):
             factor = unit ** (len(network.reactant_indices[number]) - 1)
             scaled = result if factor == 1.0 else f"{result} * {factor!r}"
             stores.append(f"store(k, {number}, {scaled});   // {described(network.reactions[number])}")
-        chunks.append([*code.statements, *stores])
+        chunks.append([*statements, *stores])
     return chunks
 
 

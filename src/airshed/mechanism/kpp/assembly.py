@@ -8,8 +8,8 @@ from typing import Final
 
 from airshed.core.errors import MechanismError
 from airshed.core.plain import printable
+from airshed.formula.tree import Expression, Number
 from airshed.mechanism.elements import ATOMIC_WEIGHTS
-from airshed.mechanism.expressions import Expression, Number
 from airshed.mechanism.kpp.meaning import Meaning, Unknown, meant
 from airshed.mechanism.kpp.source import SourceFile
 from airshed.mechanism.kpp.statements import (

@@ -1,7 +1,7 @@
 """Reads a single rate, such as a species map or the conditions of a box give it."""
 
 from airshed.core.errors import MechanismError
-from airshed.mechanism.expressions import Expression
+from airshed.formula.tree import Expression
 from airshed.mechanism.kpp.meaning import Meaning, meant
 from airshed.mechanism.kpp.parser import parse_formula
 from airshed.mechanism.kpp.statements import MisplacedError

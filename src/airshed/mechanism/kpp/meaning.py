@@ -11,23 +11,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from airshed.core.errors import MechanismError
-from airshed.mechanism.expressions import (
-    ALIASES,
-    FUNCTIONS,
-    PHOTO,
-    SYMBOLS,
-    Binary,
-    Call,
-    Expression,
-    Negate,
-    Number,
-    Parameter,
-    Symbol,
-    call,
-    children,
-    fold,
-    walk,
-)
+from airshed.formula.evaluate import fold
+from airshed.formula.tree import Binary, Call, Expression, Negate, Number, Symbol, children, walk
+from airshed.mechanism.expressions import ALIASES, FUNCTIONS, PHOTO, SYMBOLS, Parameter, call
 from airshed.mechanism.kpp.parser import short
 from airshed.mechanism.kpp.rate_functions import RATE_FUNCTIONS, rate_function
 from airshed.mechanism.kpp.statements import Applied, Combined, Formula, MisplacedError, Name, Negative, Whole

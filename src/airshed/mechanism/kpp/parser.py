@@ -9,7 +9,7 @@ from typing import Any, Final
 from lark import Lark, TextSlice, Token, Transformer, UnexpectedInput, v_args
 
 from airshed.core.errors import MechanismError
-from airshed.mechanism.expressions import Number
+from airshed.formula.tree import Number
 from airshed.mechanism.kpp.statements import (
     Amount,
     Applied,

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from airshed.core.errors import MechanismError
-from airshed.mechanism.expressions import Binary, Call, Expression, Negate, Number
+from airshed.formula.tree import Binary, Call, Expression, Negate, Number
 from airshed.mechanism.rate_forms import ONE, REFERENCE, exponential, falloff, one_plus, over, power, times
 
 _INVERSE_298: Final = Number(3.3540e-3)
@@ -75,14 +75,14 @@ def _fall(x: Arguments, air: Expression) -> Expression:
 def _third(x: Arguments, _air: Expression, *, iupac: bool = False) -> Expression:
     temperature, air, low, n, high, m, broadening = x
     inverse = over(REFERENCE, temperature)
-    width = Binary("-", Number(0.75), times(Number(1.27), Call("LOG10", (broadening,)))) if iupac else ONE
+    width = Binary("-", Number(0.75), times(Number(1.27), Call("log10", (broadening,)))) if iupac else ONE
     limits = times(low, Binary("^", inverse, n), air), times(high, Binary("^", inverse, m))
     return falloff(*limits, broadening, width=width)
 
 
 def _k_arr(x: Arguments, _air: Expression) -> Expression:
     inverse = Binary("-", over(ONE, x[2]), _INVERSE_298)
-    return times(x[0], Call("EXP", (times(x[1], inverse),)))
+    return times(x[0], Call("exp", (times(x[1], inverse),)))
 
 
 RATE_FUNCTIONS: Final = {

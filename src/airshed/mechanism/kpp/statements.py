@@ -6,7 +6,7 @@ An `offset` counts characters from the start of a file; its line is known to `ai
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from airshed.mechanism.expressions import Number, Operator
+from airshed.formula.tree import Arithmetic, Number
 
 
 class MisplacedError(Exception):
@@ -51,7 +51,7 @@ class Negative:
 class Combined:
     """``left operator right``."""
 
-    operator: Operator
+    operator: Arithmetic
     left: "Formula"
     right: "Formula"
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from airshed.core.atomic import write_whole
 from airshed.core.errors import MechanismError
-from airshed.mechanism.expressions import Expression, dependencies
+from airshed.mechanism.expressions import dependencies
 from airshed.mechanism.kpp.assembly import GROUPS, LIGHT, NOTHING
 from airshed.mechanism.network import Reaction, ReactionNetwork, Species
 from airshed.mechanism.rates_file import rates_path, rates_text
@@ -86,7 +86,7 @@ def _equation(reaction: Reaction, label: str, nothing: str) -> str:
     light = f" + {LIGHT}" if "photolysis" in dependencies(reaction.rate) else ""
     left = f"{_side(reaction.reactants)}{light}".removeprefix(" + ") or LIGHT
     right = _side(reaction.products) or nothing
-    return f"{f'<{label}> {left} = {right}':<{_WIDTH}} : {_rate(reaction.rate)};"
+    return f"{f'<{label}> {left} = {right}':<{_WIDTH}} : {reaction.rate};"
 
 
 def _side(amounts: Iterable[tuple[str, float]]) -> str:
@@ -98,12 +98,6 @@ def _side(amounts: Iterable[tuple[str, float]]) -> str:
         )
         text += f" {sign} {factor}{name}" if text else f"{sign}{factor}{name}"
     return text
-
-
-def _rate(rate: Expression) -> str:
-    """Return the text of a rate, powers as Fortran writes them."""
-    parts = str(rate).split('"')
-    return '"'.join(part if number % 2 else part.replace("^", "**") for number, part in enumerate(parts))
 
 
 def _labels(reactions: Sequence[Reaction]) -> list[str]:

@@ -10,8 +10,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from airshed.formula.evaluate import fold
+from airshed.formula.tree import Binary, Expression, Number
 from airshed.mechanism import rate_forms
-from airshed.mechanism.expressions import Binary, Expression, Number, Parameter, fold
+from airshed.mechanism.expressions import Parameter
 from airshed.mechanism.network import OpenParameter, Reaction, Species
 from airshed.mechanism.openatmos.forms import Form, alike, recognised
 from airshed.mechanism.openatmos.rates import NUMBER, PREFIXES, RADIUS, TEXTS

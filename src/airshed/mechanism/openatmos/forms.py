@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from math import exp, isclose
 from typing import Final
 
+from airshed.formula.tree import Binary, Call, Expression, Negate, Number, Symbol, children
 from airshed.mechanism import rate_forms
-from airshed.mechanism.expressions import Binary, Call, Expression, Negate, Number, Parameter, Symbol, children
+from airshed.mechanism.expressions import Parameter
 from airshed.mechanism.rate_forms import TEMP
 
 
@@ -106,7 +107,7 @@ def _take(product: _Product, factor: Expression, sign: int) -> bool:
                 return False
             product.A = product.A * value if sign > 0 else product.A / value
             return True
-        case Call("EXP", (argument,)):
+        case Call("exp", (argument,)):
             return all(
                 _take_exponent(product, power, sign * number) for power, number in _inverse_powers(argument, 1.0)
             )

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from airshed.core.constants import BOLTZMANN
+from airshed.formula.tree import Expression, Number
 from airshed.mechanism import rate_forms
-from airshed.mechanism.expressions import Expression, Number, Parameter
+from airshed.mechanism.expressions import Parameter
 from airshed.mechanism.names import check_label
 from airshed.mechanism.network import OpenParameter
 from airshed.mechanism.openatmos.node import Fields

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from airshed.core.plain import printable
-from airshed.mechanism.expressions import Expression
+from airshed.formula.tree import Expression
 from airshed.mechanism.location import nearest
 from airshed.mechanism.names import check_label
 from airshed.mechanism.network import OpenParameter, Reaction

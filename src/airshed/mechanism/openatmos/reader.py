@@ -7,7 +7,7 @@ from typing import Final
 
 from airshed.core.errors import MechanismError
 from airshed.core.plain import printable
-from airshed.mechanism.expressions import Expression
+from airshed.formula.tree import Expression
 from airshed.mechanism.names import check_label, check_name
 from airshed.mechanism.network import OpenParameter, ReactionNetwork
 from airshed.mechanism.openatmos.camp import DATA, FILES, read_camp

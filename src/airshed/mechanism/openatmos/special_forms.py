@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from math import log
 
+from airshed.formula.tree import Binary, Call, Expression, Number, Symbol
 from airshed.mechanism import rate_forms
-from airshed.mechanism.expressions import Binary, Call, Expression, Number, Parameter, Symbol
+from airshed.mechanism.expressions import Parameter
 from airshed.mechanism.openatmos.forms import alike, product_form
 from airshed.mechanism.openatmos.rates import NUMBER, RADIUS
 
@@ -35,7 +36,7 @@ def uptake(rate: Expression) -> Uptake | None:
         case Binary(
             "/",
             Binary("*", Binary("*", Binary("*", Number(_), Parameter(number)), Parameter(radius)), Parameter(_)),
-            Binary("+", Binary("/", Parameter(_), Number(diffusion)), Binary("/", Number(inverse), Call("SQRT", _))),
+            Binary("+", Binary("/", Parameter(_), Number(diffusion)), Binary("/", Number(inverse), Call("sqrt", _))),
         ):
             name = radius.removeprefix("SURF.").removesuffix(f".{RADIUS}")
             named = number == f"SURF.{name}.{NUMBER}" and radius == f"SURF.{name}.{RADIUS}"

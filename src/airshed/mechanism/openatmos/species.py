@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from airshed.core.plain import printable
-from airshed.mechanism.expressions import SYMBOLS, Binary, Expression, Number, Symbol
+from airshed.formula.tree import Binary, Expression, Number, Symbol
+from airshed.mechanism.expressions import SYMBOLS
 from airshed.mechanism.location import nearest
 from airshed.mechanism.names import check_label, check_name, legal_names
 from airshed.mechanism.network import Species

@@ -1,7 +1,8 @@
 """Expressions as texts in comments of a file: ``"__rate": "5.7e-34*(TEMP/300)^-2.8*M"`` in molecules, cm3, s, K, Pa."""
 
 from airshed.core.errors import MechanismError
-from airshed.mechanism.expressions import Expression, fold
+from airshed.formula.evaluate import fold
+from airshed.formula.tree import Expression
 from airshed.mechanism.kpp.formula import read_rate
 from airshed.mechanism.openatmos.node import Node
 

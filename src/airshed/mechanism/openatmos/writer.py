@@ -10,18 +10,9 @@ import yaml
 from airshed.core.atomic import write_whole
 from airshed.core.constants import NITROGEN_FRACTION, OXYGEN_FRACTION
 from airshed.core.errors import MechanismError
-from airshed.mechanism.expressions import (
-    SYMBOLS,
-    Binary,
-    Environment,
-    Expression,
-    Number,
-    Symbol,
-    Value,
-    evaluate,
-    fold,
-    substitute,
-)
+from airshed.formula.evaluate import fold
+from airshed.formula.tree import Binary, Expression, Number, Symbol
+from airshed.mechanism.expressions import SYMBOLS, Environment, Value, evaluate, substitute
 from airshed.mechanism.network import OpenParameter, ReactionNetwork, Species
 from airshed.mechanism.openatmos.document import YAML_SUFFIXES
 from airshed.mechanism.openatmos.entries import Entries, Entry

@@ -8,7 +8,9 @@ from hypothesis import given as hypothesis_given
 from hypothesis import strategies as st
 
 from airshed.core.errors import CaseError
-from airshed.core.formula import DEEPEST, FUNCTIONS, Given, evaluate_all, given, parse
+from airshed.formula.functions import FUNCTIONS
+from airshed.formula.given import Given, evaluate_named, given
+from airshed.formula.parse import DEEPEST, parse
 
 T = np.array([0.0, 3600.0, 43200.0, 90000.0])
 
@@ -85,13 +87,13 @@ def test_refusals(text: str, message: str) -> None:
 
 def test_formulas_refer_to_one_another() -> None:
     formulas = {name: parse(text, where=f"fixed.{name}") for name, text in {"b": "a + t", "a": "2*c", "c": "t"}.items()}
-    values = evaluate_all(formulas, {"t": T})
+    values = evaluate_named(formulas, {"t": T})
     assert list(values) == ["b", "a", "c"]
     assert np.array_equal(values["b"], 3 * T)
 
 
 def test_what_is_given_wins_over_a_formula() -> None:
-    assert evaluate_all({"a": parse("1 + a", where="a")}, {"a": 2.0})["a"] == 2.0
+    assert evaluate_named({"a": parse("1 + a", where="a")}, {"a": 2.0})["a"] == 2.0
 
 
 def test_unknown_and_circular_names() -> None:
@@ -99,12 +101,12 @@ def test_unknown_and_circular_names() -> None:
     with pytest.raises(
         CaseError, match=r"fixed\.H2O = .* at character 5 .*'humidty' is not known; did you mean humidity"
     ):
-        evaluate_all({"H2O": formula}, {"t": T, "humidity": 0.5})
+        evaluate_named({"H2O": formula}, {"t": T, "humidity": 0.5})
     circle = {name: parse(text, where=name) for name, text in {"a": "b", "b": "1 + c", "c": "2*a"}.items()}
     with pytest.raises(CaseError, match=r"refers to itself: a -> b -> c -> a"):
-        evaluate_all(circle, {"t": T})
+        evaluate_named(circle, {"t": T})
     with pytest.raises(CaseError, match=r"refers to itself: a -> a"):
-        evaluate_all({"a": parse("a", where="a")}, {})
+        evaluate_named({"a": parse("a", where="a")}, {})
 
 
 @pytest.mark.parametrize(
