@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airshed.core.errors import MechanismError
+from airshed.kernels.cpu.pipeline import MechanismKernel, compile_mechanism
 from airshed.kernels.expression_code import ExpressionCode
 from airshed.kernels.layout import aligned_zeros
-from airshed.kernels.pipeline import MechanismKernel, compile_mechanism
-from airshed.kernels.rates import REFERENCE_DENSITY, RateTable, rate_table
-from airshed.kernels.step_arguments import address
+from airshed.kernels.memory import address
+from airshed.kernels.step.rates import REFERENCE_DENSITY, RateTable, rate_table
 from airshed.mechanism import Reaction, ReactionNetwork, Species, load_mechanism
 from airshed.mechanism.expressions import Binary, Number, Parameter, Symbol, call, evaluate, fold
 from airshed.mechanism.network import rates

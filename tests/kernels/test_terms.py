@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airshed.kernels.emit import Coefficients, MechanismShape, emit
-from airshed.kernels.rates import rate_table
-from airshed.kernels.schedule import schedule
-from airshed.kernels.template import described
+from airshed.kernels.cpu.emit import Coefficients, MechanismShape, emit
+from airshed.kernels.cpu.template import described
+from airshed.kernels.step.rates import rate_table
+from airshed.kernels.step.schedule import schedule
 from airshed.kernels.terms import Products, Symbol, products, write
 from airshed.mechanism import ReactionNetwork
 from airshed.mechanism.network import Term

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from airshed.kernels.pipeline import MechanismKernel
+from airshed.kernels.cpu.pipeline import MechanismKernel
 from airshed.kernels.reference.step import Fields
 from airshed.kernels.reference.trial import (
     Trial,

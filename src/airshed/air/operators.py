@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from airshed.formula import trace
-from airshed.kernels.operators import Operator, OperatorField
+from airshed.kernels.step.operators import Operator, OperatorField
 
 FIELDS: Final = ("exchange", "deposition")
 """Packed fields of an instant that they read."""

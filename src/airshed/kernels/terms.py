@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from airshed.kernels.rates import RateTable
+from airshed.kernels.step.rates import RateTable
 from airshed.mechanism.network import Term
 
 Symbol = tuple[str, int]

@@ -23,9 +23,9 @@ from airshed.air.operators import operators
 from airshed.air.sources import PackedSources
 from airshed.air.stepping import make_stepper
 from airshed.core.report import Table
+from airshed.kernels.cpu.pipeline import WIDTH, compile_mechanism
 from airshed.kernels.layout import AnyArray, Layout
-from airshed.kernels.operator_fields import of_some_species
-from airshed.kernels.pipeline import WIDTH, compile_mechanism
+from airshed.kernels.step.operator_fields import of_some_species
 from airshed.mechanism.network import ReactionNetwork
 from airshed.parallel.decomposition import Decomposition
 from airshed.parallel.exchange import END, MOVE, RELOAD, Exchange

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from airshed.kernels.operators import Operator
 from airshed.kernels.reference.column import Column, acting, gauss_seidel, rate_constants
 from airshed.kernels.reference.operators import Reading, air_of_cells, explicit_tendency
 from airshed.kernels.reference.transport import AirFluxes, Outside, air_tendency, transport
-from airshed.kernels.step_data import TwoStepWeights
+from airshed.kernels.step.data import TwoStepWeights
+from airshed.kernels.step.operators import Operator
 from airshed.mechanism.network import ReactionNetwork
 
 Array = npt.NDArray[np.float64]

@@ -17,7 +17,7 @@ from typing import Final, TypeVar
 import numpy as np
 
 from airshed.core.errors import KernelError
-from airshed.kernels.schedule import NOON, noon
+from airshed.kernels.step.schedule import NOON, noon
 from airshed.mechanism.expressions import PHOTO, Binary, Call, Environment, Expression, Negate, Number, Symbol, evaluate
 from airshed.mechanism.network import ReactionNetwork
 

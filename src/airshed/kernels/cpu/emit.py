@@ -5,14 +5,14 @@ The text is meant to be read: each species' production and loss stand under the 
 
 from dataclasses import dataclass
 
-from airshed.kernels.coefficients import Coefficients
-from airshed.kernels.compiled import Shape
+from airshed.kernels.cpu.coefficients import Coefficients
+from airshed.kernels.cpu.compiled import Shape
+from airshed.kernels.cpu.operator_code import operators_code
+from airshed.kernels.cpu.template import Written, described, header, render
 from airshed.kernels.expression_code import ExpressionCode
-from airshed.kernels.operator_code import operators_code
-from airshed.kernels.operators import Operator
-from airshed.kernels.rates import REFERENCE_DENSITY, RateTable, rate_table
-from airshed.kernels.schedule import Schedule
-from airshed.kernels.template import Written, described, header, render
+from airshed.kernels.step.operators import Operator
+from airshed.kernels.step.rates import REFERENCE_DENSITY, RateTable, rate_table
+from airshed.kernels.step.schedule import Schedule
 from airshed.kernels.terms import Symbol, products, write
 from airshed.mechanism.balance import imbalances
 from airshed.mechanism.network import ReactionNetwork, Term
