@@ -10,8 +10,8 @@ from airshed.air.photolysis import cloud_factor, daylight, effective_secant
 from airshed.air.radiation import global_radiation, photon_flux
 from airshed.air.solar import cos_zenith
 from airshed.core.errors import KernelError
+from airshed.kernels.cpu.pipeline import compile_mechanism
 from airshed.kernels.layout import Layout
-from airshed.kernels.pipeline import compile_mechanism
 from airshed.mechanism import load_mechanism
 
 cosines = st.floats(-1.0, 1.0)

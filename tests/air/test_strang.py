@@ -9,7 +9,7 @@ import airshed
 from airshed.air import moving
 from airshed.core.errors import MechanismError, NumericalError
 from airshed.io.strategies.states import found_states
-from airshed.kernels.step_data import TwoStepWeights
+from airshed.kernels.step.data import TwoStepWeights
 from airshed.verify import chemistry, real, sameness
 
 INTEGRATORS = ("imex", "strang")

@@ -24,7 +24,7 @@ from airshed.bench.scaling.worker import TimedRanks
 from airshed.cli.program import app
 from airshed.core.errors import AirshedError, CaseError
 from airshed.core.report import Table
-from airshed.kernels.pipeline import WIDTH
+from airshed.kernels.cpu.pipeline import WIDTH
 from airshed.parallel import communicator
 from airshed.parallel.decomposition import Decomposition
 

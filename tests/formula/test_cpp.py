@@ -24,8 +24,8 @@ from airshed.formula.tree import (
     ordered,
     substitute,
 )
-from airshed.kernels.template import header
-from airshed.kernels.toolchain import build, load
+from airshed.kernels.cpu.template import header
+from airshed.kernels.cpu.toolchain import build, load
 
 from .trees import NAMES, moderate_trees, points
 

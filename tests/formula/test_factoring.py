@@ -1,4 +1,4 @@
-"""Factored sums: their value and their text, evaluated as Python, are the plain sum; each coefficient is written once."""
+"""Factored sums: value and text are those of the plain sum, and each coefficient is written once."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from airshed.formula import cpp, evaluate
 from airshed.formula.dialect import PACKS
 from airshed.formula.factoring import factored, product, total
 from airshed.formula.tree import ONE, ZERO, Expression, Number, Symbol, operations
-from airshed.kernels.coefficients import Coefficients
+from airshed.kernels.cpu.coefficients import Coefficients
 
 Factor = tuple[str, int]
 Products = dict[tuple[Factor, ...], float]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from airshed.kernels.pipeline import MechanismKernel, compile_mechanism
+from airshed.kernels.cpu.pipeline import MechanismKernel, compile_mechanism
 from airshed.mechanism import ReactionNetwork, load_mechanism
 
 from .kinds import usual

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from airshed.formula import trace
-from airshed.kernels.operators import Operator, OperatorField
+from airshed.kernels.step.operators import Operator, OperatorField
 
 
 def rate(*functions: Callable[..., Any]) -> Any:

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from airshed.grid.weights import Weights, apply
 from airshed.kernels import arrays
+from airshed.kernels.cpu.toolchain import build
 from airshed.kernels.layout import Layout
-from airshed.kernels.toolchain import build
 
 Array = np.ndarray
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from airshed.kernels.pipeline import Directions, MechanismKernel, compile_mechanism
+from airshed.kernels.cpu.pipeline import MechanismKernel, compile_mechanism
 from airshed.kernels.reference.step import Fields, Stepped
 from airshed.kernels.reference.trial import Trial, compiled_step, random_trial
-from airshed.kernels.step_arguments import TERMS
+from airshed.kernels.step.data import TERMS, Directions
 from airshed.mechanism import ReactionNetwork
 from airshed.process.one_step import one_step_weights
 

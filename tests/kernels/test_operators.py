@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 
 from airshed.core.errors import KernelError
-from airshed.kernels.operator_fields import members, of_some_species
-from airshed.kernels.operators import Operator, OperatorField
-from airshed.kernels.pipeline import MechanismKernel, compile_mechanism
+from airshed.kernels.cpu.pipeline import MechanismKernel, compile_mechanism
 from airshed.kernels.reference.step import Stepped
 from airshed.kernels.reference.transport import Outside
 from airshed.kernels.reference.trial import (
@@ -23,7 +21,9 @@ from airshed.kernels.reference.trial import (
     random_trial,
     twin_step,
 )
-from airshed.kernels.step_data import TwoStepWeights
+from airshed.kernels.step.data import TwoStepWeights
+from airshed.kernels.step.operator_fields import members, of_some_species
+from airshed.kernels.step.operators import Operator, OperatorField
 from airshed.mechanism import ReactionNetwork
 from airshed.process.twostep import two_step_weights
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from airshed.kernels.compiled import declared
-from airshed.kernels.pipeline import SIGNATURES, MechanismKernel
+from airshed.kernels.cpu.compiled import declared
+from airshed.kernels.cpu.pipeline import SIGNATURES, MechanismKernel
+from airshed.kernels.cpu.toolchain import build, load
 from airshed.kernels.reference.step import Stepped
 from airshed.kernels.reference.transport import AirFluxes
 from airshed.kernels.reference.trial import Trial, compiled_step, forcing, make_stepper, random_trial
-from airshed.kernels.toolchain import build, load
 from airshed.process.twostep import two_step_weights
 
 Compiled = Callable[..., MechanismKernel]

@@ -12,12 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from airshed.kernels.cpu.pipeline import MechanismKernel
+from airshed.kernels.cpu.stepper import Stepper
 from airshed.kernels.layout import AnyArray, Layout, aligned_zeros
-from airshed.kernels.pieces import REACH, SIDES, Side
-from airshed.kernels.pipeline import MechanismKernel
 from airshed.kernels.reference.trial import Trial, forcing, make_stepper, random_trial
-from airshed.kernels.step_data import TwoStepWeights
-from airshed.kernels.stepper import Stepper
+from airshed.kernels.step.data import REACH, SIDES, Side, TwoStepWeights
 from airshed.parallel.decomposition import Decomposition, Tile
 from airshed.process.one_step import one_step_weights
 from airshed.process.twostep import two_step_weights

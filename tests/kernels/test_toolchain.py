@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from airshed.core.errors import KernelError
-from airshed.kernels import cache, toolchain
+from airshed.kernels.cpu import cache, toolchain
+from airshed.kernels.cpu.toolchain import build, find_toolchain, flags_for, load
 from airshed.kernels.host import parse_cpuinfo
-from airshed.kernels.toolchain import build, find_toolchain, flags_for, load
 
 ONE = 'extern "C" int one() { return 1; }\n'
 AVX512 = "processor\t: 0\nmodel name\t: Some CPU\nflags\t\t: sse2 avx2 avx512f\n\nprocessor\t: 1\nmodel name\t: Other\n"
@@ -74,7 +74,7 @@ def test_a_damaged_library_is_compiled_again(folder: Path, damage: bytes | None)
 
 
 def test_processes_that_build_at_once_all_get_a_whole_library(folder: Path) -> None:
-    program = f"from airshed.kernels.toolchain import build, load\nprint(load(build({ONE!r}, name='one')).one())"
+    program = f"from airshed.kernels.cpu.toolchain import build, load\nprint(load(build({ONE!r}, name='one')).one())"
     with ThreadPoolExecutor(3) as pool:
         runs = list(pool.map(lambda _: subprocess.run([sys.executable, "-c", program], capture_output=True), range(3)))
     assert [(run.returncode, run.stdout) for run in runs] == [(0, b"1\n")] * 3

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from airshed.formula.tree import Binary, Number
-from airshed.kernels.pipeline import MechanismKernel
+from airshed.kernels.cpu.pipeline import MechanismKernel
 from airshed.kernels.reference.step import Fields
 from airshed.kernels.reference.trial import (
     Trial,

@@ -12,11 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from airshed.core.errors import KernelError
+from airshed.kernels.cpu.stepper import Stepper
 from airshed.kernels.layout import AnyArray
-from airshed.kernels.pieces import Side
 from airshed.kernels.reference.trial import Trial, forcing, make_stepper, random_trial
-from airshed.kernels.step_data import StepForcing, TwoStepWeights
-from airshed.kernels.stepper import Stepper
+from airshed.kernels.step.data import Side, StepForcing, TwoStepWeights
 from airshed.process.twostep import two_step_weights
 
 from .tiles import EULER, Compiled, at_step

@@ -9,12 +9,12 @@ import numpy as np
 from hypothesis import strategies as st
 
 from airshed.grid.window import Window
-from airshed.kernels.exact_sum import CompiledSums
-from airshed.kernels.pieces import REACH, Side
-from airshed.kernels.pipeline import MechanismKernel
+from airshed.kernels.cpu.exact_sum import CompiledSums
+from airshed.kernels.cpu.pipeline import MechanismKernel
+from airshed.kernels.cpu.stepper import Stepper
 from airshed.kernels.reference.column import Column
 from airshed.kernels.reference.trial import Trial
-from airshed.kernels.stepper import Stepper
+from airshed.kernels.step.data import REACH, Side
 from airshed.parallel.decomposition import Decomposition
 from airshed.parallel.exact_sum import total
 from airshed.process.twostep import two_step_weights

@@ -10,8 +10,8 @@ from hypothesis.extra import numpy as hnp
 
 from airshed.core import exact_sum
 from airshed.core.errors import CaseError
-from airshed.kernels.exact_sum import CompiledSums
-from airshed.kernels.pipeline import compile_mechanism
+from airshed.kernels.cpu.exact_sum import CompiledSums
+from airshed.kernels.cpu.pipeline import compile_mechanism
 from airshed.mechanism import load_mechanism
 from airshed.parallel.communicator import Alone
 from airshed.parallel.exact_sum import total, totals

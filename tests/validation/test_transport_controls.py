@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from airshed.grid import Grid
-from airshed.kernels import template
-from airshed.kernels.stepper import Stepper
+from airshed.kernels.cpu import template
+from airshed.kernels.cpu.stepper import Stepper
 from airshed.process.twostep import two_step_weights
 from airshed.verify import courant, driven, flow, sphere, turned
 

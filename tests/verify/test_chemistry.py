@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from airshed.kernels.chemistry import METHODS, Tableau, compile_chemistry
-from airshed.kernels.chemistry import emit as chemistry_emit
 from airshed.kernels.chemistry.followed import follow
+from airshed.kernels.cpu.chemistry import emit as chemistry_emit
 from airshed.mechanism import load_mechanism
 from airshed.mechanism.openatmos import NO_MUSICA, has_musica
 from airshed.verify import (

@@ -11,9 +11,9 @@ import airshed.air.model
 import airshed.air.stepping
 from airshed.air.budget import Budget
 from airshed.air.sources import PackedSources
-from airshed.kernels import template
-from airshed.kernels.step_arguments import TERMS
-from airshed.kernels.stepper import Stepper
+from airshed.kernels.cpu import template
+from airshed.kernels.cpu.stepper import Stepper
+from airshed.kernels.step.data import TERMS
 from airshed.process.twostep import two_step_weights
 from airshed.verify import carried, chemistry, column, flow, real, sameness
 from airshed.verify.checks import DEPOSITION

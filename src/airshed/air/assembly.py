@@ -38,7 +38,7 @@ from airshed.core.plain import printable
 from airshed.grid import Grid
 from airshed.io.cf import own_names
 from airshed.io.netcdf import load_netcdf
-from airshed.kernels.pipeline import WIDTH
+from airshed.kernels.cpu.pipeline import WIDTH
 from airshed.mechanism import load_mechanism
 from airshed.mechanism.network import ReactionNetwork
 from airshed.mechanism.rate_check import RateCheck

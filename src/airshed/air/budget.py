@@ -18,7 +18,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from airshed.kernels.step_data import TwoStepWeights
+from airshed.kernels.step.data import TwoStepWeights
 
 Array = npt.NDArray[np.float64]
 

@@ -15,8 +15,7 @@ from airshed.air.meteorology.wrapped import ReadInTime
 from airshed.grid import Grid
 from airshed.kernels.layout import AnyArray, Layout
 from airshed.kernels.memory import give_back
-from airshed.kernels.pipeline import Directions
-from airshed.kernels.step_data import Pair, TransportForcing
+from airshed.kernels.step.data import Directions, Pair, TransportForcing
 from airshed.process.continuity import outflow_rate, upward_air_flux
 from airshed.process.processes import Processes
 

@@ -18,11 +18,11 @@ from airshed.air.photolysis import (
 )
 from airshed.air.solar import sun_over
 from airshed.core.errors import KernelError
-from airshed.kernels.compiled import keeping_lock
+from airshed.kernels.cpu.compiled import keeping_lock
+from airshed.kernels.cpu.pipeline import MechanismKernel
 from airshed.kernels.layout import AnyArray, Layout, aligned_zeros
-from airshed.kernels.pipeline import MechanismKernel
-from airshed.kernels.step_arguments import address
-from airshed.kernels.step_data import Pair
+from airshed.kernels.memory import address
+from airshed.kernels.step.data import Pair
 
 Array = npt.NDArray[np.float64]
 

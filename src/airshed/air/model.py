@@ -33,10 +33,10 @@ from airshed.core.report import Report
 from airshed.fields.air import WEATHER, air_registry
 from airshed.fields.spec import FieldSpec
 from airshed.grid import Grid
-from airshed.kernels.exact_sum import CompiledSums
+from airshed.kernels.cpu.exact_sum import CompiledSums
+from airshed.kernels.cpu.pipeline import MechanismKernel, compile_mechanism
 from airshed.kernels.layout import AnyArray, Layout, PackedView
-from airshed.kernels.pipeline import MechanismKernel, compile_mechanism
-from airshed.kernels.step_data import ColumnForcing, StepForcing, TwoStepWeights
+from airshed.kernels.step.data import ColumnForcing, StepForcing, TwoStepWeights
 from airshed.mechanism.network import ReactionNetwork
 from airshed.parallel.balance import Balance
 from airshed.parallel.communicator import Communicator

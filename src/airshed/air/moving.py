@@ -17,10 +17,9 @@ import numpy.typing as npt
 
 from airshed.air.forcing import Forcing
 from airshed.air.sources import PackedSources
+from airshed.kernels.cpu.stepper import Stepper
 from airshed.kernels.layout import AnyArray
-from airshed.kernels.pipeline import Directions
-from airshed.kernels.step_data import ColumnForcing, TwoStepWeights
-from airshed.kernels.stepper import Stepper
+from airshed.kernels.step.data import ColumnForcing, Directions, TwoStepWeights
 from airshed.mechanism.network import ReactionNetwork
 from airshed.process.one_step import GAMMA, one_step_weights
 

@@ -9,8 +9,8 @@ from airshed.air.sources import PackedSources
 from airshed.air.stepping import make_chemistry, make_own_stepper, number_per_mole
 from airshed.air.strang import Strang
 from airshed.air.two_groups.moved_elsewhere import MovedElsewhere, MovedSpecies, make_exchange
-from airshed.kernels.pipeline import compile_mechanism
-from airshed.kernels.stepper import Stepper
+from airshed.kernels.cpu.pipeline import compile_mechanism
+from airshed.kernels.cpu.stepper import Stepper
 from airshed.parallel.groups import Groups
 
 

@@ -13,13 +13,12 @@ from airshed.core.constants import AVOGADRO, NITROGEN_FRACTION, OXYGEN_FRACTION
 from airshed.grid import Grid
 from airshed.kernels.chemistry import ChemistrySolver, Tolerances, compile_chemistry, method
 from airshed.kernels.chemistry.followed import follow
-from airshed.kernels.exact_sum import CompiledSums
+from airshed.kernels.cpu.exact_sum import CompiledSums
+from airshed.kernels.cpu.pipeline import MechanismKernel
+from airshed.kernels.cpu.stepper import Stepper
 from airshed.kernels.layout import Layout
-from airshed.kernels.pipeline import MechanismKernel
-from airshed.kernels.rates import REFERENCE_DENSITY
-from airshed.kernels.step_arguments import OF_PLANES
-from airshed.kernels.step_data import Neighbours, State
-from airshed.kernels.stepper import Stepper
+from airshed.kernels.step.data import OF_PLANES, Neighbours, State
+from airshed.kernels.step.rates import REFERENCE_DENSITY
 from airshed.parallel.balance import Balance, message_costs
 from airshed.parallel.communicator import MpiRanks
 from airshed.parallel.halo import Halo

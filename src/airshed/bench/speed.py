@@ -24,9 +24,9 @@ import numpy as np
 from airshed.air.case import Case
 from airshed.bench.counting import bytes_per_cell, operations_per_cell
 from airshed.core.report import Cell, Report, Table
-from airshed.kernels.cache import VARIABLE as CACHE_VARIABLE
+from airshed.kernels.cpu.cache import VARIABLE as CACHE_VARIABLE
 from airshed.kernels.host import processor, usable_cores
-from airshed.kernels.step_arguments import PARTS
+from airshed.kernels.step.data import PARTS
 from airshed.runtime.simulation import Simulation
 
 _CASE = "west-europe"
@@ -256,7 +256,7 @@ print(json.dumps(facts))
 
 _COMPILATION = """
 import json
-from airshed.kernels.pipeline import compile_mechanism
+from airshed.kernels.cpu.pipeline import compile_mechanism
 from airshed.mechanism import load_mechanism
 print(json.dumps(sum(compile_mechanism(load_mechanism("emep"), 18).seconds.values())))
 """

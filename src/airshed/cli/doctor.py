@@ -21,10 +21,10 @@ from airshed.cli.doctor_mpi import mpi_checks
 from airshed.core.errors import AirshedError, KernelError
 from airshed.core.resources import resource
 from airshed.core.version import __version__
-from airshed.kernels.cache import VARIABLE as CACHE_VARIABLE
-from airshed.kernels.cache import cache_folder, write_problem
+from airshed.kernels.cpu.cache import VARIABLE as CACHE_VARIABLE
+from airshed.kernels.cpu.cache import cache_folder, write_problem
+from airshed.kernels.cpu.toolchain import ADVICE, build, find_toolchain, has_zig, load
 from airshed.kernels.host import processor, usable_cores
-from airshed.kernels.toolchain import ADVICE, build, find_toolchain, has_zig, load
 
 _GIB: Final = 2**30
 _ENOUGH_MEMORY: Final = 1 * _GIB

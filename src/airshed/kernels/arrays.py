@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.grid.weights import Weights
-from airshed.kernels.compiled import Signatures, declared
+from airshed.kernels.cpu.compiled import Signatures, declared
+from airshed.kernels.cpu.template import header
+from airshed.kernels.cpu.toolchain import build, load
+from airshed.kernels.memory import address
 from airshed.kernels.one_pass import NUMPY_FLAGS
-from airshed.kernels.step_arguments import address
-from airshed.kernels.template import header
-from airshed.kernels.toolchain import build, load
 
 Array = npt.NDArray[np.float64]
 

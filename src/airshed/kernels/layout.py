@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.kernels import arrays
-from airshed.kernels.step_arguments import address
+from airshed.kernels.memory import address
 
 ALIGNMENT = 64  # bytes: a cache line, and the widest vector
 

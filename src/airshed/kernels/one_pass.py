@@ -17,10 +17,10 @@ import numpy.typing as npt
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from airshed.core.errors import KernelError
-from airshed.kernels.compiled import Signatures, declared
-from airshed.kernels.step_arguments import address
-from airshed.kernels.template import render
-from airshed.kernels.toolchain import Toolchain, build, find_toolchain, load
+from airshed.kernels.cpu.compiled import Signatures, declared
+from airshed.kernels.cpu.template import render
+from airshed.kernels.cpu.toolchain import Toolchain, build, find_toolchain, load
+from airshed.kernels.memory import address
 
 Array = npt.NDArray[np.float64]
 Formula = Callable[..., Any]

@@ -1,6 +1,6 @@
 """Cuts the columns of a grid into one rectangle for each rank, along longitude in whole SIMD packs.
 
-Each has at least as many cells as a face of the transport scheme looks at on a side, see ``kernels.pieces``.
+Each has at least as many cells as a face of the transport scheme looks at on a side, see ``kernels.cpu.pieces``.
 """
 
 from bisect import bisect_right
@@ -12,7 +12,7 @@ from typing import Final, Self
 from airshed.core.errors import CaseError
 from airshed.core.words import counted, there_are
 from airshed.grid.window import Window
-from airshed.kernels.pieces import REACH, Side
+from airshed.kernels.step.data import REACH, Side
 
 ALONG_LATITUDE: Final[tuple[Side, ...]] = ("south", "north")
 OPPOSITE: Final[dict[Side, Side]] = {"west": "east", "east": "west", "south": "north", "north": "south"}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from airshed.kernels.layout import AnyArray, Layout, aligned_zeros
-from airshed.kernels.pieces import REACH, SIDES, Side
+from airshed.kernels.step.data import REACH, SIDES, Side
 from airshed.parallel.decomposition import ALONG_LATITUDE, OPPOSITE
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
 from airshed.kernels.layout import AnyArray, Layout
-from airshed.kernels.pieces import REACH, SIDES, Side
+from airshed.kernels.step.data import REACH, SIDES, Side
 from airshed.parallel.communicator import MpiRanks
 from airshed.parallel.decomposition import ALONG_LATITUDE, Decomposition
 from airshed.parallel.edge_messages import EdgeMessages
@@ -77,11 +77,11 @@ class Edges(Protocol):
         ...
 
     def start(self, q: AnyArray) -> Mapping[Side, AnyArray]:
-        """See ``kernels.step_data.Neighbours``."""
+        """See ``kernels.step.data.Neighbours``."""
         ...
 
     def arrived(self) -> bool:
-        """See ``kernels.step_data.Neighbours``."""
+        """See ``kernels.step.data.Neighbours``."""
         ...
 
     def close(self) -> None:
@@ -90,7 +90,7 @@ class Edges(Protocol):
 
 
 class Halo:
-    """What lies beyond the open sides of one rank's tile; satisfies ``kernels.step_data.Neighbours``.
+    """What lies beyond the open sides of one rank's tile; satisfies ``kernels.step.data.Neighbours``.
 
     share   whether neighbours on one machine exchange edges in memory that they share; else all send messages
     shared  the number of neighbours that do

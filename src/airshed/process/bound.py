@@ -11,7 +11,7 @@ import numpy.typing as npt
 from airshed.core.errors import CaseError, DataError
 from airshed.core.units import Quantity
 from airshed.formula.trace import trace
-from airshed.kernels.operators import AIR, Kind, Operator, OperatorField, Shape
+from airshed.kernels.step.operators import AIR, Kind, Operator, OperatorField, Shape
 from airshed.mechanism.network import Reaction
 from airshed.process.declaration import PLACE, Acts, AtInstant, Process, arguments
 from airshed.process.reaction_text import read_reactions

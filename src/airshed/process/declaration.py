@@ -17,7 +17,7 @@
 The names of arguments say what a function is given. Those of :func:`at_instant` are called with arrays, once for each
 instant of the forcing; they are given settings, weather, one another's results and what the place offers
 (:data:`PLACE`). What acts in a step (:func:`loss` and the others) is traced once, and becomes code: it is given
-numbers among the settings, results of instants, and the air of the cell (:data:`airshed.kernels.operators.AIR`).
+numbers among the settings, results of instants, and the air of the cell (:data:`airshed.kernels.step.operators.AIR`).
 A function whose first argument is `self` is a method, and free in what it does; such a one is not traced.
 """
 
@@ -29,7 +29,7 @@ from typing import Any, ClassVar, Final, Literal, TypeVar
 from airshed.core.errors import CaseError
 from airshed.core.nearest import suggestion
 from airshed.core.settings import Section
-from airshed.kernels.operators import AIR, Kind, Shape
+from airshed.kernels.step.operators import AIR, Kind, Shape
 from airshed.process.place import Place
 from airshed.process.settings import Declared
 
@@ -94,7 +94,7 @@ def at_instant(
 
 @dataclass(frozen=True)
 class Acts:
-    """What a process does in a step, as a kind of operator, see :mod:`airshed.kernels.operators`.
+    """What a process does in a step, as a kind of operator, see :mod:`airshed.kernels.step.operators`.
 
     unit  of what the function returns;  term  of the budget, None for a kind that conserves
     """

@@ -13,7 +13,7 @@ Appl. Numer. Math. 25, 151-167.
 from math import sqrt
 from typing import Final
 
-from airshed.kernels.step_data import TwoStepWeights
+from airshed.kernels.step.data import TwoStepWeights
 
 GAMMA: Final = 1.0 - 1.0 / sqrt(2.0)
 _DELTA: Final = 1.0 - 0.5 / GAMMA

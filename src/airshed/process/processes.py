@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.formula import evaluate
-from airshed.kernels.operator_fields import EXPLICIT
-from airshed.kernels.operators import Kind, Operator, OperatorField
+from airshed.kernels.step.operator_fields import EXPLICIT
+from airshed.kernels.step.operators import Kind, Operator, OperatorField
 from airshed.mechanism.network import Reaction
 from airshed.process.bound import Around, Bound, State
 from airshed.process.declaration import Weather

@@ -22,7 +22,7 @@ Hundsdorfer, Ruuth & Spiteri 2003, SIAM J. Numer. Anal. 41, 605-623.
 
 from typing import Final
 
-from airshed.kernels.step_data import TwoStepWeights
+from airshed.kernels.step.data import TwoStepWeights
 
 GROWTH: Final = 1.3
 """Greatest ratio of a step to the one before; one that is to be longer begins anew.

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from airshed.core.constants import GAS_CONSTANT
 from airshed.kernels.chemistry import METHODS, ChemistrySolver, Tolerances, compile_chemistry, stack_inputs
 from airshed.kernels.chemistry.cells import integrate_cells
-from airshed.kernels.schedule import NOON
+from airshed.kernels.step.schedule import NOON
 from airshed.mechanism import ReactionNetwork, load_mechanism
 from airshed.mechanism.openatmos import CONDITIONS, has_musica, musica_file, read_conditions
 from airshed.mechanism.openatmos.units import MOLECULES_PER_MOLE

@@ -14,8 +14,8 @@ from scipy.integrate import solve_ivp
 
 from airshed.kernels.chemistry import METHODS, ChemistryKernel, ChemistrySolver, Tableau, Tolerances, compile_chemistry
 from airshed.kernels.chemistry.cells import integrate_cells
-from airshed.kernels.chemistry.solver import stack_inputs
-from airshed.kernels.schedule import NOON
+from airshed.kernels.cpu.chemistry.solver import stack_inputs
+from airshed.kernels.step.schedule import NOON
 from airshed.mechanism.expressions import Parameter
 from airshed.mechanism.network import OpenParameter, Reaction, ReactionNetwork, Species
 from airshed.verify.chemistry_cells import stoichiometry

@@ -9,7 +9,7 @@ from scipy.integrate import solve_ivp
 from airshed.formula.tree import Number
 from airshed.kernels.chemistry import METHODS, ChemistryKernel, ChemistrySolver, Tableau, Tolerances, compile_chemistry
 from airshed.kernels.chemistry.cells import integrate_cells, series
-from airshed.kernels.schedule import NOON
+from airshed.kernels.step.schedule import NOON
 from airshed.mechanism.expressions import Parameter
 from airshed.mechanism.network import OpenParameter, Reaction, ReactionNetwork, Species, tendency
 from airshed.verify.figure import Figure, observed_order

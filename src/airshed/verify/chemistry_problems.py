@@ -21,7 +21,7 @@ from airshed.kernels.chemistry import (
     stack_inputs,
 )
 from airshed.kernels.chemistry.cells import initial, integrate_cells
-from airshed.kernels.schedule import NOON
+from airshed.kernels.step.schedule import NOON
 from airshed.mechanism import ReactionNetwork, load_mechanism
 from airshed.verify.figure import Figure
 

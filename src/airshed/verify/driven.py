@@ -7,11 +7,11 @@ from typing import Final
 import numpy as np
 
 from airshed.grid import Grid
+from airshed.kernels.cpu.pipeline import compile_mechanism
+from airshed.kernels.cpu.stepper import Stepper
 from airshed.kernels.layout import Layout
-from airshed.kernels.pipeline import compile_mechanism
 from airshed.kernels.reference.transport import AirFluxes, flux_along, with_sides
-from airshed.kernels.step_data import ColumnForcing, Pair, TransportForcing
-from airshed.kernels.stepper import Stepper
+from airshed.kernels.step.data import ColumnForcing, Pair, TransportForcing
 from airshed.mechanism import load_mechanism
 from airshed.process.continuity import outflow_rate
 from airshed.process.twostep import two_step_weights

@@ -11,7 +11,7 @@ import xarray as xr
 
 from airshed.air.box import BoxConditions, BoxRun, integrate_box
 from airshed.core.resources import resource
-from airshed.kernels.schedule import reference_lifetimes, schedule
+from airshed.kernels.step.schedule import reference_lifetimes, schedule
 from airshed.mechanism import ReactionNetwork
 
 LONG_LIVED = ("O3", "PAN", "HNO3", "H2O2")

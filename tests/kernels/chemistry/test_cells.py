@@ -24,7 +24,7 @@ from airshed.kernels.chemistry import (
 )
 from airshed.kernels.chemistry.cells import Integrated, integrate_cells, series
 from airshed.kernels.layout import aligned_zeros
-from airshed.kernels.schedule import noon
+from airshed.kernels.step.schedule import noon
 from airshed.mechanism import ReactionNetwork
 
 Array = npt.NDArray[np.float64]

@@ -11,9 +11,9 @@ import pytest
 from airshed.formula.tree import Binary, Number
 from airshed.kernels.chemistry import ChemistryKernel, compile_chemistry, pack_cells, stack_inputs, unpack_cells
 from airshed.kernels.layout import aligned_zeros
+from airshed.kernels.memory import address
 from airshed.kernels.reference.rosenbrock import Cell
-from airshed.kernels.schedule import noon
-from airshed.kernels.step_arguments import address
+from airshed.kernels.step.schedule import noon
 from airshed.mechanism import Reaction, ReactionNetwork, Species
 from airshed.mechanism.network import rates, tendency
 

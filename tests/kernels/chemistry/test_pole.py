@@ -21,7 +21,7 @@ from airshed.kernels.chemistry import (
 )
 from airshed.kernels.chemistry.cells import Integrated, integrate_cells, series
 from airshed.kernels.reference.rosenbrock import Cell, integrate
-from airshed.kernels.schedule import noon
+from airshed.kernels.step.schedule import noon
 from airshed.mechanism import load_mechanism
 
 Array = npt.NDArray[np.float64]

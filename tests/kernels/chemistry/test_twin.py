@@ -20,7 +20,7 @@ from airshed.kernels.chemistry import (
 )
 from airshed.kernels.chemistry.cells import integrate_cells, series
 from airshed.kernels.reference.rosenbrock import Cell, Step, integrate
-from airshed.kernels.schedule import noon
+from airshed.kernels.step.schedule import noon
 from airshed.mechanism import ReactionNetwork
 
 Array = npt.NDArray[np.float64]

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from airshed.formula import trace
-from airshed.kernels.operators import Operator, OperatorField
+from airshed.kernels.step.operators import Operator, OperatorField
 
 
 def dry_deposition(species: Sequence[int]) -> tuple[Operator, ...]:

@@ -11,12 +11,11 @@ from airshed.air.box.failure import ChemistryFailure, at_start_of
 from airshed.air.box.forcing import UNNEEDED, BoxForcing
 from airshed.air.box.steps import BoxStep, events
 from airshed.core.errors import CaseError
+from airshed.kernels.cpu.pipeline import MechanismKernel
+from airshed.kernels.cpu.stepper import Stepper
 from airshed.kernels.layout import AnyArray, Layout
-from airshed.kernels.pipeline import MechanismKernel
-from airshed.kernels.rates import REFERENCE_DENSITY
-from airshed.kernels.step_arguments import TERMS
-from airshed.kernels.step_data import ColumnForcing, TransportForcing
-from airshed.kernels.stepper import Stepper
+from airshed.kernels.step.data import TERMS, ColumnForcing, TransportForcing
+from airshed.kernels.step.rates import REFERENCE_DENSITY
 from airshed.process.twostep import two_step_weights
 
 Array = npt.NDArray[np.float64]

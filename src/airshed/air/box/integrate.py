@@ -19,7 +19,7 @@ from airshed.air.box.states import CellStates
 from airshed.air.box.steps import JUST_BEFORE, Event, events, steps
 from airshed.core.errors import NumericalError
 from airshed.kernels.chemistry import compile_chemistry
-from airshed.kernels.pipeline import compile_mechanism
+from airshed.kernels.cpu.pipeline import compile_mechanism
 from airshed.mechanism.network import ReactionNetwork
 
 Array = npt.NDArray[np.float64]

@@ -21,10 +21,10 @@ from airshed.air.moving import Moved, Mover, without_reactions
 from airshed.air.sources import PackedSources
 from airshed.air.stepping import make_stepper
 from airshed.core.report import Table
+from airshed.kernels.cpu.pipeline import WIDTH, compile_mechanism
 from airshed.kernels.layout import AnyArray, Layout
-from airshed.kernels.operator_fields import of_some_species
-from airshed.kernels.operators import Operator, OperatorField
-from airshed.kernels.pipeline import WIDTH, compile_mechanism
+from airshed.kernels.step.operator_fields import of_some_species
+from airshed.kernels.step.operators import Operator, OperatorField
 from airshed.mechanism.network import ReactionNetwork
 from airshed.parallel.decomposition import Decomposition
 from airshed.parallel.exchange import END, MOVE, RELOAD, Exchange

@@ -22,7 +22,7 @@ from airshed.bench.chemistry.sweep import (
     sweep,
 )
 from airshed.kernels.chemistry import ChemistryKernel, compile_chemistry, method
-from airshed.kernels.pipeline import MechanismKernel, compile_mechanism
+from airshed.kernels.cpu.pipeline import MechanismKernel, compile_mechanism
 from airshed.mechanism.openatmos import has_musica
 
 PRECISIONS: Final = ("double", "single")

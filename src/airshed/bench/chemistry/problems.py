@@ -14,7 +14,7 @@ from airshed.core.constants import BOLTZMANN, NITROGEN_FRACTION, OXYGEN_FRACTION
 from airshed.core.errors import CaseError
 from airshed.core.nearest import suggestion
 from airshed.kernels.chemistry import ChemistryKernel, compile_chemistry
-from airshed.kernels.schedule import NOON
+from airshed.kernels.step.schedule import NOON
 from airshed.mechanism import ReactionNetwork, load_mechanism
 from airshed.mechanism.expressions import AIR_GASES
 from airshed.mechanism.openatmos import CONDITIONS, musica_file, read_conditions

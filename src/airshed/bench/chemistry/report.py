@@ -19,7 +19,7 @@ from airshed.bench.chemistry.problems import BALANCE, DISTURBANCE, PROBLEMS, SPR
 from airshed.bench.chemistry.step_cells import StepCells
 from airshed.bench.chemistry.sweep import ABSOLUTE, ROUNDS, Entry
 from airshed.core.report import Cell, Report, Table
-from airshed.kernels.cache import VARIABLE as CACHE_VARIABLE
+from airshed.kernels.cpu.cache import VARIABLE as CACHE_VARIABLE
 from airshed.kernels.host import processor, usable_cores
 from airshed.mechanism.openatmos import NO_MUSICA, has_musica
 

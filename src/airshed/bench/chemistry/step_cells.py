@@ -7,11 +7,11 @@ import numpy.typing as npt
 
 from airshed.bench.chemistry.contender import CALL, Array
 from airshed.bench.chemistry.problem import Problem
+from airshed.kernels.cpu.pipeline import MechanismKernel
+from airshed.kernels.cpu.stepper import Stepper
 from airshed.kernels.layout import AnyArray, Layout
-from airshed.kernels.pipeline import MechanismKernel
-from airshed.kernels.rates import REFERENCE_DENSITY
-from airshed.kernels.step_data import ColumnForcing, TransportForcing
-from airshed.kernels.stepper import Stepper
+from airshed.kernels.step.data import ColumnForcing, TransportForcing
+from airshed.kernels.step.rates import REFERENCE_DENSITY
 from airshed.process.twostep import two_step_weights
 
 SWEEPS: Final = 2

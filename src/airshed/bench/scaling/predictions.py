@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from airshed.bench.scaling.model import Disk, Load, Machine, Network
-from airshed.kernels.pipeline import WIDTH
+from airshed.kernels.cpu.pipeline import WIDTH
 from airshed.parallel.decomposition import Decomposition
 
 CLUSTER = Network(latency=2e-6, bandwidth=10e9)

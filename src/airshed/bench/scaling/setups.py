@@ -7,7 +7,7 @@ from itertools import pairwise
 from airshed.air.case import Case
 from airshed.bench.scaling.measure import Setup
 from airshed.core.errors import CaseError
-from airshed.kernels.pipeline import WIDTH
+from airshed.kernels.cpu.pipeline import WIDTH
 from airshed.parallel.decomposition import Decomposition
 
 SMALL, LARGE, THIN = "small", "large", "thin"

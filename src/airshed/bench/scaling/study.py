@@ -12,8 +12,8 @@ from airshed.bench.scaling.northeast import northeast
 from airshed.bench.scaling.predictions import Prediction, predictions
 from airshed.bench.scaling.setups import LARGE, SMALL, by_messages, setups
 from airshed.core.report import Table
+from airshed.kernels.cpu.pipeline import WIDTH
 from airshed.kernels.host import usable_cores
-from airshed.kernels.pipeline import WIDTH
 from airshed.parallel.decomposition import Decomposition
 from airshed.runtime.simulation import Simulation
 

@@ -19,8 +19,7 @@ import numpy as np
 from airshed.air.case import Case
 from airshed.air.model import AirModel
 from airshed.kernels.layout import AnyArray
-from airshed.kernels.pieces import Side
-from airshed.kernels.step_data import Neighbours
+from airshed.kernels.step.data import Neighbours, Side
 from airshed.parallel.binding import bind
 from airshed.parallel.communicator import Alone, Communicator, MpiRanks, world
 from airshed.parallel.failure import failing_together

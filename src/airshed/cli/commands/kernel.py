@@ -26,9 +26,9 @@ def show_kernel(
     First comes what the mechanism's reactions do not conserve of carbon, nitrogen and sulphur.
     """
     from airshed.air.budget import FAMILIES
-    from airshed.kernels.emit import MechanismShape, emit
-    from airshed.kernels.pipeline import LARGEST_GROUP, WIDTH
-    from airshed.kernels.schedule import schedule
+    from airshed.kernels.cpu.emit import MechanismShape, emit
+    from airshed.kernels.cpu.pipeline import LARGEST_GROUP, WIDTH
+    from airshed.kernels.step.schedule import schedule
     from airshed.mechanism import inspect_mechanism
 
     network = inspect_mechanism(mechanism).with_defaults()
@@ -41,7 +41,7 @@ def show_kernel(
 
 def _balance(network: "ReactionNetwork") -> str:
     """Return which reactions do not conserve an atom, and what each of them makes or loses, as comments."""
-    from airshed.kernels.template import comment
+    from airshed.kernels.cpu.template import comment
     from airshed.mechanism.balance import report
 
     total, *reactions = report(network).splitlines()

@@ -80,7 +80,7 @@ def _refuse_too_many(name: str, overrides: list[str], ranks: int | None) -> None
     if ranks is None or ranks <= usable_cores():
         return
     from airshed.air.case import Case
-    from airshed.kernels.pipeline import WIDTH
+    from airshed.kernels.cpu.pipeline import WIDTH
     from airshed.parallel.decomposition import Decomposition
 
     case = Case.load(name, overrides)

@@ -1,7 +1,8 @@
 """Chemistry of independent cells: Rosenbrock methods with generated sparse elimination."""
 
-from airshed.kernels.chemistry.kernel import AIR_INPUTS, ChemistryKernel, compile_chemistry
-from airshed.kernels.chemistry.solver import (
+from airshed.kernels.chemistry.tableau import METHODS, Tableau, method
+from airshed.kernels.cpu.chemistry.kernel import AIR_INPUTS, ChemistryKernel, compile_chemistry
+from airshed.kernels.cpu.chemistry.solver import (
     CellSteps,
     ChemistrySolver,
     Place,
@@ -12,7 +13,6 @@ from airshed.kernels.chemistry.solver import (
     stack_inputs,
     unpack_cells,
 )
-from airshed.kernels.chemistry.tableau import METHODS, Tableau, method
 
 __all__ = [
     "AIR_INPUTS",

@@ -1,4 +1,4 @@
-// layout.hpp: what the step reads and writes, and where it lies in memory. Python fills `Step` (kernels/step_arguments.py mirrors it).
+// layout.hpp: what the step reads and writes, and where it lies in memory. Python fills `Step` (kernels/cpu/step_structure.py mirrors it).
 //
 // A block is W neighbouring columns (along longitude). State: [lat][block][species][level][W], so that the step of one
 // block walks through memory once. Fields without species: [lat][block][level][W]. Lanes beyond the last longitude are
@@ -55,7 +55,7 @@ struct Step {
     // the atoms that unbalanced reactions make, [family]; of levels that move each by itself inflow, outflow and
     // clipping alone, [3][species][level]
     double* sums;
-    OPERATOR_MEMBERS                       // fields and numbers of operators, see kernels/operator_fields.py
+    OPERATOR_MEMBERS                       // fields and numbers of operators, see kernels/step/operator_fields.py
 };
 
 enum Part { TRANSPORT, RATES_AND_SOURCES, SOLVE, PARTS };

@@ -17,7 +17,7 @@ INLINE pack splat(real value) { return value - pack{}; }
 INLINE dpack dsplat(double value) { return value - dpack{}; }
 
 // a * b + c in one rounding, where the processor has it. What compilers contract by themselves depends on the code around it;
-// this does not, so that what several kernels compute alike is written with it: see ALIKE in kernels/pipeline.py.
+// this does not, so that what several kernels compute alike is written with it: see ALIKE in kernels/cpu/pipeline.py.
 INLINE pack fused(pack a, pack b, pack c) {
 #if defined(__FP_FAST_FMA) || defined(__FMA__)
     for (int i = 0; i < W; i++) c[i] = REAL_IS_DOUBLE ? __builtin_fma(a[i], b[i], c[i]) : __builtin_fmaf(a[i], b[i], c[i]);

@@ -17,7 +17,7 @@ struct Method {            // coefficients of stage i in row i
     int64_t evaluates[MOST_STAGES];        // whether f is evaluated anew in a stage
 };
 
-struct Cells {             // kernels/chemistry/arguments.py mirrors it
+struct Cells {             // kernels/cpu/chemistry/arguments.py mirrors it
     int64_t levels, blocks, last_lanes;    // pack p: level p % levels of block p / levels; last_lanes: in use in every blocks-th
     // concentrations; species s of pack p at (p / levels) block_stride + (p % levels) level_stride + s species_stride
     const real* y;

@@ -1,4 +1,4 @@
-// work_sharing.hpp: threads share the pieces of a batch of steps. See kernels/work_sharing.py.
+// work_sharing.hpp: threads share the pieces of a batch of steps. See kernels/cpu/work_sharing.py.
 //
 // A thread takes the next piece that can be computed now:
 //

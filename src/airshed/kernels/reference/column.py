@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.core.constants import BOLTZMANN
-from airshed.kernels.operators import Operator
-from airshed.kernels.rates import REFERENCE_DENSITY
 from airshed.kernels.reference.operators import Reading, exchange, of_species
+from airshed.kernels.step.operators import Operator
+from airshed.kernels.step.rates import REFERENCE_DENSITY
 from airshed.mechanism.balance import imbalances
 from airshed.mechanism.expressions import Environment
 from airshed.mechanism.network import ReactionNetwork, rates, sum_terms

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from airshed.core.constants import AVOGADRO, BOLTZMANN
 from airshed.formula import evaluate
 from airshed.formula.tree import Expression
-from airshed.kernels.operators import Operator
-from airshed.kernels.rates import REFERENCE_DENSITY
+from airshed.kernels.step.operators import Operator
+from airshed.kernels.step.rates import REFERENCE_DENSITY
 
 Array = npt.NDArray[np.float64]
 

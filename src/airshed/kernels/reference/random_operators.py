@@ -6,9 +6,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from airshed.kernels.operator_fields import Member, members
-from airshed.kernels.operators import Kind, Operator
 from airshed.kernels.reference.operators import Reading, rates
+from airshed.kernels.step.operator_fields import Member, members
+from airshed.kernels.step.operators import Kind, Operator
 
 Array = npt.NDArray[np.float64]
 Fields = dict[str, Array]

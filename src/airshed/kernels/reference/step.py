@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from airshed.kernels.operators import Operator
 from airshed.kernels.reference.column import Column, acting, gauss_seidel, rate_constants
 from airshed.kernels.reference.operators import Reading, air_of_cells, explicit_tendency
 from airshed.kernels.reference.transport import AirFluxes, Outside, air_tendency, transport
-from airshed.kernels.step_data import TwoStepWeights
+from airshed.kernels.step.data import TwoStepWeights
+from airshed.kernels.step.operators import Operator
 from airshed.mechanism.network import ReactionNetwork
 
 Array = npt.NDArray[np.float64]
@@ -34,7 +34,7 @@ class Fields:
 
 @dataclass(frozen=True)
 class Box:
-    """What stays the same from step to step; names as in :class:`airshed.kernels.stepper.Stepper`.
+    """What stays the same from step to step; names as in :class:`airshed.kernels.cpu.stepper.Stepper`.
 
     order  species in the order of a sweep;  density_factor  (level, lat) [1/mol];  vertical_weights  (level, 4)
     numbers  values of the numbers of operators, each (species,) or (1,)

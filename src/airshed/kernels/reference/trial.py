@@ -7,18 +7,17 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from airshed.kernels.cpu.pipeline import MechanismKernel
+from airshed.kernels.cpu.stepper import Stepper
 from airshed.kernels.layout import Layout, Padding
-from airshed.kernels.operator_fields import members
-from airshed.kernels.operators import Kind
-from airshed.kernels.pipeline import MechanismKernel
 from airshed.kernels.reference.column import Column
 from airshed.kernels.reference.operators import Reading, air_of_cells
 from airshed.kernels.reference.random_operators import random_fields, random_numbers
 from airshed.kernels.reference.step import Box, Fields, Stepped, step
 from airshed.kernels.reference.transport import AirFluxes, Outside
-from airshed.kernels.step_arguments import TERMS
-from airshed.kernels.step_data import ColumnForcing, Neighbours, State, TransportForcing, TwoStepWeights
-from airshed.kernels.stepper import Stepper
+from airshed.kernels.step.data import TERMS, ColumnForcing, Neighbours, State, TransportForcing, TwoStepWeights
+from airshed.kernels.step.operator_fields import members
+from airshed.kernels.step.operators import Kind
 
 Array = npt.NDArray[np.float64]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from airshed.kernels.layout import ALIGNMENT, AnyArray, Layout
-from airshed.kernels.pieces import REACH, SIDES, Side
+from airshed.kernels.step.data import REACH, SIDES, Side
 from airshed.parallel.decomposition import ALONG_LATITUDE, OPPOSITE
 from airshed.parallel.same_machine.memory import SharedMemory
 

@@ -8,7 +8,7 @@ from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
 
-from airshed.kernels.toolchain import BuiltLibrary, Source, build, load
+from airshed.kernels.cpu.toolchain import BuiltLibrary, Source, build, load
 from airshed.mechanism.network import ReactionNetwork
 
 _REAL: Final = {"double": "double", "single": "float"}

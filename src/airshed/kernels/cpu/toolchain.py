@@ -22,9 +22,9 @@ from typing import Final
 
 from airshed.core.atomic import write_whole
 from airshed.core.errors import KernelError, OutputError
-from airshed.kernels.cache import VARIABLE as CACHE_VARIABLE
-from airshed.kernels.cache import cache_folder, intact, store, writable_folder
-from airshed.kernels.diagnostics import explain
+from airshed.kernels.cpu.cache import VARIABLE as CACHE_VARIABLE
+from airshed.kernels.cpu.cache import cache_folder, intact, store, writable_folder
+from airshed.kernels.cpu.diagnostics import explain
 from airshed.kernels.host import Processor, processor, usable_cores
 
 COMPILER_VARIABLE: Final = "AIRSHED_CXX"

@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.core.errors import KernelError
-from airshed.kernels.chemistry.arguments import Cells, method_argument
-from airshed.kernels.chemistry.kernel import ChemistryKernel
 from airshed.kernels.chemistry.tableau import Tableau
+from airshed.kernels.cpu.chemistry.arguments import Cells, method_argument
+from airshed.kernels.cpu.chemistry.kernel import ChemistryKernel
 from airshed.kernels.layout import ALIGNMENT, AnyArray, aligned_zeros
-from airshed.kernels.step_arguments import address
+from airshed.kernels.memory import address
 
 Array = npt.NDArray[np.float64]
 

@@ -9,13 +9,13 @@ from airshed.formula import cpp
 from airshed.formula.dialect import PACKS
 from airshed.formula.factoring import factored
 from airshed.formula.tree import Expression, Symbol, operations
-from airshed.kernels.coefficients import Coefficients
-from airshed.kernels.compiled import Shape
-from airshed.kernels.operator_code import operators_code
-from airshed.kernels.operators import Operator
-from airshed.kernels.rates import REFERENCE_DENSITY, Factor, RateTable, rate_code, rate_table
-from airshed.kernels.schedule import Schedule
-from airshed.kernels.template import Written, described, header, render
+from airshed.kernels.cpu.coefficients import Coefficients
+from airshed.kernels.cpu.compiled import Shape
+from airshed.kernels.cpu.operator_code import operators_code
+from airshed.kernels.cpu.template import Written, described, header, render
+from airshed.kernels.step.operators import Operator
+from airshed.kernels.step.rates import REFERENCE_DENSITY, Factor, RateTable, rate_code, rate_table
+from airshed.kernels.step.schedule import Schedule
 from airshed.mechanism.balance import imbalances
 from airshed.mechanism.network import ReactionNetwork, Term
 

@@ -6,14 +6,14 @@ of levels and one precision.
 
 import ctypes
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
-from airshed.kernels.compiled import CompiledKernel, Signatures, compile_and_load, timed
-from airshed.kernels.emit import MechanismShape, Source, emit
-from airshed.kernels.operator_fields import acting, check, own_terms
-from airshed.kernels.operators import Operator
-from airshed.kernels.schedule import Schedule, schedule
-from airshed.kernels.step_arguments import TERMS
+from airshed.kernels.cpu.compiled import CompiledKernel, Signatures, compile_and_load, timed
+from airshed.kernels.cpu.emit import MechanismShape, Source, emit
+from airshed.kernels.step.data import TERMS, Directions
+from airshed.kernels.step.operator_fields import acting, check, own_terms
+from airshed.kernels.step.operators import Operator
+from airshed.kernels.step.schedule import Schedule, schedule
 from airshed.mechanism.network import ReactionNetwork
 
 LARGEST_GROUP: Final = 3
@@ -33,8 +33,6 @@ ALIKE: Final = ("-ffp-contract=off",)
 Which products compilers contract into sums depends on how they unroll and hoist, and so on the number of species.
 Without leave to do so each operation is rounded as it is written; where one rounding pays it is spelt ``fused``.
 """
-
-Directions = Literal["all", "horizontal", "vertical"]
 
 _POINTER: Final = ctypes.c_void_p
 

@@ -1,4 +1,4 @@
-"""Fills the frames of generated code, which lie in ``cpu/`` beside the headers that are written by hand.
+"""Fills the frames of generated code, which lie here beside the headers that are written by hand.
 
 Code is made of numbers and of text that the generator wrote. Words of a mechanism's author reach it only in comments,
 and only through :func:`comment`; a frame refuses any other value that could end a line.
@@ -15,7 +15,7 @@ from jinja2 import Environment, StrictUndefined, Template
 from airshed.core.errors import KernelError
 from airshed.mechanism.network import Reaction
 
-_FOLDER: Final = Path(__file__).parent / "cpu"
+_FOLDER: Final = Path(__file__).parent
 
 _STRANGE: Final = re.compile(r"[^ -\[\]-~]|\?(?=\?)")
 """What a comment has not: all but printable ASCII; backslashes, which go on in the next line; ??, which begins another

@@ -12,8 +12,8 @@ from airshed.core.constants import AVOGADRO
 from airshed.formula import cpp
 from airshed.formula.dialect import DOUBLES
 from airshed.formula.tree import Expression, symbols
-from airshed.kernels.operator_fields import Member, member_of_field, member_of_number, members
-from airshed.kernels.operators import AIR, Operator
+from airshed.kernels.step.operator_fields import Member, member_of_field, member_of_number, members
+from airshed.kernels.step.operators import AIR, Operator
 
 _DIALECT: Final = replace(
     DOUBLES, name="the rate of an operator", functions={**DOUBLES.functions, "^": "vpower({0}, {1})"}
@@ -29,7 +29,7 @@ _AIR: Final[Mapping[str, str]] = {
     "cos_zenith": "air.light > 0.0 ? 1.0 / air.secant : dpack{}",
     "light": "air.light",
 }
-"""What the air of a cell is in code; a name for each of :data:`airshed.kernels.operators.AIR`."""
+"""What the air of a cell is in code; a name for each of :data:`airshed.kernels.step.operators.AIR`."""
 
 _PLACES: Final[Mapping[str, str]] = {
     "cells": "({column} * COLUMN + z * W)",

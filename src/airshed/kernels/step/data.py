@@ -2,12 +2,30 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Final, Literal, Protocol
 
 import numpy.typing as npt
 
 from airshed.kernels.layout import AnyArray, Layout
-from airshed.kernels.pieces import Side
+
+Side = Literal["west", "east", "south", "north"]
+
+SIDES: Final[tuple[Side, ...]] = ("west", "east", "south", "north")
+
+REACH = 2
+"""Cells on each side that a face of the transport scheme looks at: so many rows next to a neighbour need its values."""
+
+TERMS: Final = ("inflow", "outflow", "chemistry", "clipped")
+"""What every step sums for budgets, in the order of ``enum Term``: [mol/s], clipped in [mol]; operators add theirs."""
+
+OF_PLANES: Final = (0, 1, 3)
+"""Which of them there are where levels move each by itself, with nothing implicit."""
+
+PARTS: Final = ("transport", "rates and sources", "chemistry and mixing")
+"""Parts of a step whose wall time is measured, in the order of ``enum Part``."""
+
+Directions = Literal["all", "horizontal", "vertical"]
+"""Where transport goes."""
 
 Pair = tuple[AnyArray, AnyArray]
 """A packed field at the two ends of a forcing interval."""

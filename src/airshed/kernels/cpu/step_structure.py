@@ -4,18 +4,7 @@ import ctypes
 from collections.abc import Sequence
 from typing import Final
 
-import numpy as np
-
-from airshed.kernels.operator_fields import Member
-
-TERMS: Final = ("inflow", "outflow", "chemistry", "clipped")
-"""What every step sums for budgets, in the order of ``enum Term``: [mol/s], clipped in [mol]; operators add theirs."""
-
-OF_PLANES: Final = (0, 1, 3)
-"""Which of them there are where levels move each by itself, with nothing implicit."""
-
-PARTS: Final = ("transport", "rates and sources", "chemistry and mixing")
-"""Parts of a step whose wall time is measured, in the order of ``enum Part``."""
+from airshed.kernels.step.operator_fields import Member
 
 
 class Ends(ctypes.Structure):
@@ -70,8 +59,3 @@ def _words(first: str, last: str) -> slice:
 STATE: Final = _words("q", "air_tendency")
 FLUX_WEIGHTS: Final = _words("flux_weight", "flux_z_weight")
 WEIGHTS: Final = _words("c0", "s1")
-
-
-def address(array: np.ndarray) -> int:
-    """Return where the array's data lie."""
-    return int(array.__array_interface__["data"][0])  # ctypes.data takes ten times as long

@@ -2,20 +2,14 @@
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-Side = Literal["west", "east", "south", "north"]
-
-SIDES: Final[tuple[Side, ...]] = ("west", "east", "south", "north")
+from airshed.kernels.step.data import REACH
 
 LEAST_ROWS = 2
 """Rows of the smallest piece of a step; a piece computes a row of faces twice, unless it goes on where one ended."""
-
-REACH = 2
-"""Cells on each side that a face of the transport scheme looks at: so many rows next to a neighbour need its values."""
 
 Pieces = npt.NDArray[np.int64]
 """(piece, 4): first and last row, first and last block; as ``struct Piece`` of ``cpu/step.hpp``."""

@@ -7,21 +7,12 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.core.errors import KernelError
+from airshed.kernels.cpu.step_structure import FLUX_WEIGHTS, STATE, WEIGHTS, Ends, Ghost, Step, step_structure
 from airshed.kernels.layout import AnyArray, Layout, aligned_zeros
-from airshed.kernels.operator_fields import Member, members
-from airshed.kernels.operators import Operator
-from airshed.kernels.pieces import REACH, SIDES, Side
-from airshed.kernels.step_arguments import (
-    FLUX_WEIGHTS,
-    STATE,
-    WEIGHTS,
-    Ends,
-    Ghost,
-    Step,
-    address,
-    step_structure,
-)
-from airshed.kernels.step_data import ColumnForcing, Pair, State, StepForcing, TransportForcing
+from airshed.kernels.memory import address
+from airshed.kernels.step.data import REACH, SIDES, ColumnForcing, Pair, Side, State, StepForcing, TransportForcing
+from airshed.kernels.step.operator_fields import Member, members
+from airshed.kernels.step.operators import Operator
 
 Array = npt.NDArray[np.float64]
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from airshed.core.errors import KernelError
 from airshed.formula.tree import symbols
-from airshed.kernels.operators import AIR, Kind, Operator, OperatorField, Shape
+from airshed.kernels.step.operators import AIR, Kind, Operator, OperatorField, Shape
 
 _SHAPES: Final[Mapping[Kind, tuple[Shape, ...]]] = {
     "loss": ("cells", "ground"), "source": ("cells", "ground"), "sinking": ("cells", "ground"),

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from airshed.kernels.chemistry.emit import ChemistryShape, ChemistrySource, emit_chemistry
-from airshed.kernels.compiled import CompiledKernel, Signatures, compile_and_load, timed
+from airshed.kernels.cpu.chemistry.emit import ChemistryShape, ChemistrySource, emit_chemistry
+from airshed.kernels.cpu.compiled import CompiledKernel, Signatures, compile_and_load, timed
 from airshed.mechanism.network import ReactionNetwork
 
 AIR_INPUTS: Final = ("TEMP", "PRESS", "M", "O2", "N2", "H2O", "SUN", "sec_zenith", "daylight")

@@ -6,8 +6,8 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from airshed.kernels.pipeline import MechanismKernel
-from airshed.kernels.step_arguments import address
+from airshed.kernels.cpu.pipeline import MechanismKernel
+from airshed.kernels.memory import address
 
 Array = npt.NDArray[np.float64]
 

@@ -21,7 +21,7 @@ from airshed.formula import cpp
 from airshed.formula.dialect import DOUBLES
 from airshed.formula.factoring import product
 from airshed.formula.tree import Binary, Call, Expression, Negate, Number, Symbol, rewrite
-from airshed.kernels.schedule import NOON, noon
+from airshed.kernels.step.schedule import NOON, noon
 from airshed.mechanism.expressions import DAYLIGHT, PHOTO, SECANT, Environment, evaluate, expand_photolysis, substitute
 from airshed.mechanism.network import ReactionNetwork, Term
 

@@ -7,21 +7,24 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from airshed.kernels.exact_sum import CompiledSums
+from airshed.kernels.cpu.argument_table import StepPlaces
+from airshed.kernels.cpu.exact_sum import CompiledSums
+from airshed.kernels.cpu.pieces import Open, cut
+from airshed.kernels.cpu.pipeline import MechanismKernel
+from airshed.kernels.cpu.work_sharing import WorkSharing
 from airshed.kernels.layout import AnyArray, Layout, aligned_zeros
-from airshed.kernels.pieces import SIDES, Open, Side, cut
-from airshed.kernels.pipeline import MechanismKernel
-from airshed.kernels.step_arguments import OF_PLANES, PARTS
-from airshed.kernels.step_data import (
+from airshed.kernels.step.data import (
+    OF_PLANES,
+    PARTS,
+    SIDES,
     ColumnForcing,
     Neighbours,
+    Side,
     State,
     StepForcing,
     TransportForcing,
     TwoStepWeights,
 )
-from airshed.kernels.step_places import StepPlaces
-from airshed.kernels.work_sharing import WorkSharing
 
 Array = npt.NDArray[np.float64]
 

@@ -1,0 +1,1 @@
+"""What all backends share of a step: what it is given and holds, and what its code is made from."""
