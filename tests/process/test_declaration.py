@@ -97,7 +97,7 @@ RAIN = 1.0 / 3600.0 * np.arange(1.0, 9.0).reshape(ROWS, COLUMNS)
 def test_a_field_of_an_instant_is_that_of_the_formula() -> None:
     washout = made(Washout, coefficients={"SO2": "2e-5 1/s", "HNO3": "1e-4 1/s"})
     found = washout.at(sky(precipitation=RAIN), 0.0, sky)
-    assert washout.species == (1, 2), "in the order of the mechanism"
+    assert washout.operators[0].species == (1, 2), "in the order of the mechanism"
     expected = np.array([1e-4, 2e-5])[:, None, None] * (RAIN * 3600.0) ** 0.79
     np.testing.assert_allclose(found["washout_rate"], expected, rtol=1e-15)
 
@@ -240,3 +240,25 @@ def test_reactions_are_read_from_lines() -> None:
 def test_a_line_that_is_no_reaction_is_refused(line: str, message: str) -> None:
     with pytest.raises(CaseError, match=message):
         read_reactions([line], ("O3", "SO2"), "chain")
+
+
+def test_tables_that_no_function_shares_have_species_of_their_own() -> None:
+    class Both(Process, section="both"):
+        """Two things."""
+
+        slow = per_species("1/s", "One.")
+        fast = per_species("1/s", "Other.")
+        factors = per_species("1", "Of the other.", missing=1.0)
+
+        @loss(term="one")
+        def one(slow):
+            return slow
+
+        @loss(term="other")
+        def other(fast, factors):
+            return fast * factors
+
+    one, other = made(Both, slow={"O3": "1e-5 1/s"}, fast={"SO2": "1e-5 1/s"}, factors={"HNO3": 2.0}).operators
+    assert (one.species, other.species) == ((0,), (1, 2))
+    assert other.numbers["both_factors"] == (2.0, 1.0)
+    assert other.numbers["both_fast"] == (0.0, 1e-5)

@@ -1,7 +1,7 @@
 """A process in a case: the operators that kernels compile, their numbers, and their fields at each instant."""
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final, Protocol, get_args
 
@@ -69,8 +69,7 @@ class Bound:
     def __init__(self, process: Process, kinds: Collection[Kind] = KINDS) -> None:
         self.process, self.own, self._kinds = process, process.declaration, kinds
         self.key = identifier(type(process).__name__)
-        names = process.place.species
-        self.species = tuple(names.index(name) for name in process.species)
+        self._species = species_of_functions(process)
         self.numbers = {name: self._number(name) for name, each in self.own.settings.items() if each.unit is not None}
 
     def _number(self, name: str) -> Array:
@@ -80,7 +79,7 @@ class Bound:
             if value is None:
                 raise CaseError(f"{self.process.section}.{name} is not given: {setting.field.description}")
             return np.array(_plain(value))
-        names, missing = self.process.species, setting.missing
+        names, missing = self._species[name], setting.missing
         lacking = [each for each in names if each not in value]
         if lacking and missing is None:
             raise CaseError(f"{self.process.section}.{name} says nothing of {', '.join(lacking)}, which others name")
@@ -116,7 +115,7 @@ class Bound:
         values = self.numbers[name]
         if not self.own.settings[name].by_species:
             return float(values)
-        return dict(zip(self.process.species, values.tolist(), strict=True))
+        return dict(zip(self._species[name], values.tolist(), strict=True))
 
     def at(self, state: State, seconds: float, around: Around) -> dict[str, Array]:
         """Return the fields at an instant as operators read them: (species, level, lat, lon), without what they lack.
@@ -169,7 +168,8 @@ class Bound:
         levels = self.process.place.grid.shape[0]
         more = _FACES.get(each.shape, (0, 0))
         middle = {"ground": (1,), "matrix": (levels, levels)}.get(each.shape, (levels,))
-        shape = ((len(self.species),) if each.species else ()) + (*middle, rows + more[0], columns + more[1])
+        count = len(self._species[each.name.removeprefix(f"{self.key}_")]) if each.species else 0
+        shape = ((count,) if each.species else ()) + (*middle, rows + more[0], columns + more[1])
         try:
             full = np.broadcast_to(np.asarray(value, np.float64), shape)
         except ValueError:
@@ -204,6 +204,9 @@ class Bound:
             return each.by_species
         return any(self.is_by_species(argument) for argument in arguments(each.function))
 
+    def _numbers_of(self, species: Sequence[str]) -> tuple[int, ...]:
+        return tuple(map(self.process.place.species.index, species))
+
     def _operator(self, name: str, act: Acts) -> Operator:
         own, asked = self.own, arguments(act.function)
         read = [each for each in asked if each in own.instants or each in own.weather]
@@ -219,12 +222,35 @@ class Bound:
             f"{self.key}_{name}",
             act.kind,
             trace(rates, inputs).outputs,
-            self.species if act.kind in ("loss", "source", "sinking") else (),
+            self._numbers_of(self._species[name]) if act.kind in ("loss", "source", "sinking") else (),
             tuple(OperatorField(inside[each], self.shape_of(each), self.is_by_species(each)) for each in read),
             {inside[each]: tuple(self.numbers[each].ravel().tolist()) for each in asked if each in self.numbers},
             act.levels == "ground",
             act.term,
         )
+
+
+def species_of_functions(process: Process) -> dict[str, tuple[str, ...]]:
+    """Return for each table by species, instant and act of a process the species that it is about.
+
+    These are the species in the tables that a function is given, by way of others too, and what is given to the same
+    function is about the same species; those of a method, and of what it is given to, are the process's.
+    """
+    own = process.declaration
+    functions: dict[str, Any] = {**own.instants, **own.acts}
+    tables = {name: set(getattr(process, name)) for name, each in own.settings.items() if each.by_species}
+    together = {name: {name} for name in (*tables, *functions)}
+    for name, each in functions.items():
+        for argument in arguments(each.function):
+            if argument in together:
+                joined = together[name] | together[argument]
+                together.update(dict.fromkeys(joined, joined))
+    found = {}
+    for name, group in together.items():
+        is_method = any(arguments(functions[each].function)[:1] == ("self",) for each in group if each in functions)
+        named = set(process.species) if is_method else {key for each in group if each in tables for key in tables[each]}
+        found[name] = tuple(each for each in process.place.species if each in named)
+    return found
 
 
 def identifier(name: str) -> str:

@@ -1,0 +1,138 @@
+"""Processes of users: a decay chain that settles, exchange with the sea, a loss that follows temperature and light."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import airshed
+from airshed.air import processes
+from airshed.air.processes.settling import settling_velocity
+from airshed.air.processes_of_case import processes_in
+from airshed.mechanism import load_mechanism
+from airshed.process.discovery import processes_of
+from airshed.verify.process import check_operators
+
+USERS = Path(__file__).parent / "users"
+HOUR = 3600.0
+MECHANISM = "#DEFVAR\nRN = IGNORE;\nPO = IGNORE;\nPB = IGNORE;\n#EQUATIONS\n"
+SETTINGS: dict[str, dict[str, Any]] = {
+    "decay_chain": {"half_lives": {"RN": "30 min", "PO": "20 min"}, "diameters": {"PO": "5 um", "PB": "10 um"}},
+    "sea_surface": {"velocities": {"RN": "1 cm/s", "PO": "2 mm/s"}, "balances": {"PO": "3 ppb"}},
+    "sunlit_loss": {"rates": {"RN": "5e-3 1/s", "PB": "1e-3 1/s"}},
+}
+OF_PACKAGE: dict[str, dict[str, Any]] = {
+    "settling": {"diameters": {"PB": "10 um"}},
+    "wet_deposition": {"coefficients": {"RN": "1e-4 1/s", "PB": "1e-5 1/s"}},
+    "horizontal_diffusion": {"diffusivity": "smagorinsky"},
+    "convection": {"mass_flux": True},
+    "deposition": {"velocities": {"PO": "1 cm/s"}},
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "chain.def").write_text(MECHANISM)
+    for file in USERS.glob("*.py"):
+        shutil.copy(file, tmp_path)
+    return tmp_path
+
+
+def case(folder: Path, *users: str, **sections: Any) -> airshed.Case:
+    base: dict[str, Any] = {
+        "grid": {"area": {"lon": [-30.0, -26.0], "lat": [40.0, 42.0]}, "spacing": "0.5 deg",
+                 "layers": ["50 m", "200 m", "1000 m"]},
+        "time": {"start": "2022-06-21T12:00:00Z", "length": "1 h", "step": "1 min"},
+        "chemistry": {"mechanism": "chain.def"}, "deposition": {"scheme": "none"},
+        "meteorology": {"kind": "uniform", "temperature": "285 K", "pressure": "1010 hPa"},
+        "initial": {"values": {"RN": "1 ppb"}}, "boundary": {"values": {"RN": "1 ppb"}}, "run": {"threads": 1},
+        "process": [{"file": f"{name}.py", **SETTINGS[name]} for name in users],
+    }  # fmt: skip
+    both = {key: {**base.get(key, {}), **sections.get(key, {})} for key in [*base, *sections] if key != "process"}
+    return airshed.Case.from_dict(both | {"process": base["process"]}, base=folder)
+
+
+@pytest.mark.parametrize("integrator", ["imex", "strang"])
+def test_a_chain_decays_as_bateman_says_and_settles(folder: Path, integrator: str) -> None:
+    chosen = {"integrator": integrator, "relative_tolerance": 1e-6}
+    with airshed.Simulation(case(folder, "decay_chain", chemistry=chosen), allow_code=True) as simulation:
+        simulation.run()
+        first, second = np.log(2.0) / 1800.0, np.log(2.0) / 1200.0
+        met = simulation.model.weather()
+        speed = settling_velocity(np.array(5e-6), np.array(2000.0), met.temperature[-1], met.pressure[-1])
+        gone = second + speed / 800.0  # of PO in the highest layer, into which nothing falls
+        expected = 1e-9 * first / (gone - first) * (np.exp(-first * HOUR) - np.exp(-gone * HOUR))
+        np.testing.assert_allclose(simulation["RN"].values, 1e-9 * np.exp(-first * HOUR), rtol=2e-4)
+        np.testing.assert_allclose(simulation["PO"].values[-1], expected, rtol=5e-4)
+        budget = simulation.budget()
+        assert float(budget["settled"].sel(species="PB")) > float(budget["settled"].sel(species="PO")) > 0.0
+        assert (np.abs(budget["residual"]) <= 1e-13 * budget["throughput"]).all()
+
+
+def test_the_sea_takes_and_gives_until_they_are_in_balance(folder: Path) -> None:
+    """The layer of 50 m goes to the balance with v/dz; the Azores are far, so that all is water."""
+    with airshed.Simulation(case(folder, "sea_surface"), allow_code=True) as simulation:
+        simulation.run()
+        assert not simulation.model.parts.land.any()
+        np.testing.assert_allclose(simulation["RN"].values[0], 1e-9 * np.exp(-0.01 / 50.0 * HOUR), rtol=2e-4)
+        np.testing.assert_allclose(simulation["PO"].values[0], 3e-9 * (1.0 - np.exp(-0.002 / 50.0 * HOUR)), rtol=2e-4)
+        np.testing.assert_allclose(simulation["RN"].values[1:], 1e-9, rtol=1e-12)
+        budget = simulation.budget().sel(species="PO")
+        gained = float(budget["given by the sea"]) - float(budget["taken by the sea"])
+        assert gained == pytest.approx(float(budget["change"]), rel=1e-12)
+
+
+def test_a_loss_follows_temperature_and_light(folder: Path) -> None:
+    chosen = {"time": {"start": "2022-06-21T13:30:00Z", "length": "10 min", "step": "10 s"}}
+    with airshed.Simulation(case(folder, "sunlit_loss", **chosen), allow_code=True) as simulation:
+        height = simulation.model.parts.light.cos_zenith(300.0)
+        simulation.run()
+        expected = 1e-9 * np.exp(-600.0 * 5e-3 * np.exp(-1000.0 / 285.0) * height)
+        np.testing.assert_allclose(simulation["RN"].values, np.broadcast_to(expected, (3, 4, 8)), rtol=3e-4)
+    night = {"time": {"start": "2022-06-21T00:30:00Z", "length": "10 min", "step": "10 s"}}
+    with airshed.Simulation(case(folder, "sunlit_loss", **night), allow_code=True) as simulation:
+        simulation.run()
+        np.testing.assert_allclose(simulation["RN"].values, 1e-9, rtol=1e-13)
+
+
+@pytest.mark.parametrize("integrator", ["imex", "strang"])
+def test_all_of_them_together_have_the_same_bits_on_threads_and_after_a_restart(folder: Path, integrator: str) -> None:
+    chosen = {"chemistry": {"integrator": integrator}, "restart": {"every": "20 min"}, **OF_PACKAGE,
+              "convection": {}, "meteorology": {"precipitation": "1 mm/h", "eastward": "8 m/s"}}  # fmt: skip
+    together = case(folder, *SETTINGS, **chosen)
+    with airshed.Simulation(together, allow_code=True) as simulation:
+        simulation.run()
+        expected = simulation["PB"].values.copy()
+        assert expected.max() > 0.0
+        budget = simulation.budget()
+        assert (np.abs(budget["residual"]) <= 1e-13 * budget["throughput"]).all()
+    with airshed.Simulation(case(folder, *SETTINGS, **chosen, run={"threads": 2}), allow_code=True) as simulation:
+        simulation.run()
+        assert np.array_equal(simulation["PB"].values, expected)
+    with airshed.Simulation(together, allow_code=True, output=folder / "run") as simulation:
+        simulation.run(until="30 min")
+    with airshed.Simulation(together, allow_code=True, output=folder / "run", resume=True) as simulation:
+        assert simulation.model.steps > 0
+        simulation.run()
+        assert np.array_equal(simulation["PB"].values, expected)
+
+
+NAMES = [*SETTINGS, *(each.section for each in processes_of(processes) if each.section != "transport"), "transport"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_process_equals_its_twin_and_a_change_is_noticed(folder: Path, name: str) -> None:
+    assert set(NAMES) == {*SETTINGS, *OF_PACKAGE, "transport"}, "a new process is to be tried, too"
+    chosen = {name: OF_PACKAGE[name]} if name in OF_PACKAGE else {}
+    some = case(folder, *([name] if name in SETTINGS else []), **chosen).allowing_code()
+    with airshed.Simulation(case(folder), allow_code=True) as simulation:
+        place = simulation.model.parts.processes[0].process.place
+    found = [each for each in processes_in(some, place) if name == "transport" or each.process.section == name]
+    figures = [
+        figure for each in found
+        for figure in check_operators(each.key, each.operators, load_mechanism(folder / "chain.def"))
+    ]  # fmt: skip
+    assert len(figures) > 2
+    assert [(each.what, each.value) for each in figures if not each.ok] == []
