@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airshed.kernels.layout import Layout, PackedView, PrivateMemory, aligned_zeros
+from airshed.kernels.layout import Layout, PackedView
+from airshed.kernels.memory import HostMemory, aligned_zeros
 
 LAYOUTS = st.builds(Layout, st.integers(1, 6), st.integers(1, 40), st.sampled_from([1, 4, 8, 16]), st.just(np.float64))
 
@@ -57,7 +58,7 @@ def test_single_precision_is_rounded_once() -> None:
     assert not np.array_equal(layout.unpack(layout.pack(field)), field)
 
 
-class Counted(PrivateMemory):
+class Counted(HostMemory):
     def __init__(self) -> None:
         self.shapes: list[tuple[int, ...]] = []
 

@@ -20,8 +20,9 @@ import airshed.kernels.cpu.emit
 from airshed.core.errors import AirshedError, KernelError
 from airshed.kernels.cpu import template
 from airshed.kernels.cpu.chemistry.emit import ChemistryShape, emit_chemistry
-from airshed.kernels.cpu.emit import MechanismShape, emit
+from airshed.kernels.cpu.emit import emit
 from airshed.kernels.step.schedule import schedule
+from airshed.kernels.step.shape import MechanismShape
 from airshed.mechanism import ReactionNetwork, load_mechanism
 from airshed.mechanism.kpp.formula import read_rate
 from airshed.mechanism.network import OpenParameter, Reaction, Species

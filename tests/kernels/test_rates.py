@@ -14,8 +14,7 @@ from airshed.core.errors import MechanismError
 from airshed.formula.evaluate import fold
 from airshed.formula.tree import Binary, Number, Symbol
 from airshed.kernels.cpu.pipeline import MechanismKernel, compile_mechanism
-from airshed.kernels.layout import aligned_zeros
-from airshed.kernels.memory import address
+from airshed.kernels.memory import address, aligned_zeros
 from airshed.kernels.step.rates import REFERENCE_DENSITY, RateTable, rate_code, rate_table
 from airshed.mechanism import Reaction, ReactionNetwork, Species, load_mechanism
 from airshed.mechanism.expressions import Parameter, call, evaluate

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from airshed.kernels.cpu.pipeline import MechanismKernel
 from airshed.kernels.cpu.stepper import Stepper
-from airshed.kernels.layout import AnyArray, Layout, aligned_zeros
+from airshed.kernels.layout import Layout
+from airshed.kernels.memory import AnyArray, aligned_zeros
 from airshed.kernels.reference.trial import Trial, forcing, make_stepper, random_trial
 from airshed.kernels.step.data import REACH, SIDES, Side, TwoStepWeights
 from airshed.parallel.decomposition import Decomposition, Tile

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from airshed.core.errors import KernelError
 from airshed.kernels.cpu.stepper import Stepper
-from airshed.kernels.layout import AnyArray
+from airshed.kernels.memory import AnyArray
 from airshed.kernels.reference.trial import Trial, forcing, make_stepper, random_trial
 from airshed.kernels.step.data import Side, StepForcing, TwoStepWeights
 from airshed.process.twostep import two_step_weights

@@ -71,7 +71,7 @@ def wrong_states(cut: Decomposition, steppers: Sequence[Stepper], whole: Stepper
 
 def sums_of_tiles(kernel: MechanismKernel, blocks: Sequence[np.ndarray]) -> np.ndarray:
     """The sums over the blocks of all tiles, taken together as ranks do, the last tile first."""
-    return total(blocks[-1], InTurn(blocks, CompiledSums(kernel)), CompiledSums(kernel))
+    return total(blocks[-1], InTurn(blocks, kernel.sums), kernel.sums)
 
 
 class InTurn:

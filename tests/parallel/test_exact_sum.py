@@ -10,7 +10,6 @@ from hypothesis.extra import numpy as hnp
 
 from airshed.core import exact_sum
 from airshed.core.errors import CaseError
-from airshed.kernels.cpu.exact_sum import CompiledSums
 from airshed.kernels.cpu.pipeline import compile_mechanism
 from airshed.mechanism import load_mechanism
 from airshed.parallel.communicator import Alone
@@ -57,7 +56,7 @@ def test_what_is_not_finite_spoils_its_own_column_alone(bad):
 
 @given(hnp.arrays(np.float64, st.tuples(st.integers(0, 3), st.integers(0, 5), st.just(4)), elements=ANY))
 def test_compiled_sums_are_those_of_their_twin(values):
-    compiled = CompiledSums(compile_mechanism(load_mechanism("tracer"), 2))
+    compiled = compile_mechanism(load_mechanism("tracer"), 2).sums
     greatest = compiled.magnitudes(values)
     parts = compiled.parts(values, greatest)
     assert greatest.tobytes() == exact_sum.magnitudes(values).tobytes()

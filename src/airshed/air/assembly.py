@@ -38,7 +38,7 @@ from airshed.core.plain import printable
 from airshed.grid import Grid
 from airshed.io.cf import own_names
 from airshed.io.netcdf import load_netcdf
-from airshed.kernels.cpu.pipeline import WIDTH
+from airshed.kernels.backend import backend
 from airshed.mechanism import load_mechanism
 from airshed.mechanism.network import ReactionNetwork
 from airshed.mechanism.rate_check import RateCheck
@@ -106,7 +106,7 @@ def assemble(
     whole, network = case.make_grid(), load_mechanism(case.mechanism, allow_code=case.allow_code)
     _refuse_own_names(network)
     tiles = None if any_tiles or case.parallel.tiles == "auto" else case.parallel.tiles
-    share = Share.of(*whole.shape[1:], WIDTH, ranks, tiles)
+    share = Share.of(*whole.shape[1:], backend().width, ranks, tiles)
     grid = whole if share.alone else whole.part(share.window)
     species_map = find_species_map(case.chemistry.species_map, case.mechanism, network.name, case.base)
     network = without_air(network, species_map)

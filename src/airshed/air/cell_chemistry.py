@@ -19,7 +19,8 @@ from airshed.kernels.chemistry import (
     pack_cells,
     unpack_cells,
 )
-from airshed.kernels.layout import AnyArray, Layout, aligned_zeros
+from airshed.kernels.layout import Layout
+from airshed.kernels.memory import AnyArray, aligned_zeros
 from airshed.mechanism.expressions import evaluate
 from airshed.mechanism.network import ReactionNetwork
 from airshed.parallel.balance import Balance, Columns

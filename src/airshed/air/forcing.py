@@ -13,8 +13,8 @@ import numpy.typing as npt
 from airshed.air.meteorology import Meteorology, MetState
 from airshed.air.meteorology.wrapped import ReadInTime
 from airshed.grid import Grid
-from airshed.kernels.layout import AnyArray, Layout
-from airshed.kernels.memory import give_back
+from airshed.kernels.layout import Layout
+from airshed.kernels.memory import AnyArray, give_back
 from airshed.kernels.step.data import Directions, Pair, TransportForcing
 from airshed.process.continuity import outflow_rate, upward_air_flux
 from airshed.process.processes import Processes

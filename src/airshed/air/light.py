@@ -18,10 +18,9 @@ from airshed.air.photolysis import (
 )
 from airshed.air.solar import sun_over
 from airshed.core.errors import KernelError
-from airshed.kernels.cpu.compiled import keeping_lock
-from airshed.kernels.cpu.pipeline import MechanismKernel
-from airshed.kernels.layout import AnyArray, Layout, aligned_zeros
-from airshed.kernels.memory import address
+from airshed.kernels.backend import StepKernel
+from airshed.kernels.layout import Layout
+from airshed.kernels.memory import AnyArray
 from airshed.kernels.step.data import Pair
 
 Array = npt.NDArray[np.float64]
@@ -66,18 +65,17 @@ class PackedLight:
     """
 
     def __init__(
-        self, kernel: MechanismKernel, layout: Layout, lon: Array, lat: Array, start: datetime, *, clouds: bool,
+        self, kernel: StepKernel, layout: Layout, lon: Array, lat: Array, start: datetime, *, clouds: bool,
         times: int = 1,
     ) -> None:  # fmt: skip
-        self._sunlight, self._clouds = keeping_lock(kernel.functions.airshed_sunlight), clouds
+        self._clouds = clouds
         east, north = np.meshgrid(np.radians(lon), np.radians(lat))
         zenith = np.cos(north) * np.cos(east), np.cos(north) * np.sin(east), np.sin(north)
-        self._places = replace(layout, dtype=np.float64).pack(zenith)
-        suns = aligned_zeros((times, layout.rows, layout.blocks, 2, layout.width), layout.dtype)
-        self._suns, self._blocks = list(suns), layout.rows * layout.blocks
+        places = replace(layout, dtype=np.float64).pack(zenith)
+        suns = layout.memory.zeros((times, layout.rows, layout.blocks, 2, layout.width), layout.dtype)
+        self._suns = list(suns)
         self._start = np.datetime64(start.replace(tzinfo=None), "ns")
-        self._limits = np.array([SMALLEST_COSINE, OVERCAST, STEEPEST_COSINE])
-        self._fixed = [address(each) for each in (self._places, self._limits, suns)]
+        self._sunlight = kernel.sunlight(places, np.array([SMALLEST_COSINE, OVERCAST, STEEPEST_COSINE]), suns)
 
     def at(self, times: Sequence[float], cloud: Pair, weights: Sequence[float]) -> list[AnyArray]:
         """Return secant of the zenith angle and light factor [lat][block][2][W] at each time [s], until the next call.
@@ -87,12 +85,8 @@ class PackedLight:
         """
         if len(times) > len(self._suns):
             raise KernelError(f"the sun of {len(times)} times is asked for; there is room for {len(self._suns)}")
-        places, limits, suns = self._fixed
-        directions, where = np.array([self._direction(each) for each in times]), np.array(weights)
-        ends = [address(each) for each in cloud] if self._clouds else [None, None]
-        self._sunlight(
-            places, address(directions), *ends, address(where), len(times), limits, self._blocks, suns
-        )  # fmt: skip
+        directions = np.array([self._direction(each) for each in times])
+        self._sunlight(directions, cloud if self._clouds else None, np.array(weights))
         return self._suns[: len(times)]
 
     def _direction(self, seconds: float) -> tuple[float, float, float]:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from airshed.air.forcing import Instant, Interval
 from airshed.air.sources import Emission
 from airshed.io.instants import together
-from airshed.kernels.layout import AnyArray
+from airshed.kernels.memory import AnyArray
 from airshed.parallel.team import Team, Wanted
 
 T = TypeVar("T")

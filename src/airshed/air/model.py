@@ -33,9 +33,9 @@ from airshed.core.report import Report
 from airshed.fields.air import WEATHER, air_registry
 from airshed.fields.spec import FieldSpec
 from airshed.grid import Grid
-from airshed.kernels.cpu.exact_sum import CompiledSums
-from airshed.kernels.cpu.pipeline import MechanismKernel, compile_mechanism
-from airshed.kernels.layout import AnyArray, Layout, PackedView
+from airshed.kernels.backend import StepKernel, backend
+from airshed.kernels.layout import PackedView
+from airshed.kernels.memory import AnyArray
 from airshed.kernels.step.data import ColumnForcing, StepForcing, TwoStepWeights
 from airshed.mechanism.network import ReactionNetwork
 from airshed.parallel.balance import Balance
@@ -81,7 +81,7 @@ class AirModel:
         split = case.chemistry.integrator == "strang"
         self.kernel = self._compiled(without_reactions(self.network) if split else self.network)
         _, rows, columns = self.grid.shape
-        self.layout = Layout(rows, columns, self.kernel.shape.width, self.kernel.dtype)
+        self.layout = self.kernel.layout(rows, columns)
         self.sources = PackedSources(
             self.parts.own_sources, self.layout, (rows, columns), self.parts.start, self.share.total_over_columns
         )
@@ -102,7 +102,6 @@ class AirModel:
             self.parts, self.kernel, self.layout, self.sources, threads=threads, neighbours=halo,
             batch=batch,
         )  # fmt: skip
-        self._cut = CompiledSums(self.kernel)
         self._strang = make_strang(
             self.parts, self.stepper, self.forcing, self.sources, self._light, families=self.families,
             meteorology=meteorology, groups=groups, threads=threads,
@@ -185,7 +184,7 @@ class AirModel:
             steps.append(StepForcing(weights, self.forcing.transport(begin, ratio), column))
             emitted_in.append(emitted)
             self._previous_step, self._anew = step, max(self._anew - 1, 0)
-        sums = self.share.totals(self.stepper.advance(steps), self._cut)
+        sums = self.share.totals(self.stepper.advance(steps), self.kernel.sums)
         for end, step_forcing, emitted, totals in zip(ends, steps, emitted_in, sums, strict=True):
             self._follow(end, step_forcing.weights, emitted, totals)
             self._finish_step(end)
@@ -382,9 +381,9 @@ class AirModel:
             for weight, emission, sun in each
         ]
 
-    def _compiled(self, network: ReactionNetwork) -> MechanismKernel:
+    def _compiled(self, network: ReactionNetwork) -> StepKernel:
         """The step of a network over the levels of the case, where its transport goes."""
-        return compile_mechanism(
+        return backend().compile_mechanism(
             network, self.grid.shape[0], self.case.chemistry.precision, families=self.families,
             directions="horizontal" if self.case.moves_planes else "all",
             operators=self.parts.processes.operators,

@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from airshed.air.forcing import Forcing
 from airshed.air.sources import PackedSources
-from airshed.kernels.cpu.stepper import Stepper
-from airshed.kernels.layout import AnyArray
+from airshed.kernels.backend import Stepper
+from airshed.kernels.memory import AnyArray
 from airshed.kernels.step.data import ColumnForcing, Directions, TwoStepWeights
 from airshed.mechanism.network import ReactionNetwork
 from airshed.process.one_step import GAMMA, one_step_weights

@@ -15,7 +15,8 @@ import numpy.typing as npt
 from airshed.air.emissions.biogenic import BiogenicIsoprene
 from airshed.air.emissions.source import CombinedEmissions, EmissionSource
 from airshed.air.meteorology import Meteorology
-from airshed.kernels.layout import AnyArray, Layout, aligned_empty
+from airshed.kernels.layout import Layout
+from airshed.kernels.memory import AnyArray
 
 Array = npt.NDArray[np.float64]
 
@@ -152,7 +153,7 @@ class PackedSources:
         if self._before is None or self._before.begin != earlier:
             self._before = self._period(earlier)
         before = self._before
-        carried = aligned_empty(packed.shape, packed.dtype)
+        carried = self._layout.memory.empty(packed.shape, packed.dtype)
         np.subtract(packed, before.packed, out=carried)
         carried *= weight
         carried += packed

@@ -9,8 +9,7 @@ from airshed.air.sources import PackedSources
 from airshed.air.stepping import make_chemistry, make_own_stepper, number_per_mole
 from airshed.air.strang import Strang
 from airshed.air.two_groups.moved_elsewhere import MovedElsewhere, MovedSpecies, make_exchange
-from airshed.kernels.cpu.pipeline import compile_mechanism
-from airshed.kernels.cpu.stepper import Stepper
+from airshed.kernels.backend import Stepper, backend
 from airshed.parallel.groups import Groups
 
 
@@ -52,7 +51,7 @@ def _move_elsewhere(parts: Parts, mover: Mover, meteorology: Given, groups: Grou
 def _make_column_stepper(parts: Parts, stepper: Stepper, sources: PackedSources, threads: int) -> Stepper:
     """What advances the same state along columns: it asks no neighbour."""
     network, levels = without_reactions(parts.network), parts.grid.shape[0]
-    kernel = compile_mechanism(
+    kernel = backend().compile_mechanism(
         network, levels, parts.case.chemistry.precision, directions="vertical",
         operators=parts.processes.operators,
     )  # fmt: skip

@@ -11,13 +11,11 @@ from airshed.air.cell_chemistry import CellChemistry
 from airshed.air.sources import PackedSources
 from airshed.core.constants import AVOGADRO, NITROGEN_FRACTION, OXYGEN_FRACTION
 from airshed.grid import Grid
+from airshed.kernels.backend import StepKernel, Stepper
 from airshed.kernels.chemistry import ChemistrySolver, Tolerances, compile_chemistry, method
 from airshed.kernels.chemistry.followed import follow
-from airshed.kernels.cpu.exact_sum import CompiledSums
-from airshed.kernels.cpu.pipeline import MechanismKernel
-from airshed.kernels.cpu.stepper import Stepper
 from airshed.kernels.layout import Layout
-from airshed.kernels.step.data import OF_PLANES, Neighbours, State
+from airshed.kernels.step.data import OF_PLANES, Neighbours, State, StepConstants
 from airshed.kernels.step.rates import REFERENCE_DENSITY
 from airshed.parallel.balance import Balance, message_costs
 from airshed.parallel.communicator import MpiRanks
@@ -37,37 +35,39 @@ _SUMS = 2**21
 
 
 def make_stepper(
-    parts: Parts, kernel: MechanismKernel, layout: Layout, some: Planes | None = None, *, emitted: Sequence[int],
+    parts: Parts, kernel: StepKernel, layout: Layout, some: Planes | None = None, *, emitted: Sequence[int],
     threads: int, neighbours: Neighbours | None = None, total: Callable[[Array], Array] | None = None,
     state: State | None = None, batch: int = 1,
 ) -> Stepper:  # fmt: skip
     """Return the stepper of the columns held here; or of some species and levels in the whole area.
 
-    emitted  their numbers among those species;  the others  see Stepper
+    emitted  their numbers among those species;  the others  see StepKernel.stepper
     """
     species, levels = (slice(None), slice(None)) if some is None else (some.species, some.levels)
     grid = parts.grid if some is None else parts.whole
     start = parts.meteorology.at(parts.begin)
     pressure = parts.share.mean_over_columns(start.pressure)
-    return Stepper(
-        kernel, layout, ghosts=parts.boundary.lateral_of(pressure)[species, levels],
+    constants = StepConstants(
+        ghosts=parts.boundary.lateral_of(pressure)[species, levels],
         top=parts.boundary.top(float(pressure[-1]))[species],
         density_factor=number_per_mole(grid)[levels] / REFERENCE_DENSITY,
         vertical_weights=parabola_weights(grid.thickness)[levels], thickness=grid.thickness[levels], emitted=emitted,
-        sweeps=parts.case.chemistry.sweeps, threads=threads, oxygen=OXYGEN_FRACTION, nitrogen=NITROGEN_FRACTION,
-        neighbours=neighbours, total=total, state=state, batch=batch,
+        sweeps=parts.case.chemistry.sweeps, oxygen=OXYGEN_FRACTION, nitrogen=NITROGEN_FRACTION,
     )  # fmt: skip
+    return kernel.stepper(
+        layout, constants, threads=threads, neighbours=neighbours, total=total, state=state, batch=batch
+    )
 
 
 def make_own_stepper(
-    parts: Parts, kernel: MechanismKernel, layout: Layout, sources: PackedSources, *, threads: int,
+    parts: Parts, kernel: StepKernel, layout: Layout, sources: PackedSources, *, threads: int,
     neighbours: Neighbours | None = None, state: State | None = None, batch: int = 1,
 ) -> Stepper:  # fmt: skip
     """Return the stepper of all species and levels in the columns held here; its sums are those of all ranks."""
-    cut, index = CompiledSums(kernel), parts.network.index
+    index = parts.network.index
     return make_stepper(
         parts, kernel, layout, emitted=[index(name) for name in sources.species], threads=threads,
-        neighbours=neighbours, total=lambda sums: parts.share.total(sums, cut), state=state, batch=batch,
+        neighbours=neighbours, total=lambda sums: parts.share.total(sums, kernel.sums), state=state, batch=batch,
     )  # fmt: skip
 
 
@@ -80,7 +80,7 @@ def make_halo(parts: Parts, layout: Layout) -> Halo | None:
     return Halo(share.ranks, share.decomposition, layout, *size, share=parts.case.parallel.halo == "auto")
 
 
-def batch_size(parts: Parts, kernel: MechanismKernel) -> int:
+def batch_size(parts: Parts, kernel: StepKernel) -> int:
     """Return how many steps are to be made between two looks at what else there is to do; the same on all ranks.
 
     So many that what blocks add to budgets in them fits the caches.

@@ -30,8 +30,8 @@ from airshed.air.cell_chemistry import Air, CellChemistry
 from airshed.air.forcing import Forcing
 from airshed.air.light import PackedLight
 from airshed.air.moving import Moved, Mover, Moving
-from airshed.kernels.cpu.stepper import Stepper
-from airshed.kernels.layout import AnyArray
+from airshed.kernels.backend import Stepper
+from airshed.kernels.memory import AnyArray
 
 Array = npt.NDArray[np.float64]
 

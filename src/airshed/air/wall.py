@@ -4,7 +4,7 @@ from typing import Final
 
 from airshed.air.strang import Strang
 from airshed.air.two_groups.moved_elsewhere import MovedElsewhere
-from airshed.kernels.cpu.stepper import Stepper
+from airshed.kernels.backend import Stepper
 
 _NEIGHBOURS, _ELSEWHERE, _BALANCE = "waiting for neighbours", "transport on other ranks", "balance of chemistry"
 

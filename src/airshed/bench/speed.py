@@ -25,6 +25,7 @@ from airshed.air.case import Case
 from airshed.bench.counting import bytes_per_cell, operations_per_cell
 from airshed.core.report import Cell, Report, Table
 from airshed.kernels.cpu.cache import VARIABLE as CACHE_VARIABLE
+from airshed.kernels.cpu.pipeline import MechanismKernel
 from airshed.kernels.host import processor, usable_cores
 from airshed.kernels.step.data import PARTS
 from airshed.runtime.simulation import Simulation
@@ -137,6 +138,7 @@ def _speed(
     model, (first, spent_before), wall = simulation.model, before, sum(hour.wall for hour in hours)
     steps = sum(hour.steps for hour in hours)
     precision, threads = model.case.chemistry.precision, model.stepper.threads
+    assert isinstance(model.kernel, MechanismKernel)
     spent = {name: seconds - spent_before[name] for name, seconds in model.stepper.seconds.items()}
     total = sum(spent.values())
     rates = tuple(model.cells * hour.steps / hour.wall for hour in hours)

@@ -5,50 +5,30 @@ zero where a source or a flux must not act on them.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from math import prod
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from airshed.kernels import arrays
-from airshed.kernels.memory import address
+from airshed.kernels.memory import HOST, AnyArray, Memory
 
-ALIGNMENT = 64  # bytes: a cache line, and the widest vector
-
-AnyArray = npt.NDArray[np.floating]
 Padding = Literal["edge", "constant"]
-
-
-def aligned_zeros(shape: tuple[int, ...], dtype: npt.DTypeLike) -> AnyArray:
-    """Return zeros whose first element lies at a multiple of 64 bytes, as vector loads need it."""
-    return _aligned(np.zeros(_bytes(shape, dtype), np.uint8), shape, dtype)
-
-
-def aligned_empty(shape: tuple[int, ...], dtype: npt.DTypeLike) -> AnyArray:
-    """Return an array that lies as one of :func:`aligned_zeros`, to be written."""
-    return _aligned(np.empty(_bytes(shape, dtype), np.uint8), shape, dtype)
-
-
-def _bytes(shape: tuple[int, ...], dtype: npt.DTypeLike) -> int:
-    """Return the size of an array, with room to move it to where it is to begin."""
-    return prod(shape) * np.dtype(dtype).itemsize + ALIGNMENT
-
-
-def _aligned(memory: npt.NDArray[np.uint8], shape: tuple[int, ...], dtype: npt.DTypeLike) -> AnyArray:
-    first = -address(memory) % ALIGNMENT
-    return memory[first : first + memory.size - ALIGNMENT].view(dtype).reshape(shape)
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How a horizontal grid of rows (lat) x columns (lon) is cut into blocks of `width` columns."""
+    """How a horizontal grid of rows (lat) x columns (lon) is cut into blocks of `width` columns.
+
+    memory  where its arrays lie
+    """
 
     rows: int
     columns: int
     width: int
     dtype: type[np.floating]
+    memory: Memory = field(default=HOST, compare=False, repr=False)
 
     @property
     def blocks(self) -> int:
@@ -62,7 +42,7 @@ class Layout:
 
     def zeros(self, *middle: int) -> AnyArray:
         """Return zeros [lat][block][middle...][W]."""
-        return aligned_zeros((self.rows, self.blocks, *middle, self.width), self.dtype)
+        return self.memory.zeros((self.rows, self.blocks, *middle, self.width), self.dtype)
 
     def pack(self, field: npt.ArrayLike, *, padding: Padding = "edge") -> AnyArray:
         """Return (..., lat, lon) as [lat][block][...][W].
@@ -73,7 +53,7 @@ class Layout:
         values = np.ascontiguousarray(field, dtype=np.float64)
         *middle, rows, columns = values.shape
         blocks = self.blocks + 1 if columns == self.columns + 1 else -(-columns // self.width)
-        result = aligned_empty((rows, blocks, *middle, self.width), self.dtype)
+        result = self.memory.empty((rows, blocks, *middle, self.width), self.dtype)
         arrays.pack(values, result, repeat=padding == "edge")
         return result
 

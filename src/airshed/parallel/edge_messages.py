@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from airshed.kernels.layout import AnyArray, Layout, aligned_zeros
+from airshed.kernels.layout import Layout
+from airshed.kernels.memory import AnyArray
 from airshed.kernels.step.data import REACH, SIDES, Side
 from airshed.parallel.decomposition import ALONG_LATITUDE, OPPOSITE
 
@@ -68,9 +69,9 @@ class EdgeMessages:
     def _make_buffers(self, side: Side) -> None:
         layout, middle = self._layout, self._middle
         if side in ALONG_LATITUDE:
-            self._received[side] = aligned_zeros((REACH, layout.blocks, *middle, layout.width), layout.dtype)
+            self._received[side] = layout.memory.zeros((REACH, layout.blocks, *middle, layout.width), layout.dtype)
             return
-        self._received[side] = aligned_zeros((layout.rows, *middle, layout.width), layout.dtype)
+        self._received[side] = layout.memory.zeros((layout.rows, *middle, layout.width), layout.dtype)
         shape = (layout.rows, *middle, REACH)
         self._lanes[side] = np.empty(shape, layout.dtype), np.empty(shape, layout.dtype)
 

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.core.errors import CaseError
-from airshed.kernels.layout import AnyArray, Layout
+from airshed.kernels.layout import Layout
+from airshed.kernels.memory import AnyArray
 from airshed.parallel.decomposition import Decomposition
 from airshed.parallel.groups import Groups
 from airshed.parallel.redistribution import Plan, Redistribution, make_plan, measure

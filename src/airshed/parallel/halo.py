@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
-from airshed.kernels.layout import AnyArray, Layout
+from airshed.kernels.layout import Layout
+from airshed.kernels.memory import AnyArray
 from airshed.kernels.step.data import REACH, SIDES, Side
 from airshed.parallel.communicator import MpiRanks
 from airshed.parallel.decomposition import ALONG_LATITUDE, Decomposition

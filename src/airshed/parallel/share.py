@@ -10,9 +10,10 @@ import numpy.typing as npt
 from airshed.core import exact_sum
 from airshed.core.errors import CaseError
 from airshed.grid.window import Window
+from airshed.kernels.backend import Sums
 from airshed.parallel.communicator import Alone, Communicator
 from airshed.parallel.decomposition import Decomposition, Tile
-from airshed.parallel.exact_sum import Cut, total, totals
+from airshed.parallel.exact_sum import total, totals
 
 Array = npt.NDArray[np.float64]
 
@@ -55,13 +56,13 @@ class Share:
         """Whether this rank speaks for all."""
         return self.ranks.rank == 0
 
-    def total(self, values: Array, cut: Cut = exact_sum) -> Array:
+    def total(self, values: Array, sums: Sums = exact_sum) -> Array:
         """Return the sums over the first axis and all ranks, the same bits for any number of them."""
-        return total(values, self.ranks, cut)
+        return total(values, self.ranks, sums)
 
-    def totals(self, values: Array, cut: Cut = exact_sum) -> Array:
+    def totals(self, values: Array, sums: Sums = exact_sum) -> Array:
         """Return the sums over the second axis and all ranks, (step, summand, column) -> (step, column)."""
-        return totals(values, self.ranks, cut)
+        return totals(values, self.ranks, sums)
 
     def total_over_columns(self, field: Array) -> Array:
         """Return the sums over (..., lat, lon) of the whole grid: (...)."""

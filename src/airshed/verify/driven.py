@@ -7,11 +7,9 @@ from typing import Final
 import numpy as np
 
 from airshed.grid import Grid
-from airshed.kernels.cpu.pipeline import compile_mechanism
-from airshed.kernels.cpu.stepper import Stepper
-from airshed.kernels.layout import Layout
+from airshed.kernels.backend import backend
 from airshed.kernels.reference.transport import AirFluxes, flux_along, with_sides
-from airshed.kernels.step.data import ColumnForcing, Pair, TransportForcing
+from airshed.kernels.step.data import ColumnForcing, Pair, StepConstants, TransportForcing
 from airshed.mechanism import load_mechanism
 from airshed.process.continuity import outflow_rate
 from airshed.process.twostep import two_step_weights
@@ -35,12 +33,13 @@ class Driven:
 
     def __init__(self, mechanism: str, q: Array, air: Array, outside: Array, thickness: Array) -> None:
         network, (levels, rows, columns) = load_mechanism(mechanism), air.shape
-        kernel = compile_mechanism(network, levels)
-        self.layout = Layout(rows, columns, kernel.shape.width, kernel.dtype)
-        self.stepper = Stepper(
-            kernel, self.layout, ghosts=np.repeat(outside[:, None], levels, axis=1), top=outside,
-            density_factor=np.ones((levels, rows)), vertical_weights=parabola_weights(thickness),
+        kernel = backend().compile_mechanism(network, levels)
+        self.layout = kernel.layout(rows, columns)
+        constants = StepConstants(
+            ghosts=np.repeat(outside[:, None], levels, axis=1), top=outside, density_factor=np.ones((levels, rows)),
+            vertical_weights=parabola_weights(thickness),
         )  # fmt: skip
+        self.stepper = kernel.stepper(self.layout, constants)
         state, zeros = self.stepper.state, self.layout.zeros
         state.q[...] = state.q_other[...] = self.layout.pack(q)
         state.air[...] = state.air_other[...] = self.layout.pack(air)

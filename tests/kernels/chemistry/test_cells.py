@@ -23,7 +23,7 @@ from airshed.kernels.chemistry import (
     unpack_cells,
 )
 from airshed.kernels.chemistry.cells import Integrated, integrate_cells, series
-from airshed.kernels.layout import aligned_zeros
+from airshed.kernels.memory import aligned_zeros
 from airshed.kernels.step.schedule import noon
 from airshed.mechanism import ReactionNetwork
 

@@ -10,8 +10,7 @@ import pytest
 
 from airshed.formula.tree import Binary, Number
 from airshed.kernels.chemistry import ChemistryKernel, compile_chemistry, pack_cells, stack_inputs, unpack_cells
-from airshed.kernels.layout import aligned_zeros
-from airshed.kernels.memory import address
+from airshed.kernels.memory import address, aligned_zeros
 from airshed.kernels.reference.rosenbrock import Cell
 from airshed.kernels.step.schedule import noon
 from airshed.mechanism import Reaction, ReactionNetwork, Species

@@ -11,10 +11,10 @@ from airshed.air.box.failure import ChemistryFailure, at_start_of
 from airshed.air.box.forcing import UNNEEDED, BoxForcing
 from airshed.air.box.steps import BoxStep, events
 from airshed.core.errors import CaseError
-from airshed.kernels.cpu.pipeline import MechanismKernel
-from airshed.kernels.cpu.stepper import Stepper
-from airshed.kernels.layout import AnyArray, Layout
-from airshed.kernels.step.data import TERMS, ColumnForcing, TransportForcing
+from airshed.kernels.backend import StepKernel, Stepper
+from airshed.kernels.layout import Layout
+from airshed.kernels.memory import AnyArray
+from airshed.kernels.step.data import TERMS, ColumnForcing, StepConstants, TransportForcing
 from airshed.kernels.step.rates import REFERENCE_DENSITY
 from airshed.process.twostep import two_step_weights
 
@@ -33,12 +33,12 @@ class GaussSeidelCells:
     clipped  (species,) [molecules cm-3] that was added to keep concentrations from getting negative, all cells together
     """
 
-    def __init__(self, kernel: MechanismKernel, forcing: BoxForcing, conditions: BoxConditions) -> None:
+    def __init__(self, kernel: StepKernel, forcing: BoxForcing, conditions: BoxConditions) -> None:
         self.kernel, self.forcing, self.conditions = kernel, forcing, conditions
         start = conditions.time.start.value
         air = forcing.at([start])
         density = air.get("M", np.full((1, 1), UNNEEDED["M"]))
-        self.layout = Layout(1, forcing.cells, kernel.shape.width, kernel.dtype)
+        self.layout = kernel.layout(1, forcing.cells)
         self._stepper = self._make_stepper(air)
         self._packed = PackedConditions(self.layout, forcing, self._stepper)
         self.clipped = np.zeros(len(kernel.network.species))
@@ -119,9 +119,7 @@ class GaussSeidelCells:
 
     def _make_stepper(self, air: dict[str, Array]) -> Stepper:
         species = len(self.kernel.network.species)
-        return Stepper(
-            self.kernel,
-            self.layout,
+        constants = StepConstants(
             ghosts=np.zeros((species, 1)),
             top=np.zeros(species),
             density_factor=np.array([[1.0]]),
@@ -131,6 +129,7 @@ class GaussSeidelCells:
             oxygen=constant_fraction("fixed.O2", air),
             nitrogen=constant_fraction("fixed.N2", air),
         )
+        return self.kernel.stepper(self.layout, constants)
 
 
 class PackedConditions:

@@ -18,8 +18,8 @@ from airshed.air.box.rosenbrock import RosenbrockCells
 from airshed.air.box.states import CellStates
 from airshed.air.box.steps import JUST_BEFORE, Event, events, steps
 from airshed.core.errors import NumericalError
+from airshed.kernels.backend import backend
 from airshed.kernels.chemistry import compile_chemistry
-from airshed.kernels.cpu.pipeline import compile_mechanism
 from airshed.mechanism.network import ReactionNetwork
 
 Array = npt.NDArray[np.float64]
@@ -59,7 +59,9 @@ class BoxRun:
             self.compile_seconds = kernel.seconds["compile"]
             self._rosenbrock = RosenbrockCells(kernel, self.forcing, conditions, threads)
         else:
-            column = compile_mechanism(self.network, 1, precision, operators=dry_deposition(self.forcing.deposited))
+            column = backend().compile_mechanism(
+                self.network, 1, precision, operators=dry_deposition(self.forcing.deposited)
+            )
             self.compile_seconds = column.seconds["compile"]
             self._gauss_seidel = GaussSeidelCells(column, self.forcing, conditions)
 

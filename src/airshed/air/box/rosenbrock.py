@@ -29,7 +29,7 @@ from airshed.kernels.chemistry import (
     pack_cells,
     unpack_cells,
 )
-from airshed.kernels.layout import aligned_zeros
+from airshed.kernels.memory import aligned_zeros
 
 Array = npt.NDArray[np.float64]
 Cells = npt.NDArray[np.intp]

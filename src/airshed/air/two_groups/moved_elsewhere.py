@@ -21,8 +21,9 @@ from airshed.air.moving import Moved, Mover, without_reactions
 from airshed.air.sources import PackedSources
 from airshed.air.stepping import make_stepper
 from airshed.core.report import Table
-from airshed.kernels.cpu.pipeline import WIDTH, compile_mechanism
-from airshed.kernels.layout import AnyArray, Layout
+from airshed.kernels.backend import backend
+from airshed.kernels.layout import Layout
+from airshed.kernels.memory import AnyArray
 from airshed.kernels.step.operator_fields import of_some_species
 from airshed.kernels.step.operators import Operator, OperatorField
 from airshed.mechanism.network import ReactionNetwork
@@ -126,18 +127,18 @@ class MovedSpecies:
         self, case: Case, meteorology: Given, groups: Groups, threads: int, exchange: Exchange | None = None
     ) -> None:
         rows, columns = case.make_grid().shape[1:]
-        self._team = Team(groups.own, rows, columns, WIDTH)
+        self._team = Team(groups.own, rows, columns, backend().width)
         parts = self._parts = assemble(case, meteorology, self._team.ranks, any_tiles=True)
         own = groups.mine(len(parts.network.species), parts.grid.shape[0], apart=case.moves_planes)
         self.species, self.levels = own.species, own.levels
         network = without_reactions(parts.network, own.species)
         processes = parts.processes.only(("face_exchange",)) if case.moves_planes else parts.processes
-        kernel = compile_mechanism(
+        kernel = backend().compile_mechanism(
             network, own.levels.stop - own.levels.start, case.chemistry.precision,
             directions="horizontal" if case.moves_planes else "all",
             operators=tuple(of_some_species(each, own.species) for each in parts.processes.operators),
         )  # fmt: skip
-        layout = Layout(rows, columns, kernel.shape.width, kernel.dtype)
+        layout = kernel.layout(rows, columns)
         sources = () if case.moves_planes else parts.own_sources
         emitted = _some(CombinedEmissions(sources).species if sources else (), network)
         in_parts = self._made_in_parts(processes, emitted[0])

@@ -7,10 +7,9 @@ import numpy.typing as npt
 
 from airshed.bench.chemistry.contender import CALL, Array
 from airshed.bench.chemistry.problem import Problem
-from airshed.kernels.cpu.pipeline import MechanismKernel
-from airshed.kernels.cpu.stepper import Stepper
-from airshed.kernels.layout import AnyArray, Layout
-from airshed.kernels.step.data import ColumnForcing, TransportForcing
+from airshed.kernels.backend import StepKernel
+from airshed.kernels.memory import AnyArray
+from airshed.kernels.step.data import ColumnForcing, StepConstants, TransportForcing
 from airshed.kernels.step.rates import REFERENCE_DENSITY
 from airshed.process.twostep import two_step_weights
 
@@ -23,17 +22,18 @@ class StepCells:
 
     solver = "airshed gauss-seidel"
 
-    def __init__(self, kernel: MechanismKernel, problem: Problem, step: float) -> None:
+    def __init__(self, kernel: StepKernel, problem: Problem, step: float) -> None:
         self.precision, self.settings = kernel.shape.precision, f"steps of {step:g} s, {SWEEPS} sweeps"
         self.cells, self._problem, self._step = _COPIES * problem.cells, problem, step
-        self._layout = layout = Layout(_COPIES, problem.cells, kernel.shape.width, kernel.dtype)
+        self._layout = layout = kernel.layout(_COPIES, problem.cells)
         air = problem.environment
         species, density = len(problem.network.species), float(np.asarray(air["M"]))
-        self._stepper = Stepper(
-            kernel, layout, ghosts=np.zeros((species, 1)), top=np.zeros(species),
-            density_factor=np.ones((1, _COPIES)), vertical_weights=np.zeros((1, 4)), sweeps=SWEEPS,
-            oxygen=float(np.asarray(air["O2"])) / density, nitrogen=float(np.asarray(air["N2"])) / density,
+        constants = StepConstants(
+            ghosts=np.zeros((species, 1)), top=np.zeros(species), density_factor=np.ones((1, _COPIES)),
+            vertical_weights=np.zeros((1, 4)), sweeps=SWEEPS, oxygen=float(np.asarray(air["O2"])) / density,
+            nitrogen=float(np.asarray(air["N2"])) / density,
         )  # fmt: skip
+        self._stepper = kernel.stepper(layout, constants)
         self._density = density
         self._column = self._conditions()
         x, y = (layout.pack(np.zeros((1, layout.rows + n, layout.columns + 1 - n))) for n in (0, 1))

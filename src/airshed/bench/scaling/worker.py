@@ -18,7 +18,7 @@ import numpy as np
 
 from airshed.air.case import Case
 from airshed.air.model import AirModel
-from airshed.kernels.layout import AnyArray
+from airshed.kernels.memory import AnyArray
 from airshed.kernels.step.data import Neighbours, Side
 from airshed.parallel.binding import bind
 from airshed.parallel.communicator import Alone, Communicator, MpiRanks, world

@@ -26,9 +26,10 @@ def show_kernel(
     First comes what the mechanism's reactions do not conserve of carbon, nitrogen and sulphur.
     """
     from airshed.air.budget import FAMILIES
-    from airshed.kernels.cpu.emit import MechanismShape, emit
+    from airshed.kernels.cpu.emit import emit
     from airshed.kernels.cpu.pipeline import LARGEST_GROUP, WIDTH
     from airshed.kernels.step.schedule import schedule
+    from airshed.kernels.step.shape import MechanismShape
     from airshed.mechanism import inspect_mechanism
 
     network = inspect_mechanism(mechanism).with_defaults()

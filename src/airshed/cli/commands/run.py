@@ -80,12 +80,12 @@ def _refuse_too_many(name: str, overrides: list[str], ranks: int | None) -> None
     if ranks is None or ranks <= usable_cores():
         return
     from airshed.air.case import Case
-    from airshed.kernels.cpu.pipeline import WIDTH
+    from airshed.kernels.backend import backend
     from airshed.parallel.decomposition import Decomposition
 
     case = Case.load(name, overrides)
     tiles = None if case.parallel.tiles == "auto" else case.parallel.tiles
-    Decomposition.of(*case.make_grid().shape[1:], WIDTH, case.parallel.groups.chemistry or ranks, tiles)
+    Decomposition.of(*case.make_grid().shape[1:], backend().width, case.parallel.groups.chemistry or ranks, tiles)
 
 
 def _simulate(case: "Case", folder: Path, *, resume: bool, quiet: bool, verbose: bool) -> None:

@@ -15,7 +15,7 @@ from airshed.kernels.chemistry import (
     stack_inputs,
     unpack_cells,
 )
-from airshed.kernels.layout import AnyArray, aligned_zeros
+from airshed.kernels.memory import AnyArray, aligned_zeros
 from airshed.mechanism.network import ReactionNetwork
 
 Array = npt.NDArray[np.float64]

@@ -8,37 +8,46 @@ import numpy.typing as npt
 
 from airshed.core.errors import KernelError
 from airshed.kernels.cpu.step_structure import FLUX_WEIGHTS, STATE, WEIGHTS, Ends, Ghost, Step, step_structure
-from airshed.kernels.layout import AnyArray, Layout, aligned_zeros
-from airshed.kernels.memory import address
-from airshed.kernels.step.data import REACH, SIDES, ColumnForcing, Pair, Side, State, StepForcing, TransportForcing
+from airshed.kernels.layout import Layout
+from airshed.kernels.memory import AnyArray, address, aligned_zeros
+from airshed.kernels.step.data import (
+    REACH,
+    SIDES,
+    ColumnForcing,
+    Pair,
+    Side,
+    State,
+    StepConstants,
+    StepForcing,
+    TransportForcing,
+)
 from airshed.kernels.step.operator_fields import Member, members
 from airshed.kernels.step.operators import Operator
 
 Array = npt.NDArray[np.float64]
 
 
-class StepPlaces:
-    """Where the constants of a :class:`Stepper`, its state and the forcing of steps lie.
+class ArgumentTable:
+    """Where the constants of a stepper, its state and the forcing of steps lie.
 
-    address  of a ring of `room` structures, for the compiled code: step n is at n % room
+    address     of a ring of `room` structures, for the compiled code: step n is at n % room
     open_sides  where a neighbour goes on
-    The others are those of :class:`Stepper`.
     """
 
     def __init__(
-        self, layout: Layout, room: int, open_sides: Collection[Side], *, ghosts: Array, top: Array,
-        density_factor: Array, vertical_weights: Array, thickness: Array, emitted: Sequence[int],
-        oxygen: float, nitrogen: float, operators: Sequence[Operator], levels: int,
+        self, layout: Layout, room: int, open_sides: Collection[Side], constants: StepConstants,
+        operators: Sequence[Operator], levels: int,
     ) -> None:  # fmt: skip
         self.room, self._layout = room, layout
+        thickness = np.ones(levels) if constants.thickness is None else constants.thickness
         self._kept = {
-            "top": _placed(top, layout.dtype),
-            "vertical_weights": _placed(vertical_weights, layout.dtype),
-            "density_factor": _placed(density_factor.T, np.float64),
+            "top": _placed(constants.top, layout.dtype),
+            "vertical_weights": _placed(constants.vertical_weights, layout.dtype),
+            "density_factor": _placed(constants.density_factor.T, np.float64),
             "thickness": _placed(thickness, np.float64),
-            "emitted": _placed(np.array(emitted), np.int32),
+            "emitted": _placed(np.array(constants.emitted), np.int32),
         }
-        self._ghost = _splat(ghosts, layout)
+        self._ghost = _splat(constants.ghosts, layout)
         self._open = open_sides
         self._edges: dict[int, tuple[AnyArray, Ghost]] = {}
         self._members, self._levels = members(operators), levels
@@ -48,7 +57,7 @@ class StepPlaces:
         self._steps = [structure.from_buffer(row) for row in self._memory]
         self._values = [self._place_numbers(step) for step in self._steps]
         for step in self._steps:
-            self._fill_constants(step, len(emitted), oxygen, nitrogen)
+            self._fill_constants(step, constants)
         self._words, self._numbers = self._memory.view(np.uint64), self._memory.view(np.float64)
         self._addresses: dict[int, tuple[AnyArray, int]] = {}
         self._placed: dict[tuple[int, str], Pair] = {}
@@ -61,14 +70,14 @@ class StepPlaces:
             setattr(step, f"number_{name}", address(values))
         return found
 
-    def _fill_constants(self, step: Step, emitted: int, oxygen: float, nitrogen: float) -> None:
+    def _fill_constants(self, step: Step, constants: StepConstants) -> None:
         step.rows, step.blocks, step.last_lanes = self._layout.rows, self._layout.blocks, self._layout.last_lanes
         for side in set(SIDES) - set(self._open):
             setattr(step, side, _outside(self._ghost))
         for name, array in self._kept.items():
             setattr(step, name, address(array))
-        step.emitted_count = emitted
-        step.oxygen, step.nitrogen = oxygen, nitrogen
+        step.emitted_count = len(constants.emitted)
+        step.oxygen, step.nitrogen = constants.oxygen, constants.nitrogen
 
     def fill(
         self, which: int, state: State, forcing: StepForcing, edges: Mapping[Side, AnyArray], sums: Array, sweeps: int

@@ -4,33 +4,18 @@ import ctypes
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from airshed.kernels.cpu.toolchain import BuiltLibrary, Source, build, load
+from airshed.kernels.step.shape import Shape
 from airshed.mechanism.network import ReactionNetwork
-
-_REAL: Final = {"double": "double", "single": "float"}
-_DTYPE: Final[Mapping[str, type[np.floating]]] = {"double": np.float64, "single": np.float32}
 
 Result = TypeVar("Result")
 
 Signatures = Mapping[str, tuple[type | None, Sequence[type]]]
 """C function -> its result, None for void, and its arguments."""
-
-
-@dataclass(frozen=True)
-class Shape:
-    """What any kernel is compiled for: columns or cells in a pack, and "double" or "single" precision."""
-
-    width: int
-    precision: str
-
-    @property
-    def real(self) -> str:
-        """The C++ type of the state."""
-        return _REAL[self.precision]
 
 
 AnyShape = TypeVar("AnyShape", bound=Shape)
@@ -55,7 +40,7 @@ class CompiledKernel(Generic[AnyShape, AnySource]):
     @property
     def dtype(self) -> type[np.floating]:
         """NumPy type of the state."""
-        return _DTYPE[self.shape.precision]
+        return self.shape.dtype
 
 
 def timed(seconds: dict[str, float], stage: str, work: Callable[[], Result]) -> Result:

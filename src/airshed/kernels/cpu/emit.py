@@ -10,32 +10,13 @@ from airshed.formula.dialect import PACKS
 from airshed.formula.factoring import factored
 from airshed.formula.tree import Expression, Symbol, operations
 from airshed.kernels.cpu.coefficients import Coefficients
-from airshed.kernels.cpu.compiled import Shape
 from airshed.kernels.cpu.operator_code import operators_code
 from airshed.kernels.cpu.template import Written, described, header, render
-from airshed.kernels.step.operators import Operator
 from airshed.kernels.step.rates import REFERENCE_DENSITY, Factor, RateTable, rate_code, rate_table
 from airshed.kernels.step.schedule import Schedule
+from airshed.kernels.step.shape import MechanismShape
 from airshed.mechanism.balance import imbalances
 from airshed.mechanism.network import ReactionNetwork, Term
-
-
-@dataclass(frozen=True)
-class MechanismShape(Shape):
-    """What the code is compiled for: levels of a column, elements whose atoms are counted, and where transport goes.
-
-    Without `vertical` levels are apart: there is nothing implicit, and each has its own sums.
-
-    operators  that act where transport goes
-    own_terms  terms of budgets that operators add to, also those that act elsewhere
-    """
-
-    levels: int
-    families: tuple[str, ...] = ()
-    horizontal: bool = True
-    vertical: bool = True
-    operators: tuple[Operator, ...] = ()
-    own_terms: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

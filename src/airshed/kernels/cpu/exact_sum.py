@@ -1,12 +1,12 @@
 """The compiled form of :mod:`airshed.core.exact_sum`, for sums of every step."""
 
+import ctypes
 from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 import numpy.typing as npt
 
-from airshed.kernels.cpu.pipeline import MechanismKernel
 from airshed.kernels.memory import address
 
 Array = npt.NDArray[np.float64]
@@ -16,20 +16,20 @@ Array = npt.NDArray[np.float64]
 class CompiledSums:
     """Magnitudes and parts of summands (..., summand, column) in double, C order, by the code of a kernel."""
 
-    kernel: MechanismKernel
+    functions: ctypes.CDLL
 
     def magnitudes(self, values: Array) -> Array:
         """Return the greatest magnitude in each column (..., column), infinite where one is not finite."""
         *several, count, columns = values.shape
         result = np.empty((*several, columns))
-        self.kernel.functions.airshed_magnitudes(address(values), prod(several), count, columns, address(result))
+        self.functions.airshed_magnitudes(address(values), prod(several), count, columns, address(result))
         return result
 
     def parts(self, values: Array, greatest: Array) -> npt.NDArray[np.int64]:
         """Return the sums (..., 2, column) of the integers that the summands are cut into."""
         *several, count, columns = values.shape
         result = np.empty((*several, 2, columns), np.int64)
-        self.kernel.functions.airshed_exact_parts(
+        self.functions.airshed_exact_parts(
             address(values), prod(several), count, columns, address(greatest), address(result)
         )
         return result
@@ -38,9 +38,7 @@ class CompiledSums:
         """Return the sums (..., column) that integers (..., 2, column) stand for; NaN where one was not finite."""
         *several, columns = greatest.shape
         result = np.empty(greatest.shape)
-        self.kernel.functions.airshed_exact_value(
-            address(sums), address(greatest), prod(several), columns, address(result)
-        )
+        self.functions.airshed_exact_value(address(sums), address(greatest), prod(several), columns, address(result))
         return result
 
     def total(self, values: Array) -> Array:

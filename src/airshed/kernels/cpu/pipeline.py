@@ -5,16 +5,31 @@ of levels and one precision.
 """
 
 import ctypes
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import numpy.typing as npt
 
 from airshed.kernels.cpu.compiled import CompiledKernel, Signatures, compile_and_load, timed
-from airshed.kernels.cpu.emit import MechanismShape, Source, emit
-from airshed.kernels.step.data import TERMS, Directions
+from airshed.kernels.cpu.emit import Source, emit
+from airshed.kernels.cpu.exact_sum import CompiledSums
+from airshed.kernels.cpu.sunlight import Sunlight
+from airshed.kernels.layout import Layout
+from airshed.kernels.memory import AnyArray
+from airshed.kernels.step.data import TERMS, Directions, Neighbours, State, StepConstants
 from airshed.kernels.step.operator_fields import acting, check, own_terms
 from airshed.kernels.step.operators import Operator
 from airshed.kernels.step.schedule import Schedule, schedule
+from airshed.kernels.step.shape import MechanismShape
 from airshed.mechanism.network import ReactionNetwork
+
+if TYPE_CHECKING:
+    from airshed.kernels.cpu.stepper import Stepper
+
+Array = npt.NDArray[np.float64]
 
 LARGEST_GROUP: Final = 3
 """Species solved together; measured: see docs/performance.md."""
@@ -58,6 +73,30 @@ class MechanismKernel(CompiledKernel[MechanismShape, Source]):
 
     schedule: Schedule
     terms: tuple[str, ...]
+
+    @cached_property
+    def sums(self) -> CompiledSums:
+        """Exact sums, for those of every step."""
+        return CompiledSums(self.functions)
+
+    def layout(self, rows: int, columns: int) -> Layout:
+        """Return how a grid of rows x columns lies in memory."""
+        return Layout(rows, columns, self.shape.width, self.dtype)
+
+    def stepper(
+        self, layout: Layout, constants: StepConstants, *, threads: int = 1, neighbours: Neighbours | None = None,
+        total: Callable[[Array], Array] | None = None, state: State | None = None, batch: int = 1,
+    ) -> "Stepper":  # fmt: skip
+        """Return what advances a state of this layout, see :class:`airshed.kernels.backend.StepKernel`."""
+        from airshed.kernels.cpu.stepper import Stepper
+
+        return Stepper(
+            self, layout, constants, threads=threads, neighbours=neighbours, total=total, state=state, batch=batch
+        )
+
+    def sunlight(self, places: AnyArray, limits: Array, suns: AnyArray) -> Sunlight:
+        """Return what fills the sun over columns."""
+        return Sunlight(self.functions.airshed_sunlight, places, limits, suns)
 
 
 def compile_mechanism(

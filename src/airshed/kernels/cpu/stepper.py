@@ -7,12 +7,12 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from airshed.kernels.cpu.argument_table import StepPlaces
-from airshed.kernels.cpu.exact_sum import CompiledSums
+from airshed.kernels.cpu.argument_table import ArgumentTable
 from airshed.kernels.cpu.pieces import Open, cut
 from airshed.kernels.cpu.pipeline import MechanismKernel
 from airshed.kernels.cpu.work_sharing import WorkSharing
-from airshed.kernels.layout import AnyArray, Layout, aligned_zeros
+from airshed.kernels.layout import Layout
+from airshed.kernels.memory import AnyArray, aligned_zeros
 from airshed.kernels.step.data import (
     OF_PLANES,
     PARTS,
@@ -21,6 +21,7 @@ from airshed.kernels.step.data import (
     Neighbours,
     Side,
     State,
+    StepConstants,
     StepForcing,
     TransportForcing,
     TwoStepWeights,
@@ -34,26 +35,17 @@ class Stepper:
 
     pool  threads that help with steps, None for one thread; what else is put there is done beside the steps
 
-    ghosts          mixing ratios (species, level) [mol/mol] outside the area, the same all around
-    top             mixing ratios (species,) above it
-    density_factor  (level, lat) relative air density per mole of air in a cell [1/mol]
-    vertical_weights (level, 4) parabola weights of each upper face for upward and for downward flow
-    thickness       (level,) [m] of layers, for operators that ask for it; None for 1
-    neighbours      what lies beyond the sides where the area goes on; None where it ends on all of them
-    total           sums over the first axis of the sums of blocks, of all ranks; the same bits in any order
-    state           that of another stepper, to be advanced by both in turn; None for one of its own
-    batch           how many steps :meth:`advance` may be asked for at once
+    The others are those of :class:`airshed.kernels.backend.StepKernel`.
     """
 
     def __init__(
-        self, kernel: MechanismKernel, layout: Layout, *, ghosts: Array, top: Array, density_factor: Array,
-        vertical_weights: Array, thickness: Array | None = None, emitted: Sequence[int] = (), sweeps: int = 1,
-        threads: int = 1, oxygen: float = 0.2095, nitrogen: float = 0.7808, neighbours: Neighbours | None = None,
-        total: Callable[[Array], Array] | None = None, state: State | None = None, batch: int = 1,
+        self, kernel: MechanismKernel, layout: Layout, constants: StepConstants, *, threads: int = 1,
+        neighbours: Neighbours | None = None, total: Callable[[Array], Array] | None = None,
+        state: State | None = None, batch: int = 1,
     ) -> None:  # fmt: skip
-        self.kernel, self.layout, self.sweeps, self.neighbours = kernel, layout, sweeps, neighbours
+        self.kernel, self.layout, self.sweeps, self.neighbours = kernel, layout, constants.sweeps, neighbours
         self.batch = batch
-        self._total = total or CompiledSums(kernel).total
+        self._total = total or kernel.sums.total
         species, levels = len(kernel.network.species), kernel.shape.levels
         self.state = state or State.zeros(layout, species, levels)
         self._terms = (len(kernel.terms), species) if kernel.shape.vertical else (len(OF_PLANES), species, levels)
@@ -63,14 +55,10 @@ class Stepper:
         self.threads = max(1, min(threads, layout.rows))
         self.pool = ThreadPoolExecutor(self.threads - 1) if self.threads > 1 else None
         sides: Collection[Side] = () if neighbours is None else neighbours.sides
-        self._places = StepPlaces(
-            layout, batch, sides, ghosts=ghosts, top=top, density_factor=density_factor,
-            vertical_weights=vertical_weights, thickness=np.ones(levels) if thickness is None else thickness,
-            emitted=emitted, oxygen=oxygen, nitrogen=nitrogen, operators=kernel.shape.operators, levels=levels,
-        )  # fmt: skip
+        self._table = ArgumentTable(layout, batch, sides, constants, kernel.shape.operators, levels)
         inner, outer = cut(layout.rows, layout.blocks, self.threads, Open(**{side: side in sides for side in SIDES}))
         self._work = WorkSharing(
-            kernel, self._places.address, batch, np.concatenate([inner, outer]), len(inner), layout.blocks,
+            kernel, self._table.address, batch, np.concatenate([inner, outer]), len(inner), layout.blocks,
             threads=self.threads, pool=self.pool, edges=bool(sides),
         )  # fmt: skip
         self._arrived = True
@@ -104,7 +92,7 @@ class Stepper:
             edges, self._arrived = self.neighbours.start(self.state.q), False
         for number, each in enumerate(steps):
             which = self._work.steps + 1 + number
-            self._places.fill(which, self.state, each, edges, sums[number], self.sweeps)
+            self._table.fill(which, self.state, each, edges, sums[number], self.sweeps)
             self.state.rotate()
         self._work.work(len(steps), None if self.neighbours is None else self._see_to_edges)
 

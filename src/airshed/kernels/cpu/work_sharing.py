@@ -15,8 +15,7 @@ import numpy.typing as npt
 from airshed.core.errors import KernelError
 from airshed.kernels.cpu.pieces import Pieces
 from airshed.kernels.cpu.pipeline import MechanismKernel
-from airshed.kernels.layout import aligned_zeros
-from airshed.kernels.memory import address
+from airshed.kernels.memory import address, aligned_zeros
 from airshed.kernels.step.data import PARTS
 
 Array = npt.NDArray[np.float64]

@@ -15,7 +15,15 @@ from airshed.kernels.reference.operators import Reading, air_of_cells
 from airshed.kernels.reference.random_operators import random_fields, random_numbers
 from airshed.kernels.reference.step import Box, Fields, Stepped, step
 from airshed.kernels.reference.transport import AirFluxes, Outside
-from airshed.kernels.step.data import TERMS, ColumnForcing, Neighbours, State, TransportForcing, TwoStepWeights
+from airshed.kernels.step.data import (
+    TERMS,
+    ColumnForcing,
+    Neighbours,
+    State,
+    StepConstants,
+    TransportForcing,
+    TwoStepWeights,
+)
 from airshed.kernels.step.operator_fields import members
 from airshed.kernels.step.operators import Kind
 
@@ -152,12 +160,12 @@ def make_stepper(
     """Return a stepper of the compiled kernel that holds the state of a trial; the rest as in :class:`Stepper`."""
     box = trial.box
     _, rows, columns = trial.fields.air.shape
-    layout = Layout(rows, columns, kernel.shape.width, kernel.dtype)
-    stepper = Stepper(
-        kernel, layout, ghosts=box.outside.sides, top=box.outside.top, density_factor=box.density_factor,
-        vertical_weights=box.vertical_weights, thickness=box.thickness, emitted=box.emitted, sweeps=box.sweeps,
-        threads=threads, oxygen=box.oxygen, nitrogen=box.nitrogen, neighbours=neighbours, total=total, batch=batch,
+    layout = kernel.layout(rows, columns)
+    constants = StepConstants(
+        box.outside.sides, box.outside.top, box.density_factor, box.vertical_weights, box.thickness, box.emitted,
+        box.sweeps, box.oxygen, box.nitrogen,
     )  # fmt: skip
+    stepper = Stepper(kernel, layout, constants, threads=threads, neighbours=neighbours, total=total, batch=batch)
     for packed, field in zip(_arrays(stepper.state), fields(Fields), strict=True):
         packed[...] = layout.pack(getattr(trial.fields, field.name))
     return stepper

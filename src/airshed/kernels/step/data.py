@@ -1,12 +1,16 @@
 """What a step reads and writes: the weights of its formula, forcing and state in the packed layout, and edges."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, Protocol
 
+import numpy as np
 import numpy.typing as npt
 
-from airshed.kernels.layout import AnyArray, Layout
+from airshed.kernels.layout import Layout
+from airshed.kernels.memory import AnyArray
+
+Array = npt.NDArray[np.float64]
 
 Side = Literal["west", "east", "south", "north"]
 
@@ -120,6 +124,31 @@ class StepForcing:
     weights: TwoStepWeights
     transport: TransportForcing
     column: ColumnForcing | None
+
+
+@dataclass(frozen=True)
+class StepConstants:
+    """What stays the same in all steps.
+
+    ghosts            mixing ratios (species, level) [mol/mol] outside the area, the same all around
+    top               mixing ratios (species,) above it
+    density_factor    (level, lat) relative air density per mole of air in a cell [1/mol]
+    vertical_weights  (level, 4) parabola weights of each upper face for upward and for downward flow
+    thickness         [m] of the levels; None where no operator asks
+    emitted           numbers of the species that are emitted
+    sweeps            over the species of a column
+    oxygen, nitrogen  mole fractions in air
+    """
+
+    ghosts: Array
+    top: Array
+    density_factor: Array
+    vertical_weights: Array
+    thickness: Array | None = None
+    emitted: Sequence[int] = ()
+    sweeps: int = 1
+    oxygen: float = 0.2095
+    nitrogen: float = 0.7808
 
 
 class Neighbours(Protocol):

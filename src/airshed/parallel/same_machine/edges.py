@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from airshed.kernels.layout import ALIGNMENT, AnyArray, Layout
+from airshed.kernels.layout import Layout
+from airshed.kernels.memory import ALIGNMENT, AnyArray
 from airshed.kernels.step.data import REACH, SIDES, Side
 from airshed.parallel.decomposition import ALONG_LATITUDE, OPPOSITE
 from airshed.parallel.same_machine.memory import SharedMemory

@@ -13,9 +13,9 @@ from typing import Final
 
 from airshed.kernels.chemistry.sparsity import Elimination, eliminate, pattern_of
 from airshed.kernels.cpu.coefficients import Coefficients
-from airshed.kernels.cpu.compiled import Shape
 from airshed.kernels.cpu.template import comment, described, header, render
 from airshed.kernels.step.rates import rate_code
+from airshed.kernels.step.shape import Shape
 from airshed.mechanism.network import ReactionNetwork
 
 _STATEMENTS: Final = 96  # of a generated function: compilers take more than linear time over long ones

@@ -13,8 +13,7 @@ from airshed.core.errors import KernelError
 from airshed.kernels.chemistry.tableau import Tableau
 from airshed.kernels.cpu.chemistry.arguments import Cells, method_argument
 from airshed.kernels.cpu.chemistry.kernel import ChemistryKernel
-from airshed.kernels.layout import ALIGNMENT, AnyArray, aligned_zeros
-from airshed.kernels.memory import address
+from airshed.kernels.memory import ALIGNMENT, AnyArray, address, aligned_zeros
 
 Array = npt.NDArray[np.float64]
 

@@ -1,0 +1,27 @@
+"""The CPU as a backend; what is asked of it stands in :mod:`airshed.kernels.backend`."""
+
+from typing import Final
+
+from airshed.kernels.backend import Backend, StepKernel
+from airshed.kernels.cpu.pipeline import WIDTH, compile_mechanism
+from airshed.kernels.step.data import Directions
+from airshed.kernels.step.operators import Operator
+from airshed.mechanism.network import ReactionNetwork
+
+
+class CpuBackend:
+    """Generated C++ on the threads of a process."""
+
+    width = WIDTH
+
+    def compile_mechanism(
+        self, network: ReactionNetwork, levels: int, precision: str = "double", *, families: tuple[str, ...] = (),
+        directions: Directions = "all", operators: tuple[Operator, ...] = (),
+    ) -> StepKernel:  # fmt: skip
+        """See :class:`Backend`."""
+        return compile_mechanism(
+            network, levels, precision, families=families, directions=directions, operators=operators
+        )
+
+
+BACKEND: Final[Backend] = CpuBackend()
