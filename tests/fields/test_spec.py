@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from airshed.air.fields import CF_SPECIES, WEATHER, air_registry, species_fields
 from airshed.core.errors import CaseError, DataError
 from airshed.core.units import quantity
-from airshed.fields.air import CF_SPECIES, WEATHER, air_registry, species_fields
 from airshed.fields.spec import FieldRegistry, FieldSpec
 
 SIZES = {"level": 2, "lat": 3, "lon": 4}

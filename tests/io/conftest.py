@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from airshed.fields.air import air_registry
+from airshed.air.fields import air_registry
 from airshed.grid import Grid
 from airshed.io.folder import RunFolder
 from airshed.io.output import OutputWriter

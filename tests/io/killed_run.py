@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from airshed.fields.air import air_registry
+from airshed.air.fields import air_registry
 from airshed.grid import Grid
 from airshed.io.folder import RunFolder
 from airshed.io.output import OutputWriter

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
+from airshed.air.fields import air_registry
 from airshed.core.errors import AirshedError
-from airshed.fields.air import air_registry
 from airshed.grid import Grid
 from airshed.io.copying import Lent
 from airshed.io.folder import RunFolder
