@@ -12,7 +12,7 @@ from airshed.air.model import AirModel
 from airshed.air.report import budget_dataset
 from airshed.air.two_groups.ranks import allowing_service, closed_on_error, make_groups, only_moves, serve
 from airshed.core.errors import CaseError
-from airshed.kernels.pipeline import WIDTH
+from airshed.kernels.cpu.pipeline import WIDTH
 from airshed.parallel.binding import cores_each
 from airshed.parallel.communicator import Communicator
 from airshed.parallel.decomposition import Decomposition

@@ -344,7 +344,7 @@ class AirModel:
         report = summary(self, brief=brief)
         if self._strang is None or not isinstance(self._strang.moving, MovedElsewhere):
             return report
-        return Report(report.title, [*report.tables, self._strang.moving.table()], report.facts, report.ok)
+        return replace(report, tables=[*report.tables, self._strang.moving.table()])
 
     def _species(self, number: int) -> Array:
         return self.layout.unpack(self.stepper.state.q[:, :, number])

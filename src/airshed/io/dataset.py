@@ -66,15 +66,17 @@ def open_parts(folder: Path, *, decode: bool = True) -> xr.Dataset:
         held = sum(len(records) * box.cells for _, box, records in pieces)
         if held != manifest["records"] * prod(manifest["whole"]):
             raise ValueError("its files do not make up the whole")
-        fields = {}
+        fields, beside = {}, dict[str, None]()
         for name, shape in manifest["fields"].items():
             first = pieces[0][0][name]
             whole = _Tiled(name, (manifest["records"], *shape), pieces)
-            fields[name] = xr.Variable(first.dims, indexing.LazilyIndexedArray(whole), first.attrs)
+            places = {key: text for key, text in first.encoding.items() if key == "coordinates"}
+            fields[name] = xr.Variable(first.dims, indexing.LazilyIndexedArray(whole), first.attrs, places)
+            beside |= dict.fromkeys(places.get("coordinates", "").split())
     except Exception as error:  # whatever damage leads to
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise OutputError(f"{folder} is damaged ({reason}); make it again with airshed run") from error
-    result = shared.assign(fields)
+    result = shared.assign(fields).set_coords(list(beside))
     opened = ExitStack()
     for each in (shared, *(part for part, _, _ in pieces)):
         opened.callback(each.close)

@@ -96,4 +96,5 @@ def _bounds(axis: str) -> str:
 
 def _variable(array: Any, *, growing: bool) -> cf.Variable:
     dtype: Literal["f4", "f8"] = "f4" if array.dtype == np.float32 else "f8"
-    return cf.Variable(array.name, dtype, array.dims, dict(array.attrs), None if growing else array.to_numpy())
+    places = {key: text for key, text in array.encoding.items() if key == "coordinates"}
+    return cf.Variable(array.name, dtype, array.dims, {**array.attrs, **places}, None if growing else array.to_numpy())

@@ -1,4 +1,4 @@
-"""What the runtime asks of a model, whatever it simulates: fifteen members, and defaults for most of them."""
+"""What the runtime asks of a model, whatever it simulates: fourteen members, and defaults for most of them."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -137,10 +137,6 @@ class Model(Protocol):
         """
         ...
 
-    def settle(self) -> None:
-        """Wait for what earlier steps left under way; raises NumericalError for a lost state."""
-        ...
-
     def view(self, name: str) -> FieldView | Array:
         """What this rank holds of a field, not copied: it stays as it is for ``pace.lasting`` more steps."""
         ...
@@ -191,9 +187,6 @@ class PlainModel:
     def step_to(self, seconds: float) -> None:
         """Advance the state from `self.seconds` to a time."""
         raise NotImplementedError
-
-    def settle(self) -> None:
-        """Wait for nothing."""
 
     def summary(self, *, brief: bool = False) -> Report:
         """Nothing but the number of steps."""

@@ -6,7 +6,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from math import isfinite
 from numbers import Integral, Real
@@ -234,6 +234,11 @@ class Simulation:
         """The longest stretch that all ranks make: the shortest that one wants, as not each need have an observer."""
         return -int(self._model.domain.greatest(-most))
 
+    @property
+    def has_map(self) -> bool:
+        """Whether its fields lie on latitudes and longitudes, so that `airshed plot` can draw them."""
+        return {"lat", "lon"} <= set(self._model.domain.axes.dims)
+
     def __repr__(self) -> str:
         sizes = dict(reversed(list(self._model.domain.axes.sizes.items())))
         cells = f"{' x '.join(map(str, sizes.values()))} cells ({' x '.join(sizes)})" if sizes else "no space"
@@ -271,7 +276,7 @@ class Simulation:
     def summary(self, *, brief: bool = False) -> Report:
         """Budgets, extremes, what was read and what was diagnosed, and where the time went; `brief` fits a screen."""
         report = self._model.summary(brief=brief)
-        return Report(report.title, [*report.tables, self._timing()], report.facts, report.ok)
+        return replace(report, tables=[*report.tables, self._timing()])
 
     @by_one_thread
     def close(self) -> None:

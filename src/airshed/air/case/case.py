@@ -1,17 +1,10 @@
 """The case: what to simulate, read from a file or a dictionary, checked, immutable."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-<<<<<<< HEAD
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
-import numpy as np
-from pydantic import Field, PrivateAttr, ValidationError, create_model, model_validator
-=======
-from typing import Any, Literal, Self
-
-from pydantic import Field, model_validator
->>>>>>> d002c3c (WIP: the runtime stands below air)
+from pydantic import Field, create_model, model_validator
 
 from airshed.air import processes
 from airshed.air.case import sections
@@ -23,21 +16,12 @@ from airshed.case.sections import Due
 from airshed.case.toml import KeyPath
 from airshed.core.errors import CaseError
 from airshed.core.nearest import suggestion
-from airshed.core.settings import refuse, setting
+from airshed.core.settings import Section, refuse, setting
 from airshed.grid import Grid
 from airshed.process.discovery import processes_of, section_of
 
 
-<<<<<<< HEAD
-
-WRITING: Final = ("strategy", "compression")
-"""Settings of an output that change nothing in what it holds."""
-
-
-class _FixedCase(Section):
-=======
-class Case(RunCase):
->>>>>>> d002c3c (WIP: the runtime stands below air)
+class _FixedCase(RunCase):
     """Everything that a run of the air-quality model needs to know.
 
     Attributes are the sections of the case file, for example ``case.time.length.value`` in seconds; `docs/case-file.md`
@@ -84,7 +68,6 @@ class Case(RunCase):
         every = self.meteorology.every
         return [*super()._due(), *([] if every == "auto" else [("meteorology.every", every)])]
 
-<<<<<<< HEAD
     def tables_by_species(self) -> list[tuple[str, str, Mapping[str, Any]]]:
         """Return the tables by species that processes declare: their section, their name and what they hold."""
         return [
@@ -94,16 +77,10 @@ class Case(RunCase):
             if each.by_species
         ]
 
-    @property
-    def start(self) -> np.datetime64:
-        """The start of the case, UTC."""
-        return np.datetime64(self.time.start.replace(tzinfo=None), "s")
-=======
     @classmethod
     def _place_files(cls, data: dict[str, Any], changed: Sequence[KeyPath], base: Path) -> None:
         if ("chemistry", "mechanism") in changed:
             place_mechanism(data["chemistry"], base)
->>>>>>> d002c3c (WIP: the runtime stands below air)
 
     @property
     def moves_planes(self) -> bool:

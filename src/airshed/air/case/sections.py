@@ -321,7 +321,6 @@ class PhotolysisSection(Section):
     cloud: Switch = setting(True, "Whether clouds dim it.")
 
 
-<<<<<<< HEAD
 class ProcessSection(Section):
     """A process of the case's own: a class in a Python file, and its settings beside `file`.
 
@@ -342,10 +341,7 @@ class ProcessSection(Section):
         return dict(self.model_extra or {})
 
 
-class OutputSection(Section):
-=======
 class OutputSection(general.OutputSection):
->>>>>>> d002c3c (WIP: the runtime stands below air)
     """One file of results."""
 
     fields: Annotated[tuple[Text, ...] | Literal["all"], OrWords(("all",), Fields)] = setting(
