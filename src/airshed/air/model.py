@@ -246,6 +246,7 @@ class AirModel:
 
     def amounts(self) -> Array:
         """The amount of each species in the whole area [mol], (species,)."""
+        self._check_ranks()
         air = self.layout.unpack(self.stepper.state.air)
         columns = [np.add.reduce(self._species(number) * air, axis=0) for number in range(len(self.network.species))]
         return self.share.total_over_columns(np.array(columns))
@@ -259,6 +260,7 @@ class AirModel:
 
     def view(self, name: str) -> FieldView | Array:
         """A field as :meth:`value` gives it, but a species where it lies in the state."""
+        self._check_ranks()
         if self.fields.select([name], where="field")[0] in WEATHER:
             return self.value(name)
         return PackedView(self.layout, self.stepper.state.q[:, :, self.network.index(name)])
@@ -345,6 +347,11 @@ class AirModel:
         if self._strang is None or not isinstance(self._strang.moving, MovedElsewhere):
             return report
         return replace(report, tables=[*report.tables, self._strang.moving.table()])
+
+    def _check_ranks(self) -> None:
+        """Refuse what ranks in groups do together, once their communicator was given back."""
+        if self._ranks_gone:
+            raise CaseError("this simulation was closed, or ended by an error; make a new one")
 
     def _species(self, number: int) -> Array:
         return self.layout.unpack(self.stepper.state.q[:, :, number])
