@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from airshed.core.version import __version__ as __version__
+from airshed.runtime.registry import register
 
 if TYPE_CHECKING:
     from airshed.air.box.run import box as box
@@ -14,11 +15,14 @@ if TYPE_CHECKING:
     from airshed.air.two_groups.ranks import only_moves as only_moves
     from airshed.air.two_groups.ranks import serve as serve
     from airshed.io.results import open_run as open_run
+    from airshed.runtime.registry import load_case as load_case
     from airshed.runtime.simulation import Simulation as Simulation
+
+register("air", "airshed.air.kind:KIND", default=True)
 
 _LAZY = {
     "Case": "airshed.air.case", "Simulation": "airshed.runtime.simulation", "box": "airshed.air.box.run",
-    "open_run": "airshed.io.results",
+    "open_run": "airshed.io.results", "load_case": "airshed.runtime.registry",
     "only_moves": "airshed.air.two_groups.ranks", "serve": "airshed.air.two_groups.ranks",
 }  # fmt: skip
 

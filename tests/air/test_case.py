@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import airshed
 from airshed.air.case import Case, check_species
 from airshed.air.case.document import case_file_document
-from airshed.air.case.toml import flatten, key_lines, override, write_toml
+from airshed.case.toml import flatten, key_lines, override, write_toml
 from airshed.core.errors import CaseError
 from airshed.core.resources import resource
 from airshed.core.settings import settings_of

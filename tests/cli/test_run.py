@@ -37,6 +37,7 @@ class Counting:
     during: ClassVar[Callable[["Counting"], None]] = staticmethod(lambda simulation: None)
     last: ClassVar["Counting"]
     notices: ClassVar[list[str]] = []
+    has_map = True
 
     def __init__(self, case: Any, *, output: Path, resume: bool) -> None:
         self.case, self.output, self.resume, self.steps, self.stop = case, output, resume, 0, False

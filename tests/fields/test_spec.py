@@ -4,10 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from airshed.air.fields import CF_SPECIES, WEATHER, air_registry, species_fields
 from airshed.core.errors import CaseError, DataError
 from airshed.core.units import quantity
-from airshed.fields.air import CF_SPECIES, WEATHER, air_registry, species_fields
 from airshed.fields.spec import FieldRegistry, FieldSpec
+from airshed.grid import Grid
+from airshed.grid.lonlat import lonlat_axes
 
 SIZES = {"level": 2, "lat": 3, "lon": 4}
 SPECIES = [("O3", "ozone"), ("NO2", "nitrogen dioxide"), ("TRACER", "")]
@@ -35,13 +37,26 @@ def test_an_unknown_unit_is_found():
         ({"text": ""}, "a text"),
         ({"name": "2nd"}, "not usable"),
         ({"name": "../up"}, "not usable"),
-        ({"dims": ("lon", "lat")}, "in this order"),
-        ({"dims": ("height",)}, "must be among"),
     ],
 )
 def test_an_incomplete_field_is_refused(change, message):
     with pytest.raises(CaseError, match=message):
         FieldSpec(**{"name": "a", "dims": ("lat", "lon"), "unit": "m", "text": "A length", **change})
+
+
+@pytest.mark.parametrize(
+    ("dims", "message"),
+    [
+        (("lon", "lat"), "in this order"),
+        (("height",), "must be among"),
+        (("level",), "which ranks divide"),
+    ],
+)
+def test_a_field_on_other_dimensions_than_its_domain_is_refused(dims, message):
+    axes = lonlat_axes(Grid.regular((0, 1), (0, 1), 0.5, [10.0]))
+    with pytest.raises(CaseError, match=message):
+        axes.check_dims("a", dims)
+    axes.check_dims("a", ("lat", "lon"))
 
 
 def test_species_are_mixing_ratios():

@@ -5,8 +5,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from airshed.fields.air import air_registry
+from airshed.air.fields import air_registry
 from airshed.grid import Grid
+from airshed.grid.lonlat import lonlat_axes
 from airshed.io.folder import RunFolder
 from airshed.io.output import OutputWriter
 
@@ -46,7 +47,7 @@ def start_run(grid, registry):
         run = RunFolder(path, case, resume=resume)
         settings = {"start": np.datetime64("2022-08-31T00:00"), "title": "A test", "every": 3600.0, **options}
         try:
-            writer = OutputWriter(run, grid, registry.select(fields), **settings)
+            writer = OutputWriter(run, lonlat_axes(grid), registry.select(fields), **settings)
         except BaseException:
             run.close()
             raise

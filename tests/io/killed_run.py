@@ -11,8 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from airshed.fields.air import air_registry
+from airshed.air.fields import air_registry
 from airshed.grid import Grid
+from airshed.grid.lonlat import lonlat_axes
 from airshed.io.folder import RunFolder
 from airshed.io.output import OutputWriter
 from airshed.io.restart import RestartStore
@@ -66,7 +67,7 @@ def simulate(options):
             state = state if options.forget else restart.whole["state"]
         writer = OutputWriter(
             run,
-            grid,
+            lonlat_axes(grid),
             fields,
             start=np.datetime64("2022-08-31"),
             title="Chaos",

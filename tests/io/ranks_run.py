@@ -15,9 +15,11 @@ from pathlib import Path
 
 import numpy as np
 
+from airshed.air.fields import air_registry
 from airshed.core.errors import AirshedError
-from airshed.fields.air import air_registry
 from airshed.grid import Grid
+from airshed.grid.box import Box
+from airshed.grid.lonlat import lonlat_axes
 from airshed.io.copying import Lent
 from airshed.io.folder import RunFolder
 from airshed.io.output import OutputWriter
@@ -68,7 +70,8 @@ def simulate(options, strategy, folder):
     registry = air_registry([("O3", "ozone"), ("NO2", "nitrogen dioxide")], {"O3": 0.0479982})
     fields = registry.select(["O3", "surface_pressure", "NO2"])
     with RunFolder(folder, "[time]\nlength = '8 h'\n", resume=options.resume, ranks=ranks) as run:
-        store = RestartStore(run, tile, options.restarts or strategy)
+        held = Box((tile.rows, tile.blocks))
+        store = RestartStore(run, held, options.restarts or strategy)
         restart = store.latest() if run.resumed else None
         state = tile.window.of(np.random.default_rng(0).random((2, levels, rows, columns)))
         first = 0
@@ -76,10 +79,10 @@ def simulate(options, strategy, folder):
             first = restart.metadata["step"]
             assert restart.whole["step"] == first
             if not options.forget:
-                state = unpacked(restart.tile("state", tile.rows, tile.blocks), state.shape)
+                state = unpacked(restart.part("state", held), state.shape)
         writer = OutputWriter(
-            run, grid, fields, start=np.datetime64("2022-08-31"), title="Chaos", every=3600.0,
-            resume_from=None if restart is None else restart.seconds, window=tile.window, strategy=strategy,
+            run, lonlat_axes(grid), fields, start=np.datetime64("2022-08-31"), title="Chaos", every=3600.0,
+            resume_from=None if restart is None else restart.seconds, box=tile.window.box, strategy=strategy,
             compression=options.compression,
         )  # fmt: skip
         print("started", flush=True)

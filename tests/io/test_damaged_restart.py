@@ -5,12 +5,12 @@ import shutil
 import numpy as np
 import pytest
 
+from airshed.grid.box import Box
 from airshed.io.archive import save_arrays
 from airshed.io.folder import RunFolder
 from airshed.io.restart import RestartStore
-from airshed.parallel.decomposition import Decomposition
 
-TILE = Decomposition.of(3, 4, 2, 1).tile(0)
+HELD = Box.whole(3, 2)
 FORMATS = ("gather", "files", "mpiio", "zarr")
 
 
@@ -25,7 +25,7 @@ def whole(seconds):
 @pytest.fixture
 def store(tmp_path, request):
     with RunFolder(tmp_path / "run", "[time]\n") as run:
-        store = RestartStore(run, TILE, request.param)
+        store = RestartStore(run, HELD, request.param)
         for seconds in (100.0, 200.0):
             store.save(seconds, tiled(seconds), whole(seconds), {"step": int(seconds)})
         run.wait()
@@ -46,7 +46,7 @@ def taken(store):
     assert restart.metadata == {"step": int(restart.seconds), "seconds": restart.seconds}
     assert len(restart.skipped) == (restart.seconds == 100.0)
     for name, array in tiled(restart.seconds).items():
-        assert restart.tile(name, TILE.rows, TILE.blocks).tobytes() == array.tobytes()
+        assert restart.part(name, HELD).tobytes() == array.tobytes()
     assert restart.whole["sums"].tobytes() == whole(restart.seconds)["sums"].tobytes()
     return restart.seconds
 

@@ -7,6 +7,7 @@ import xarray as xr
 
 from airshed import __version__
 from airshed.core.errors import DataError, NumericalError, OutputError
+from airshed.grid.lonlat import lonlat_axes
 from airshed.io.output import OutputWriter
 from airshed.io.results import open_run
 
@@ -98,7 +99,7 @@ def test_the_same_run_gives_the_same_bytes(tmp_path, write_run):
 
 
 def test_only_chosen_levels_are_kept(tmp_path, write_run, values):
-    with open_run(write_run(tmp_path / "run", levels=[0, 2])) as result:
+    with open_run(write_run(tmp_path / "run", kept={"level": [0, 2]})) as result:
         assert np.array_equal(result["level"], [10.0, 105.0])
         assert np.array_equal(result["level_bnds"], [[0, 20], [60, 150]])
         assert np.array_equal(result["O3"][1], values(3600)["O3"][[0, 2]].astype(np.float32))
@@ -152,11 +153,11 @@ def test_missing_and_misshapen_fields_are_refused(tmp_path, start_run, values):
 
 def test_several_outputs_share_a_run(tmp_path, start_run, registry, grid, values):
     run = start_run(tmp_path / "run")
-    options = {"start": np.datetime64("2022-08-31"), "title": "Ground", "every": 1800.0, "levels": [0]}
+    options = {"start": np.datetime64("2022-08-31"), "title": "Ground", "every": 1800.0, "kept": {"level": [0]}}
     with run.folder:
-        ground = OutputWriter(run.folder, grid, registry.select(["NO2"]), name="ground", **options)
+        ground = OutputWriter(run.folder, lonlat_axes(grid), registry.select(["NO2"]), name="ground", **options)
         with pytest.raises(OutputError, match="two outputs have the name 'ground'"):
-            OutputWriter(run.folder, grid, registry.select(["NO2"]), name="ground", **options)
+            OutputWriter(run.folder, lonlat_axes(grid), registry.select(["NO2"]), name="ground", **options)
         run.writer.write(0, values(0))
         for seconds in (0, 1800):
             ground.write(seconds, values(seconds))

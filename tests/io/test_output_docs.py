@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from airshed.fields.air import WEATHER
+from airshed.air.fields import WEATHER
 from airshed.fields.spec import FieldRegistry
 from airshed.io.restart import RestartStore
 

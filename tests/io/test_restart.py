@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_np
 
 from airshed.core.errors import OutputError
+from airshed.grid.box import Box
 from airshed.io.archive import load_arrays, load_rows, save_arrays
 from airshed.io.folder import RunFolder
 from airshed.io.restart import RestartStore
@@ -154,8 +155,8 @@ def test_rows_that_are_not_there_are_refused(tmp_path):
 
 def test_a_rank_reads_its_rows_of_a_gathered_restart_alone(run, monkeypatch):
     tile = np.random.default_rng(3).random((6, 2, 3))
-    RestartStore(run).save(5.0, {"q": tile}, {}, {})
+    RestartStore(run, Box.whole(*tile.shape[:2])).save(5.0, {"q": tile}, {}, {})
     run.wait()
     restart = RestartStore(run).latest()
     monkeypatch.setattr("airshed.io.strategies.states.load_array", None)
-    assert np.array_equal(restart.tile("q", (2, 5), (1, 2)), tile[2:5, 1:2])
+    assert np.array_equal(restart.part("q", Box(((2, 5), (1, 2)))), tile[2:5, 1:2])

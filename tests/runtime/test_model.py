@@ -1,8 +1,7 @@
-"""The runtime needs of a model what `GriddedModel` says: one that is not of air has records, restarts and times."""
+"""The runtime needs of a model what `Model` says: one that is not of air has records, restarts and times."""
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,14 +11,15 @@ import airshed
 from airshed.air.model import AirModel
 from airshed.core.errors import CaseError
 from airshed.core.every import Every
-from airshed.core.protocols import Model, Saved, Snapshot
 from airshed.core.report import Report
 from airshed.fields.spec import FieldRegistry, FieldSpec
 from airshed.grid import Grid
+from airshed.grid.box import Box
+from airshed.grid.lonlat import lonlat_axes
 from airshed.parallel.communicator import Alone
-from airshed.parallel.share import Share
 from airshed.runtime.clock import Clock
-from airshed.runtime.model import GriddedModel
+from airshed.runtime.domain import Domain
+from airshed.runtime.model import Model, Pace, PlainModel, Saved, Snapshot, Timings
 from airshed.runtime.records import RunRecords
 from airshed.runtime.wall_time import wall_time
 
@@ -34,60 +34,40 @@ CASE: dict[str, Any] = {
 }
 
 
-class Pasture:
+class Pasture(PlainModel):
     """Sheep that become more where there are some; in one pack of four columns."""
 
-    waiting = ()
-    lasting = 0
-    at_once = 4
+    pace = Pace(at_once=4)
 
     def __init__(self, whole: Grid) -> None:
-        self.whole, self.registry, self.attributes = whole, FieldRegistry([SHEEP]), {"references": "a shepherd"}
-        self.share = Share.of(*whole.shape[1:], 4, Alone())
-        self.seconds, self.steps, self.cells = 0.0, 0, 16
+        super().__init__()
+        self.fields = FieldRegistry([SHEEP])
+        self.domain = Domain(
+            lonlat_axes(whole), Alone(), Box.whole(*whole.shape[1:]), Box.whole(4, 1), {"references": "a shepherd"}
+        )
         self.sheep = np.arange(16.0).reshape(4, 1, 4)
-
-    def next_change(self) -> float:
-        return float("inf")
 
     def longest_step(self, until: float) -> float:
         return 700.0
 
     def step_to(self, seconds: float) -> None:
         self.sheep *= 1.0 + 1e-5 * (seconds - self.seconds)
-        self.seconds, self.steps = seconds, self.steps + 1
-
-    def step_through(self, ends: Sequence[float]) -> None:
-        for end in ends:
-            self.step_to(end)
-
-    def value(self, name: str) -> Array:
-        return self.sheep.reshape(4, 4)
 
     def view(self, name: str) -> Array:
-        return self.value(name)
-
-    def output_fields(self, names: Sequence[str] | Literal["all"]) -> tuple[FieldSpec, ...]:
-        return self.registry.select(["sheep"] if names == "all" else names, where="output.fields")
+        return self.sheep.reshape(4, 4)
 
     def save(self) -> Snapshot:
-        return Snapshot({"sheep": self.sheep}, {}, {"seconds": self.seconds, "steps": self.steps})
+        return Snapshot({"sheep": self.sheep}, {}, self._moment())
 
     def restore(self, saved: Saved) -> None:
-        self.sheep[...] = saved.tile("sheep", (0, 4), (0, 1))
-        self.seconds, self.steps = saved.metadata["seconds"], saved.metadata["steps"]
+        self.sheep[...] = saved.part("sheep", self.domain.held)
+        self._set_moment(saved)
 
     def summary(self, *, brief: bool = False) -> Report:
         return Report("Pasture", [wall_time(self, dict.fromkeys(PARTS, 1.0), 0.0, "")], {}, True)
 
-    def wall(self) -> dict[str, float]:
-        return {"grazing": 0.5}
-
-    def wall_notes(self) -> list[str]:
-        return ["sheep do not hurry"]
-
-    def close(self) -> None:
-        pass
+    def timings(self) -> Timings:
+        return Timings({"grazing": 0.5}, notes=["sheep do not hurry"])
 
 
 PARTS = ("preparation", "forcing and steps", "output and restarts")
@@ -103,7 +83,7 @@ def graze(folder: Path, until: float, *, resume: bool = False) -> Pasture:
             records.keep()
         while model.seconds < until:
             records.release()
-            model.step_through(clock.next_steps(until, records.steps_free(model.at_once)))
+            model.step_through(clock.next_steps(until, records.steps_free(model.pace.at_once)))
             records.keep()
         complete = until == case.time.length.value
         if complete:
@@ -131,12 +111,12 @@ def test_a_field_that_the_model_lacks_is_refused(tmp_path: Path) -> None:
         RunRecords(case, Pasture(case.make_grid()), case.output, tmp_path / "run", resume=False)
 
 
-def test_the_model_of_air_has_what_the_protocols_name() -> None:
+def test_the_model_of_air_has_what_the_protocol_names() -> None:
     """A type checker says more; this finds a member that only the protocol has."""
-    asked = {name for each in (Model, GriddedModel) for name in vars(each) if not name.startswith("_")}
+    asked = {name for name in vars(Model) if not name.startswith("_")}
     with airshed.Simulation(airshed.Case.load("tracer-rotation")) as simulation:
-        model: GriddedModel = simulation.model
+        model: Model = simulation.model
         assert isinstance(model, AirModel)
         assert {name for name in asked if not hasattr(model, name)} == set()
-    assert "share" in asked
-    assert "step_through" in asked
+    assert {"domain", "step_through"} < asked
+    assert len(asked) == 14

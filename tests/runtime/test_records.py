@@ -3,6 +3,7 @@
 import re
 import time
 from contextlib import closing
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -105,7 +106,8 @@ def many_at_once(monkeypatch, most):
         stretches.append((model.steps, len(ends)))
         through(model, ends)
 
-    monkeypatch.setattr(AirModel, "at_once", most)
+    pace = AirModel.pace.fget
+    monkeypatch.setattr(AirModel, "pace", property(lambda model: replace(pace(model), at_once=most)))
     monkeypatch.setattr(AirModel, "step_through", step_through)
     return stretches
 
@@ -117,7 +119,7 @@ def test_a_view_stays_as_it_is_for_as_many_steps_as_the_model_says(integrator, l
             simulation.step()
             view, value = simulation.model.view("TRACER"), simulation.model.value("TRACER").astype(np.float32)
             assert isinstance(view, PackedView)
-            assert simulation.model.lasting == lasting
+            assert simulation.model.pace.lasting == lasting
             for _ in range(lasting):
                 simulation.step()
                 assert np.array_equal(copied(view), value)

@@ -318,10 +318,10 @@ def test_a_step_that_was_interrupted_is_the_last_one(monkeypatch):
     simulation = airshed.Simulation(make(), STEADY)
     simulation.step()
 
-    def interrupted(**_):
+    def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(simulation.model.stepper.crew, "_until", interrupted)
+    monkeypatch.setattr(simulation.model.stepper._work, "work", interrupted)
     with pytest.raises(KeyboardInterrupt):
         simulation.step()
     monkeypatch.undo()

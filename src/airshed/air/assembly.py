@@ -36,6 +36,7 @@ from airshed.core.errors import CaseError
 from airshed.core.nearest import suggestion
 from airshed.core.plain import printable
 from airshed.grid import Grid
+from airshed.grid.lonlat import lonlat_axes
 from airshed.io.cf import own_names
 from airshed.io.netcdf import load_netcdf
 from airshed.kernels.backend import backend
@@ -104,7 +105,7 @@ def assemble(
     any_tiles  whether `parallel.tiles` is meant for other ranks
     """
     whole, network = case.make_grid(), load_mechanism(case.mechanism, allow_code=case.allow_code)
-    _refuse_own_names(network)
+    _refuse_own_names(network, whole)
     tiles = None if any_tiles or case.parallel.tiles == "auto" else case.parallel.tiles
     share = Share.of(*whole.shape[1:], backend().width, ranks, tiles)
     grid = whole if share.alone else whole.part(share.window)
@@ -141,9 +142,9 @@ def assemble(
     )  # fmt: skip
 
 
-def _refuse_own_names(network: ReactionNetwork) -> None:
+def _refuse_own_names(network: ReactionNetwork, whole: Grid) -> None:
     """Raise CaseError for species that output could not tell from its own coordinates."""
-    taken = [name for name in network.names if name in own_names()]
+    taken = [name for name in network.names if name in own_names(lonlat_axes(whole))]
     if taken:
         raise CaseError(
             f"mechanism {network.name}: species {', '.join(taken)}: output has its coordinates under such names; "

@@ -1,10 +1,11 @@
 """The air-quality model: emission, transport, mixing, chemistry and deposition over a longitude-latitude box."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise, repeat
-from math import inf, prod
-from typing import Any, Literal
+from math import inf
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,7 @@ from airshed.air.budget import FAMILIES, Baseline, Budget
 from airshed.air.case import Case
 from airshed.air.case_weather import Given
 from airshed.air.cell_chemistry import CellCounts
+from airshed.air.fields import WEATHER, air_registry
 from airshed.air.forcing import Forcing
 from airshed.air.light import PackedLight
 from airshed.air.meteorology import MetState
@@ -28,11 +30,11 @@ from airshed.air.two_groups.moved_elsewhere import MovedElsewhere
 from airshed.air.wall import WAITING, wall, wall_notes
 from airshed.core.constants import SECONDS_PER_HOUR
 from airshed.core.errors import CaseError, NumericalError
-from airshed.core.protocols import FieldView, Saved, Snapshot
+from airshed.core.protocols import FieldView
 from airshed.core.report import Report
-from airshed.fields.air import WEATHER, air_registry
-from airshed.fields.spec import FieldSpec
 from airshed.grid import Grid
+from airshed.grid.box import Box
+from airshed.grid.lonlat import lonlat_axes
 from airshed.kernels.backend import StepKernel, backend
 from airshed.kernels.layout import PackedView
 from airshed.kernels.memory import AnyArray
@@ -42,13 +44,13 @@ from airshed.parallel.balance import Balance
 from airshed.parallel.communicator import Communicator
 from airshed.parallel.groups import Groups
 from airshed.process.twostep import EULER_STEPS, GROWTH, LEAST_SHARE, two_step_weights, weight_of_jump
+from airshed.runtime.domain import Domain
+from airshed.runtime.model import Pace, Saved, Snapshot, Timings
 
 Array = npt.NDArray[np.float64]
 
 LARGEST_COURANT = 0.5
 """Sum of Courant numbers beyond which the limited two-step scheme may oscillate or go negative."""
-
-_WITH_EVERY_OUTPUT = ("air_temperature", "air_pressure")
 
 _OF_COLUMN = ("temperature", "water", "parameters")
 _OF_BASELINE = ("amounts", "processes", "imbalance")
@@ -56,7 +58,7 @@ _WEATHER_NAMES = {"air_temperature": "temperature", "air_pressure": "pressure"} 
 
 
 class AirModel:
-    """One case in memory: its state and what moves it; satisfies :class:`airshed.runtime.model.GriddedModel`.
+    """One case in memory: its state and what moves it; satisfies :class:`airshed.runtime.model.Model`.
 
     The state is q [mol/mol] (species, level, lat, lon) at two time levels, advanced by ``process.twostep``. With
     several ranks it is that of this one's columns; steps, budgets and the summary are made by all ranks together.
@@ -67,13 +69,14 @@ class AirModel:
         ranks: Communicator | None = None, groups: Groups | None = None,
     ) -> None:  # fmt: skip
         self.case = case
+        self._groups, self._ranks_gone = groups, False
         self.parts: Parts = assemble(case, meteorology, ranks if groups is None else groups.own)
         self.share = self.parts.share
         self.network, self.grid = self.parts.network, self.parts.grid
         if groups is not None:
             planes = len(self.network.species), self.parts.whole.shape[0]
             groups.check_species(*planes, apart=case.moves_planes)  # before anything is compiled
-        self.registry = air_registry(
+        self.fields = air_registry(
             [(species.name, species.text) for species in self.network.species],
             {species.name: species.molar_mass for species in self.network.species},
         )
@@ -116,15 +119,12 @@ class AirModel:
         """The grid of the case."""
         return self.parts.whole
 
-    @property
-    def attributes(self) -> Mapping[str, str]:
-        """What results must say of the input."""
-        return self.parts.attributes
-
     @cached_property
-    def cells(self) -> int:
-        """The number of cells of the whole grid."""
-        return prod(self.parts.whole.shape)
+    def domain(self) -> Domain:
+        """The grid of the case, its ranks, and the columns of this one; the state has them in blocks."""
+        share = self.share
+        held = Box((share.tile.rows, share.tile.blocks))
+        return Domain(lonlat_axes(self.whole), share.ranks, share.window.box, held, self.parts.attributes)
 
     def next_change(self) -> float:
         """The next instant of the meteorology, change of the emission, or end of the spin-up [s]."""
@@ -154,10 +154,6 @@ class AirModel:
             )
         return fixed.value
 
-    def step_to(self, seconds: float) -> None:
-        """Advance by one step that ends at this time, which lies no later than :meth:`next_change`."""
-        self.step_through([seconds])
-
     def step_through(self, ends: Sequence[float]) -> None:
         """Advance by steps that end at these rising times, the last of them no later than :meth:`next_change`."""
         if self._strang is not None:
@@ -166,8 +162,9 @@ class AirModel:
                 self._finish_step(end)
                 self._check_finite(self.budget.amounts, end)
             return
-        for first in range(0, len(ends), self.stepper.batch):
-            self._step_batch(ends[first : first + self.stepper.batch])
+        batch = self.pace.at_once
+        for first in range(0, len(ends), batch):
+            self._step_batch(ends[first : first + batch])
 
     def _step_batch(self, ends: Sequence[float]) -> None:
         first = self._first_emission(ends[0] - self.seconds)
@@ -215,9 +212,13 @@ class AirModel:
         return self._anew > 0 or (self._previous_step is not None and step > GROWTH * self._previous_step)
 
     @property
-    def at_once(self) -> int:
-        """How many steps a stretch may have, see :class:`airshed.core.protocols.Model`."""
-        return self.stepper.batch
+    def pace(self) -> Pace:
+        """How many steps it makes at once, and how long views last.
+
+        Two time levels take turns: the next step reads the newest one, and the step after that overwrites it. Strang
+        splitting works on both within a step.
+        """
+        return Pace(self.stepper.batch, 1 if self._strang is None else 0)
 
     def _finish_step(self, seconds: float) -> None:
         if self.seconds >= self._looked_ahead_until:
@@ -244,37 +245,24 @@ class AirModel:
 
     def amounts(self) -> Array:
         """The amount of each species in the whole area [mol], (species,)."""
+        self._check_ranks()
         air = self.layout.unpack(self.stepper.state.air)
         columns = [np.add.reduce(self._species(number) * air, axis=0) for number in range(len(self.network.species))]
         return self.share.total_over_columns(np.array(columns))
 
     def value(self, name: str) -> Array:
         """A field by its registered name: a species [mol/mol] (level, lat, lon), or a field of the weather."""
-        spec = self.registry.select([name], where="field")[0]
+        spec = self.fields.select([name], where="field")[0]
         if spec in WEATHER:
             return np.asarray(getattr(self.weather(), _WEATHER_NAMES.get(spec.name, spec.name)))
         return self._species(self.network.index(name))
 
     def view(self, name: str) -> FieldView | Array:
         """A field as :meth:`value` gives it, but a species where it lies in the state."""
-        if self.registry.select([name], where="field")[0] in WEATHER:
+        self._check_ranks()
+        if self.fields.select([name], where="field")[0] in WEATHER:
             return self.value(name)
         return PackedView(self.layout, self.stepper.state.q[:, :, self.network.index(name)])
-
-    @property
-    def lasting(self) -> int:
-        """How many further steps leave what :meth:`view` gives as it is.
-
-        Two time levels take turns: the next step reads the newest one, and the step after that overwrites it. Strang
-        splitting works on both within a step.
-        """
-        return 1 if self._strang is None else 0
-
-    def output_fields(self, names: Sequence[str] | Literal["all"]) -> tuple[FieldSpec, ...]:
-        """The fields of an output: species and weather that it names, or all species, with temperature and pressure."""
-        chosen = self.network.names if names == "all" else tuple(names)
-        extra = [name for name in _WITH_EVERY_OUTPUT if name not in chosen]
-        return self.registry.select([*chosen, *extra], where="output.fields")
 
     def weather(self) -> MetState:
         """The meteorology at the present time, interpolated once for all fields of an output."""
@@ -282,16 +270,10 @@ class AirModel:
             self._weather = self.seconds, self.parts.meteorology.at(self.seconds)
         return self._weather[1]
 
-    def wall(self) -> dict[str, float]:
-        """Wall time of the parts of all steps so far [s]; what threads share as their mean."""
-        return wall(self.stepper, self._strang)
-
-    waiting = WAITING
-    """Parts of the wall time in which a rank does not compute."""
-
-    def wall_notes(self) -> list[str]:
-        """What there is to say of the wall time, see ``air.wall``; all ranks ask together."""
-        return wall_notes(self._strang)
+    def timings(self) -> Timings:
+        """Wall time of the parts of all steps so far, see ``air.wall``."""
+        parts = wall(self.stepper, self._strang)
+        return Timings(parts, WAITING, wall_notes(self._strang))
 
     @property
     def balance(self) -> Balance | None:
@@ -307,7 +289,7 @@ class AirModel:
         return CellCounts(*(self._earlier_counts + self.share.ranks.total(own)).tolist())
 
     def save(self) -> Snapshot:
-        """Return the whole state, see :class:`airshed.core.protocols.Model`."""
+        """Return the whole state, see :class:`airshed.runtime.model.Model`."""
         tiled: dict[str, npt.NDArray[Any]] = {
             f"state.{name}": array for name, array in vars(self.stepper.state).items()
         }
@@ -328,12 +310,12 @@ class AirModel:
 
     def restore(self, saved: Saved) -> None:
         """Take over a saved state of the same case, whatever the ranks that it was saved by; all of them together."""
-        tile, whole, metadata = self.share.tile, saved.whole, saved.metadata
+        held, whole, metadata = self.domain.held, saved.whole, saved.metadata
         for name, array in vars(self.stepper.state).items():
-            array[...] = saved.tile(f"state.{name}", tile.rows, tile.blocks)
+            array[...] = saved.part(f"state.{name}", held)
         if self._strang is not None:
             chemistry = self._strang.save()
-            self._strang.restore({name: saved.tile(f"chemistry.{name}", tile.rows, tile.blocks) for name in chemistry})
+            self._strang.restore({name: saved.part(f"chemistry.{name}", held) for name in chemistry})
         if self._strang is not None and self._strang.chemistry is not None:
             self._earlier_counts, self._strang.chemistry.counts = whole["chemistry.counts"], CellCounts()
         for source in self._vegetation:
@@ -354,13 +336,21 @@ class AirModel:
         self.parts.meteorology.close()
         if self._strang is not None:
             self._strang.close()
+        if self._groups is not None:
+            self._groups.close()
+            self._ranks_gone = True
 
     def summary(self, *, brief: bool = False) -> Report:
         """Budgets, extremes, emission and input, see ``air.report``."""
         report = summary(self, brief=brief)
         if self._strang is None or not isinstance(self._strang.moving, MovedElsewhere):
             return report
-        return Report(report.title, [*report.tables, self._strang.moving.table()], report.facts, report.ok)
+        return replace(report, tables=[*report.tables, self._strang.moving.table()])
+
+    def _check_ranks(self) -> None:
+        """Refuse what ranks in groups do together, once their communicator was given back."""
+        if self._ranks_gone:
+            raise CaseError("this simulation was closed, or ended by an error; make a new one")
 
     def _species(self, number: int) -> Array:
         return self.layout.unpack(self.stepper.state.q[:, :, number])

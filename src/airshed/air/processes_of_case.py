@@ -9,10 +9,10 @@ from pydantic import ValidationError
 
 from airshed.air import processes
 from airshed.air.case import Case
-from airshed.air.case.messages import explain
 from airshed.air.light import Light
 from airshed.air.meteorology.extra import KNOWN, WeatherField, WeatherNeeds
 from airshed.air.meteorology.state import MetState, state_shapes
+from airshed.case.messages import explain
 from airshed.core.errors import CaseError
 from airshed.core.nearest import suggestion
 from airshed.grid import Grid

@@ -87,7 +87,8 @@ def summary(model: Reported, *, brief: bool = False) -> Report:
     budget, emitted = budget_dataset(model), _emitted(model)
     tables = _brief_tables(model, budget, emitted) if brief else _all_tables(model, budget, emitted)
     facts = _facts(model) | _closing_facts(model, budget, emitted) | _more_than_air(tables)
-    return Report(model.parts.case.title, [table for table in tables if table.rows], facts)
+    shown = [table for table in tables if table.rows]
+    return Report(model.parts.case.title, shown, facts, warnings=[name for name in (MORE_THAN_AIR,) if name in facts])
 
 
 def _all_tables(model: Reported, budget: xr.Dataset, emitted: Sequence[SectorAmount]) -> list[Table]:

@@ -141,14 +141,14 @@ def _speed(
     assert isinstance(model.kernel, MechanismKernel)
     spent = {name: seconds - spent_before[name] for name, seconds in model.stepper.seconds.items()}
     total = sum(spent.values())
-    rates = tuple(model.cells * hour.steps / hour.wall for hour in hours)
+    rates = tuple(model.domain.cells * hour.steps / hour.wall for hour in hours)
     return Speed(
         f"{precision}, {threads} thread{'s' * (threads > 1)}", threads, precision, steps, wall,
         cell_steps=statistics.median(rates), rates=rates,
-        inside=tuple(model.cells * hour.steps / hour.inside for hour in hours), others=others,
-        cell_days=model.cells * (simulation.end - first) / _DAY / (wall * threads / 3600.0),
+        inside=tuple(model.domain.cells * hour.steps / hour.inside for hour in hours), others=others,
+        cell_days=model.domain.cells * (simulation.end - first) / _DAY / (wall * threads / 3600.0),
         parts={name: spent[name] / total for name in PARTS} | {"forcing and control": 1.0 - total / (wall * threads)},
-        cells=model.cells, species=len(model.network.species), sweeps=model.case.chemistry.sweeps,
+        cells=model.domain.cells, species=len(model.network.species), sweeps=model.case.chemistry.sweeps,
         operations=operations_per_cell(model.kernel, model.case.chemistry.sweeps), bytes=bytes_per_cell(model.kernel),
     )  # fmt: skip
 

@@ -8,6 +8,7 @@ import math
 
 from airshed.air.case import Case, case_notices
 from airshed.air.case.sections import OutputSection
+from airshed.case.case import RunCase
 from airshed.core.constants import EARTH_RADIUS
 from airshed.core.report import Cell, Report, Table
 
@@ -62,9 +63,10 @@ STRONG_WIND = 30.0
 """Wind that the longest step must allow for [m/s], where only the meteorology will tell."""
 
 
-def case_report(case: Case) -> Report:
-    """Return all settings with the origin of each, and the estimate."""
-    return Report(case.title, [Table("Settings", ("setting", "value", "from"), case.rows())], estimate(case))
+def case_report(case: RunCase) -> Report:
+    """Return all settings with the origin of each, and for a case of air the estimate."""
+    facts = estimate(case) if isinstance(case, Case) else {}
+    return Report(case.title, [Table("Settings", ("setting", "value", "from"), case.rows())], facts)
 
 
 def estimate(case: Case) -> dict[str, Cell]:

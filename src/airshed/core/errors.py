@@ -4,6 +4,9 @@ Every message says what is wrong, where, and what to do, in a line or two. The c
 anything that is not an :class:`AirshedError` is a defect of Airshed itself and keeps its traceback.
 """
 
+from pathlib import Path
+from typing import Any, Self
+
 from airshed.core.plain import printable
 
 
@@ -40,6 +43,14 @@ class OutputError(AirshedError):
 
 class NumericalError(AirshedError):
     """A computation left the range where its result means anything."""
+
+
+class ReplayableError(NumericalError):
+    """A failure of which a file in the run folder shows how it came about."""
+
+    def keep(self, folder: Path, case: Any) -> Self:
+        """Write that file, and return the error, which then names it."""
+        raise NotImplementedError
 
 
 class FormulaError(AirshedError):

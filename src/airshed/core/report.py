@@ -72,12 +72,16 @@ class Table:
 
 @dataclass(frozen=True)
 class Report:
-    """Facts and tables; ``ok`` is False when something that was checked does not hold."""
+    """Facts and tables; ``ok`` is False when something that was checked does not hold.
+
+    warnings  the names of facts that a person must see who asked for nothing else
+    """
 
     title: str
     tables: Sequence[Table] = ()
     facts: Mapping[str, Cell] = field(default_factory=dict)
     ok: bool = True
+    warnings: Sequence[str] = field(default=(), kw_only=True)
 
     def __str__(self) -> str:
         return self.to_text()

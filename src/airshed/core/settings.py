@@ -7,7 +7,7 @@ lists them all by their key.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, Strict
 from pydantic.fields import FieldInfo
@@ -27,9 +27,23 @@ Switch = Annotated[bool, Strict()]
 
 
 class Section(BaseModel):
-    """A table of a case file: immutable, and closed to keys that it does not know."""
+    """A table of a case file: immutable, and closed to keys that it does not know.
+
+    own_before  a setting before which those stand that a more special section adds to this one; without it behind all
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, validate_default=True)
+    own_before: ClassVar[str] = ""
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        """Put the settings that the class adds where they belong."""
+        fields, general = cls.__pydantic_fields__, cls.__mro__[1]
+        if issubclass(general, Section) and general.own_before in fields:
+            names = list(general.model_fields)
+            at = names.index(general.own_before)
+            order = [*names[:at], *(name for name in fields if name not in names), *names[at:]]
+            cls.__pydantic_fields__ = {name: fields[name] for name in order}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the section as plain TOML values, defaults included; what is not set is left out."""

@@ -3,24 +3,25 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Literal
 
 from airshed.core.errors import CaseError, DataError
 from airshed.core.nearest import suggestion
 from airshed.core.report import markdown_table
 
-DIMENSIONS: Final = ("level", "lat", "lon")
-"""The dimensions that a field may have, in the order that its array has them."""
+Written = Literal["always", "all", "named"]
+"""When a field goes into an output: with every one, with those of all fields, or with those that name it."""
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
 @dataclass(frozen=True)
 class FieldSpec:
-    """One field: its name, its dimensions out of (level, lat, lon), its unit in SI and one line of text.
+    """One field: its name, its dimensions out of those of the model's domain, its unit in SI and one line of text.
 
     ``standard_name`` is that of the CF table where one exists for the same quantity; ``molar_mass`` [kg mol-1] is that
-    of the species whose mixing ratio it is. Raises CaseError when a part is missing.
+    of the species whose mixing ratio it is; ``valid`` is the least and the greatest value that means anything;
+    ``settable`` fields can be changed while the model runs. Raises CaseError when a part is missing.
     """
 
     name: str
@@ -29,16 +30,15 @@ class FieldSpec:
     text: str
     standard_name: str | None = None
     molar_mass: float | None = None
+    valid: tuple[float, float] | None = None
+    settable: bool = False
+    written: Written = "all"
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
             raise CaseError(f"field name {self.name!r} is not usable: letters, digits and _ only, a letter first")
         if not self.unit.strip() or not self.text.strip():
             raise CaseError(f"field {self.name} needs a unit ('1' for a plain number) and a text")
-        if self.dims != tuple(dim for dim in DIMENSIONS if dim in self.dims):
-            raise CaseError(
-                f"field {self.name} has dimensions {self.dims}; they must be among {DIMENSIONS}, in this order"
-            )
 
     def shape(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
         """Return the shape of the field's array for the sizes of the dimensions."""
@@ -79,6 +79,13 @@ class FieldRegistry(Mapping[str, FieldSpec]):
             if chosen.count(name) > 1:
                 raise CaseError(f"{where}: field {name!r} is named twice; name it once")
         return tuple(self._specs[name] for name in chosen)
+
+    def for_output(self, names: Iterable[str] | Literal["all"]) -> tuple[FieldSpec, ...]:
+        """Return the fields of an output that names some, or all, and behind them those of every output."""
+        every = [name for name, spec in self._specs.items() if spec.written == "all"]
+        chosen = every if names == "all" else list(names)
+        always = [name for name, spec in self._specs.items() if spec.written == "always" and name not in chosen]
+        return self.select([*chosen, *always], where="output.fields")
 
     def markdown(self) -> str:
         """Return the registry as a table for the documentation."""

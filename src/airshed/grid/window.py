@@ -6,6 +6,8 @@ from typing import Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from airshed.grid.box import Box
+
 T = TypeVar("T", bound=np.generic)
 
 
@@ -27,6 +29,11 @@ class Window:
     def shape(self) -> tuple[int, int]:
         """The number of rows and columns."""
         return self.north - self.south, self.east - self.west
+
+    @property
+    def box(self) -> Box:
+        """The same cells as a box along latitude and longitude."""
+        return Box(((self.south, self.north), (self.west, self.east)))
 
     @property
     def rows(self) -> slice:

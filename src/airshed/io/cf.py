@@ -3,10 +3,9 @@
 source  Eaton et al. 2023, NetCDF Climate and Forecast Metadata Conventions 1.11
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -16,8 +15,8 @@ from numpy.typing import NDArray
 
 from airshed.core.version import __version__
 from airshed.fields.spec import FieldSpec
-from airshed.grid import Grid
-from airshed.grid.window import Window
+from airshed.grid.axes import Axes, Coordinate
+from airshed.grid.box import Box
 from airshed.io.hdf5 import hdf5
 
 CONVENTIONS: Final = "CF-1.11"
@@ -54,44 +53,38 @@ class Description:
 
 @dataclass(frozen=True)
 class Layout:
-    """What an output file is to hold: chosen layers of chosen fields on a grid.
+    """What an output file is to hold: what is kept of chosen fields on the axes of a domain.
 
-    levels      numbers of the layers
+    kept        indices to keep along undivided dimensions, all where one is not named
     start       the time from which seconds are counted, UTC
     attributes  global ones, beside those that every file has
     """
 
-    grid: Grid
-    levels: tuple[int, ...]
+    axes: Axes
+    kept: Mapping[str, Sequence[int]]
     fields: tuple[FieldSpec, ...]
     start: np.datetime64
     attributes: Mapping[str, str]
 
     @property
-    def whole(self) -> Window:
-        """All columns of the grid."""
-        return Window.whole(*self.grid.shape[1:])
+    def whole(self) -> Box:
+        """All cells along the divided dimensions."""
+        return self.axes.whole
 
-    def shape(self, spec: FieldSpec, window: Window) -> tuple[int, ...]:
-        """Return the shape of one record of a field in a window."""
-        rows, columns = window.shape
-        return spec.shape({"level": len(self.levels), "lat": rows, "lon": columns})
+    def sizes(self, box: Box) -> dict[str, int]:
+        """Return the number of cells along each dimension, in a box of the divided ones."""
+        kept = {dim: len(indices) for dim, indices in self.kept.items()}
+        return {**self.axes.sizes, **kept, **dict(zip(self.axes.divided, box.shape, strict=True))}
 
-    def describe(self, *, complete: bool, window: Window | None = None) -> Description:
-        """Return what a file of these columns holds; a run that is not ``complete`` is marked as interrupted."""
-        window = window or self.whole
-        grid, levels = self.grid, list(self.levels)
-        faces = np.stack([grid.layer_faces[:-1], grid.layer_faces[1:]], axis=1)
-        rows, columns = window.shape
-        south = grid.lat_faces[window.south : window.north + 1]
-        west = grid.lon_faces[window.west : window.east + 1]
-        variables = [
-            self._time(),
-            *_axis("level", grid.level[levels], faces[levels], _LEVEL),
-            *_axis("lat", grid.lat[window.rows], np.stack([south[:-1], south[1:]], axis=1), _LAT),
-            *_axis("lon", grid.lon[window.columns], np.stack([west[:-1], west[1:]], axis=1), _LON),
-            *(_field(spec) for spec in self.fields),
-        ]
+    def shape(self, spec: FieldSpec, box: Box) -> tuple[int, ...]:
+        """Return the shape of one record of a field in a box."""
+        return spec.shape(self.sizes(box))
+
+    def describe(self, *, complete: bool, box: Box | None = None) -> Description:
+        """Return what a file of these cells holds; a run that is not ``complete`` is marked as interrupted."""
+        box = box or self.whole
+        places = [variable for each in self.axes.coordinates for variable in self._coordinate(each, box)]
+        beside = [each for each in self.axes.coordinates if each.along != each.name]
         attributes = {
             "Conventions": CONVENTIONS,
             "source": f"Airshed {__version__}",
@@ -99,8 +92,20 @@ class Layout:
             "history": f"written by airshed {__version__} run",
             "airshed_run": "complete" if complete else "interrupted",
         }
-        dims = {"time": None, "bnds": 2, "level": len(levels), "lat": rows, "lon": columns}
-        return Description(dims, tuple(variables), attributes)
+        bounds = {"bnds": 2} if any(each.bounds is not None for each in self.axes.coordinates) else {}
+        dims = {"time": None, **bounds, **self.sizes(box)}
+        fields = (_field(spec, [each.name for each in beside if each.along in spec.dims]) for spec in self.fields)
+        return Description(dims, (self._time(), *places, *fields), attributes)
+
+    def _coordinate(self, each: Coordinate, box: Box) -> Iterator[Variable]:
+        """The places of a coordinate and their bounds, where it has some, as far as they are kept and in a box."""
+        part: Any = self.kept.get(each.along, slice(None))
+        if each.along in self.axes.divided:
+            part = box.slices[self.axes.divided.index(each.along)]
+        bounds = {} if each.bounds is None else {"bounds": f"{each.name}_bnds"}
+        yield Variable(each.name, "f8", (each.along,), {**each.attributes, **bounds}, each.values[part])
+        if each.bounds is not None:
+            yield Variable(f"{each.name}_bnds", "f8", (each.along, "bnds"), {}, each.bounds[part])
 
     def _time(self) -> Variable:
         attributes = {
@@ -114,11 +119,9 @@ class Layout:
         return Variable("time", "f8", ("time",), attributes)
 
 
-@cache
-def own_names() -> frozenset[str]:
+def own_names(axes: Axes) -> frozenset[str]:
     """Return the names of the dimensions and variables that every file has of its own, which no field may have."""
-    grid = Grid.regular((0.0, 1.0), (0.0, 1.0), 1.0, (100.0,))
-    described = Layout(grid, (0,), (), np.datetime64(0, "s"), {}).describe(complete=True)
+    described = Layout(axes, {}, (), np.datetime64(0, "s"), {}).describe(complete=True)
     return frozenset({*described.dims, *(variable.name for variable in described.variables)})
 
 
@@ -142,34 +145,14 @@ def _add(file: netCDF4.Dataset, variable: Variable, shape: tuple[int, ...], comp
     if variable.name == "time":
         options = {"chunksizes": (512,)}
     elif variable.data is None:
-        options = {"chunksizes": (1, *_chunks(shape)), "fill_value": False, **compression}
+        options = {"chunksizes": (1, *_chunks(shape)) if shape else (512,), "fill_value": False, **compression}
     made = file.createVariable(variable.name, variable.dtype, variable.dims, **options)
     made.setncatts(variable.attributes)
     if variable.data is not None:
         made[:] = variable.data
 
 
-_LEVEL: Final = {
-    "standard_name": "height",
-    "long_name": "height of the layer's centre above the ground",
-    "units": "m",
-    "positive": "up",
-    "axis": "Z",
-}
-_LAT: Final = {"standard_name": "latitude", "long_name": "latitude", "units": "degrees_north", "axis": "Y"}
-_LON: Final = {"standard_name": "longitude", "long_name": "longitude", "units": "degrees_east", "axis": "X"}
-
-
-def _axis(
-    name: str, centres: NDArray[np.float64], bounds: NDArray[np.float64], text: Mapping[str, str]
-) -> tuple[Variable, Variable]:
-    return (
-        Variable(name, "f8", (name,), {**text, "bounds": f"{name}_bnds"}, centres),
-        Variable(f"{name}_bnds", "f8", (name, "bnds"), {}, bounds),
-    )
-
-
-def _field(spec: FieldSpec) -> Variable:
+def _field(spec: FieldSpec, beside: Sequence[str]) -> Variable:
     attributes: dict[str, str | float] = {
         "long_name": spec.text, "units": spec.unit, "cell_methods": "time: point",
     }  # fmt: skip
@@ -177,6 +160,10 @@ def _field(spec: FieldSpec) -> Variable:
         attributes["units_metadata"] = "temperature: on_scale"
     if spec.standard_name is not None:
         attributes["standard_name"] = spec.standard_name
+    if spec.valid is not None:
+        attributes["valid_min"], attributes["valid_max"] = spec.valid
+    if beside:
+        attributes["coordinates"] = " ".join(beside)
     if spec.molar_mass is not None:
         attributes["molar_mass"] = spec.molar_mass  # [kg mol-1]; turns the mixing ratio into a mass concentration
     return Variable(spec.name, "f4", ("time", *spec.dims), attributes)
@@ -184,7 +171,7 @@ def _field(spec: FieldSpec) -> Variable:
 
 def _chunks(sizes: tuple[int, ...]) -> tuple[int, ...]:
     """Whole maps of a few levels each: maps read fast, and a chunk stays in the processor's cache while compressed."""
-    if len(sizes) < 3:
+    if len(sizes) != 3:
         return sizes
     map_bytes = 4 * sizes[1] * sizes[2]
     return (min(sizes[0], max(1, _CHUNK_BYTES // map_bytes)), *sizes[1:])

@@ -2,6 +2,7 @@
 
 import json
 from contextlib import ExitStack
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +13,16 @@ from xarray.backends import BackendArray
 from xarray.core import indexing
 
 from airshed.core.errors import OutputError
-from airshed.grid.window import Window
+from airshed.grid.box import Box
 from airshed.io.hdf5 import hdf5
 from airshed.io.heads import check_heads
 from airshed.io.strategies.files import MANIFEST
 
 
 class _Tiled(BackendArray):
-    """A field (time, [level,] lat, lon) that lies in pieces in several files; reads what is asked for."""
+    """A field (time, ..., divided dimensions) that lies in pieces in several files; reads what is asked for."""
 
-    def __init__(self, name: str, shape: tuple[int, ...], pieces: list[tuple[xr.Dataset, Window, list[int]]]) -> None:
+    def __init__(self, name: str, shape: tuple[int, ...], pieces: list[tuple[xr.Dataset, Box, list[int]]]) -> None:
         self.shape, self.dtype = shape, np.dtype(np.float32)
         self._name, self._pieces = name, pieces
 
@@ -37,9 +38,9 @@ class _Tiled(BackendArray):
 
     def _fill(self, result: NDArray[np.float32], wanted: list[NDArray[np.intp]]) -> None:
         """Put what each file has of the wanted places to where it belongs."""
-        for file, window, records in self._pieces:
-            places = (np.array(records), np.arange(window.south, window.north), np.arange(window.west, window.east))
-            axes = (0, result.ndim - 2, result.ndim - 1)
+        for file, box, records in self._pieces:
+            places = (np.array(records), *(np.arange(*ends) for ends in box.ends))
+            axes = (0, *range(result.ndim - len(box.ends), result.ndim))
             into: list[NDArray[np.intp]] = [np.arange(len(numbers)) for numbers in wanted]
             taken: list[NDArray[np.intp]] = list(wanted)
             for axis, held in zip(axes, places, strict=True):
@@ -59,24 +60,23 @@ def open_parts(folder: Path, *, decode: bool = True) -> xr.Dataset:
         with hdf5():
             shared = xr.open_dataset(folder / manifest["shared"], engine="netcdf4", decode_times=decode)
             for entry in manifest["files"]:
-                window = Window(*entry["rows"], *entry["columns"])
+                box = Box(tuple((first, last) for first, last in entry["box"]))
                 part = xr.open_dataset(folder / entry["file"], engine="netcdf4", decode_times=False)
-                pieces.append((part, window, entry["records"]))
-        rows, columns = shared.sizes["lat"], shared.sizes["lon"]
-        if (
-            sum(len(records) * w.shape[0] * w.shape[1] for _, w, records in pieces)
-            != manifest["records"] * rows * columns
-        ):
+                pieces.append((part, box, entry["records"]))
+        held = sum(len(records) * box.cells for _, box, records in pieces)
+        if held != manifest["records"] * prod(manifest["whole"]):
             raise ValueError("its files do not make up the whole")
-        fields = {}
+        fields, beside = {}, dict[str, None]()
         for name, shape in manifest["fields"].items():
             first = pieces[0][0][name]
             whole = _Tiled(name, (manifest["records"], *shape), pieces)
-            fields[name] = xr.Variable(first.dims, indexing.LazilyIndexedArray(whole), first.attrs)
+            places = {key: text for key, text in first.encoding.items() if key == "coordinates"}
+            fields[name] = xr.Variable(first.dims, indexing.LazilyIndexedArray(whole), first.attrs, places)
+            beside |= dict.fromkeys(places.get("coordinates", "").split())
     except Exception as error:  # whatever damage leads to
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise OutputError(f"{folder} is damaged ({reason}); make it again with airshed run") from error
-    result = shared.assign(fields)
+    result = shared.assign(fields).set_coords(list(beside))
     opened = ExitStack()
     for each in (shared, *(part for part, _, _ in pieces)):
         opened.callback(each.close)

@@ -76,15 +76,25 @@ def _record(dataset: xr.Dataset, field: str, index: int, path: Path) -> np.ndarr
 
 def _description(dataset: xr.Dataset) -> cf.Description:
     """Return what a dataset holds but its records, in the order of the file that the root would write."""
-    axes = [name for axis in ("level", "lat", "lon") for name in (axis, f"{axis}_bnds")]
-    fields = [name for name in dataset.variables if name not in ("time", *axes)]
-    variables = [_variable(dataset[name], growing=False) for name in axes]
-    variables = [_variable(dataset["time"], growing=True), *variables]
+    fields = [str(name) for name, each in dataset.variables.items() if "time" in each.dims and name != "time"]
+    used = dict.fromkeys(str(dim) for name in fields for dim in dataset[name].dims[1:])
+    others = [str(dim) for dim in dataset.sizes if dim not in ("time", "bnds", *used)]
+    axes = [*others, *used]  # what no field has stands before what all have
+    places = [name for axis in axes for name in (axis, _bounds(axis)) if name in dataset.variables]
+    places += sorted(str(name) for name in dataset.variables if name not in ("time", *fields, *places))
+    variables = [_variable(dataset["time"], growing=True)]
+    variables += [_variable(dataset[name], growing=False) for name in places]
     variables += [_variable(dataset[name], growing=True) for name in fields]
-    dims: dict[str, int | None] = {name: dataset.sizes[name] for name in ("bnds", "level", "lat", "lon")}
+    bounds = {"bnds": dataset.sizes["bnds"]} if "bnds" in dataset.sizes else {}
+    dims: dict[str, int | None] = {**bounds, **{axis: dataset.sizes[axis] for axis in axes}}
     return cf.Description({"time": None, **dims}, tuple(variables), dict(dataset.attrs))
+
+
+def _bounds(axis: str) -> str:
+    return f"{axis}_bnds"
 
 
 def _variable(array: Any, *, growing: bool) -> cf.Variable:
     dtype: Literal["f4", "f8"] = "f4" if array.dtype == np.float32 else "f8"
-    return cf.Variable(array.name, dtype, array.dims, dict(array.attrs), None if growing else array.to_numpy())
+    places = {key: text for key, text in array.encoding.items() if key == "coordinates"}
+    return cf.Variable(array.name, dtype, array.dims, {**array.attrs, **places}, None if growing else array.to_numpy())

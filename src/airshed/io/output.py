@@ -1,7 +1,7 @@
 """Results: chosen fields at chosen times, by the strategy that the case names.
 
-What each strategy does is in :mod:`airshed.io.strategies`; here is what they share: which fields and layers, when, and
-as float32.
+What each strategy does is in :mod:`airshed.io.strategies`; here is what they share: which fields, what of them, when,
+and as float32.
 """
 
 import re
@@ -18,8 +18,8 @@ from airshed.core.errors import NumericalError, OutputError
 from airshed.core.every import Every
 from airshed.core.protocols import FieldView
 from airshed.fields.spec import FieldSpec
-from airshed.grid import Grid
-from airshed.grid.window import Window
+from airshed.grid.axes import Axes
+from airshed.grid.box import Box
 from airshed.io.cf import Compression, Layout
 from airshed.io.copying import Copy
 from airshed.io.folder import RECORDS, RunFolder
@@ -35,28 +35,28 @@ _SPARE: Final = 2
 class OutputWriter:
     """Writes chosen fields every ``every`` seconds, as float32, to ``RUN/NAME.nc`` (or ``.files``, ``.zarr``).
 
-    ``levels`` are the indices of the layers to keep, all for None; ``attributes`` are global attributes to add, such
-    as ``references`` with the licence of the input data, or another text for ``airshed_case``. A run resumed at
-    ``resume_from`` seconds must have the records up to then. ``window`` are the columns that this rank holds of the
-    grid, all for None; with several ranks each makes a writer and the same calls. ``bytes`` counts what this rank gave
-    to be written. Raises OutputError when records are missing, when the folder cannot be written to, and for a strategy
-    that this machine lacks.
+    ``kept`` are the indices to keep along undivided dimensions, all where one is not named; ``attributes`` are global
+    attributes to add, such as ``references`` with the licence of the input data, or another text for ``airshed_case``.
+    A run resumed at ``resume_from`` seconds must have the records up to then. ``box`` is what this rank holds along the
+    divided dimensions, all for None; with several ranks each makes a writer and the same calls. ``bytes`` counts what
+    this rank gave to be written. Raises OutputError when records are missing, when the folder cannot be written to, and
+    for a strategy that this machine lacks; CaseError for a field on other dimensions.
     """
 
     def __init__(
         self,
         run: RunFolder,
-        grid: Grid,
+        axes: Axes,
         fields: Sequence[FieldSpec],
         *,
         start: np.datetime64,
         title: str,
         every: float,
-        levels: Sequence[int] | None = None,
+        kept: Mapping[str, Sequence[int]] | None = None,
         attributes: Mapping[str, str] | None = None,
         name: str = "output",
         resume_from: float | None = None,
-        window: Window | None = None,
+        box: Box | None = None,
         strategy: Strategy | str = "gather:async",
         compression: Compression = "none",
     ) -> None:
@@ -64,18 +64,18 @@ class OutputWriter:
             raise OutputError(f"output name {name!r} is not usable: letters, digits, '.', '-' and '_' only")
         self.fields, self._due = tuple(fields), Every(every, first=0.0)
         self._run = run
-        kept = tuple(range(grid.shape[0]) if levels is None else levels)
-        self._levels = slice(None) if levels is None else list(kept)
+        for spec in self.fields:
+            axes.check_dims(spec.name, spec.dims)
+        self._picks = {dim: list(indices) for dim, indices in (kept or {}).items()}
         texts = {"title": title, "airshed_case": run.case, **(attributes or {})}
-        layout = Layout(grid, kept, self.fields, start, texts)
-        self._window = window or layout.whole
-        self._kept = len(kept)
-        self._sizes = dict(zip(("level", "lat", "lon"), (grid.shape[0], *self._window.shape), strict=True))
+        layout = Layout(axes, self._picks, self.fields, start, texts)
+        self._layout, self._box = layout, box or layout.whole
+        self._sizes = {**axes.sizes, **dict(zip(axes.divided, self._box.shape, strict=True))}
         result, records = run.add_output(name), run.path / RECORDS / name
         with run.channel.together(), guarded(records):
             records.mkdir(parents=True, exist_ok=True)
-        windows = tuple(run.channel.gather_all(self._window))
-        place = Place(result, records, run.channel, layout, windows, compression)
+        boxes = tuple(run.channel.gather_all(self._box))
+        place = Place(result, records, run.channel, layout, boxes, compression)
         chosen = Strategy.parse(strategy) if isinstance(strategy, str) else strategy
         opened = open_store(chosen, place)
         self.strategy, self._store, self.measured = opened.strategy, opened.store, opened.measured
@@ -91,7 +91,7 @@ class OutputWriter:
         return self._due.is_due(seconds)
 
     def write(self, seconds: float, values: Mapping[str, FieldView | ArrayLike], *, lasting: bool = False) -> Copy:
-        """Take the fields at a time since the start [s], shapes (level, lat, lon) or (lat, lon), and return.
+        """Take the fields at a time since the start [s], each on its dimensions, and return.
 
         They are copied at once; or, ``lasting``, when the thread that writes comes to it: then they must stay as they
         are until the caller has called :meth:`ensure` of what this returns, which makes the copy where that thread has
@@ -135,8 +135,7 @@ class OutputWriter:
 
     def _new(self) -> Record:
         """Return memory for a record."""
-        sizes = {**self._sizes, "level": self._kept}
-        return Record({spec.name: spec.shape(sizes) for spec in self.fields}, self._store.dtype)
+        return Record({spec.name: self._layout.shape(spec, self._box) for spec in self.fields}, self._store.dtype)
 
     def _copy(self, seconds: float, block: Block, given: Sequence[tuple[FieldSpec, FieldView | NDArray[Any]]]) -> None:
         """Copy fields into a record; raises NumericalError for one that is not finite, or not as a float32."""
@@ -153,9 +152,16 @@ class OutputWriter:
     def _fill(self, block: Block, given: Sequence[tuple[FieldSpec, FieldView | NDArray[Any]]]) -> None:
         for spec, value in given:
             if isinstance(value, FieldView):
-                value.copy_to(block[spec.name], self._levels)
+                value.copy_to(block[spec.name], self._picks.get(next(iter(spec.dims), ""), slice(None)))
             else:
-                block[spec.name][...] = value[self._levels] if "level" in spec.dims else value
+                block[spec.name][...] = self._picked(spec, value)
+
+    def _picked(self, spec: FieldSpec, value: NDArray[Any]) -> NDArray[Any]:
+        """Return what is kept of a field."""
+        for axis, dim in enumerate(spec.dims):
+            if dim in self._picks:
+                value = value[(slice(None),) * axis + (self._picks[dim],)]
+        return value
 
 
 def _as_field(spec: FieldSpec, value: FieldView | ArrayLike, sizes: Mapping[str, int]) -> FieldView | NDArray[Any]:

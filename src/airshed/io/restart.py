@@ -1,9 +1,9 @@
 """Restarts: all that a run needs to go on, bit for bit, on the same number of ranks or another one.
 
-A restart holds two kinds of arrays: *tiled* ones [row][block][...], of which each rank has the rows and blocks of its
-tile (see :mod:`airshed.parallel.decomposition`), and *whole* ones that are the same on all ranks. It is written by one
-of the strategies in :mod:`airshed.io.strategies.states`, always in parts, each checked when it is read; any rank reads
-any rows and blocks out of the parts that hold them.
+A restart holds two kinds of arrays: *tiled* ones, whose first axes ranks divide, so that each has a box of them, and
+*whole* ones that are the same on all ranks. It is written by one of the strategies in
+:mod:`airshed.io.strategies.states`, always in parts, each checked when it is read; any rank reads any box out of the
+parts that hold it.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 
 from airshed.core.atomic import guarded
 from airshed.core.errors import OutputError
-from airshed.grid.window import Window
+from airshed.grid.box import Box
 from airshed.io.archive import reading
 from airshed.io.channel import Channel
 from airshed.io.folder import RESTARTS, RunFolder
 from airshed.io.strategies.choice import choose, probe_restart
 from airshed.io.strategies.names import AUTO, Strategy, check_there
-from airshed.io.strategies.regroup import common, covers
+from airshed.io.strategies.regroup import covers
 from airshed.io.strategies.states import (
     FORMATS,
     GATHER,
@@ -34,7 +34,6 @@ from airshed.io.strategies.states import (
     remove_state,
     state_store,
 )
-from airshed.parallel.decomposition import Tile
 
 _KEPT: Final = 2
 Array = NDArray[Any]
@@ -59,24 +58,25 @@ class Restart:
         """The names of the arrays that were held in tiles."""
         return self._parts.tiled
 
-    def tile(self, name: str, rows: tuple[int, int], blocks: tuple[int, int]) -> Array:
-        """Return rows and blocks, first <= n < last, of a tiled array, however it was cut when it was written.
+    def part(self, name: str, box: Box) -> Array:
+        """Return a box of a tiled array, however it was cut when it was written.
 
-        Raises OutputError where the restart does not hold all of them.
+        Raises OutputError where the restart does not hold all of it.
         """
-        target = Window(*rows, *blocks)
+        if not box.ends:
+            return self._parts.load(0, name)
         result: Array | None = None
-        pieces = [(window, common(window, target)) for window in self._parts.windows]
-        if not covers([piece for _, piece in pieces if piece is not None], target):
-            raise OutputError(f"the restart at {self.seconds:g} s does not hold rows {rows} and blocks {blocks}")
-        for number, (window, piece) in enumerate(pieces):
+        pieces = [(held, held.common(box)) for held in self._parts.boxes]
+        if not covers([piece for _, piece in pieces if piece is not None], box):
+            raise OutputError(f"the restart at {self.seconds:g} s does not hold all of {_ends(box)}")
+        for number, (held, piece) in enumerate(pieces):
             if piece is None:
                 continue
-            into, taken = piece.within(target), piece.within(window)
-            part = self._parts.rows(number, name, taken.south, taken.north)
+            taken = piece.within(held)
+            part = self._parts.rows(number, name, *taken.ends[0])
             if result is None:
-                result = np.empty((*target.shape, *part.shape[2:]), part.dtype)
-            result[into.rows, into.columns] = part[:, taken.columns]
+                result = np.empty((*box.shape, *part.shape[len(box.ends) :]), part.dtype)
+            piece.within(box).of_leading(result)[...] = part[(slice(None), *taken.slices[1:])]
         assert result is not None
         return result
 
@@ -84,16 +84,16 @@ class Restart:
 class RestartStore:
     """The last two restarts of a run, in ``RUN/restart``, written by a strategy of the case's choice.
 
-    ``tile`` is what this rank holds; with several ranks each makes a store and the same calls. None stands for one rank
-    that holds everything. ``bytes`` counts what this rank gave to be written.
+    ``held`` is what this rank has of the first axes of tiled arrays; with several ranks each makes a store and the same
+    calls. Without it there are no such arrays. ``bytes`` counts what this rank gave to be written.
     """
 
-    def __init__(self, run: RunFolder, tile: Tile | None = None, strategy: Strategy | str = "gather:async") -> None:
+    def __init__(self, run: RunFolder, held: Box | None = None, strategy: Strategy | str = "gather:async") -> None:
         self._run, self._folder, self.bytes = run, run.path / RESTARTS, 0
         chosen = Strategy.parse(strategy) if isinstance(strategy, str) else strategy
         with run.channel.together(), guarded(self._folder):
             self._folder.mkdir(exist_ok=True)
-        held = None if tile is None else Window(*tile.rows, *tile.blocks)
+        held = held or Box(())
         self.measured: Mapping[str, float] = {}
         if chosen.name == AUTO:
             choice = choose(run.channel, self._folder, (GATHER, *FORMATS), partial(self._probe, held))
@@ -107,7 +107,7 @@ class RestartStore:
     ) -> None:
         """Store the state at a time since the start [s], whole or not at all.
 
-        tiled     arrays [row][block][...] of this rank's tile
+        tiled     arrays whose first axes are those of this rank's box
         whole     arrays that are the same on all ranks
         metadata  what JSON can hold
         The arrays may change as soon as this returns. With an asynchronous strategy they are copied, to the system
@@ -147,7 +147,7 @@ class RestartStore:
                 skipped.append(str(error))
         return None
 
-    def _probe(self, held: Window | None, name: str, folder: Path) -> None:
+    def _probe(self, held: Box, name: str, folder: Path) -> None:
         probe_restart(state_store(name, folder, self._run.channel, held), held, self._run.channel.size)
 
     def _write(self, write: Callable[[], None]) -> None:
@@ -162,8 +162,12 @@ def _copied(arrays: Mapping[str, Array]) -> dict[str, Array]:
     return {name: np.array(array) for name, array in arrays.items()}
 
 
+def _ends(box: Box) -> str:
+    return ", ".join(f"{first} to {last - 1}" for first, last in box.ends)
+
+
 def _check(parts: Parts, channel: Channel) -> None:
     """Read every part once, each by one of the ranks, so that a damaged one is found before anything is taken over."""
-    for number in range(channel.rank, len(parts.windows), channel.size):
+    for number in range(channel.rank, len(parts.boxes), channel.size):
         for name in parts.tiled:
             parts.load(number, name)

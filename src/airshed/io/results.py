@@ -71,7 +71,7 @@ def open_result(path: Path, *, decode: bool = True) -> xr.Dataset:
                 dataset = xr.open_dataset(path, engine="netcdf4", decode_times=decode)
     except Exception as error:  # whatever damage leads to
         raise damaged(path, error) from error
-    missing = {"time", "lat", "lon"} - set(dataset.variables)
+    missing = ({"time"} if "airshed_run" in dataset.attrs else {"time", "lat", "lon"}) - set(dataset.variables)
     if missing or (decode and not np.issubdtype(dataset["time"].dtype, np.datetime64)):
         dataset.close()
         raise OutputError(f"{path} is no output of Airshed: it lacks {', '.join(sorted(missing)) or 'times'}")

@@ -63,7 +63,7 @@ class Layout:
         joined = split.reshape(*split.shape[:-2], -1)
         return np.ascontiguousarray(joined[..., : self.columns], dtype=np.float64)
 
-    def unpack_single(self, packed: AnyArray, target: npt.NDArray[np.float32]) -> None:
+    def unpack_single(self, packed: AnyArray, target: AnyArray) -> None:
         """Fill (..., lat, lon) with [lat][block][...][W] in single precision, in a quarter of :meth:`unpack`'s time.
 
         Rounded first, as they lie in memory and to the target's byte order, W columns move as one item.
@@ -90,6 +90,6 @@ class PackedView:
         """The number of levels, rows and columns."""
         return self.packed.shape[2], self.layout.rows, self.layout.columns
 
-    def copy_to(self, target: npt.NDArray[np.float32], levels: slice | Sequence[int]) -> None:
+    def copy_to(self, target: AnyArray, levels: slice | Sequence[int]) -> None:
         """Fill an array (level, lat, lon) of some levels."""
         self.layout.unpack_single(self.packed[:, :, levels], target)

@@ -5,15 +5,7 @@ stops a fraction of a second apart NO2 over western Europe was wrong by 13 % aft
 back, so that results have the same bits wherever a run was stopped or looked at.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
-
-from airshed.core.protocols import Model, Snapshot
-
-Arrays = Mapping[str, npt.NDArray[Any]]
+from airshed.runtime.model import Model, Snapshot
 
 
 class Aside:
@@ -28,19 +20,11 @@ class Aside:
 
     def go(self, seconds: float) -> None:
         """Keep the state, and advance to a time [s] by one step; all ranks do so together."""
-        self.left = _copied(self._model.save())
-        self._model.step_to(seconds)
+        self.left = self._model.save().copied()
+        self._model.step_through([seconds])
 
     def back(self) -> None:
         """Take the model back to where it left the run, if it did; all ranks do so together."""
         if self.left is not None:
             left, self.left = self.left, None
             self._model.restore(left)
-
-
-def _copied(saved: Snapshot) -> Snapshot:
-    return Snapshot(_copies(saved.tiled), _copies(saved.whole), dict(saved.metadata))
-
-
-def _copies(arrays: Arrays) -> dict[str, npt.NDArray[Any]]:
-    return {name: np.array(array) for name, array in arrays.items()}

@@ -8,7 +8,7 @@ from typing import Final
 
 from airshed.core.errors import CaseError
 from airshed.core.every import INSTANT, Every
-from airshed.core.protocols import Model
+from airshed.runtime.model import Model
 
 MOST_STEPS: Final = 2_000_000
 """Steps from one due time to the next: a month of steps of a second."""

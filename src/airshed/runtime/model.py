@@ -1,50 +1,206 @@
-"""What a run asks of a model beside its steps: who holds what of which grid, its fields, and where its time went."""
+"""What the runtime asks of a model, whatever it simulates: fourteen members, and defaults for most of them."""
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Literal, Protocol
+from dataclasses import dataclass, field
+from math import inf
+from typing import Any, Protocol
 
-from airshed.core.protocols import Model
-from airshed.fields.spec import FieldRegistry, FieldSpec
-from airshed.grid import Grid
-from airshed.parallel.share import Share
+import numpy as np
+import numpy.typing as npt
+
+from airshed.core.protocols import FieldView
+from airshed.core.report import Report
+from airshed.fields.spec import FieldRegistry
+from airshed.grid.box import Box
+from airshed.runtime.domain import Domain
+
+Array = npt.NDArray[Any]
+Arrays = Mapping[str, Array]
 
 
-class GriddedModel(Model, Protocol):
-    """A model of fields on columns that ranks share; steps, records, restarts and wall times see it only like this."""
+class Saved(Protocol):
+    """What a model needs to go on with the same bits, as it was saved or as a restart holds it.
+
+    whole     arrays that are the same on all ranks
+    metadata  plain values
+    """
 
     @property
-    def share(self) -> Share:
-        """The ranks, and the columns that this one holds; :meth:`value` and :meth:`view` give fields of those."""
+    def whole(self) -> Arrays:
+        """Arrays that are the same on all ranks."""
         ...
 
     @property
-    def whole(self) -> Grid:
-        """The grid of all ranks together."""
+    def metadata(self) -> Mapping[str, Any]:
+        """Plain values."""
+        ...
+
+    def part(self, name: str, box: Box) -> Array:
+        """The part of an array that ranks share: a box of its first axes."""
+        ...
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The state of a model in memory; satisfies Saved.
+
+    tiled     arrays whose first axes are those of the rank's :attr:`Domain.held`
+    whole     arrays that are the same on all ranks
+    metadata  what JSON can hold; "seconds" and "steps" are among it
+    """
+
+    tiled: Arrays
+    whole: Arrays
+    metadata: Mapping[str, Any]
+
+    def part(self, name: str, box: Box) -> Array:
+        """The array of this rank, whose box it must be."""
+        return self.tiled[name]
+
+    def copied(self) -> "Snapshot":
+        """Return a copy that stays as it is when the model goes on."""
+        return Snapshot(_copies(self.tiled), _copies(self.whole), dict(self.metadata))
+
+
+def _copies(arrays: Arrays) -> dict[str, Array]:
+    return {name: np.array(array) for name, array in arrays.items()}
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How a model likes to be advanced.
+
+    at_once  how many steps :meth:`Model.step_through` may be asked for at once, at least 1; the same on all ranks
+    lasting  how many further steps leave what :meth:`Model.view` gives as it is; 0 where the next step may change it
+    """
+
+    at_once: int = 1
+    lasting: int = 0
+
+
+@dataclass(frozen=True)
+class Timings:
+    """Wall time [s] of the parts of all steps so far; what threads share as their mean.
+
+    waiting  the parts in which a rank does not compute
+    notes    what there is to say of these times
+    """
+
+    parts: Mapping[str, float] = field(default_factory=dict)
+    waiting: Collection[str] = ()
+    notes: Sequence[str] = ()
+
+
+class Model(Protocol):
+    """A simulated system that advances in steps and knows nothing of files, clocks on the wall, or users.
+
+    Times are seconds since the start of the case; before it they are negative. All ranks call everything together.
+    """
+
+    @property
+    def domain(self) -> Domain:
+        """Coordinates, ranks, and what this one holds of the whole."""
         ...
 
     @property
-    def registry(self) -> FieldRegistry:
+    def fields(self) -> FieldRegistry:
         """The fields that can be asked for, with their dimensions and units."""
         ...
 
-    def output_fields(self, names: Sequence[str] | Literal["all"]) -> tuple[FieldSpec, ...]:
-        """The fields of an output that names some, or all, with those that go with every output."""
+    @property
+    def seconds(self) -> float:
+        """The time that the state belongs to."""
         ...
 
     @property
-    def attributes(self) -> Mapping[str, str]:
-        """What results must say of the input, such as the licences of data."""
-        ...
-
-    def wall(self) -> dict[str, float]:
-        """Wall time [s] of the parts of all steps so far; what threads share as their mean."""
+    def steps(self) -> int:
+        """The number of steps since the start; a restart brings it back."""
         ...
 
     @property
-    def waiting(self) -> Collection[str]:
-        """The parts of :meth:`wall` in which a rank does not compute."""
+    def pace(self) -> Pace:
+        """How many steps it makes at once, and how long views last."""
         ...
 
-    def wall_notes(self) -> list[str]:
-        """What there is to say of these times; all ranks ask together."""
+    def next_change(self) -> float:
+        """The next time at which the forcing bends or jumps, so that a step must end there; infinity if never."""
         ...
+
+    def longest_step(self, until: float) -> float:
+        """The longest stable step [s] from now to `until`, which lies no later than :meth:`next_change`."""
+        ...
+
+    def step_through(self, ends: Sequence[float]) -> None:
+        """Advance the state by steps that end at these rising times, with the bits of one call for each.
+
+        The last one lies no later than :meth:`next_change`. Nobody looks in between.
+        """
+        ...
+
+    def view(self, name: str) -> FieldView | Array:
+        """What this rank holds of a field, not copied: it stays as it is for ``pace.lasting`` more steps."""
+        ...
+
+    def save(self) -> Snapshot:
+        """All that :meth:`restore` needs to go on with the same bits; its arrays are the model's own, until copied."""
+        ...
+
+    def restore(self, saved: Saved) -> None:
+        """Take over a saved state."""
+        ...
+
+    def summary(self, *, brief: bool = False) -> Report:
+        """What happened so far; `brief` for a screen, else all of it."""
+        ...
+
+    def timings(self) -> Timings:
+        """Where the time of the steps went."""
+        ...
+
+    def close(self) -> None:
+        """End the model's threads and give its files free."""
+        ...
+
+
+class PlainModel:
+    """What most models have in common, to inherit from: no forcing, steps one by one, nothing under way.
+
+    A model adds `domain`, `fields`, `longest_step`, `step_to`, `view`, `save` and `restore`. The two last ones have the
+    time with :meth:`_moment` and :meth:`_set_moment`.
+    """
+
+    pace = Pace()
+
+    def __init__(self) -> None:
+        self.seconds, self.steps = 0.0, 0
+
+    def next_change(self) -> float:
+        """The next time at which the forcing bends or jumps."""
+        return inf
+
+    def step_through(self, ends: Sequence[float]) -> None:
+        """Advance step by step."""
+        for end in ends:
+            self.step_to(end)
+            self.seconds, self.steps = end, self.steps + 1
+
+    def step_to(self, seconds: float) -> None:
+        """Advance the state from `self.seconds` to a time."""
+        raise NotImplementedError
+
+    def summary(self, *, brief: bool = False) -> Report:
+        """Nothing but the number of steps."""
+        return Report("Summary", [], {"steps": self.steps})
+
+    def timings(self) -> Timings:
+        """No parts are timed."""
+        return Timings()
+
+    def close(self) -> None:
+        """Nothing is to be given free."""
+
+    def _moment(self) -> dict[str, Any]:
+        return {"seconds": self.seconds, "steps": self.steps}
+
+    def _set_moment(self, saved: Saved) -> None:
+        self.seconds, self.steps = saved.metadata["seconds"], saved.metadata["steps"]

@@ -10,11 +10,9 @@ from typing import Self
 
 import numpy as np
 
-from airshed.air.case import Case
-from airshed.air.case.case import MACHINE, WRITING
-from airshed.air.case.sections import OutputSection
+from airshed.case.case import MACHINE, WRITING, RunCase
+from airshed.case.sections import OutputSection
 from airshed.core.every import Every
-from airshed.core.protocols import Snapshot
 from airshed.core.report import Report
 from airshed.io.channel import Channel
 from airshed.io.copying import Lent
@@ -23,13 +21,13 @@ from airshed.io.output import OutputWriter
 from airshed.io.restart import RestartStore
 from airshed.io.strategies.names import AUTO, Strategy, check_there
 from airshed.parallel.communicator import Alone, Communicator
-from airshed.runtime.model import GriddedModel
+from airshed.runtime.model import Model, Snapshot
 
 _MAY_DIFFER = ("title", "description", *(f"output.*.{name}" for name in WRITING), *MACHINE)
 _STRETCH = "stretch"
 
 
-def check_folder(case: Case, folder: Path, *, resume: bool, ranks: Communicator | None = None) -> None:
+def check_folder(case: RunCase, folder: Path, *, resume: bool, ranks: Communicator | None = None) -> None:
     """Look whether the records of a run can go to a folder, before anything costly is done; see io.folder.
 
     The root looks, and what it finds is raised on all ranks. So is a strategy whose library is not there.
@@ -50,13 +48,13 @@ class RunRecords:
     """
 
     def __init__(
-        self, case: Case, model: GriddedModel, outputs: Sequence[OutputSection], folder: Path, *, resume: bool
+        self, case: RunCase, model: Model, outputs: Sequence[OutputSection], folder: Path, *, resume: bool
     ) -> None:
         self._case, self._model, self._outputs = case, model, outputs
-        share = model.share
-        self._folder = RunFolder(folder, case.to_toml(), resume=resume, may_differ=_MAY_DIFFER, ranks=share.ranks)
+        domain = model.domain
+        self._folder = RunFolder(folder, case.to_toml(), resume=resume, may_differ=_MAY_DIFFER, ranks=domain.ranks)
         try:
-            self._store = RestartStore(self._folder, share.tile, case.restart.strategy)
+            self._store = RestartStore(self._folder, domain.held, case.restart.strategy)
             self._restart = self._store.latest() if resume and self._folder.resumed else None
             self.notices = self._tell_beginning() if resume else []
             resume_from = None if self._restart is None or self._restart.seconds < 0.0 else self._restart.seconds
@@ -89,7 +87,7 @@ class RunRecords:
         """
         seconds = self._model.seconds
         due = [writer for writer in self._writers if writer.is_due(seconds)]
-        lasting = self._model.lasting
+        lasting = self._model.pace.lasting
         for writer in due:
             views = {spec.name: self._model.view(spec.name) for spec in writer.fields}
             copy = writer.write(seconds, views, lasting=lasting > 0)
@@ -132,16 +130,16 @@ class RunRecords:
 
     def written(self) -> str:
         """Say what has been written so far, by all ranks, and how much of the time nobody waited for it."""
-        traffic, share = self._folder.writer.traffic, self._model.share
+        traffic, domain = self._folder.writer.traffic, self._model.domain
         output = float(sum(writer.bytes for writer in self._writers))
-        amounts = share.total(np.array([[output, float(self._store.bytes), traffic.written, traffic.waited]]))
+        amounts = domain.total(np.array([[output, float(self._store.bytes), traffic.written, traffic.waited]]))
         output, restarts, busy, waited = amounts.tolist()
         hidden = 100.0 * max(1.0 - waited / busy, 0.0) if busy > 0.0 else 100.0
         names = ", ".join(dict.fromkeys(str(writer.strategy) for writer in self._writers))
         parts = [f"{output / 1e6:.3g} MB of output by {names}"] if self._writers else []
         parts += [f"{restarts / 1e6:.3g} MB of restarts by {self._store.strategy}"] if restarts else []
         what = " and ".join(parts) or "nothing"
-        return f"{what} written in {share.greatest(traffic.written):.2g} s, {hidden:.0f} % of it behind the run"
+        return f"{what} written in {domain.greatest(traffic.written):.2g} s, {hidden:.0f} % of it behind the run"
 
     def finish(self, summary: Report, *, complete: bool) -> None:
         """Write the summary and end the run, whose output files are there; an incomplete one can be resumed."""
@@ -178,19 +176,19 @@ class RunRecords:
         ]
 
     def _writer(self, section: OutputSection, resume_from: float | None) -> OutputWriter:
-        levels = {"all": None, "ground": [0]}.get(section.levels) if isinstance(section.levels, str) else section.levels
+        domain = self._model.domain
         return OutputWriter(
             self._folder,
-            self._model.whole,
-            self._model.output_fields(section.fields),
+            domain.axes,
+            self._model.fields.for_output(section.fields),
             start=self._case.start,
             title=self._case.title,
             every=section.every.value,
-            levels=levels,
-            attributes={**self._model.attributes, "airshed_case": self._case.to_toml(machine=False)},
+            kept=section.kept(),
+            attributes={**domain.attributes, "airshed_case": self._case.to_toml(machine=False)},
             name=section.name,
             resume_from=resume_from,
-            window=self._model.share.window,
+            box=domain.box,
             strategy=section.strategy,
             compression=section.compression,
         )

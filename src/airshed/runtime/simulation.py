@@ -6,39 +6,32 @@ import time
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from math import isfinite
 from numbers import Integral, Real
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import xarray as xr
 
-from airshed.air.box import ChemistryFailure
-from airshed.air.case import Case, case_notices
-from airshed.air.case_weather import Given
-from airshed.air.emission_report import emission_notices
-from airshed.air.model import AirModel
-from airshed.air.two_groups.ranks import allowing_service, closed_on_error, make_groups, only_moves
-from airshed.core.errors import CaseError, DataError
+from airshed.case.case import RunCase
+from airshed.core.errors import CaseError, DataError, ReplayableError
 from airshed.core.every import INSTANT, Every
+from airshed.core.protocols import FieldView
 from airshed.core.report import Report, Table
 from airshed.core.units import to
-from airshed.fields.spec import FieldSpec
-from airshed.parallel.binding import cores_each
 from airshed.parallel.communicator import Communicator, world
 from airshed.parallel.failure import raising_together
 from airshed.runtime.aside import Aside
 from airshed.runtime.clock import Clock
+from airshed.runtime.model import Model
 from airshed.runtime.records import RunRecords, check_folder
+from airshed.runtime.registry import Built, load_case, model_kind
 from airshed.runtime.using import by_one_thread, give_free_unreached
 from airshed.runtime.wall_time import waited_for_sums, wall_time
-
-FAILED_CELL = "failed-cell.toml"
-"""Conditions in the run folder by which `airshed box` replays a cell whose chemistry came to no end."""
 
 _TURN = 2e-4  # s
 
@@ -85,14 +78,14 @@ class Simulation:
         sim.run(until="6 h")
         sim["O3"].sel(level=10, method="nearest").plot()
 
-    case         a Case, or the path or name of one
-    meteorology  in place of the case's: an xarray.Dataset with CF names (eastward_wind, northward_wind,
-                 air_temperature, air_pressure ... on time, level, lat, lon), or a function seconds -> Dataset
-    initial      in place of the case's: a Dataset of species on level, lat, lon
+    case         a case of any model, or the path or name of one
+    given        what its model takes beside the case. Air takes `meteorology` in place of the case's: an xarray.Dataset
+                 with CF names (eastward_wind, northward_wind, air_temperature, air_pressure ... on time, level, lat,
+                 lon), or a function seconds -> Dataset; and `initial`: a Dataset of species on level, lat, lon
     output       folder for results and restarts; None keeps everything in memory
     resume       go on from the newest restart in that folder, or begin where there is none; `notices` says which,
                  and which settings of the case have no effect, or a bad one
-    allow_code   whether functions in Python that the case's mechanism brings may run, with your rights
+    allow_code   whether functions in Python that the case brings may run, with your rights
     ranks        those that share the work; None for all that were started together (`mpiexec -n 4`), which is one
                  where none were. Each makes the same calls; fields are whole on all of them
     Raises AirshedError for everything that is wrong with the case and its data, before anything is computed. An error
@@ -102,89 +95,82 @@ class Simulation:
 
     def __init__(
         self,
-        case: Case | str | Path,
-        meteorology: Given = None,
-        initial: xr.Dataset | None = None,
-        *,
+        case: RunCase | str | Path,
+        *given: Any,
         output: str | Path | None = None,
         resume: bool = False,
         allow_code: bool = False,
         ranks: Communicator | None = None,
+        **named: Any,
     ) -> None:
         self._everybody = world() if ranks is None else ranks
         self._use = threading.RLock()
         with raising_together(self._everybody):
-            self._prepare(case, meteorology, initial, output, resume=resume, allow_code=allow_code)
+            began = time.perf_counter()
+            self.case: Any = _case_of(case, allow_code=allow_code)
+            self._folder = None if output is None else Path(output)
+            self._prepare(given, named, resume=resume)
+            self.wall["preparation"] = time.perf_counter() - began
+            if self._records is not None and self._model.steps == 0:
+                self._keep_records()
 
-    def _prepare(
-        self, case: Case | str | Path, meteorology: Given, initial: xr.Dataset | None, output: str | Path | None, *,
-        resume: bool, allow_code: bool,
-    ) -> None:  # fmt: skip
-        began, ranks = time.perf_counter(), self._everybody
-        if not isinstance(case, Case | str | Path):
-            raise CaseError(f"the case is a {type(case).__name__}; give a path, or Case.from_dict(...) of a dictionary")
-        self.case = case if isinstance(case, Case) else Case.load(case)
-        self.case = self.case.allowing_code() if allow_code else self.case
-        if only_moves(self.case, ranks):
-            raise CaseError(
-                f"rank {ranks.rank} only moves species for others (parallel.groups): let it call airshed.serve(case), "
-                "see airshed.only_moves"
-            )
-        groups = make_groups(self.case, ranks)
-        ranks = ranks if groups is None else groups.own
-        with allowing_service(groups):
-            if output is not None:
-                check_folder(self.case, Path(output), resume=resume, ranks=ranks)
+    def _prepare(self, given: tuple[Any, ...], named: dict[str, Any], *, resume: bool) -> None:
+        self._kind = model_kind(self.case.model)
         self._stack = ExitStack()
         self._records: RunRecords | None = None
-        self.notices: list[str] = []
         self.wall = {"preparation": 0.0, "forcing and steps": 0.0, "output and restarts": 0.0}
-        threads = self.case.run.threads or cores_each(ranks if groups is None else groups.world)
-        self._groups = groups
-        stretch: list[float] = []
-        with closed_on_error(groups):
-            self.model = AirModel(self.case, meteorology, initial, threads=threads, ranks=ranks, groups=groups)
-            self.notices += case_notices(self.case, self.model.network)
-            self.notices += emission_notices(self.model.parts.sources)
-            self.end = self.case.time.length.value
-            self._begin = self.model.seconds
-            if output is not None:
-                stretch = self._open_records(Path(output), resume=resume)
-        self._folder = None if output is None else Path(output)
+        built = self._built(given, named, resume=resume)
+        self._model: Model = built.model
+        self.notices = list(built.notices)
+        self.end: float = self.case.time.length.value
+        self._begin = self._model.seconds
+        stretch = [] if self._folder is None else self._open_records(built, self._folder, resume=resume)
         self._closed, self._sums, self._written = False, 0.0, ""
         self._amid_steps = False  # for good, where an error breaks them off: the state is then that of no time
         outputs = [Every(each.every.value, first=0.0) for each in self.case.output]
-        self._clock = Clock(self.model, [*outputs, Every(self.case.restart.every.value)], self.end, stretch)
-        self._written_at = [] if output is None else outputs
-        self._aside = Aside(self.model)
+        self._clock = Clock(self._model, [*outputs, Every(self.case.restart.every.value)], self.end, stretch)
+        self._written_at = [] if self._folder is None else outputs
+        self._aside = Aside(self._model)
         self._stop = False
-        self.wall["preparation"] = time.perf_counter() - began
         self._unreached = weakref.finalize(
-            self, give_free_unreached, self._everybody, self._stack, self._records, self.model
+            self, give_free_unreached, self._everybody, self._stack, self._records, self._model
         )
         self._unreached.atexit = False  # the system gives all free then
-        if self._records is not None and self.model.steps == 0:
-            self._keep_records()
 
-    def _open_records(self, folder: Path, *, resume: bool) -> list[float]:
+    def _built(self, given: tuple[Any, ...], named: dict[str, Any], *, resume: bool) -> Built:
+        """Return the model of the case; the folder is looked at before anything costly is done."""
+
+        def check(ranks: Communicator) -> None:
+            if self._folder is not None:
+                check_folder(self.case, self._folder, resume=resume, ranks=ranks)
+
+        return self._kind.build(self.case, self._everybody, check, *given, **named)
+
+    def _open_records(self, built: Built, folder: Path, *, resume: bool) -> list[float]:
         """Prepare the folder, or take its run up again; return the ends of the steps that were to come there."""
         try:
-            self.model.longest_step(self.model.next_change())  # refuses its step before earlier results are set aside
+            self._model.longest_step(self._model.next_change())  # refuses its step before earlier results are set aside
             self._records = self._stack.enter_context(
-                RunRecords(self.case, self.model, self.model.parts.case.output, folder, resume=resume)
+                RunRecords(self.case, self._model, built.outputs or self.case.output, folder, resume=resume)
             )
             self.notices += self._records.notices
-            if self.model.share.is_root:
-                (folder / FAILED_CELL).unlink(missing_ok=True)  # of an earlier run
+            if self._model.domain.is_root:
+                for name in self._kind.evidence:
+                    (folder / name).unlink(missing_ok=True)  # of an earlier run
             return self._records.restore()
         except BaseException:
-            self.model.close()
+            self._model.close()
             raise
+
+    @property
+    def model(self) -> Any:
+        """The model itself, of the class that its kind has."""
+        return self._model
 
     @property
     def seconds(self) -> float:
         """Simulated time [s] since the start of the case; negative in the spin-up."""
-        return self.model.seconds
+        return self._model.seconds
 
     @property
     def time(self) -> np.datetime64:
@@ -234,62 +220,63 @@ class Simulation:
 
     def _stops(self) -> bool:
         """Whether the run is to stop here, as one of the ranks was asked to; all of them ask together."""
-        return self._stop if self.model.share.alone else self.model.share.greatest(float(self._stop)) > 0.0
+        domain = self._model.domain
+        return self._stop if domain.alone else domain.greatest(float(self._stop)) > 0.0
 
     def _at_once(self, observer: Observer | None, stride: int) -> int:
         """The longest stretch of steps that this rank wants."""
         if not isinstance(stride, Integral) or stride < 1:
             raise CaseError(f"stride = {stride!r} is no number of steps; give 1, for an observer after each, or more")
-        return self.model.at_once if observer is None else min(self.model.at_once, stride)
+        at_once = self._model.pace.at_once
+        return at_once if observer is None else min(at_once, stride)
 
     def _agreed(self, most: int) -> int:
         """The longest stretch that all ranks make: the shortest that one wants, as not each need have an observer."""
-        return -int(self.model.share.greatest(-most))
+        return -int(self._model.domain.greatest(-most))
+
+    @property
+    def has_map(self) -> bool:
+        """Whether its fields lie on latitudes and longitudes, so that `airshed plot` can draw them."""
+        return {"lat", "lon"} <= set(self._model.domain.axes.dims)
 
     def __repr__(self) -> str:
-        size = " x ".join(str(count) for count in reversed(self.model.whole.shape))
-        return f"<Simulation {self.case.title!r}: {size} cells (lon x lat x level), at {self.time}>"
+        sizes = dict(reversed(list(self._model.domain.axes.sizes.items())))
+        cells = f"{' x '.join(map(str, sizes.values()))} cells ({' x '.join(sizes)})" if sizes else "no space"
+        return f"<Simulation {self.case.title!r}: {cells}, at {self.time}>"
 
     @by_one_thread
     def __getitem__(self, name: str) -> xr.DataArray:
-        """A field, such as a species [mol/mol] on (level, lat, lon), with its unit and coordinates; of the whole area.
+        """A field with its unit and coordinates, of the whole domain, such as a species [mol/mol] on (level, lat, lon).
 
         With several ranks all of them ask.
         """
-        self._check_group()
-        spec: FieldSpec = self.model.registry.select([name], where="field")[0]
-        grid = self.model.whole
-        coordinates = {
-            "level": ("level", grid.level, {"units": "m", "long_name": "height above ground", "positive": "up"}),
-            "lat": ("lat", grid.lat, {"units": "degrees_north"}),
-            "lon": ("lon", grid.lon, {"units": "degrees_east"}),
-        }
-        attributes = {"units": spec.unit, "long_name": spec.text}
+        (spec,) = self._model.fields.select([name], where="field")
+        axes = self._model.domain.axes
+        there = [each for each in axes.coordinates if each.along in spec.dims]
         return xr.DataArray(
-            np.array(self.model.share.whole(self.model.value(name))),
+            np.array(self._model.domain.whole(_read(self._model.view(name)))),
             dims=spec.dims,
             name=name,
-            attrs=attributes,
-            coords={dim: coordinates[dim] for dim in spec.dims} | {"time": self.time},
+            attrs={"units": spec.unit, "long_name": spec.text},
+            coords={each.name: (each.along, each.values, each.attributes) for each in there} | {"time": self.time},
         )
 
     @by_one_thread
     def budget(self) -> xr.Dataset:
-        """What each process did to each species and to the families of nitrogen and sulphur since the start [mol].
+        """What came in, went out and stays, as the model of the case counts it; raises CaseError for one without.
 
+        Air: what each process did to each species and to the families of nitrogen and sulphur since the start [mol].
         Variables: inflow, outflow, emitted, deposited, chemistry, clipped, change, residual; dimension: species.
         """
-        from airshed.air.report import budget_dataset
-
-        self._check_group()
-        return budget_dataset(self.model)
+        if self._kind.budget is None:
+            raise CaseError(f"the model {self.case.model} keeps no budget")
+        return self._kind.budget(self._model)
 
     @by_one_thread
     def summary(self, *, brief: bool = False) -> Report:
         """Budgets, extremes, what was read and what was diagnosed, and where the time went; `brief` fits a screen."""
-        self._check_group()
-        report = self.model.summary(brief=brief)
-        return Report(report.title, [*report.tables, self._timing()], report.facts, report.ok)
+        report = self._model.summary(brief=brief)
+        return replace(report, tables=[*report.tables, self._timing()])
 
     @by_one_thread
     def close(self) -> None:
@@ -310,9 +297,7 @@ class Simulation:
         self._closed = True
         self._unreached.detach()
         self._stack.close()
-        self.model.close()
-        if self._groups is not None:
-            self._groups.close()
+        self._model.close()
 
     def __enter__(self) -> Self:
         return self
@@ -329,11 +314,6 @@ class Simulation:
         if self._closed or self._amid_steps:
             raise CaseError("this simulation was closed, or ended by an error; make a new one")
 
-    def _check_group(self) -> None:
-        """Refuse what ranks in groups do together, once their communicator was given back."""
-        if self._groups is not None:
-            self._check_open()
-
     def _steps(self, until: float, most: int) -> StepInfo | None:
         """Make a stretch of steps, `most` of them; or one aside to where somebody looks amid the next one: None.
 
@@ -346,23 +326,23 @@ class Simulation:
         self._leave_aside()
         self._timed_records(lambda records: records.release())
         most = most if self._records is None else self._records.steps_free(most)
-        began, waited, before = time.perf_counter(), waited_for_sums(self.model), self.seconds
+        began, waited, before = time.perf_counter(), waited_for_sums(self._model), self.seconds
         with self._telling_to_resume():
             ends = self._clock.next_steps(look, most)
             if ends:
-                self._advance(lambda: self.model.step_through(ends))
+                self._advance(lambda: self._model.step_through(ends))
             else:
                 self._advance(lambda: self._aside.go(look))
         elapsed = time.perf_counter() - began
         self.wall["forcing and steps"] += elapsed
-        self._sums += waited_for_sums(self.model) - waited
+        self._sums += waited_for_sums(self._model) - waited
         self._keep_records()
         if not ends:
             return None
         fraction = (self.seconds - self._begin) / (self.end - self._begin)
-        speed = self.model.cells * len(ends) / max(elapsed, 1e-9)
+        speed = self._model.domain.cells * len(ends) / max(elapsed, 1e-9)
         last = self.seconds - (ends[-2] if len(ends) > 1 else before)
-        return StepInfo(self.seconds, self.model.steps, last, speed, fraction)
+        return StepInfo(self.seconds, self._model.steps, last, speed, fraction)
 
     def _leave_aside(self) -> None:
         """Go back to where the run was left for a step aside, once all is copied of what is still to be written."""
@@ -374,10 +354,10 @@ class Simulation:
         self._amid_steps = True
         try:
             make_steps()
-        except ChemistryFailure as failure:
+        except ReplayableError as failure:
             if self._folder is None:
                 raise
-            raise failure.write(self._folder / FAILED_CELL, self.case.mechanism) from None
+            raise failure.keep(self._folder, self.case) from None
         self._amid_steps = False
 
     @contextmanager
@@ -393,7 +373,7 @@ class Simulation:
     def _timing(self) -> Table:
         if self._records is not None:
             self._written = self._records.written()
-        return wall_time(self.model, self.wall, self._sums, self._written)
+        return wall_time(self._model, self.wall, self._sums, self._written)
 
     def _finish_records(self) -> None:
         """Write the results; of a run that is not at its end they are shorter, and it can go on."""
@@ -428,3 +408,19 @@ class Simulation:
         if seconds > self.end:
             raise CaseError(f"until = {until!r} lies beyond the end of the case, {self.end:g} s; lengthen time.length")
         return seconds
+
+
+def _case_of(case: RunCase | str | Path, *, allow_code: bool) -> RunCase:
+    if not isinstance(case, RunCase | str | Path):
+        raise CaseError(f"the case is a {type(case).__name__}; give a path, or Case.from_dict(...) of a dictionary")
+    found = case if isinstance(case, RunCase) else load_case(case)
+    return found.allowing_code() if allow_code else found
+
+
+def _read(view: FieldView | np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return the values of a view in double precision."""
+    if not isinstance(view, FieldView):
+        return view
+    values = np.empty(view.shape)
+    view.copy_to(values, slice(None))
+    return values

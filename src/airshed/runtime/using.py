@@ -9,7 +9,7 @@ from airshed.core.errors import CaseError
 from airshed.parallel.communicator import Communicator, MpiRanks
 
 if TYPE_CHECKING:
-    from airshed.runtime.model import GriddedModel
+    from airshed.runtime.model import Model
     from airshed.runtime.records import RunRecords
 
 Given = ParamSpec("Given")
@@ -39,9 +39,7 @@ def by_one_thread(method: Callable[Concatenate[Owner, Given], Result]) -> Callab
     return alone
 
 
-def give_free_unreached(
-    ranks: Communicator, stack: ExitStack, records: "RunRecords | None", model: "GriddedModel"
-) -> None:
+def give_free_unreached(ranks: Communicator, stack: ExitStack, records: "RunRecords | None", model: "Model") -> None:
     """Give free what a simulation held that was never closed: its threads, its files and its folder's lock.
 
     What is unfinished is left as a kill leaves it. Of several ranks each does only what needs no other, as nobody knows

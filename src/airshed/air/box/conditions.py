@@ -22,8 +22,8 @@ from airshed.air.box.values import (
     Temperature,
     Value,
 )
-from airshed.air.case.messages import explain
-from airshed.air.case.toml import KeyPath, key_lines, read_toml, write_toml
+from airshed.case.messages import explain
+from airshed.case.toml import KeyPath, key_lines, read_toml, write_toml
 from airshed.core.constants import SECONDS_PER_DAY
 from airshed.core.errors import CaseError
 from airshed.core.settings import KEY, Number, Section, Whole, measured, refuse, setting

@@ -10,17 +10,20 @@ import numpy.typing as npt
 from airshed.air.box.conditions import BoxConditions
 from airshed.air.box.forcing import INPUTS, BoxForcing
 from airshed.core.atomic import write_whole
-from airshed.core.errors import NumericalError
+from airshed.core.errors import ReplayableError
 from airshed.mechanism.expressions import AIR_GASES
 from airshed.mechanism.network import ReactionNetwork
 
 Array = npt.NDArray[np.float64]
 
+FAILED_CELL = "failed-cell.toml"
+"""Conditions in the run folder by which `airshed box` replays a cell whose chemistry came to no end."""
+
 _UNIT = "molecules/cm3"
 _MOST_NAMED = 5
 
 
-class ChemistryFailure(NumericalError):  # noqa: N818  the failure of a cell, which is an error of the user's to mend
+class ChemistryFailure(ReplayableError):  # noqa: N818  the failure of a cell, which is an error of the user's to mend
     """The chemistry of a cell came to no end, also with smaller steps.
 
     cell      its number, or words for it; None where there is but one
@@ -44,6 +47,10 @@ class ChemistryFailure(NumericalError):  # noqa: N818  the failure of a cell, wh
             f"{interval[1]:.10g} s, {tried} (most there is of {largest} {_UNIT}): look for a rate or a source that "
             f"lets something grow without bound, or {remedy}"
         )
+
+    def keep(self, folder: Path, case: Any) -> "ChemistryFailure":
+        """Write it for a run; see :class:`ReplayableError`."""
+        return self.write(folder / FAILED_CELL, case.mechanism)
 
     def write(self, path: Path, mechanism: str) -> "ChemistryFailure":
         """Write a conditions file that replays the failure; return the failure, which then names it.

@@ -1,7 +1,7 @@
 """Writes docs/case-file.md from the settings registry: ``python -m airshed.air.case.document > docs/case-file.md``."""
 
 from airshed.air.case.case import Case
-from airshed.air.case.toml import write_value
+from airshed.case.toml import write_value
 from airshed.core.report import markdown_table
 from airshed.core.settings import Section, Setting, section_inside, settings_of
 from airshed.core.units import unit_names

@@ -3,14 +3,13 @@
 This is the registry from which the case file is validated, shown and documented.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
 from airshed.air.case.values import (
     MOST_CELLS,
-    YEARS,
     Angle,
     CloudWater,
     DepositionVelocity,
@@ -18,19 +17,13 @@ from airshed.air.case.values import (
     EmissionFlux,
     EmissionRate,
     Factor,
-    Fields,
-    FileName,
     Height,
-    Instant,
-    Interval,
     Latitude,
     Latitudes,
-    Length,
     Levels,
     Longitude,
     Longitudes,
     MixingRatio,
-    PathText,
     Pressure,
     Rain,
     Ranks,
@@ -38,19 +31,18 @@ from airshed.air.case.values import (
     Speed,
     SpinUp,
     Step,
-    StrategyName,
     Temperature,
-    Text,
     Tiles,
     Tolerance,
     Turn,
     Vapour,
 )
+from airshed.case import sections as general
+from airshed.case.values import YEARS, Fields, Interval, PathText, Text
 from airshed.core.errors import CaseError
 from airshed.core.settings import KEY, Number, OrWords, Section, Switch, Whole, refuse, setting
 from airshed.core.units import Quantity
 from airshed.grid.layers import check_layer_tops, default_layers
-from airshed.io.strategies.names import AUTO, COMPRESSING, Strategy
 
 
 def _spacing(value: Any) -> Any:
@@ -107,11 +99,9 @@ class GridSection(Section):
         return self
 
 
-class TimeSection(Section):
+class TimeSection(general.TimeSection):
     """When, and in what steps."""
 
-    start: Instant = setting(..., f"First moment of the output, in UTC, from {YEARS[0]} to {YEARS[1] - 1}.", unit="UTC")
-    length: Length = setting(..., "How long to simulate.")
     step: Annotated[Quantity | Literal["auto"], OrWords(("auto",), Step)] = setting(
         "auto",
         "Time step; `auto` takes the longest that `courant` and, with chemistry or deposition, `longest` allow.",
@@ -134,6 +124,16 @@ class TimeSection(Section):
         ge=0.001,
         le=0.5,
     )
+
+    @property
+    def whole(self) -> float:
+        """How long is simulated in all [s], with the spin-up."""
+        return self.length.value + self.spinup.value
+
+    @property
+    def parts(self) -> str:
+        """The settings that :attr:`whole` is the sum of, in words."""
+        return "time.length and time.spinup"
 
 
 class ChemistrySection(Section):
@@ -341,41 +341,21 @@ class ProcessSection(Section):
         return dict(self.model_extra or {})
 
 
-class OutputSection(Section):
+class OutputSection(general.OutputSection):
     """One file of results."""
 
-    name: FileName = setting("output", "Name of the file, without `.nc`.")
     fields: Annotated[tuple[Text, ...] | Literal["all"], OrWords(("all",), Fields)] = setting(
         "all", "Species to write."
     )
-    every: Interval = setting("1 h", "Time between two records.")
     levels: Annotated[tuple[Whole, ...] | Literal["all", "ground"], OrWords(("all", "ground"), Levels)] = setting(
         "all", "Layers to write; 0 is the one at the ground."
     )
-    strategy: StrategyName = setting(
-        "gather:async",
-        "How it is written: `gather`, `files`, `mpiio` ...; with `:async` behind the run. docs/io.md tells more.",
-    )
-    compression: Literal["zlib", "none"] = setting(
-        "none",
-        "By `gather`, `files` and `zarr`: `zlib` takes a third off the files, and costs a tenth of a run's time.",
-    )
 
-    @model_validator(mode="after")
-    def _can_compress(self) -> Self:
-        if self.compression != "none" and Strategy.parse(self.strategy).name not in (*COMPRESSING, AUTO):
-            raise refuse(
-                f'{KEY}.compression = "{self.compression}" cannot be had by the strategy "{self.strategy}"; '
-                f'take {", ".join(COMPRESSING[:-1])} or {COMPRESSING[-1]}, or compression "none"'
-            )
-        return self
-
-
-class RestartSection(Section):
-    """Insurance against interruption."""
-
-    every: Interval = setting("6 h", "Time between two restart files; the last two are kept.")
-    strategy: StrategyName = setting("gather:async", "How they are written, as that of an output.")
+    def kept(self) -> Mapping[str, Sequence[int]]:
+        """Return the layers to write, where they are not all."""
+        if self.levels == "all":
+            return {}
+        return {"level": [0] if self.levels == "ground" else self.levels}
 
 
 class GroupsSection(Section):
@@ -410,9 +390,3 @@ class ParallelSection(Section):
         "whatever messages cost.",
     )
     groups: GroupsSection = Field(default_factory=GroupsSection)
-
-
-class RunSection(Section):
-    """How this machine does it; nothing here changes a result."""
-
-    threads: Whole = setting(0, "Threads to compute with; 0 takes all cores.", unit="1", ge=0, le=4096)

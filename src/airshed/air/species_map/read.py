@@ -5,10 +5,10 @@ from pathlib import Path
 from sys import float_info
 from typing import Any, Final, NoReturn, TypeVar
 
-from airshed.air.case.messages import dotted
-from airshed.air.case.toml import KeyPath, flatten, key_lines, read_toml
 from airshed.air.deposition.tables import depositing_species
 from airshed.air.species_map.parts import Amounts, BoundaryMap, Compound, DepositionMap, EmissionMap, SpeciesMap
+from airshed.case.messages import dotted
+from airshed.case.toml import KeyPath, flatten, key_lines, read_toml
 from airshed.core.errors import CaseError
 from airshed.core.nearest import suggestion
 from airshed.core.units import to

@@ -10,10 +10,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from airshed.air.fields import air_registry
 from airshed.bench.io.load import Load, timed
 from airshed.core.errors import CaseError
-from airshed.fields.air import air_registry
 from airshed.grid import Grid
+from airshed.grid.lonlat import lonlat_axes
 from airshed.io.copying import Lent
 from airshed.io.folder import RunFolder
 from airshed.io.output import OutputWriter
@@ -181,8 +182,8 @@ class _Bench:
         folder = self._folder / "run"
         with RunFolder(folder, "", ranks=self._ranks, bandwidth=limit) as run:
             writer = OutputWriter(
-                run, self._grid, self._fields, start=np.datetime64("2022-08-31T00:00"), title="bench io", every=1.0,
-                window=self._window, strategy=strategy, compression="none",
+                run, lonlat_axes(self._grid), self._fields, start=np.datetime64("2022-08-31T00:00"),
+                title="bench io", every=1.0, box=self._window.box, strategy=strategy, compression="none",
             )  # fmt: skip
             self._ranks.barrier()
             computed, waited, lent = [], [], Lent()

@@ -51,7 +51,7 @@ def northeast(case: str) -> Table:
             done, began = simulation.seconds, time.perf_counter()
             simulation.run()
             taken = (time.perf_counter() - began) * _DAY * 3600.0 / (simulation.seconds - done)
-            cells, species = simulation.model.cells, len(simulation.model.network.species)
+            cells, species = simulation.model.domain.cells, len(simulation.model.network.species)
         rows.append((
             f"{COLUMNS[0]} x {COLUMNS[1]} x {len(tops)}", species, cells * species * 8.0 / 1e6, taken,
             THEIR_MINUTES * 60.0 / taken,

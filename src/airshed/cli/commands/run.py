@@ -13,7 +13,7 @@ from airshed.cli.interrupt import INTERRUPTED
 from airshed.cli.options import AllowCode, CasePath, Overrides, Ranks, Threads, hand_to_ranks, settings
 
 if TYPE_CHECKING:
-    from airshed.air.case import Case
+    from airshed.case.case import RunCase
     from airshed.runtime.simulation import Simulation
 
 _SELDOM: Final = 64
@@ -50,16 +50,16 @@ def run(
         Strategy.parse(strategy)
     _refuse_too_many(case, settings(overrides, threads), ranks)
     hand_to_ranks(ranks)
-    from airshed import Case
+    from airshed import load_case
     from airshed.cli.render import say
     from airshed.io.folder import RUNS
     from airshed.io.run_state import FinishedRunError
     from airshed.parallel.communicator import world
 
-    loaded = Case.load(case, settings(overrides, threads))
+    loaded = load_case(case, settings(overrides, threads))
     if strategy is not None:
         chosen = [f"output.{number}.strategy={strategy}" for number in range(len(loaded.output))]
-        loaded = Case.load(case, [*settings(overrides, threads), *chosen])
+        loaded = load_case(case, [*settings(overrides, threads), *chosen])
     loaded = loaded.allowing_code() if allow_code else loaded
     folder = output or RUNS / loaded.name
     try:
@@ -71,7 +71,7 @@ def run(
 
 
 def _refuse_too_many(name: str, overrides: list[str], ranks: int | None) -> None:
-    """Raise CaseError for more ranks than the columns of a case can be shared by, before any is started.
+    """Raise CaseError for more ranks than a case can be shared by, before any is started.
 
     It is looked at only where ranks are more than cores, since it takes the time to read the case once more.
     """
@@ -79,26 +79,25 @@ def _refuse_too_many(name: str, overrides: list[str], ranks: int | None) -> None
 
     if ranks is None or ranks <= usable_cores():
         return
-    from airshed.air.case import Case
-    from airshed.kernels.backend import backend
-    from airshed.parallel.decomposition import Decomposition
+    from airshed import load_case
+    from airshed.runtime.registry import model_kind
 
-    case = Case.load(name, overrides)
-    tiles = None if case.parallel.tiles == "auto" else case.parallel.tiles
-    Decomposition.of(*case.make_grid().shape[1:], backend().width, case.parallel.groups.chemistry or ranks, tiles)
+    case = load_case(name, overrides)
+    model_kind(case.model).check_ranks(case, ranks)
 
 
-def _simulate(case: "Case", folder: Path, *, resume: bool, quiet: bool, verbose: bool) -> None:
-    from airshed import Simulation, only_moves, serve
-    from airshed.air.report import MORE_THAN_AIR
+def _simulate(case: "RunCase", folder: Path, *, resume: bool, quiet: bool, verbose: bool) -> None:
+    from airshed import Simulation
     from airshed.cli.interrupt import stop_on_interrupt
     from airshed.cli.progress import instant, progress_for
     from airshed.cli.render import say, show
     from airshed.parallel.communicator import world
+    from airshed.runtime.registry import model_kind
 
-    if only_moves(case):
+    kind = model_kind(case.model)
+    if kind.helps(case, world()):
         with stop_on_interrupt(lambda: None):  # the others stop after their step, and tell
-            serve(case)
+            kind.help(case, world())
         return
     speaks = world().rank == 0
     quiet = quiet or not speaks
@@ -112,17 +111,19 @@ def _simulate(case: "Case", folder: Path, *, resume: bool, quiet: bool, verbose:
         with stop_on_interrupt(simulation.request_stop):
             simulation.run(observer=progress, stride=_SELDOM)
         summary = simulation.summary(brief=not verbose)
+        has_map = simulation.has_map
     if simulation.seconds < simulation.end:
         at = instant(case.time.start, simulation.seconds)
         if not speaks:
             raise typer.Exit(INTERRUPTED)
         say(f"airshed: stopped at {at}; {folder} holds valid files, and --resume goes on", err=True)
         raise typer.Exit(INTERRUPTED)
-    if speaks and MORE_THAN_AIR in summary.facts:
-        say(f"airshed: {MORE_THAN_AIR}: {summary.facts[MORE_THAN_AIR]}", err=True)
+    for fact in summary.warnings if speaks else ():
+        say(f"airshed: {fact}: {summary.facts[fact]}", err=True)
     if not quiet:
         show(summary)
-        say(f"Results: {folder}   Whole summary: {folder / 'summary.txt'}   Pictures: airshed plot {folder}")
+        pictures = f"   Pictures: airshed plot {folder}" if has_map else ""
+        say(f"Results: {folder}   Whole summary: {folder / 'summary.txt'}{pictures}")
 
 
 @contextmanager

@@ -14,12 +14,12 @@ def show(
     toml: Annotated[bool, typer.Option("--toml", help="Print the resolved case as a case file.")] = False,
 ) -> None:
     """Show every setting of a case with where its value comes from, and what a run will take."""
-    from airshed import Case
+    from airshed import load_case
     from airshed.cli.estimate import case_report
     from airshed.cli.render import say
     from airshed.cli.render import show as show_report
 
-    loaded = Case.load(case, settings(overrides, threads))
+    loaded = load_case(case, settings(overrides, threads))
     if toml:
         say(loaded.to_toml(), end="")
     else:

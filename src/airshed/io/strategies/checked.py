@@ -16,7 +16,7 @@ import numpy as np
 
 from airshed.core.atomic import guarded, write_whole
 from airshed.core.errors import OutputError
-from airshed.grid.window import Window
+from airshed.grid.box import Box
 from airshed.io.archive import reading
 from airshed.io.strategies.regroup import covers
 from airshed.io.strategies.store import Block, Place, Record, Store
@@ -32,11 +32,11 @@ class Entry:
     record: int
     seconds: float
     order: str
-    parts: tuple[tuple[Window, int], ...]
+    parts: tuple[tuple[Box, int], ...]
 
     def line(self) -> str:
         """Return the line of the journal, which ends in a checksum of its own."""
-        parts = [[w.south, w.north, w.west, w.east, checksum] for w, checksum in self.parts]
+        parts = [[*box.numbers, checksum] for box, checksum in self.parts]
         text = json.dumps([self.record, self.seconds, self.order, parts], separators=(",", ":"))
         return f"{text} {zlib.crc32(text.encode()):08x}\n"
 
@@ -47,7 +47,7 @@ class Entry:
         if checksum != f"{zlib.crc32(text.encode()):08x}":
             return None
         record, seconds, order, parts = json.loads(text)
-        return cls(record, seconds, order, tuple((Window(*ends), checksum) for *ends, checksum in parts))
+        return cls(record, seconds, order, tuple((Box.of_numbers(*ends), checksum) for *ends, checksum in parts))
 
 
 class Checked:
@@ -75,7 +75,7 @@ class Checked:
         checksums = self._gathered(_checksum(block))
         with self._channel.together(), guarded(self._journal):
             if self._channel.is_root:
-                parts = tuple(zip(self._place.windows, checksums, strict=True))
+                parts = tuple(zip(self._place.boxes, checksums, strict=True))
                 self._append(Entry(index, seconds, self._order, parts).line())
         self._store.write(index, seconds, block)
 
@@ -108,7 +108,7 @@ class Checked:
             entries = [Entry.of(line) for line in lines]
             found = {entry.record: entry for entry in entries if entry is not None}  # the newest of each
         for index in range(last + 1):
-            if index not in found or not covers([w for w, _ in found[index].parts], self._place.layout.whole):
+            if index not in found or not covers([box for box, _ in found[index].parts], self._place.layout.whole):
                 raise OutputError(f"{self._journal} is damaged: it lacks the record {index:06d}; {_ANEW}")
         kept = [found[index] for index in range(last + 1)]
         with write_whole(self._journal) as part:
@@ -129,8 +129,8 @@ class Checked:
 
     def _is_whole(self, entry: Entry) -> bool:
         with reading(self._store.where(entry.record)):
-            for window, checksum in entry.parts:
-                seconds, values = self._store.read(entry.record, window)
+            for box, checksum in entry.parts:
+                seconds, values = self._store.read(entry.record, box)
                 names = [spec.name for spec in self._place.layout.fields]
                 block = {name: values[name].astype(f"{entry.order}f4", copy=False) for name in names}
                 if seconds != entry.seconds or _checksum(block) != checksum:

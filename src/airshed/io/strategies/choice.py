@@ -18,7 +18,7 @@ import numpy as np
 
 from airshed.core.atomic import guarded, write_whole
 from airshed.fields.spec import FieldSpec
-from airshed.grid.window import Window
+from airshed.grid.box import Box
 from airshed.io.channel import Channel
 from airshed.io.strategies.names import STRATEGIES, missing
 from airshed.io.strategies.states import StateStore
@@ -69,17 +69,16 @@ def probe_output(place: Place, stores: Mapping[str, Callable[[Place], Store]], n
     store = stores[name](replace(place, result=folder / "probe", records=folder, layout=small))
     store.resume(-1)
     numbers = np.random.default_rng(1)
-    block = {spec.name: numbers.random(small.shape(spec, place.window), np.float32) for spec in fields}
+    block = {spec.name: numbers.random(small.shape(spec, place.box), np.float32) for spec in fields}
     for index in range(_RECORDS):
         store.write(index, float(index), block)
     store.finish(complete=True)
 
 
-def probe_restart(store: StateStore, held: Window | None, ranks: int) -> None:
+def probe_restart(store: StateStore, held: Box, ranks: int) -> None:
     """Write a small restart."""
-    rows, blocks = (1, 1) if held is None else held.shape
-    depth = max(_PROBE // (8 * ranks * rows * blocks), 1)
-    tiled = {"probe": np.random.default_rng(1).random((rows, blocks, depth))}
+    depth = max(_PROBE // (8 * ranks * held.cells), 1)
+    tiled = {"probe": np.random.default_rng(1).random((*held.shape, depth))}
     for number in range(_RECORDS):
         store.write(float(number), tiled, {}, {})
 

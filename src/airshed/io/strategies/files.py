@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from airshed.core.atomic import guarded, write_whole
-from airshed.grid.window import Window
+from airshed.grid.box import Box
 from airshed.io import cf
 from airshed.io.archive import load_arrays, load_metadata
 from airshed.io.strategies.regroup import covers
@@ -54,11 +54,11 @@ class PrivateRecords:
     def write(self, index: int, seconds: float, block: Block) -> None:
         """Write this rank's part of a record; see :class:`Store`."""
         with self._channel.together():
-            save_record(record_path(self._place.records, index, self._place.window), block, seconds)
+            save_record(record_path(self._place.records, index, self._place.box), block, seconds)
 
-    def read(self, index: int, window: Window) -> tuple[float, Block]:
+    def read(self, index: int, box: Box) -> tuple[float, Block]:
         """Return the part of a record that a rank wrote; see :class:`Store`."""
-        arrays, metadata = load_arrays(record_path(self._place.records, index, window))
+        arrays, metadata = load_arrays(record_path(self._place.records, index, box))
         return metadata["seconds"], arrays
 
     def where(self, index: int) -> Path:
@@ -74,9 +74,9 @@ class PrivateRecords:
                     self._check()
             groups = self._groups()
             with self._channel.together():
-                for number, (window, records) in enumerate(groups.items()):
+                for number, (box, records) in enumerate(groups.items()):
                     if number % self._channel.size == self._channel.rank:
-                        self._make(made / _file_name(number), window, records, complete=complete)
+                        self._make(made / _file_name(number), box, records, complete=complete)
             with self._channel.together(), guarded(path):
                 if self._channel.is_root:
                     self._share(made, groups, complete=complete)
@@ -86,31 +86,31 @@ class PrivateRecords:
         records = found_records(self._place.records)
         check_sequence(self._place.records, records)
         for index, parts in records.items():
-            if not covers([window for _, window in parts if window is not None], self._place.layout.whole):
+            if not covers([box for _, box in parts if box is not None], self._place.layout.whole):
                 raise lacks(self._place.records, index)
 
-    def _groups(self) -> dict[Window, list[int]]:
-        """Return the records of each window; the windows of this run's ranks come first, by rank.
+    def _groups(self) -> dict[Box, list[int]]:
+        """Return the records of each box; the boxes of this run's ranks come first, by rank.
 
         Windows without any are left out, but where there are no records at all: the fields are told by the files.
         """
-        groups: dict[Window, list[int]] = {window: [] for window in self._place.windows}
+        groups: dict[Box, list[int]] = {box: [] for box in self._place.boxes}
         for index, parts in found_records(self._place.records).items():
-            for _, window in parts:
-                if window is not None:
-                    groups.setdefault(window, []).append(index)
-        return {window: records for window, records in groups.items() if records} or groups
+            for _, box in parts:
+                if box is not None:
+                    groups.setdefault(box, []).append(index)
+        return {box: records for box, records in groups.items() if records} or groups
 
-    def _make(self, path: Path, window: Window, records: list[int], *, complete: bool) -> None:
-        description = self._place.layout.describe(complete=complete, window=window)
+    def _make(self, path: Path, box: Box, records: list[int], *, complete: bool) -> None:
+        description = self._place.layout.describe(complete=complete, box=box)
         with write_whole(path) as part, cf.create(part, description, self._place.compression) as file:
             for number, index in enumerate(records):
-                arrays, metadata = load_arrays(record_path(self._place.records, index, window))
+                arrays, metadata = load_arrays(record_path(self._place.records, index, box))
                 file["time"][number] = metadata["seconds"]
                 for spec in self._place.layout.fields:
                     file[spec.name][number] = arrays[spec.name]
 
-    def _share(self, folder: Path, groups: Mapping[Window, list[int]], *, complete: bool) -> None:
+    def _share(self, folder: Path, groups: Mapping[Box, list[int]], *, complete: bool) -> None:
         layout = self._place.layout
         found = found_records(self._place.records)
         times = [load_metadata(record)["seconds"] for [(record, _), *_] in found.values()]
@@ -123,18 +123,17 @@ class PrivateRecords:
         with write_whole(folder / SHARED) as part, cf.create(part, shared) as file:
             file["time"][: len(times)] = times
         files = [
-            {"file": _file_name(number), "rows": _ends(window, 0), "columns": _ends(window, 1), "records": records}
-            for number, (window, records) in enumerate(groups.items())
+            {"file": _file_name(number), "box": box.ends, "records": records}
+            for number, (box, records) in enumerate(groups.items())
         ]
         fields = {spec.name: list(layout.shape(spec, layout.whole)) for spec in layout.fields}
-        manifest = {"format": 1, "shared": SHARED, "records": len(times), "fields": fields, "files": files}
+        manifest = {
+            "format": 2, "shared": SHARED, "records": len(times), "whole": layout.whole.shape, "fields": fields,
+            "files": files,
+        }  # fmt: skip
         with write_whole(folder / MANIFEST) as part:
             part.write_text(json.dumps(manifest, indent=1), encoding="utf-8")
 
 
 def _file_name(number: int) -> str:
     return f"part-{number:05d}.nc"
-
-
-def _ends(window: Window, axis: int) -> list[int]:
-    return [window.south, window.north] if axis == 0 else [window.west, window.east]

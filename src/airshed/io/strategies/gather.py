@@ -9,7 +9,7 @@ more, with the same bits.
 from pathlib import Path
 
 from airshed.core.atomic import write_whole
-from airshed.grid.window import Window
+from airshed.grid.box import Box
 from airshed.io import cf
 from airshed.io.archive import load_arrays
 from airshed.io.strategies.in_place import FileInPlace
@@ -69,10 +69,10 @@ class GatheredRecords:
             for record in records:
                 save_record(record_path(self._place.records, index), record, seconds)
 
-    def read(self, index: int, window: Window) -> tuple[float, Block]:
+    def read(self, index: int, box: Box) -> tuple[float, Block]:
         """Return a part of a record; see :class:`Store`."""
         arrays, metadata = load_arrays(self.where(index))
-        return metadata["seconds"], {name: window.of(values) for name, values in arrays.items()}
+        return metadata["seconds"], {name: box.of(values) for name, values in arrays.items()}
 
     def where(self, index: int) -> Path:
         """Return the file of a record; see :class:`Store`."""
@@ -102,4 +102,4 @@ class GatheredRecords:
 
 
 def _to_the_root(place: Place) -> Regrouping:
-    return Regrouping(place.channel, place.windows, [(0, place.layout.whole)])
+    return Regrouping(place.channel, place.boxes, [(0, place.layout.whole)])

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from airshed.core.atomic import guarded, write_whole
-from airshed.grid.window import Window
+from airshed.grid.box import Box
 from airshed.io.cdf5 import Cdf5, count_bytes, count_in
 from airshed.io.strategies.store import AS_IN_FILE, IN_PLACE, SHARED_FILE, Block, Place, Record, lacks, link
 
@@ -57,7 +57,7 @@ class FileInPlace(ABC):
             if self._channel.is_root:
                 self._store(self._count)
 
-    def read(self, index: int, window: Window) -> tuple[float, Block]:
+    def read(self, index: int, box: Box) -> tuple[float, Block]:
         """Return a part of a record; see :class:`Store`."""
         layout, names = self._place.layout, self._format.within
         record = np.memmap(self._path, np.uint8, "r", self._begin_of(index), (self._format.record,))
@@ -66,7 +66,7 @@ class FileInPlace(ABC):
         for spec in layout.fields:
             shape, begin = layout.shape(spec, layout.whole), names[spec.name]
             values = record[begin : begin + 4 * prod(shape)].view(">f4").reshape(shape)
-            block[spec.name] = np.array(window.of(values))
+            block[spec.name] = np.array(box.of(values))
         return float(record[at : at + 8].view(">f8")[0]), block
 
     def where(self, index: int) -> Path:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from airshed.core.atomic import guarded, part_path, publish
 from airshed.core.errors import OutputError
-from airshed.grid.window import Window
+from airshed.grid.box import Box
 from airshed.io.archive import reading
 from airshed.io.cf import Description
 from airshed.io.channel import Channel
@@ -69,9 +69,9 @@ class ParallelRecords:
             file.close()
         self._publish(part, path)
 
-    def read(self, index: int, window: Window) -> tuple[float, Block]:
+    def read(self, index: int, box: Box) -> tuple[float, Block]:
         """Return a part of a record; see :class:`Store`."""
-        return self._read(self.where(index), window)
+        return self._read(self.where(index), box)
 
     def where(self, index: int) -> Path:
         """Return the file of a record; see :class:`Store`."""
@@ -89,7 +89,7 @@ class ParallelRecords:
             try:
                 for index, record in records.items():
                     with self._channel.together():  # what one rank cannot read must not leave others in the writing
-                        seconds, block = self._read(record, self._place.window)
+                        seconds, block = self._read(record, self._place.box)
                     with self._channel.together():
                         write_record(file, index, seconds, block, self._place)
             finally:
@@ -118,13 +118,13 @@ class ParallelRecords:
                 file.write(variable.name, (0,) * variable.data.ndim, sizes, data)
         return file
 
-    def _read(self, path: Path, window: Window) -> tuple[float, dict[str, NDArray[np.float32]]]:
+    def _read(self, path: Path, box: Box) -> tuple[float, dict[str, NDArray[np.float32]]]:
         """Return the time of a record and a part of it; raises OutputError where the file is damaged."""
         layout = self._place.layout
         with reading(path), hdf5(), netCDF4.Dataset(path) as file:
             file.set_auto_maskandscale(False)
-            names = {spec.name: layout.shape(spec, window) for spec in layout.fields}
-            parts = {name: np.asarray(file[name][(0, ..., window.rows, window.columns)]) for name in names}
+            names = {spec.name: layout.shape(spec, box) for spec in layout.fields}
+            parts = {name: np.asarray(file[name][(0, ..., *box.slices)]) for name in names}
             short = [name for name, shape in names.items() if parts[name].shape != shape]
             if short:
                 raise OutputError(f"{path} is damaged: it does not hold all of {short[0]}; run anew without --resume")
@@ -145,7 +145,7 @@ class LibraryTiles:
         variable = import_module("airshed.io.libraries.file").Variable
         with channel.together(), guarded(folder / _TILES):
             file = open_parallel(self._name, folder / _TILES, channel)
-            ends = {name: [shapes.values(part, name) for part in range(len(shapes.windows))] for name in arrays}
+            ends = {name: [shapes.values(part, name) for part in range(len(shapes.boxes))] for name in arrays}
             dims = {f"values_{number}": sum(counts) for number, counts in enumerate(ends.values())}
             wanted = {name: variable((dim,), shapes.types[name]) for name, dim in zip(arrays, dims, strict=True)}
             file.define(dims, wanted, {})
@@ -176,12 +176,12 @@ def write_record(file: Any, index: int, seconds: float, block: Block, place: Pla
     root = place.channel.is_root
     file.write("time", (index,), (1 if root else 0,), np.array([seconds] if root else [], np.float64))
     for name, values in block.items():
-        start, count = _block(index, values.shape, place.window)
+        start, count = _block(index, values.shape, place.box)
         file.write(name, start, count, values)
 
 
-def _block(index: int, shape: Sequence[int], window: Window) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    return (index, *(0 for _ in shape[:-2]), window.south, window.west), (1, *shape)
+def _block(index: int, shape: Sequence[int], box: Box) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    return (index, *(0 for _ in box.undivided(tuple(shape))), *box.first), (1, *shape)
 
 
 def _variables(description: Description) -> dict[str, Any]:

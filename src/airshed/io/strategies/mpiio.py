@@ -51,14 +51,14 @@ class SharedFile(FileInPlace):
 
     def _places(self, mpi: Any) -> "MPI.Datatype":
         """Return where this rank's bytes of a record lie in it, as an MPI datatype."""
-        layout, window = self._place.layout, self._place.window
+        layout, box = self._place.layout, self._place.box
         types, places = [], []
         if self._channel.is_root:
             types.append(mpi.BYTE.Create_contiguous(8))
             places.append(self._format.within["time"])
         for spec in layout.fields:
-            shape, part = layout.shape(spec, layout.whole), layout.shape(spec, window)
-            starts = [0] * (len(shape) - 2) + [window.south, window.west]
+            shape, part = layout.shape(spec, layout.whole), layout.shape(spec, box)
+            starts = [*(0 for _ in box.undivided(shape)), *box.first]
             element = mpi.BYTE.Create_contiguous(4)
             types.append(element.Create_subarray(shape, part, starts))
             places.append(self._format.within[spec.name])

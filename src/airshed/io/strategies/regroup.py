@@ -1,8 +1,8 @@
-"""Brings arrays from the rectangles of columns that ranks hold to rectangles that ranks are to write.
+"""Brings arrays from the boxes of cells that ranks hold to boxes that ranks are to write.
 
-Two axes of each array are cut into rectangles: the last two of a field (level, lat, lon), the first two of a packed
-state [lat][block][...]. A rectangle that a rank holds already moves nowhere; what else meets travels in one message for
-each pair of rectangles, all arrays together, as they are in memory.
+The divided axes of each array are cut: the last ones of a field such as (level, lat, lon), the first ones of a state
+such as [lat][block][...]. A box that a rank holds already moves nowhere; what else meets travels in one message for
+each pair of boxes, all arrays together, as they are in memory.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from airshed.grid.window import Window
+from airshed.grid.box import Box
 from airshed.io.channel import Bytes, Channel
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -21,15 +21,15 @@ class Regrouping:
     """A move of named arrays between two ways to cut a grid.
 
     sources  what each rank holds, by rank
-    targets  (rank, rectangle) of what is to be put together, and where
-    leading  whether the rectangles lie in the first two axes, not in the last two
+    targets  (rank, box) of what is to be put together, and where
+    leading  whether the boxes lie in the first axes, not in the last ones
     """
 
     def __init__(
         self,
         channel: Channel,
-        sources: Sequence[Window],
-        targets: Sequence[tuple[int, Window]],
+        sources: Sequence[Box],
+        targets: Sequence[tuple[int, Box]],
         *,
         leading: bool = False,
     ) -> None:
@@ -44,9 +44,9 @@ class Regrouping:
         rank, held = self._channel.rank, self._sources[self._channel.rank]
         results: list[dict[str, NDArray[Any]]] = []
         sends: list[tuple[int, Bytes]] = []
-        arrivals: list[tuple[int, Bytes, Window, dict[str, NDArray[Any]]]] = []
+        arrivals: list[tuple[int, Bytes, Box, dict[str, NDArray[Any]]]] = []
         for owner, target in self._targets:
-            part = common(held, target)
+            part = held.common(target)
             if owner != rank:
                 if part is not None:
                     sends.append((owner, self._packed(arrays, part.within(held))))
@@ -66,49 +66,43 @@ class Regrouping:
         return results
 
     def _arrivals(
-        self, arrays: Arrays, target: Window, result: dict[str, NDArray[Any]]
-    ) -> list[tuple[int, Bytes, Window, dict[str, NDArray[Any]]]]:
+        self, arrays: Arrays, target: Box, result: dict[str, NDArray[Any]]
+    ) -> list[tuple[int, Bytes, Box, dict[str, NDArray[Any]]]]:
         """Return for each other rank that holds a part of a target: the rank, a buffer, the part's place."""
         arrivals = []
-        for source, window in enumerate(self._sources):
-            part = common(window, target)
+        for source, box in enumerate(self._sources):
+            part = box.common(target)
             if part is not None and source != self._channel.rank:
                 place = part.within(target)
                 size = sum(self._cut(result[name], place).nbytes for name in arrays)
                 arrivals.append((source, np.empty(size, np.uint8), place, result))
         return arrivals
 
-    def _cut(self, array: NDArray[Any], window: Window) -> NDArray[Any]:
-        return array[window.rows, window.columns] if self._leading else window.of(array)
+    def _cut(self, array: NDArray[Any], box: Box) -> NDArray[Any]:
+        return box.of_leading(array) if self._leading else box.of(array)
 
-    def _empty(self, array: NDArray[Any], window: Window) -> NDArray[Any]:
-        shape = (*window.shape, *array.shape[2:]) if self._leading else (*array.shape[:-2], *window.shape)
-        return np.empty(shape, array.dtype)
+    def _empty(self, array: NDArray[Any], box: Box) -> NDArray[Any]:
+        if self._leading:
+            return np.empty((*box.shape, *array.shape[len(box.shape) :]), array.dtype)
+        return np.empty((*box.undivided(array.shape), *box.shape), array.dtype)
 
-    def _packed(self, arrays: Arrays, window: Window) -> Bytes:
-        parts = [np.ascontiguousarray(self._cut(array, window)).reshape(-1).view(np.uint8) for array in arrays.values()]
+    def _packed(self, arrays: Arrays, box: Box) -> Bytes:
+        parts = [np.ascontiguousarray(self._cut(array, box)).reshape(-1).view(np.uint8) for array in arrays.values()]
         return np.concatenate(parts) if parts else np.empty(0, np.uint8)
 
-    def _unpack(self, buffer: Bytes, window: Window, result: dict[str, NDArray[Any]]) -> None:
+    def _unpack(self, buffer: Bytes, box: Box, result: dict[str, NDArray[Any]]) -> None:
         at = 0
         for array in result.values():
-            part = self._cut(array, window)
+            part = self._cut(array, box)
             part[...] = buffer[at : at + part.nbytes].view(array.dtype).reshape(part.shape)
             at += part.nbytes
 
 
-def common(one: Window, other: Window) -> Window | None:
-    """Return the cells that two windows share; None where there are none."""
-    south, north = max(one.south, other.south), min(one.north, other.north)
-    west, east = max(one.west, other.west), min(one.east, other.east)
-    return Window(south, north, west, east) if south < north and west < east else None
-
-
-def covers(windows: Sequence[Window], whole: Window) -> bool:
-    """Say whether windows hold each cell of the whole just once."""
-    if any(common(window, whole) != window for window in windows):
+def covers(boxes: Sequence[Box], whole: Box) -> bool:
+    """Say whether boxes hold each cell of the whole just once."""
+    if any(box.common(whole) != box for box in boxes):
         return False
     count = np.zeros(whole.shape, np.int64)
-    for window in windows:
-        window.within(whole).of(count)[...] += 1
+    for box in boxes:
+        box.within(whole).of(count)[...] += 1
     return bool((count == 1).all())

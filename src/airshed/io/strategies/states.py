@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from airshed.core.atomic import guarded, part_path, publish, write_whole
 from airshed.core.errors import OutputError
-from airshed.grid.window import Window
+from airshed.grid.box import Box
 from airshed.io.archive import load_array, load_arrays, load_metadata, load_rows, reading, save_arrays
 from airshed.io.channel import Channel
 from airshed.io.strategies.library import LibraryTiles
@@ -45,11 +45,11 @@ class Parts(Protocol):
     """A restart as it lies on the disk: tiled arrays in parts, and what all ranks share.
 
     tiled    the names of the tiled arrays
-    windows  rows and blocks of each part
+    boxes  what each part holds
     """
 
     tiled: tuple[str, ...]
-    windows: tuple[Window, ...]
+    boxes: tuple[Box, ...]
 
     def load(self, number: int, name: str) -> NDArray[Any]:
         """Return a part of an array; raises OutputError when it is damaged."""
@@ -72,10 +72,10 @@ class StateStore(Protocol):
         ...
 
 
-def state_store(name: str, folder: Path, channel: Channel, held: Window | None) -> StateStore:
-    """Return what writes restarts by a strategy; ``held`` are the rows and blocks of this rank, None for all."""
-    tiles = tuple(channel.gather_all(held))
-    return GatheredStates(folder, channel, tiles) if name == GATHER else PartStates(name, folder, channel, tiles)
+def state_store(name: str, folder: Path, channel: Channel, held: Box) -> StateStore:
+    """Return what writes restarts by a strategy; ``held`` is what this rank has of the first axes of tiled arrays."""
+    boxes = tuple(channel.gather_all(held))
+    return GatheredStates(folder, channel, boxes) if name == GATHER else PartStates(name, folder, channel, boxes)
 
 
 def found_states(folder: Path) -> list[Path]:
@@ -105,13 +105,11 @@ def remove_state(path: Path) -> None:
 class GatheredStates:
     """Restarts that the root of the ranks writes."""
 
-    def __init__(self, folder: Path, channel: Channel, held: tuple[Window | None, ...]) -> None:
+    def __init__(self, folder: Path, channel: Channel, held: tuple[Box, ...]) -> None:
         self._folder, self._channel = folder, channel
-        self._gather: Regrouping | None = None
-        windows = [window for window in held if window is not None]
-        if windows:
-            whole = Window.whole(max(each.north for each in windows), max(each.east for each in windows))
-            self._gather = Regrouping(channel, windows, [(0, whole)], leading=True)
+        last = zip(*([last for _, last in box.ends] for box in held), strict=True)
+        self._whole = Box.whole(*map(max, last))
+        self._gather = Regrouping(channel, held, [(0, self._whole)], leading=True)
 
     def hand_over(
         self, seconds: float, tiled: Arrays, whole: Arrays, metadata: Mapping[str, Any]
@@ -125,16 +123,19 @@ class GatheredStates:
         path = self._folder / f"{seconds!r}{_ARCHIVE}"
         part = part_path(path)
         with guarded(path, part):
-            save_arrays(part, {**tiled, **whole}, {**metadata, **_tiles(tiled)})
+            save_arrays(part, {**tiled, **whole}, {**metadata, **self._tiles(tiled)})
         return partial(_publish, part, path)
 
     def write(self, seconds: float, tiled: Arrays, whole: Arrays, metadata: Mapping[str, Any]) -> None:
         """Collect the state on the root and write it; see :class:`StateStore`."""
-        gathered = [tiled] if self._gather is None else self._gather.move(tiled)
+        gathered = self._gather.move(tiled)
         with self._channel.together():
             for arrays in gathered:
                 with write_whole(self._folder / f"{seconds!r}{_ARCHIVE}") as part:
-                    save_arrays(part, {**arrays, **whole}, {**metadata, **_tiles(arrays)})
+                    save_arrays(part, {**arrays, **whole}, {**metadata, **self._tiles(arrays)})
+
+    def _tiles(self, arrays: Arrays) -> dict[str, Any]:
+        return {_TILES: {"names": list(arrays), "boxes": [self._whole.numbers]}} if arrays else {}
 
 
 def _publish(part: Path, path: Path) -> None:
@@ -145,17 +146,17 @@ def _publish(part: Path, path: Path) -> None:
 class PartStates:
     """Restarts of which each rank writes its own part, in a folder that gets its name once all of them are there."""
 
-    def __init__(self, name: str, folder: Path, channel: Channel, held: tuple[Window | None, ...]) -> None:
+    def __init__(self, name: str, folder: Path, channel: Channel, held: tuple[Box, ...]) -> None:
         self._name, self._folder, self._channel, self._held = name, folder, channel, held
 
     def write(self, seconds: float, tiled: Arrays, whole: Arrays, metadata: Mapping[str, Any]) -> None:
         """Write this rank's part of the state; see :class:`StateStore`."""
         path = self._folder / f"{seconds!r}{_PARTS}"
-        windows = tuple(window or _extent(tiled) for window in self._held)
+        divided = len(self._held[0].ends)
         shapes = Shapes(
-            windows,
+            self._held,
             {name: array.dtype.str for name, array in tiled.items()},
-            {name: array.shape[2:] for name, array in tiled.items()},
+            {name: array.shape[divided:] for name, array in tiled.items()},
         )
         with made_together(self._channel, path) as made:
             FORMATS[self._name].write(made, self._channel, shapes, tiled)
@@ -164,7 +165,7 @@ class PartStates:
                 "format": self._name,
                 "types": dict(shapes.types),
                 "tails": {name: list(tail) for name, tail in shapes.tails.items()},
-                "windows": [_numbers(window) for window in windows],
+                "boxes": [box.numbers for box in self._held],
                 "checksums": sums,
             }
             with self._channel.together(), guarded(path):
@@ -178,9 +179,9 @@ class GatheredParts:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        tiles = load_metadata(path).get(_TILES, {"names": [], "windows": []})
+        tiles = load_metadata(path).get(_TILES, {"names": [], "boxes": []})
         self.tiled = tuple(tiles["names"])
-        self.windows = tuple(Window(*numbers) for numbers in tiles["windows"])
+        self.boxes = tuple(Box.of_numbers(*numbers) for numbers in tiles["boxes"])
 
     def load(self, number: int, name: str) -> NDArray[Any]:
         """Return an array; see :class:`Parts`."""
@@ -205,8 +206,8 @@ class FolderParts:
         tiles = load_metadata(folder / _SHARED)[_TILES]
         self._format, self._checksums = FORMATS[tiles["format"]], tiles["checksums"]
         tails = {name: tuple(tail) for name, tail in tiles["tails"].items()}
-        self._shapes = Shapes(tuple(Window(*numbers) for numbers in tiles["windows"]), tiles["types"], tails)
-        self.tiled, self.windows = tuple(tiles["types"]), self._shapes.windows
+        self._shapes = Shapes(tuple(Box.of_numbers(*numbers) for numbers in tiles["boxes"]), tiles["types"], tails)
+        self.tiled, self.boxes = tuple(tiles["types"]), self._shapes.boxes
 
     def load(self, number: int, name: str) -> NDArray[Any]:
         """Return a part of an array; see :class:`Parts`."""
@@ -229,19 +230,3 @@ class FolderParts:
 
 def _checksum(array: NDArray[Any]) -> int:
     return zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
-
-
-def _tiles(arrays: Arrays) -> dict[str, Any]:
-    return {_TILES: {"names": list(arrays), "windows": [_numbers(_extent(arrays))]}} if arrays else {}
-
-
-def _extent(arrays: Arrays) -> Window:
-    """Return the rows and blocks of arrays that are whole."""
-    shapes = {array.shape[:2] for array in arrays.values()}
-    rows, blocks = shapes.pop() if shapes else (0, 0)
-    assert not shapes, "tiled arrays have rows and blocks in common"
-    return Window.whole(rows, blocks)
-
-
-def _numbers(window: Window) -> list[int]:
-    return [window.south, window.north, window.west, window.east]

@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 
 from airshed.core.atomic import guarded, write_whole
 from airshed.core.errors import OutputError
-from airshed.grid.window import Window
+from airshed.grid.box import Box
 from airshed.io.archive import save_arrays
 from airshed.io.cdf5 import count_in
 from airshed.io.cf import Compression, Layout
 from airshed.io.channel import Channel
 
 Block = Mapping[str, NDArray[np.float32]]
-"""One record of the fields, (level, lat, lon) or (lat, lon) of a window."""
+"""One record of the fields, the divided dimensions of each those of a box."""
 
 NATIVE, AS_IN_FILE = "=f4", ">f4"
 """How the numbers of a record lie in memory: as the machine has them, or as a CDF-5 file does."""
@@ -54,6 +54,7 @@ class Record(dict[str, NDArray[np.float32]]):
 
 
 RECORD: Final = ".npz"
+_UNDIVIDED: Final = "whole"
 SHARED_FILE: Final = "records.nc"
 """All records in one file, where a strategy writes in place."""
 SHARDED: Final = "records.zarr"
@@ -72,20 +73,20 @@ class Place:
 
     result   path of the result without its ending
     records  folder of what there is while the run is unfinished
-    windows  the columns that each rank holds, by rank
+    boxes    the cells that each rank holds, by rank
     """
 
     result: Path
     records: Path
     channel: Channel
     layout: Layout
-    windows: tuple[Window, ...]
+    boxes: tuple[Box, ...]
     compression: Compression
 
     @property
-    def window(self) -> Window:
-        """The columns of this rank."""
-        return self.windows[self.channel.rank]
+    def box(self) -> Box:
+        """The cells of this rank."""
+        return self.boxes[self.channel.rank]
 
 
 class Store(Protocol):
@@ -106,8 +107,8 @@ class Store(Protocol):
         """Bring this rank's part of a record to the disk, by the thread that writes; it counts once all are there."""
         ...
 
-    def read(self, index: int, window: Window) -> tuple[float, Block]:
-        """Return the time [s] of a record, and what lies of it in a window that a rank wrote.
+    def read(self, index: int, box: Box) -> tuple[float, Block]:
+        """Return the time [s] of a record, and what lies of it in a box that a rank wrote.
 
         Raises OutputError, or whatever readers raise, where it is damaged.
         """
@@ -122,9 +123,9 @@ class Store(Protocol):
         ...
 
 
-def record_path(folder: Path, index: int, window: Window | None = None) -> Path:
-    """Return the path of a record, or of the part of it that lies in a window."""
-    part = "" if window is None else f".{window.south}-{window.north}-{window.west}-{window.east}"
+def record_path(folder: Path, index: int, box: Box | None = None) -> Path:
+    """Return the path of a record, or of the part of it that lies in a box."""
+    part = "" if box is None else f".{'-'.join(map(str, box.numbers)) or _UNDIVIDED}"
     return folder / f"{index:06d}{part}{RECORD}"
 
 
@@ -134,14 +135,18 @@ def save_record(path: Path, block: Block, seconds: float) -> None:
         save_arrays(part, block, {"seconds": seconds})
 
 
-def found_records(folder: Path) -> dict[int, list[tuple[Path, Window | None]]]:
-    """Return the parts of each record, in the order of time; the window of a part that is all of it is None."""
-    found: dict[int, list[tuple[Path, Window | None]]] = {}
+def found_records(folder: Path) -> dict[int, list[tuple[Path, Box | None]]]:
+    """Return the parts of each record, in the order of time; the box of a part that is all of it is None."""
+    found: dict[int, list[tuple[Path, Box | None]]] = {}
     for path in sorted(folder.glob(f"[!.]*{RECORD}")):
         number, _, place = path.name.removesuffix(RECORD).partition(".")
-        window = Window(*map(int, place.split("-"))) if place else None
-        found.setdefault(int(number), []).append((path, window))
+        found.setdefault(int(number), []).append((path, _box_of(place) if place else None))
     return found
+
+
+def _box_of(place: str) -> Box:
+    """Return the box that the name of a part tells."""
+    return Box.of_numbers(*(() if place == _UNDIVIDED else map(int, place.split("-"))))
 
 
 def count_records(folder: Path) -> int:
@@ -186,7 +191,7 @@ def kind_of(folder: Path) -> str | None:
         return SHARDS
     if any(folder.glob("[!.]*.nc")):
         return TOGETHER
-    parts = [window for record in found_records(folder).values() for _, window in record]
+    parts = [box for record in found_records(folder).values() for _, box in record]
     if not parts:
         return None
     return BY_ROOT if None in parts else PRIVATE

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from airshed.core.atomic import guarded, sync, write_whole
-from airshed.grid.window import Window
+from airshed.grid.box import Box
 from airshed.io.archive import load_array, save_arrays
 from airshed.io.channel import Channel
 from airshed.io.strategies.mpiio import mpi_guarded
@@ -24,18 +24,18 @@ Arrays = Mapping[str, NDArray[Any]]
 class Shapes:
     """What the tiled arrays of a restart look like.
 
-    windows  rows and blocks of each part
+    boxes  what each part holds
     types    type of each array, such as "<f8"
-    tails    the shape of each array behind rows and blocks
+    tails    the shape of each array behind the divided axes
     """
 
-    windows: tuple[Window, ...]
+    boxes: tuple[Box, ...]
     types: Mapping[str, str]
     tails: Mapping[str, tuple[int, ...]]
 
     def shape(self, number: int, name: str) -> tuple[int, ...]:
         """Return the shape of a part of an array."""
-        return (*self.windows[number].shape, *self.tails[name])
+        return (*self.boxes[number].shape, *self.tails[name])
 
     def values(self, number: int, name: str) -> int:
         """Return how many values a part of an array has."""
@@ -113,7 +113,7 @@ class CollectiveTiles:
         return np.frombuffer(content, shapes.types[name]).reshape(shapes.shape(number, name))
 
     def _offset(self, shapes: Shapes, number: int) -> int:
-        sizes = [sum(shapes.bytes(part, name) for name in shapes.types) for part in range(len(shapes.windows))]
+        sizes = [sum(shapes.bytes(part, name) for name in shapes.types) for part in range(len(shapes.boxes))]
         return list(accumulate(sizes, initial=0))[number]
 
 

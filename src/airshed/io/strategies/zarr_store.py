@@ -1,4 +1,4 @@
-"""The strategy "zarr": a sharded Zarr store; each rank writes shards, one for each field, record and block of columns.
+"""The strategy "zarr": a sharded Zarr store; each rank writes shards, one for each field, record and box of cells.
 
 Zarr cuts an array evenly, and ranks do not always share a grid evenly: the shards then are as large as the largest
 tile, each belongs to the rank that holds most of it, and the rest of it is sent there. Shards are files of their own,
@@ -12,6 +12,7 @@ import shutil
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product
+from math import prod
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,10 +21,10 @@ from numpy.typing import NDArray
 
 from airshed.core.atomic import guarded, sync, write_whole
 from airshed.core.errors import OutputError
-from airshed.grid.window import Window
+from airshed.grid.box import Box
 from airshed.io.archive import load_metadata
 from airshed.io.cf import Compression, Description, Variable
-from airshed.io.strategies.regroup import Regrouping, common
+from airshed.io.strategies.regroup import Regrouping
 from airshed.io.strategies.store import (
     NATIVE,
     SHARDED,
@@ -56,7 +57,7 @@ class Shards:
         self._place, self._channel = place, place.channel
         self._path = place.records / SHARDED
         self._arrays: dict[str, Any] = {}
-        self._set_cut(max(w.shape[0] for w in place.windows), max(w.shape[1] for w in place.windows))
+        self._set_cut(tuple(map(max, zip(*(box.shape for box in place.boxes), strict=True))))
 
     def resume(self, last: int) -> None:
         """Keep the records up to this one; see :class:`Store`."""
@@ -70,31 +71,31 @@ class Shards:
                     self._describe_anew()
                 for spec in self._place.layout.fields:
                     _remove_behind(self._path / spec.name / "c", last + 1)
-        self._set_cut(*self._channel.on_root(self._stored_cut))
+        self._set_cut(self._channel.on_root(self._stored_cut))
 
     def write(self, index: int, seconds: float, block: Block) -> None:
         """Write this rank's shards of a record; see :class:`Store`."""
         shards = self._regrouping.move(block)
         with self._channel.together(), guarded(self._path):
             written = []
-            for window, shard in zip(self._mine, shards, strict=True):
+            for box, shard in zip(self._mine, shards, strict=True):
                 for name, values in shard.items():
-                    self._array(name)[(index, ..., window.rows, window.columns)] = values
-                    written.append(self._shard(name, index, window))
+                    self._array(name)[(index, ..., *box.slices)] = values
+                    written.append(self._shard(name, index, box))
             with ThreadPoolExecutor(_SYNCING) as threads:  # a file system takes several to the disk in one go
                 list(threads.map(sync, written))
         with self._channel.together():
             if self._channel.is_root:
                 save_record(record_path(self._place.records, index), {}, seconds)
 
-    def read(self, index: int, window: Window) -> tuple[float, Block]:
+    def read(self, index: int, box: Box) -> tuple[float, Block]:
         """Return a part of a record; see :class:`Store`."""
         seconds = load_metadata(record_path(self._place.records, index))["seconds"]
         for shard in self._shards_of(index):
             if not shard.exists():  # it would be read as zeros
                 raise OutputError(f"{shard} is missing")
         names = [spec.name for spec in self._place.layout.fields]
-        return seconds, {name: self._array(name)[(index, ..., window.rows, window.columns)] for name in names}
+        return seconds, {name: self._array(name)[(index, ..., *box.slices)] for name in names}
 
     def where(self, index: int) -> Path:
         """Return the store of all records; see :class:`Store`."""
@@ -127,7 +128,7 @@ class Shards:
 
     def _describe_anew(self) -> None:
         """Write the metadata once more, but for the cut into shards: they have no checksums."""
-        self._set_cut(*self._stored_cut())
+        self._set_cut(self._stored_cut())
         made = self._place.records / f".{SHARDED}.part"
         shutil.rmtree(made, ignore_errors=True)
         self._create(made)
@@ -145,29 +146,27 @@ class Shards:
             if variable.data is None and variable.name != "time":
                 _add(group, variable, description.shape(variable), self._cut, self._place.compression)
 
-    def _stored_cut(self) -> tuple[int, int]:
+    def _stored_cut(self) -> tuple[int, ...]:
         """Return the shape of a shard; a run on another number of ranks keeps that of the store."""
         path = self._path / self._place.layout.fields[0].name / _METADATA
         try:
-            rows, columns = _read(path)["chunk_grid"]["configuration"]["chunk_shape"][-2:]
-            cut = int(rows), int(columns)
-            if min(cut) < 1:
-                raise ValueError(f"a shard has {rows} x {columns} columns")
+            stored = _read(path)["chunk_grid"]["configuration"]["chunk_shape"]
+            cut = tuple(int(size) for size in stored[len(stored) - len(self._place.layout.whole.ends) :])
+            if min(cut, default=1) < 1:
+                raise ValueError(f"a shard has {' x '.join(map(str, cut))} cells")
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise OutputError(f"{path} is damaged ({error}); run anew without --resume") from error
         return cut
 
-    def _set_cut(self, rows: int, columns: int) -> None:
-        """Cut the grid into shards of so many rows and columns, each for the rank that holds most of it."""
-        self._cut, whole = (rows, columns), self._place.layout.whole
-        targets = []
-        for south in range(0, whole.north, rows):
-            for west in range(0, whole.east, columns):
-                shard = Window(south, min(south + rows, whole.north), west, min(west + columns, whole.east))
-                targets.append((_owner(shard, self._place.windows), shard))
+    def _set_cut(self, cut: tuple[int, ...]) -> None:
+        """Cut the whole into shards of so many cells, each for the rank that holds most of it."""
+        self._cut, sizes = cut, self._place.layout.whole.shape
+        ends = [[(n, min(n + step, size)) for n in range(0, size, step)] for size, step in zip(sizes, cut, strict=True)]
+        shards = [Box(each) for each in product(*ends)]
+        targets = [(_owner(shard, self._place.boxes), shard) for shard in shards]
         self._targets = targets
         self._mine = [shard for rank, shard in targets if rank == self._channel.rank]
-        self._regrouping = Regrouping(self._channel, self._place.windows, targets)
+        self._regrouping = Regrouping(self._channel, self._place.boxes, targets)
 
     def _array(self, name: str) -> Any:
         if name not in self._arrays:
@@ -179,11 +178,11 @@ class Shards:
 
     def _shards_of(self, index: int) -> list[Path]:
         names = [spec.name for spec in self._place.layout.fields]
-        return [self._shard(name, index, window) for name in names for _, window in self._targets]
+        return [self._shard(name, index, box) for name in names for _, box in self._targets]
 
-    def _shard(self, name: str, index: int, window: Window) -> Path:
-        levels = ["0"] * (self._array(name).ndim - 3)
-        place = [*levels, str(window.south // self._cut[0]), str(window.west // self._cut[1])]
+    def _shard(self, name: str, index: int, box: Box) -> Path:
+        levels = ["0"] * (self._array(name).ndim - 1 - len(self._cut))
+        place = [*levels, *(str(first // step) for first, step in zip(box.first, self._cut, strict=True))]
         return self._path.joinpath(name, "c", str(index), *place)
 
 
@@ -195,20 +194,21 @@ def _linked(source: str, target: str) -> None:
         link(Path(source), Path(target))
 
 
-def _owner(shard: Window, windows: Sequence[Window]) -> int:
-    shared = [common(shard, window) for window in windows]
-    cells = [0 if each is None else each.shape[0] * each.shape[1] for each in shared]
+def _owner(shard: Box, boxes: Sequence[Box]) -> int:
+    shared = [shard.common(box) for box in boxes]
+    cells = [0 if each is None else each.cells for each in shared]
     return cells.index(max(cells))
 
 
-def _add(group: Any, variable: Variable, shape: tuple[int, ...], cut: tuple[int, int], compression: Compression) -> Any:
-    """Add an array whose shards are a record, all levels and a block of columns, and whose chunks are some levels."""
+def _add(group: Any, variable: Variable, shape: tuple[int, ...], cut: tuple[int, ...], compression: Compression) -> Any:
+    """Add an array whose shards are a record, all levels and a box of cells, and whose chunks are some levels."""
+    undivided = shape[: len(shape) - len(cut)]
     return group.create_array(
         variable.name,
         shape=(_ENDLESS, *shape),
         dtype=np.float32,
-        shards=(1, *shape[:-2], *cut),
-        chunks=(1, *(_together(levels, cut) for levels in shape[:-2]), *cut),
+        shards=(1, *undivided, *cut),
+        chunks=(1, *(_together(levels, cut) for levels in undivided), *cut),
         compressors="auto" if compression == "zlib" else None,
         dimension_names=variable.dims,
         attributes=dict(variable.attributes),
@@ -216,9 +216,9 @@ def _add(group: Any, variable: Variable, shape: tuple[int, ...], cut: tuple[int,
     )
 
 
-def _together(levels: int, cut: tuple[int, int]) -> int:
+def _together(levels: int, cut: tuple[int, ...]) -> int:
     """Return how many levels make a chunk: as many as divide them evenly and are no larger than a chunk may be."""
-    most = max(_CHUNK_BYTES // (4 * cut[0] * cut[1]), 1)
+    most = max(_CHUNK_BYTES // (4 * prod(cut)), 1)
     return max(count for count in range(1, min(levels, most) + 1) if levels % count == 0)
 
 

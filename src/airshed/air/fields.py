@@ -1,6 +1,7 @@
 """The fields of the air model: weather as the chemistry sees it, and a mixing ratio for each species."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Final
 
 from airshed.fields.spec import FieldRegistry, FieldSpec
@@ -8,7 +9,7 @@ from airshed.fields.spec import FieldRegistry, FieldSpec
 VOLUME: Final = ("level", "lat", "lon")
 SURFACE: Final = ("lat", "lon")
 
-WEATHER: Final = (
+_WEATHER: Final = (
     FieldSpec("air_temperature", VOLUME, "K", "Temperature of the air", "air_temperature"),
     FieldSpec("air_pressure", VOLUME, "Pa", "Pressure of the air", "air_pressure"),
     FieldSpec("air_density", VOLUME, "mol m-3", "Amount of air per volume"),
@@ -24,6 +25,12 @@ WEATHER: Final = (
     ),
     FieldSpec("friction_velocity", SURFACE, "m s-1", "Friction velocity at the ground"),
     FieldSpec("obukhov_length", SURFACE, "m", "Obukhov length, positive in stable air"),
+)
+_WITH_EVERY_OUTPUT: Final = ("air_temperature", "air_pressure")
+"""By them mixing ratios become mass concentrations."""
+
+WEATHER: Final = tuple(
+    replace(spec, written="always" if spec.name in _WITH_EVERY_OUTPUT else "named") for spec in _WEATHER
 )
 """The weather fields that output may hold, named as in the state of the meteorology."""
 

@@ -1,11 +1,10 @@
-"""Where a case and its mechanism lie, and where each of its settings was made."""
+"""Where a case lies, and where each of its settings was made."""
 
 from collections.abc import Callable, Mapping, Sequence
-from os.path import relpath
 from pathlib import Path
 from typing import Any
 
-from airshed.air.case.toml import KeyPath
+from airshed.case.toml import KeyPath
 from airshed.core.errors import CaseError
 from airshed.core.nearest import nearest
 from airshed.core.resources import resource
@@ -29,33 +28,6 @@ def case_file(path: Path) -> Path:
 
 def _shipped_cases() -> dict[str, Path]:
     return {file.parent.name: file.parent for file in sorted(resource("cases").glob("*/case.toml"))}
-
-
-def place_mechanism(chemistry: dict[str, Any], base: Path) -> None:
-    """Make a reaction file of `--set` relative to the case: it goes from the present folder, else from the case's.
-
-    Raises CaseError where it is in neither.
-    """
-    name = chemistry["mechanism"]
-    if not isinstance(name, str) or not (Path(name).suffix or len(Path(name).parts) > 1):
-        return
-    here = Path.cwd()
-    if _exists(here / name):
-        chemistry["mechanism"] = relpath((here / name).resolve(), base)
-    elif not _exists(base / name):
-        beside = [path.name for folder in (here, base) for path in (folder / name).parent.glob("*")]
-        match = nearest(Path(name).name, beside)
-        raise CaseError(
-            f"--set chemistry.mechanism={name}: there is no such file in the present folder {here}, nor in that of the "
-            f"case, {base}" + (f"; did you mean {match}?" if match else "")
-        )
-
-
-def _exists(path: Path) -> bool:
-    try:
-        return path.exists()
-    except (OSError, ValueError):  # a name that no file system takes
-        return False
 
 
 def locator(

@@ -1,0 +1,58 @@
+"""The air-quality model as a kind of model: what the runtime makes of a case of it."""
+
+from collections.abc import Callable
+
+import xarray as xr
+
+from airshed.air.box.failure import FAILED_CELL
+from airshed.air.case import Case, case_notices
+from airshed.air.case_weather import Given
+from airshed.air.emission_report import emission_notices
+from airshed.air.model import AirModel
+from airshed.air.report import budget_dataset
+from airshed.air.two_groups.ranks import allowing_service, closed_on_error, make_groups, only_moves, serve
+from airshed.core.errors import CaseError
+from airshed.kernels.backend import backend
+from airshed.parallel.binding import cores_each
+from airshed.parallel.communicator import Communicator
+from airshed.parallel.decomposition import Decomposition
+from airshed.runtime.registry import Built, ModelKind
+
+
+def build(
+    case: Case, ranks: Communicator, check: Callable[[Communicator], None],
+    meteorology: Given = None, initial: xr.Dataset | None = None,
+) -> Built:  # fmt: skip
+    """Return the model of a case, see :class:`airshed.runtime.registry.ModelKind`.
+
+    meteorology  in place of the case's, see :class:`airshed.runtime.simulation.Simulation`;  initial  likewise
+    """
+    if only_moves(case, ranks):
+        raise CaseError(
+            f"rank {ranks.rank} only moves species for others (parallel.groups): let it call airshed.serve(case), "
+            "see airshed.only_moves"
+        )
+    groups = make_groups(case, ranks)
+    own = ranks if groups is None else groups.own
+    with allowing_service(groups):
+        check(own)
+    threads = case.run.threads or cores_each(own if groups is None else groups.world)
+    with closed_on_error(groups):
+        model = AirModel(case, meteorology, initial, threads=threads, ranks=own, groups=groups)
+        notices = [*case_notices(case, model.network), *emission_notices(model.parts.sources)]
+    return Built(model, notices, model.parts.case.output)
+
+
+def check_ranks(case: Case, ranks: int) -> None:
+    """Raise CaseError for more ranks than the columns of a case can be shared by."""
+    tiles = None if case.parallel.tiles == "auto" else case.parallel.tiles
+    Decomposition.of(*case.make_grid().shape[1:], backend().width, case.parallel.groups.chemistry or ranks, tiles)
+
+
+def _help(case: Case, ranks: Communicator) -> None:
+    serve(case, ranks=ranks)
+
+
+KIND = ModelKind(
+    Case, build, check_ranks=check_ranks, helps=only_moves, help=_help, budget=budget_dataset, evidence=(FAILED_CELL,)
+)

@@ -1,0 +1,196 @@
+"""The case of any model: what to simulate, read from a file or a dictionary, checked, immutable."""
+
+import copy
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final, Self
+
+import numpy as np
+from pydantic import Field, PrivateAttr, ValidationError, model_validator
+
+from airshed.case import sections
+from airshed.case.messages import dotted, explain
+from airshed.case.places import case_file, locator
+from airshed.case.toml import KeyPath, flatten, key_lines, override, read_toml, write_toml, write_value
+from airshed.case.values import MOST_RECORDS
+from airshed.core.errors import CaseError
+from airshed.core.settings import Section, refuse, setting
+
+MACHINE: Final = ("restart", "parallel", "run")
+"""Sections that change no result, and may differ where a run is taken up again."""
+
+WRITING: Final = ("strategy", "compression")
+"""Settings of an output that change nothing in what it holds."""
+
+
+class RunCase(Section):
+    """What every run has to know; the case of a model adds its own sections.
+
+    Attributes are the sections of the case file, for example ``case.time.length.value`` in seconds. Two cases are equal
+    when their settings are.
+    """
+
+    own_before = "output"
+
+    title: str = setting("Airshed case", "What the case is called on pictures and in files.")
+    description: str = setting("", "What it is about.")
+    model: str = setting(..., "The model that runs the case.")
+    time: sections.TimeSection
+    output: tuple[sections.OutputSection, ...] = Field(default_factory=lambda: (sections.OutputSection(),))
+    restart: sections.RestartSection = Field(default_factory=sections.RestartSection)
+    run: sections.RunSection = Field(default_factory=sections.RunSection)
+
+    _name: str = PrivateAttr(default="case")
+    _base: Path = PrivateAttr(default_factory=Path.cwd)
+    _file: Path | None = PrivateAttr(default=None)
+    _provenance: Mapping[str, str] = PrivateAttr(default_factory=dict)
+    _allow_code: bool = PrivateAttr(default=False)
+
+    @classmethod
+    def load(cls, path: str | Path, overrides: Sequence[str] = ()) -> Self:
+        """Read a case from a TOML file, or from the ``case.toml`` of a folder, and apply ``key=value`` overrides.
+
+        A name without a folder, such as "west-europe", that is not there is looked up among the shipped cases.
+        Raises CaseError with file, line and key for everything that is wrong with it.
+        """
+        file = case_file(Path(path))
+        data, text = read_toml(file)
+        return cls._build(data, file.parent, overrides, file, key_lines(text))
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], base: str | Path | None = None, overrides: Sequence[str] = ()) -> Self:
+        """Build a case from nested dictionaries with the keys of a case file.
+
+        Paths in it are relative to ``base``, by default the working folder. Raises CaseError.
+        """
+        return cls._build(
+            copy.deepcopy(dict(data)), Path(base) if base is not None else Path.cwd(), overrides, None, {}
+        )
+
+    @classmethod
+    def _build(
+        cls, data: dict[str, Any], base: Path, overrides: Sequence[str], file: Path | None, lines: Mapping[KeyPath, int]
+    ) -> Self:
+        changed = [override(data, assignment) for assignment in overrides]
+        cls._place_files(data, changed, base.resolve())
+        locate = locator(data, changed, file, lines)
+        try:
+            case = cls.model_validate(data)
+        except ValidationError as error:
+            raise CaseError(explain(error, cls, data, locate, file)) from error
+        case._base, case._file = base.resolve(), file
+        if file is not None:
+            case._name = case._base.name if file.name == "case.toml" else file.stem
+        case._provenance = {dotted(key): locate(key) or "default" for key in flatten(case.to_dict())}
+        return case
+
+    @classmethod
+    def _place_files(cls, data: dict[str, Any], changed: Sequence[KeyPath], base: Path) -> None:
+        """Make files that `--set` names relative to the folder of the case, where a model has such."""
+
+    @model_validator(mode="after")
+    def _can_be_written(self) -> Self:
+        names = [output.name for output in self.output]
+        if len(set(names)) < len(names):
+            raise refuse(
+                f'output: two [[output]] have the name {_repeated(names)!r}; give each its own, name = "ground"'
+            )
+        for key, every in self._due():
+            if self.time.whole / every.value > MOST_RECORDS:
+                times = f"{self.time.whole / every.value:.3g} times in {self.time.parts}"
+                raise refuse(f"{key} = {every.text!r} is due {times}, more than {MOST_RECORDS}; take a longer one")
+        return self
+
+    def _due(self) -> sections.Due:
+        """Return what is due again and again, so often at most as a disk and patience allow."""
+        outputs = [(f"output.{index}.every", output.every) for index, output in enumerate(self.output)]
+        return [*outputs, ("restart.every", self.restart.every)]
+
+    @property
+    def start(self) -> np.datetime64:
+        """The start of the case, UTC."""
+        return np.datetime64(self.time.start.replace(tzinfo=None), "s")
+
+    @property
+    def name(self) -> str:
+        """The name of the case's folder or file, after which its run folder is called; "case" without a file."""
+        return self._name
+
+    @property
+    def base(self) -> Path:
+        """The folder that paths in the case are relative to."""
+        return self._base
+
+    @property
+    def provenance(self) -> Mapping[str, str]:
+        """Where each value comes from: "case.toml:12", "given", "--set" or "default", by dotted key."""
+        return self._provenance
+
+    @property
+    def allow_code(self) -> bool:
+        """Whether functions in Python that the mechanism brings may run: the user says so, never the case."""
+        return self._allow_code
+
+    def allowing_code(self) -> Self:
+        """Return the case, with the permission to run functions in Python that its mechanism brings."""
+        allowed = self.model_copy()
+        allowed._allow_code = True
+        return allowed
+
+    def rows(self) -> list[tuple[str, str, str]]:
+        """Return every setting as its dotted key, its value in TOML, and where the value comes from."""
+        leaves = flatten(self.to_dict())
+        return [(dotted(key), write_value(value), self._provenance[dotted(key)]) for key, value in leaves.items()]
+
+    @cached_property
+    def hash(self) -> str:
+        """A fingerprint of all settings that bear on results: not of title, description and how the machine does it."""
+        settings = {key: value for key, value in self._results().items() if key not in ("title", "description")}
+        return hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode()).hexdigest()[:16]
+
+    def path(self, name: str) -> Path:
+        """Return a path of the case, which is relative to its folder unless absolute."""
+        return self._base / name
+
+    def files(self, patterns: Iterable[str], key: str) -> list[Path]:
+        """Return the files that the patterns under ``key`` name, each once, in order; raises CaseError for none."""
+        found: dict[Path, None] = {}
+        for pattern in patterns:
+            absolute = Path(pattern)
+            root, relative = (
+                (Path(absolute.anchor), str(absolute)[1:]) if absolute.is_absolute() else (self._base, pattern)
+            )
+            try:
+                matches = sorted(path for path in root.glob(relative) if path.is_file())
+            except (OSError, ValueError, IndexError, NotImplementedError) as error:  # all of them for what is no name
+                raise CaseError(f"{key} = {pattern!r} is no name of a file") from error
+            if not matches:
+                raise CaseError(f"{key} = {pattern!r}: there is no such file in {root}")
+            found |= dict.fromkeys(matches)
+        return list(found)
+
+    def to_toml(self, *, machine: bool = True) -> str:
+        """Return the resolved case, all defaults filled in, as the text of a case file.
+
+        ``machine=False`` leaves out what changes no result: equal results then carry equal texts.
+        """
+        return write_toml(self.to_dict() if machine else self._results())
+
+    def _results(self) -> dict[str, Any]:
+        """The settings that bear on results: not how ranks and threads share the work, nor how files are written."""
+        settings = {key: value for key, value in self.to_dict().items() if key not in MACHINE}
+        outputs = [{key: each[key] for key in each if key not in WRITING} for each in settings["output"]]
+        return settings | {"output": outputs}
+
+    def __eq__(self, other: object) -> bool:
+        return self.to_dict() == other.to_dict() if isinstance(other, RunCase) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.hash)
+
+
+def _repeated(names: Sequence[str]) -> str:
+    return next(name for index, name in enumerate(names) if name in names[:index])

@@ -1,0 +1,87 @@
+"""Where a model computes: coordinates, the ranks that share it, and what this one holds."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import prod
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.core.errors import CaseError
+from airshed.core.words import counted
+from airshed.grid.axes import Axes
+from airshed.grid.box import Box
+from airshed.parallel.communicator import Alone, Communicator
+from airshed.parallel.decomposition import even_cuts
+from airshed.parallel.exact_sum import total
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The coordinates of the whole, the ranks that divide it, and the part of this one.
+
+    box         the cells of this rank along the divided dimensions, as its fields have them
+    held        the same along the first axes of the tiled arrays that a snapshot has; another order is the model's own
+    attributes  what results must say of the input, such as the licences of data
+    """
+
+    axes: Axes
+    ranks: Communicator
+    box: Box
+    held: Box
+    attributes: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def even(cls, axes: Axes, ranks: Communicator | None = None) -> Self:
+        """Return a domain without neighbours: the first divided dimension is cut into parts as even as can be.
+
+        Raises CaseError for more ranks than cells there, and for several ranks where nothing can be divided.
+        """
+        ranks = ranks or Alone()
+        if not axes.divided and ranks.size > 1:
+            raise CaseError(f"the model has no dimension that {ranks.size} ranks could divide; run it on 1 rank")
+        if not axes.divided:
+            return cls(axes, ranks, axes.whole, axes.whole)
+        (_, size), *others = axes.whole.ends
+        if size < ranks.size:
+            there = counted(size, "cell")
+            raise CaseError(f"{ranks.size} ranks cannot share {there} along {axes.divided[0]}; take at most {size}")
+        first, last = even_cuts(size, ranks.size)[ranks.rank : ranks.rank + 2]
+        box = Box(((first, last), *others))
+        return cls(axes, ranks, box, box)
+
+    @property
+    def alone(self) -> bool:
+        """Whether there is no other rank."""
+        return self.ranks.size == 1
+
+    @property
+    def is_root(self) -> bool:
+        """Whether this rank speaks for all."""
+        return self.ranks.rank == 0
+
+    @cached_property
+    def cells(self) -> int:
+        """The number of cells of the whole."""
+        return prod(self.axes.sizes.values())
+
+    def total(self, values: Array) -> Array:
+        """Return the sums over the first axis and all ranks, the same bits for any number of them."""
+        return total(values, self.ranks)
+
+    def greatest(self, value: float) -> float:
+        """Return the greatest of all ranks' numbers."""
+        return float(self.ranks.largest(np.array([value]))[0])
+
+    def whole(self, field: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return the whole field of what all ranks hold of it, to every rank."""
+        if self.alone:
+            return field
+        result = np.empty((*self.box.undivided(field.shape), *self.axes.whole.shape), field.dtype)
+        for box, part in self.ranks.gather_all((self.box, field)):
+            box.of(result)[...] = part
+        return result

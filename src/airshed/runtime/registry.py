@@ -1,0 +1,125 @@
+"""The models by name: those that Airshed brings, those of other packages, and those of tests.
+
+A package of its own brings a model by an entry point, whose name is what `model = "..."` in a case says:
+
+    [project.entry-points."airshed.models"]
+    pasture = "my_pasture.model:KIND"
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from airshed.core.errors import CaseError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from airshed.case.case import RunCase
+    from airshed.case.sections import OutputSection
+    from airshed.parallel.communicator import Communicator
+    from airshed.runtime.model import Model
+
+GROUP: Final = "airshed.models"
+
+
+@dataclass(frozen=True)
+class Built:
+    """A model that is ready to begin.
+
+    notices  what a person should know of its case: settings without an effect, or with a bad one
+    outputs  what is to be written in the model's own names, where they are others than the case's
+    """
+
+    model: "Model"
+    notices: Sequence[str] = ()
+    outputs: "Sequence[OutputSection] | None" = None
+
+
+def _nobody(case: Any, ranks: "Communicator") -> bool:
+    return False
+
+
+def _any_number(case: Any, ranks: int) -> None:
+    return None
+
+
+def _nothing(case: Any, ranks: "Communicator") -> None:
+    return None
+
+
+@dataclass(frozen=True)
+class ModelKind:
+    """A kind of model: its case, and how a model is made of one.
+
+    case         the class of its cases
+    build        (case, ranks, check, *given, **given) -> Built; it calls `check` with the ranks that will share the
+                 domain before it does anything costly. `given` is what a user hands to `Simulation` beside the case
+    check_ranks  raises CaseError for a number of ranks that a case cannot be shared by, before any is started
+    helps        whether a rank holds nothing of the domain, but helps the others by `help` until they end
+    budget       what a model has to tell of what came in, went out and stays
+    evidence     files that the model leaves in the run folder where a run fails
+    """
+
+    case: "type[RunCase]"
+    build: Callable[..., Built]
+    check_ranks: Callable[[Any, int], None] = _any_number
+    helps: "Callable[[Any, Communicator], bool]" = _nobody
+    help: "Callable[[Any, Communicator], None]" = _nothing
+    budget: "Callable[[Any], xr.Dataset] | None" = None
+    evidence: Sequence[str] = field(default=())
+
+
+_MODELS: dict[str, ModelKind | str] = {}
+_DEFAULT: list[str] = []
+
+
+def register(name: str, kind: ModelKind | str, *, default: bool = False) -> None:
+    """Let cases name a model.
+
+    kind     the kind, or where it is: "package.module:NAME", which is imported when a case first asks for it
+    default  whether cases that name no model are its
+    """
+    _MODELS[name] = kind
+    if default:
+        _DEFAULT[:] = [name]
+
+
+def model_kind(name: str | None = None) -> ModelKind:
+    """Return the kind of model that a case names, or of cases that name none; raises CaseError for an unknown one."""
+    from importlib.metadata import entry_points  # which takes longer than all the rest
+
+    from airshed.core.nearest import suggestion
+
+    chosen = _DEFAULT[0] if name is None else name
+    found = _MODELS.get(chosen)
+    if found is None:
+        brought = {entry.name: entry for entry in entry_points(group=GROUP)}
+        if chosen not in brought:
+            raise CaseError(f"model = {chosen!r}: there is no such model; {suggestion(chosen, [*_MODELS, *brought])}")
+        found = brought[chosen].value
+    if isinstance(found, str):
+        module, _, attribute = found.partition(":")
+        found = _MODELS[chosen] = getattr(import_module(module), attribute)
+    assert isinstance(found, ModelKind), f"{chosen} is no ModelKind"
+    return found
+
+
+def load_case(path: str | Path, overrides: Sequence[str] = ()) -> "RunCase":
+    """Read the case of any model, from a TOML file, the folder of a case.toml, or by the name of a shipped case.
+
+    Raises CaseError with file, line and key for everything that is wrong with it.
+    """
+    from airshed.case.places import case_file
+    from airshed.case.toml import override, read_toml
+
+    data, _ = read_toml(case_file(Path(path)))
+    for assignment in overrides:
+        if assignment.partition("=")[0].strip() == "model":
+            override(data, assignment)
+    name = data.get("model")
+    if name is not None and not isinstance(name, str):
+        raise CaseError(f"{path}: model = {name!r} must be the name of a model in quotes")
+    return model_kind(name).case.load(path, overrides)

@@ -1,0 +1,55 @@
+"""Cases of models that are not of air, run by the installed program, which finds them as those of another package."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from airshed.runtime import registry
+from airshed.runtime.registry import ModelKind
+
+MODELS, DYING = Path(__file__).with_name("models"), Path(__file__).parents[2] / "e2e" / "dying"
+CASE = """
+title = "Not of air"
+model = "{model}"
+[time]
+start = 2022-08-31T00:00:00Z
+length = "{length}"
+[[output]]
+every = "{every}"
+[restart]
+every = "{every}"
+"""
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """Return what runs `airshed ARGUMENTS` in a folder with the cases lorenz.toml and row.toml; `die` ends it amid."""
+    (tmp_path / "lorenz.toml").write_text(CASE.format(model="lorenz", length="40 s", every="1 s"))
+    (tmp_path / "row.toml").write_text(CASE.format(model="row", length="1 h", every="10 min"))
+
+    def airshed(*arguments: str, die: str = "never - 0") -> subprocess.CompletedProcess[str]:
+        path = os.pathsep.join(map(str, (MODELS, DYING)))
+        environment = {**os.environ, "PYTHONPATH": path, "AIRSHED_DIE": die}
+        program = [Path(sys.executable).with_name("airshed"), *arguments]
+        return subprocess.run(program, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+
+    return airshed
+
+
+@pytest.fixture
+def kind(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], ModelKind]:
+    """Return what gives the kind of a model here; cases can name it then."""
+    monkeypatch.syspath_prepend(MODELS)
+    monkeypatch.setattr(registry, "_MODELS", dict(registry._MODELS))
+
+    def known(name: str) -> ModelKind:
+        registry.register(name, f"{name}:KIND")
+        return registry.model_kind(name)
+
+    return known

@@ -1,0 +1,60 @@
+"""A row of cells that ranks divide, without neighbours: any strategy, any number of ranks, restarts between them."""
+
+import signal
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import airshed
+
+STRATEGIES = ("gather", "files", "mpiio", "zarr")
+
+
+def result(folder: Path) -> xr.Dataset:
+    with airshed.open_run(folder) as found:
+        return found.load()
+
+
+def test_two_ranks_write_what_one_does_by_any_strategy(run, tmp_path: Path) -> None:
+    assert run("run", "row.toml", "--output", "one").returncode == 0
+    one = result(tmp_path / "one")
+    assert one["depth"].dims == ("time", "pond")
+    assert one["water"].dims == ("time", "layer", "pond")
+    assert (one["lon"].dims, one["depth"].attrs["valid_max"]) == (("pond",), 1.0)
+    assert (one.sizes["time"], one.sizes["pond"], one.sizes["layer"]) == (7, 7, 2)
+    assert len(np.unique(one["depth"])) > 4 * 7  # it is chaotic; from a symmetric start some ponds are alike
+    np.testing.assert_array_equal(one["layer_bnds"], [[0.0, 1.0], [1.0, 2.0]])
+    for strategy in STRATEGIES:
+        done = run("run", "row.toml", "-n", "2", "--strategy", strategy, "--output", strategy)
+        assert done.returncode == 0, done.stderr
+        assert result(tmp_path / strategy).equals(one)
+    for strategy in ("files", "zarr"):
+        assert run("merge", strategy).returncode == 0
+        assert result(tmp_path / strategy).equals(one)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_killed_run_goes_on_with_other_ranks(run, tmp_path: Path, strategy: str) -> None:
+    assert run("run", "row.toml", "--output", "one").returncode == 0
+    options = ("--strategy", strategy, "--set", f"restart.strategy={strategy}", "--output", "two")
+    files = 3 if strategy == "gather" else 9  # which take their names until the run is killed, amid its restarts
+    killed = run("run", "row.toml", *options, die=f"after two/restart {files}")
+    assert killed.returncode == -signal.SIGKILL
+    again = run("run", "row.toml", "-n", "2", "--resume", *options)
+    assert again.returncode == 0, again.stderr
+    assert "resumed at" in again.stderr
+    assert result(tmp_path / "two").equals(result(tmp_path / "one"))
+
+
+def test_what_cannot_be_is_told_in_a_line(run) -> None:
+    for arguments, message in (
+        (("run", "row.toml", "-n", "2", "--set", "ponds=1"), "2 ranks cannot share 1 cell along pond; take at most 1"),
+        (("run", "row.toml", "--set", 'output.0.fields=["dept"]'), "there is no field 'dept'; did you mean depth?"),
+    ):
+        refused = run(*arguments, "--output", "a")
+        assert refused.returncode == 2
+        assert message in refused.stderr
+        assert refused.stderr.count("\n") == 1
+    assert run("show", "row.toml").returncode == 0
