@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import airshed
-from airshed.air import moving
+from airshed.air.schemes import moving
 from airshed.core.errors import MechanismError, NumericalError
 from airshed.io.strategies.states import found_states
 from airshed.kernels.step.data import TwoStepWeights
@@ -57,7 +57,7 @@ def test_what_acts_along_columns_alone_leaves_other_air():
     with airshed.Simulation(tracers("strang", "1 h", transport=APART, time={"step": "10 min"})) as simulation:
         model = simulation.model
         before = real.air_drift(simulation)
-        model._strang.vertical.finish(0.0, 300.0)
+        model.scheme.vertical.finish(0.0, 300.0)
         assert before < 1e-12 < 1e-4 < real.air_drift(simulation) < 0.1
 
 
@@ -306,7 +306,7 @@ def test_a_cell_that_needs_more_steps_gets_them(tmp_path):
     case = small(tmp_path, text, initial=start, time={"length": "10 min"}, chemistry={"relative_tolerance": 1e-3})
     (expected,) = ended(case, "B")
     with airshed.Simulation(case) as simulation:
-        cells = simulation.model._strang.chemistry
+        cells = simulation.model.scheme.chemistry
         cells.solver.most_steps = 10
         tried = []
         again = cells._try_again
@@ -327,7 +327,7 @@ def test_a_cell_that_needs_more_steps_gets_them(tmp_path):
 
 def test_cells_that_are_clipped_are_counted_and_lanes_that_are_not_in_use_are_not(tmp_path):
     with airshed.Simulation(small(tmp_path, PAIR + "<1> A + B = 2 B : 1e-13;\n")) as simulation:
-        cells, state = simulation.model._strang.chemistry, simulation.model.stepper.state
+        cells, state = simulation.model.scheme.chemistry, simulation.model.stepper.state
         clipped = np.zeros_like(state.tendency)
         clipped[1, -1, :, 2, 0] = 1e-12  # both species of one cell
         clipped[0, 0, 1, 0, 1] = 1e-12
@@ -417,7 +417,7 @@ def test_columns_and_planes_have_pieces_of_their_own():
     case = full_apart("15 min", time={"step": "15 min", "courant": 0.2, "spinup": "0 h"})
     with airshed.Simulation(case) as simulation:
         model = simulation.model
-        planes, columns = model._strang.moving, model._strang.vertical
+        planes, columns = model.scheme.moving, model.scheme.vertical
         rates = [each._outflow_rate(0.0) for each in (planes, columns)]
         together = model.forcing.outflow_rate(0.0)
         assert max(rates) < together <= sum(rates)

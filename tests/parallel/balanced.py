@@ -34,7 +34,7 @@ RUNS = (  # ranks, their tiles, balance, what messages cost
 
 
 def chemistry_of(simulation):
-    return simulation.model._strang.chemistry
+    return simulation.model.scheme.chemistry
 
 
 def fewest_steps(simulation, most_steps):

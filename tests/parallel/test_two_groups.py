@@ -12,7 +12,7 @@ import xarray as xr
 
 import airshed
 from airshed.air.model import AirModel
-from airshed.air.strang import Strang
+from airshed.air.schemes.strang import Strang
 from airshed.air.two_groups.ranks import make_groups, only_moves
 from airshed.core.errors import CaseError
 from airshed.kernels.layout import Layout

@@ -6,8 +6,8 @@ import pytest
 
 import airshed.air.forcing
 import airshed.air.model
-import airshed.air.moving
-from airshed.air.strang import Strang
+import airshed.air.schemes.moving
+from airshed.air.schemes.strang import Strang
 from airshed.formula.tree import Binary, Number
 from airshed.process.one_step import GAMMA, one_step_weights
 from airshed.verify import column, integrators
@@ -58,7 +58,7 @@ def test_a_first_order_formula_of_transport_is_seen(monkeypatch):
         rest = (1.0 - GAMMA) * step
         return first, replace(second, c0=1.0, c1=0.0, t0=rest, t1=0.0, g=rest)
 
-    monkeypatch.setattr(airshed.air.moving, "one_step_weights", euler)
+    monkeypatch.setattr(airshed.air.schemes.moving, "one_step_weights", euler)
     assert "order of l1, CO, 150 s to 75 s" in {what for _, what in missed(integrators.check_orders())}
     assert "order in time, 600 s to 300 s" in {what for _, what in missed(column.check_sources())}
 

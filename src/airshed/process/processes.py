@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.formula import evaluate
+from airshed.formula.tree import symbols
 from airshed.kernels.step.operator_fields import EXPLICIT
 from airshed.kernels.step.operators import Kind, Operator, OperatorField
 from airshed.mechanism.network import Reaction
@@ -16,6 +17,10 @@ from airshed.process.declaration import Weather
 from airshed.process.place import MARGIN
 
 Array = npt.NDArray[np.float64]
+
+LIGHT: Final = ("cos_zenith", "light")
+WEATHER: Final = ("temperature", "pressure", "water_vapour")
+"""Names of the air of a cell that rates may read: its light, and its weather."""
 
 _SIGNS: Final = {"loss": -1.0, "sinking": -1.0, "source": 1.0}
 
@@ -79,6 +84,11 @@ class Processes(Sequence[Bound]):
     def margin(self) -> int:
         """Columns around those held here whose weather some of them look at."""
         return MARGIN if any(bound.process.margin for bound in self) else 0
+
+    def ask_for(self, names: Collection[str]) -> bool:
+        """Whether some operator's rate reads one of the names of the air of a cell."""
+        asked = {name for each in self.operators for rate in each.rate for name in symbols(rate)}
+        return not asked.isdisjoint(names)
 
     @property
     def follow_the_sun(self) -> bool:

@@ -84,14 +84,21 @@ def test_the_sea_takes_and_gives_until_they_are_in_balance(folder: Path) -> None
         assert gained == pytest.approx(float(budget["change"]), rel=1e-12)
 
 
-def test_a_loss_follows_temperature_and_light(folder: Path) -> None:
-    chosen = {"time": {"start": "2022-06-21T13:30:00Z", "length": "10 min", "step": "10 s"}}
+@pytest.mark.parametrize("integrator", ["imex", "strang"])
+def test_a_loss_follows_temperature_and_light(folder: Path, integrator: str) -> None:
+    chosen = {
+        "chemistry": {"integrator": integrator},
+        "time": {"start": "2022-06-21T13:30:00Z", "length": "10 min", "step": "10 s"},
+    }
     with airshed.Simulation(case(folder, "sunlit_loss", **chosen), allow_code=True) as simulation:
         height = simulation.model.parts.light.cos_zenith(300.0)
         simulation.run()
         expected = 1e-9 * np.exp(-600.0 * 5e-3 * np.exp(-1000.0 / 285.0) * height)
         np.testing.assert_allclose(simulation["RN"].values, np.broadcast_to(expected, (3, 4, 8)), rtol=3e-4)
-    night = {"time": {"start": "2022-06-21T00:30:00Z", "length": "10 min", "step": "10 s"}}
+    night = {
+        "chemistry": {"integrator": integrator},
+        "time": {"start": "2022-06-21T00:30:00Z", "length": "10 min", "step": "10 s"},
+    }
     with airshed.Simulation(case(folder, "sunlit_loss", **night), allow_code=True) as simulation:
         simulation.run()
         np.testing.assert_allclose(simulation["RN"].values, 1e-9, rtol=1e-13)

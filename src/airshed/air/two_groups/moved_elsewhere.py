@@ -17,9 +17,10 @@ from airshed.air.case_weather import Given
 from airshed.air.emissions.source import CombinedEmissions
 from airshed.air.forcing import Forcing
 from airshed.air.made_in_parts import MadeInParts
-from airshed.air.moving import Moved, Mover, without_reactions
+from airshed.air.schemes.moving import Moved, Mover, without_reactions
 from airshed.air.sources import PackedSources
 from airshed.air.stepping import make_stepper
+from airshed.core.errors import CaseError
 from airshed.core.report import Table
 from airshed.kernels.backend import backend
 from airshed.kernels.layout import Layout
@@ -32,7 +33,7 @@ from airshed.parallel.exchange import END, MOVE, RELOAD, Exchange
 from airshed.parallel.groups import Groups
 from airshed.parallel.team import Team, Wanted
 from airshed.process.one_step import one_step_weights
-from airshed.process.processes import Processes
+from airshed.process.processes import LIGHT, WEATHER, Processes
 
 Array = npt.NDArray[np.float64]
 
@@ -54,7 +55,7 @@ def make_exchange(parts: Parts, groups: Groups, layout: Layout) -> Exchange:
 
 
 class MovedElsewhere:
-    """Lets the ranks of TRANS move the species of this tile; satisfies :class:`airshed.air.moving.Moving`.
+    """Lets the ranks of TRANS move the species of this tile; satisfies :class:`airshed.air.schemes.moving.Moving`.
 
     mover  of this tile, which knows the pieces of a step and what is emitted in it
     here   what this rank moves for all tiles, where it is in both groups
@@ -99,8 +100,13 @@ class MovedElsewhere:
         if self._here is not None:
             self._here.close()
 
-    def table(self) -> Table:
-        """What both phases and the redistributions between them took so far."""
+    @property
+    def waited(self) -> float:
+        """Wall time of what other ranks did [s]."""
+        return self.exchange.wall
+
+    def tables(self) -> list[Table]:
+        """Return what both phases and the redistributions between them took so far."""
         exchange, times = self.exchange, self.exchange.times
         steps = max(times.steps, 1)
         rows = [
@@ -111,7 +117,7 @@ class MovedElsewhere:
         groups, line = exchange.groups, exchange.line
         ranks = f"{len(groups.transport)} ranks move, {len(groups.chemistry)} react"
         note = f"{ranks}; {exchange.plan.name}: messages {1e6 * line.alpha:.3g} us + {1e9 * line.beta:.3g} ns/B"
-        return Table("Two groups", ("phase", "predicted [s/step]", "measured [s/step]"), rows, note)
+        return [Table("Two groups", ("phase", "predicted [s/step]", "measured [s/step]"), rows, note)]
 
 
 class MovedSpecies:
@@ -133,6 +139,9 @@ class MovedSpecies:
         self.species, self.levels = own.species, own.levels
         network = without_reactions(parts.network, own.species)
         processes = parts.processes.only(("face_exchange",)) if case.moves_planes else parts.processes
+        if processes.ask_for(LIGHT):
+            raise CaseError("parallel.groups: a process reads the light in steps, which ranks that move species for "
+                            'others do not know; take no groups, or transport.vertical = "with chemistry"')  # fmt: skip
         kernel = backend().compile_mechanism(
             network, own.levels.stop - own.levels.start, case.chemistry.precision,
             directions="horizontal" if case.moves_planes else "all",
@@ -150,7 +159,9 @@ class MovedSpecies:
         self._stepper = make_stepper(parts, kernel, layout, own, emitted=emitted[1], threads=threads)
         air = tile.pack(self._forcing.instant(0).air)
         self._stepper.state.air[...] = self._team.whole([(air, own.levels)])[0]
-        self._mover = Mover(self._stepper, self._forcing, self._sources, emitted=emitted[1], courant=case.time.courant)
+        self._mover = Mover(
+            self._stepper, self._forcing, self._sources, None, emitted=emitted[1], courant=case.time.courant
+        )
         self.exchange, self._own_exchange = exchange or make_exchange(parts, groups, layout), exchange is None
         self.sums: list[Array] = []
         self.seconds = 0.0
@@ -198,6 +209,7 @@ class MovedSpecies:
     def _made_in_parts(self, processes: Processes, emitted: list[int]) -> MadeInParts:
         """What gathers the forcing, for the species and levels of this rank."""
         fluxes = {"flux_x": self.levels, "flux_y": self.levels}
+        fluxes |= dict.fromkeys(("temperature", "water"), self.levels) if processes.ask_for(WEATHER) else {}
         fields = {field.name: self._wanted(each, field) for each in processes.operators for field in each.fields}
         upward = None if self._parts.case.moves_planes else self.levels
         return MadeInParts(self._team, fluxes, fields, upward, emitted)

@@ -16,7 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.air.forcing import Forcing
+from airshed.air.light import PackedLight
 from airshed.air.sources import PackedSources
+from airshed.core.report import Table
 from airshed.kernels.backend import Stepper
 from airshed.kernels.memory import AnyArray
 from airshed.kernels.step.data import ColumnForcing, Directions, TwoStepWeights
@@ -44,7 +46,19 @@ class Moved:
 
 
 class Moving(Protocol):
-    """Moves the species of the state from one time to another [s], both inside one interval of the forcing."""
+    """Moves the species of the state from one time to another [s], both inside one interval of the forcing.
+
+    waited  [s] that it took on other ranks; None for what is done here
+    """
+
+    @property
+    def waited(self) -> float | None:
+        """See above."""
+        ...
+
+    def tables(self) -> list[Table]:
+        """Return what there is to report of it."""
+        ...
 
     def start(self, begin: float, end: float) -> None:
         """Take the mixing ratios of the state as they are now, which stay so until they may be replaced."""
@@ -66,18 +80,25 @@ class Moving(Protocol):
 class Mover:
     """Moves the packed state of a :class:`Stepper` without reactions here and now, where its kernel goes.
 
+    light     of the columns, for processes that ask for it; None where none does
     emitted   numbers of the species of `sources`, which horizontal transport alone does not ask
     courant   largest sum of Courant numbers of a piece of transport, over the directions in which it goes
     """
 
     def __init__(
-        self, stepper: Stepper, forcing: Forcing, sources: PackedSources, *, emitted: Sequence[int], courant: float
+        self, stepper: Stepper, forcing: Forcing, sources: PackedSources, light: PackedLight | None, *,
+        emitted: Sequence[int], courant: float,
     ) -> None:  # fmt: skip
-        self.stepper, self.forcing, self.sources = stepper, forcing, sources
+        self.stepper, self.forcing, self.sources, self._light = stepper, forcing, sources, light
         self._emitted, self._courant = list(emitted), courant
         self._species, self._shape = len(stepper.kernel.network.species), stepper.kernel.shape
-        # what reactions alone read
-        self._sun, self._unread = stepper.layout.zeros(2), (stepper.layout.zeros(self._shape.levels),) * 2
+        self._dark = stepper.layout.zeros(2)
+
+    waited: float | None = None
+
+    def tables(self) -> list[Table]:
+        """Return nothing."""
+        return []
 
     def start(self, begin: float, end: float) -> None:
         """Nothing is to be prepared."""
@@ -127,7 +148,9 @@ class Mover:
 
     def _column(self, seconds: float, inside: float, emission: AnyArray) -> ColumnForcing:
         interval = self.forcing.interval(self.forcing.index_at(inside))
+        weight, light = interval.weight(seconds), self._light
+        sun = self._dark if light is None else light.at([seconds], interval.pair("cloud"), [weight])[0]
         return ColumnForcing(
-            temperature=self._unread, water=self._unread, weight=interval.weight(seconds), emission=emission,
-            sun=self._sun, fields=interval.fields(self.forcing.processes.implicit_fields),
+            interval.pair("temperature"), interval.pair("water"), weight, emission, sun,
+            fields=interval.fields(self.forcing.processes.implicit_fields),
         )  # fmt: skip

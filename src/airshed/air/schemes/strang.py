@@ -1,6 +1,6 @@
 """Strang splitting: chemistry for half a step, transport and column terms for the whole, chemistry for the other half.
 
-Transport and column advance by ``air.moving``, chemistry by a Rosenbrock method with its own steps in every cell.
+Transport and column advance by ``schemes.moving``, chemistry by a Rosenbrock method with its own steps in every cell.
 Second order (Strang 1968, SIAM J. Numer. Anal. 5, 506-517). Chemistry comes last, since the fastest process should:
 what is emitted is then in balance with it where a step ends (Sportisse 2000, J. Comput. Phys. 161, 140-168).
 
@@ -20,45 +20,66 @@ Transport then acts on a state that is half a step of chemistry too early: first
 counted as clipped, so that budgets close; a uniform mixing ratio stays uniform.
 """
 
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from airshed.air.budget import Budget
-from airshed.air.cell_chemistry import Air, CellChemistry
-from airshed.air.forcing import Forcing
-from airshed.air.light import PackedLight
-from airshed.air.moving import Moved, Mover, Moving
-from airshed.kernels.backend import Stepper
+from airshed.air.cell_chemistry import Air, CellChemistry, CellCounts
+from airshed.air.schemes.moving import Moved, Mover, Moving
+from airshed.air.schemes.scheme import Given, Kept, Setup
+from airshed.air.stepping import number_per_mole
+from airshed.air.wall import BALANCE, ELSEWHERE, of_stepper
+from airshed.core.constants import SECONDS_PER_HOUR
+from airshed.core.report import Table
+from airshed.grid.box import Box
 from airshed.kernels.memory import AnyArray
+from airshed.parallel.balance import Balance
 
 Array = npt.NDArray[np.float64]
 
 
 class Strang:
-    """Advances the packed state of a :class:`Stepper` without reactions, and its chemistry, by Strang splitting.
+    """Advances a packed state without reactions, and its chemistry; satisfies ``schemes.scheme.Scheme``.
 
-    chemistry       None where nothing reacts
-    moving          what moves the species of the state
-    vertical        what moves them along columns, where `moving` is horizontal transport alone
-    density_factor  (level, lat) number density of air per mole in a cell [molecules cm-3]
-    total           sums over the first axis, of all ranks
-    concurrent      whether transport takes the state as it is before chemistry, so that both can be done at once
+    chemistry  None where nothing reacts
+    moving     what moves the species of the state
+    vertical   what moves them along columns, where `moving` is horizontal transport alone
+    lasting    it works on both time levels of the state within a step
     """
 
+    lasting = 0
+
     def __init__(
-        self, stepper: Stepper, chemistry: CellChemistry | None, moving: Moving, forcing: Forcing,
-        light: PackedLight, *, density_factor: Array, total: Callable[[Array], Array], concurrent: bool = False,
-        vertical: Mover | None = None,
-    ) -> None:  # fmt: skip
-        self.stepper, self.chemistry, self.moving, self.vertical = stepper, chemistry, moving, vertical
-        self._forcing, self._light, self._total, self._concurrent = forcing, light, total, concurrent
-        self._species = len(stepper.kernel.network.species)
-        layout = stepper.layout
-        self._density_factor = density_factor.T[:, None, :, None]
+        self, setup: Setup, chemistry: CellChemistry | None, moving: Moving, vertical: Mover | None = None
+    ) -> None:
+        self._setup, self.stepper = setup, setup.stepper
+        self.chemistry, self.moving, self.vertical = chemistry, moving, vertical
+        self._forcing, self._light, self._total = setup.forcing, setup.light, setup.parts.share.total
+        self._concurrent = setup.parts.case.chemistry.concurrent
+        self._species = len(setup.stepper.kernel.network.species)
+        self._earlier_counts = CellCounts().to_array()
+        layout = setup.stepper.layout
+        self._density_factor = number_per_mole(setup.parts.grid).T[:, None, :, None]  # [molecules cm-3] by mole
         lanes = np.arange(layout.blocks * layout.width).reshape(layout.blocks, 1, layout.width) < layout.columns
         self._in_use = lanes.astype(np.float64)
+
+    def longest_step(self, seconds: float, until: float) -> float:
+        """Return the step [s] of the case, or the longest one; transport is cut into pieces as the wind asks for."""
+        time, parts = self._setup.parts.case.time, self._setup.parts
+        if time.step != "auto":
+            return time.step.value
+        acts = bool(parts.network.reactions or parts.processes.terms)
+        return time.longest.value if acts else min(until - seconds, SECONDS_PER_HOUR)
+
+    def advance(self, begin: float, ends: Sequence[float]) -> Iterator[float]:
+        """Make steps, one after the other; yield the end of each."""
+        for end in ends:
+            self.step(begin, end, self._setup.budget)
+            self._setup.check_finite(self._setup.budget.amounts, end)
+            yield end
+            begin = end
 
     def step(self, begin: float, end: float, budget: Budget) -> None:
         """Advance from `begin` to `end` [s], inside one interval of the forcing."""
@@ -74,15 +95,46 @@ class Strang:
             self._move(begin, middle, end, budget)
         self._react(self.chemistry, middle, end, budget, half=1)
 
-    def save(self) -> dict[str, AnyArray]:
-        """Return what :meth:`restore` needs: the steps that chemistry is to try first, [lat][block][half][level][W]."""
-        return {} if self.chemistry is None else {"first": np.moveaxis(self._first(self.chemistry), 0, 2)}
-
-    def restore(self, arrays: dict[str, AnyArray]) -> None:
-        """Take over what was saved."""
+    def keep(self) -> Kept:
+        """Return the steps that chemistry is to try first, [lat][block][half][level][W], and what became of cells."""
+        kept = Kept(numbers={"previous_step": None, "anew": 0})
         if self.chemistry is not None:
-            self._first(self.chemistry)[...] = np.moveaxis(arrays["first"], 2, 0)
+            kept.held["chemistry.first"] = np.moveaxis(self._first(self.chemistry), 0, 2)
+            kept.whole["chemistry.counts"] = self._counts(self.chemistry)
+        return kept
+
+    def restore(self, given: Given, held: Box) -> None:
+        """Take over what was kept."""
+        if self.chemistry is not None:
+            self._first(self.chemistry)[...] = np.moveaxis(given.part("chemistry.first", held), 2, 0)
+            self._earlier_counts, self.chemistry.counts = given.whole["chemistry.counts"], CellCounts()
         self.moving.reload()
+
+    def cell_counts(self) -> CellCounts | None:
+        """Return what became of cells of all ranks; None where nothing reacts."""
+        return None if self.chemistry is None else CellCounts(*self._counts(self.chemistry).tolist())
+
+    def _counts(self, chemistry: CellChemistry) -> npt.NDArray[np.int64]:
+        own = chemistry.counts.to_array()
+        return np.asarray(self._earlier_counts + self._setup.parts.share.ranks.total(own))
+
+    @property
+    def balance(self) -> Balance | None:
+        """What lets other ranks do chemistry of this one; None where nothing does."""
+        return None if self.chemistry is None else self.chemistry.balance
+
+    def wall(self) -> dict[str, float]:
+        """Return the wall time of the parts of all steps so far [s]."""
+        parts = of_stepper(self.stepper, *([] if self.vertical is None else [self.vertical.stepper]))
+        if self.chemistry is not None:
+            parts["chemistry of cells"] = self.chemistry.wall
+        if self.balance is not None:
+            parts[BALANCE] = self.balance.wait
+        return parts | ({} if self.moving.waited is None else {ELSEWHERE: self.moving.waited})
+
+    def tables(self) -> list[Table]:
+        """Return what phases on other ranks took."""
+        return self.moving.tables()
 
     def _first(self, chemistry: CellChemistry) -> Array:
         """The steps to try first, as the state lies: a view."""

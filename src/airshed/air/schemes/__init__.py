@@ -1,0 +1,1 @@
+"""How a step is composed of what acts in it: implicit-explicit in one, or split; both over the same processes."""
