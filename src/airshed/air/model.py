@@ -26,7 +26,7 @@ from airshed.air.report import summary
 from airshed.air.sources import BiogenicSource, PackedSources
 from airshed.air.splitting import make_strang
 from airshed.air.stepping import batch_size, make_halo, make_own_stepper
-from airshed.air.two_groups.moved_elsewhere import MovedElsewhere
+from airshed.air.two_groups.remote_transport import RemoteTransport
 from airshed.air.wall import WAITING, wall, wall_notes
 from airshed.core.constants import SECONDS_PER_HOUR
 from airshed.core.errors import CaseError, NumericalError
@@ -343,7 +343,7 @@ class AirModel:
     def summary(self, *, brief: bool = False) -> Report:
         """Budgets, extremes, emission and input, see ``air.report``."""
         report = summary(self, brief=brief)
-        if self._strang is None or not isinstance(self._strang.moving, MovedElsewhere):
+        if self._strang is None or not isinstance(self._strang.moving, RemoteTransport):
             return report
         return replace(report, tables=[*report.tables, self._strang.moving.table()])
 

@@ -8,7 +8,7 @@ from airshed.air.moving import Mover, without_reactions
 from airshed.air.sources import PackedSources
 from airshed.air.stepping import make_chemistry, make_own_stepper, number_per_mole
 from airshed.air.strang import Strang
-from airshed.air.two_groups.moved_elsewhere import MovedElsewhere, MovedSpecies, make_exchange
+from airshed.air.two_groups.remote_transport import RemoteTransport, TransportedSpecies, make_exchange
 from airshed.kernels.backend import Stepper, backend
 from airshed.parallel.groups import Groups
 
@@ -26,7 +26,7 @@ def make_strang(
     case = parts.case
     chemistry = make_chemistry(parts, stepper.layout, families, threads=threads)
     mover = _make_mover(parts, stepper, forcing, sources)
-    moving = mover if groups is None else _move_elsewhere(parts, mover, meteorology, groups, threads)
+    moving = mover if groups is None else _transport_remotely(parts, mover, meteorology, groups, threads)
     vertical = None
     if case.moves_planes:
         columns = _make_column_stepper(parts, stepper, sources, threads)
@@ -42,10 +42,12 @@ def _make_mover(parts: Parts, stepper: Stepper, forcing: Forcing, sources: Packe
     return Mover(stepper, forcing, sources, emitted=emitted, courant=parts.case.time.courant)
 
 
-def _move_elsewhere(parts: Parts, mover: Mover, meteorology: Given, groups: Groups, threads: int) -> MovedElsewhere:
+def _transport_remotely(
+    parts: Parts, mover: Mover, meteorology: Given, groups: Groups, threads: int
+) -> RemoteTransport:
     exchange = make_exchange(parts, groups, mover.stepper.layout)
-    here = MovedSpecies(parts.case, meteorology, groups, threads, exchange) if groups.moves else None
-    return MovedElsewhere(mover, exchange, here)
+    here = TransportedSpecies(parts.case, meteorology, groups, threads, exchange) if groups.moves else None
+    return RemoteTransport(mover, exchange, here)
 
 
 def _make_column_stepper(parts: Parts, stepper: Stepper, sources: PackedSources, threads: int) -> Stepper:

@@ -3,7 +3,7 @@
 from typing import Final
 
 from airshed.air.strang import Strang
-from airshed.air.two_groups.moved_elsewhere import MovedElsewhere
+from airshed.air.two_groups.remote_transport import RemoteTransport
 from airshed.kernels.backend import Stepper
 
 _NEIGHBOURS, _ELSEWHERE, _BALANCE = "waiting for neighbours", "transport on other ranks", "balance of chemistry"
@@ -20,7 +20,7 @@ def wall(stepper: Stepper, strang: Strang | None) -> dict[str, float]:
         parts["chemistry of cells"] = strang.chemistry.wall
         if strang.chemistry.balance is not None:
             parts[_BALANCE] = strang.chemistry.balance.wait
-    if strang is not None and isinstance(strang.moving, MovedElsewhere):
+    if strang is not None and isinstance(strang.moving, RemoteTransport):
         parts[_ELSEWHERE] = strang.moving.exchange.wall
     return parts | ({} if stepper.neighbours is None else {_NEIGHBOURS: stepper.waited})
 
