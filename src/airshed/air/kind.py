@@ -35,8 +35,8 @@ def build(
     """
     if only_transports(case, ranks):
         raise CaseError(
-            f"rank {ranks.rank} only moves species for others (parallel.groups): let it call airshed.transport_for_others(case), "
-            "see airshed.only_transports"
+            f"rank {ranks.rank} only moves species for others (parallel.groups): let it call "
+            "airshed.transport_for_others(case), see airshed.only_transports"
         )
     groups = make_groups(case, ranks)
     own = ranks if groups is None else groups.own
