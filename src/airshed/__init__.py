@@ -12,8 +12,8 @@ from airshed.runtime.registry import register
 if TYPE_CHECKING:
     from airshed.air.box.run import box as box
     from airshed.air.case import Case as Case
-    from airshed.air.two_groups.ranks import only_moves as only_moves
-    from airshed.air.two_groups.ranks import serve as serve
+    from airshed.air.two_groups.ranks import only_transports as only_transports
+    from airshed.air.two_groups.ranks import transport_for_others as transport_for_others
     from airshed.io.results import open_run as open_run
     from airshed.runtime.registry import load_case as load_case
     from airshed.runtime.simulation import Simulation as Simulation
@@ -23,7 +23,7 @@ register("air", "airshed.air.kind:KIND", default=True)
 _LAZY = {
     "Case": "airshed.air.case", "Simulation": "airshed.runtime.simulation", "box": "airshed.air.box.run",
     "open_run": "airshed.io.results", "load_case": "airshed.runtime.registry",
-    "only_moves": "airshed.air.two_groups.ranks", "serve": "airshed.air.two_groups.ranks",
+    "only_transports": "airshed.air.two_groups.ranks", "transport_for_others": "airshed.air.two_groups.ranks",
 }  # fmt: skip
 
 

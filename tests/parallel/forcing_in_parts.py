@@ -15,7 +15,7 @@ from worlds import group, wait_for_all
 
 import airshed.air.forcing
 from airshed.air.case import Case
-from airshed.air.two_groups.moved_elsewhere import MovedSpecies
+from airshed.air.two_groups.remote_transport import TransportedSpecies
 from airshed.core.errors import DataError
 from airshed.parallel.communicator import Alone
 from airshed.parallel.groups import Groups
@@ -52,7 +52,7 @@ def case_of(cases, settings):
 
 def made(case, ranks):
     """What moves the species of this rank; nothing is exchanged with ranks that have chemistry."""
-    return MovedSpecies(case, None, Groups.of(ranks, "same", 0), max(case.run.threads, 1), exchange=object())
+    return TransportedSpecies(case, None, Groups.of(ranks, "same", 0), max(case.run.threads, 1), exchange=object())
 
 
 def counted(case, ranks):
@@ -124,7 +124,7 @@ def failing(moved, rank):
 
 def look(name, case, ranks):
     (moved, columns), (alone, all_columns) = counted(case, ranks), counted(case, Alone())
-    found = {"team": moved._team.ranks.size, "columns": columns, "all columns": all_columns}
+    found = {"team": moved._gathering.ranks.size, "columns": columns, "all columns": all_columns}
     found["same"] = hours(moved, alone, range(4))
     if name == "four":  # the negative controls
         found["an hour later"] = hours(moved, alone, range(4, 6), HOUR)

@@ -133,7 +133,7 @@ def many_groups(ranks: Communicator) -> None:
     from mpi4py import MPI
 
     from airshed.air.case import Case
-    from airshed.air.two_groups.ranks import only_moves, serve
+    from airshed.air.two_groups.ranks import only_transports, transport_for_others
     from airshed.parallel.groups import Groups
     from airshed.runtime.simulation import Simulation
 
@@ -144,8 +144,8 @@ def many_groups(ranks: Communicator) -> None:
     case, place = Case.from_dict(TRACERS | strang | short | groups), Path(ranks.broadcast(tempfile.mkdtemp()))
     (place / "file").touch()
     for number in range(6):
-        if only_moves(case, ranks):
-            serve(case, ranks=ranks)
+        if only_transports(case, ranks):
+            transport_for_others(case, ranks=ranks)
             continue
         with suppress(OutputError), Simulation(case, output=_place(place, number), ranks=ranks) as simulation:
             simulation.run()

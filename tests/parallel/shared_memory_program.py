@@ -30,12 +30,12 @@ def instead(name, other):
 
 
 def seen():
-    """The team of each rank, and what it sees in the stretches of its team once all have written in their own."""
+    """The team of each rank, and what it sees in the parts of its team once all have written in their own."""
     made = SharedMemory(HANDLE, 4096)
-    if made.team:
-        made.stretch(RANK)[:] = 10 + RANK
+    if made.ranks:
+        made.of(RANK)[:] = 10 + RANK
     HANDLE.Barrier()
-    told = HANDLE.allgather((made.team, [int(made.stretch(rank)[-1]) for rank in made.team]))
+    told = HANDLE.allgather((made.ranks, [int(made.of(rank)[-1]) for rank in made.ranks]))
     HANDLE.Barrier()
     return told
 

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from airshed.parallel.allgather import Allgather, allgather_cuts
 from airshed.parallel.communicator import Alone
 from airshed.parallel.decomposition import fits
-from airshed.parallel.team import Team, team_cuts
 
 MPIEXEC = Path(sys.executable).with_name("mpiexec")
 CASES = Path(__file__).parents[2] / "cases"
@@ -83,7 +83,7 @@ def test_what_one_rank_cannot_make_is_raised_on_all(answers):
 
 @given(st.integers(1, 200), st.integers(2, 45), st.integers(2, 45))
 def test_any_number_of_ranks_forms_teams_that_fit(ranks, rows, columns):
-    cuts = team_cuts(ranks, rows, columns, 8)
+    cuts = allgather_cuts(ranks, rows, columns, 8)
     sizes = [after - before for before, after in pairwise(cuts)]
     assert (cuts[0], cuts[-1]) == (0, ranks)
     assert max(sizes) - min(sizes) <= 1
@@ -92,15 +92,15 @@ def test_any_number_of_ranks_forms_teams_that_fit(ranks, rows, columns):
 
 
 def test_teams_are_as_few_as_can_be():
-    assert team_cuts(20, 40, 40, 8) == (0, 20)
-    assert team_cuts(23, 40, 40, 8) == (0, 12, 23)  # 23 rows of tiles have no room in 40 rows
-    assert team_cuts(66, 40, 40, 8) == (0, 33, 66)
-    assert team_cuts(132, 40, 40, 8) == (0, 44, 88, 132)
-    assert team_cuts(3, 2, 8, 8) == (0, 1, 2, 3)
+    assert allgather_cuts(20, 40, 40, 8) == (0, 20)
+    assert allgather_cuts(23, 40, 40, 8) == (0, 12, 23)  # 23 rows of tiles have no room in 40 rows
+    assert allgather_cuts(66, 40, 40, 8) == (0, 33, 66)
+    assert allgather_cuts(132, 40, 40, 8) == (0, 44, 88, 132)
+    assert allgather_cuts(3, 2, 8, 8) == (0, 1, 2, 3)
 
 
 def test_a_rank_alone_keeps_what_it_wants_of_its_fields():
-    team, rng = Team(Alone(), 3, 13, 8), np.random.default_rng(1)
+    team, rng = Allgather(Alone(), 3, 13, 8), np.random.default_rng(1)
     cells, east, north = (rng.random(shape) for shape in ((3, 2, 5, 8), (3, 3, 5, 8), (4, 2, 5, 8)))
     found = team.whole([(cells, slice(1, 3)), (east, [0, 4]), (north, slice(5))])
     for one, other in zip(found, (cells[:, :, 1:3], east[:, :, [0, 4]], north), strict=True):

@@ -13,7 +13,7 @@ import xarray as xr
 import airshed
 from airshed.air.model import AirModel
 from airshed.air.schemes.strang import Strang
-from airshed.air.two_groups.ranks import make_groups, only_moves
+from airshed.air.two_groups.ranks import make_groups, only_transports
 from airshed.core.errors import CaseError
 from airshed.kernels.layout import Layout
 from airshed.parallel.communicator import Alone
@@ -119,14 +119,14 @@ def test_what_phases_took_is_told(answers):
 DYING = """
 import os, sys
 import airshed
-from airshed.air.two_groups.moved_elsewhere import MovedSpecies
+from airshed.air.two_groups.remote_transport import TransportedSpecies
 from airshed.parallel.communicator import world
 case = airshed.Case.load(sys.argv[1], ["chemistry.integrator=strang", "parallel.groups.transport=1",
     "parallel.groups.chemistry=1", "grid.area.lon=[4, 7.25]", "grid.area.lat=[50.5, 52]", "time.length=10 min",
     "time.spinup=0 h", "run.threads=1"])
-if airshed.only_moves(case):
-    MovedSpecies.move = lambda self, begin, end: os._exit(3)
-    airshed.serve(case)
+if airshed.only_transports(case):
+    TransportedSpecies.move = lambda self, begin, end: os._exit(3)
+    airshed.transport_for_others(case)
 with airshed.Simulation(case) as simulation:
     simulation.run()
 """
@@ -271,13 +271,13 @@ def test_groups_that_were_closed_are_not_asked_any_more():
 
 
 def test_a_rank_that_only_moves_species_makes_no_simulation():
-    assert [only_moves(case(), Pretended(rank, 3)) for rank in range(3)] == [False, False, True]
-    assert not only_moves(case("parallel.groups.transport=same"), Pretended(2, 3))
-    with pytest.raises(CaseError, match=r"rank 2 only moves species for others .* airshed.serve"):
+    assert [only_transports(case(), Pretended(rank, 3)) for rank in range(3)] == [False, False, True]
+    assert not only_transports(case("parallel.groups.transport=same"), Pretended(2, 3))
+    with pytest.raises(CaseError, match=r"rank 2 only moves species for others .* airshed.transport_for_others"):
         airshed.Simulation(case(), ranks=Pretended(2, 3))
 
 
 def test_no_groups_are_none():
     plain = ["parallel.groups.transport=0", "parallel.groups.chemistry=0"]
     assert make_groups(case(*plain), Alone()) is None
-    assert not only_moves(case(*plain), Alone())
+    assert not only_transports(case(*plain), Alone())

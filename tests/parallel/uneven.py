@@ -58,8 +58,8 @@ def case(mechanism, transport, chemistry):
 def state(mechanism, transport, chemistry, ranks):
     """Mixing ratios of the whole area; None on ranks that only move."""
     chosen = case(mechanism, transport, chemistry)
-    if airshed.only_moves(chosen, ranks):
-        airshed.serve(chosen, ranks=ranks)
+    if airshed.only_transports(chosen, ranks):
+        airshed.transport_for_others(chosen, ranks=ranks)
         return None
     with airshed.Simulation(chosen, ranks=ranks) as simulation:
         simulation.run()

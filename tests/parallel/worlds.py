@@ -53,8 +53,8 @@ def digest(*arrays):
 
 def run_in_groups(case, folder, ranks, found, *, until=None, resume=False):
     """What `found` finds of a simulation at its end; None of one that is left before, and on ranks that only move."""
-    if airshed.only_moves(case, ranks):
-        airshed.serve(case, ranks=ranks)
+    if airshed.only_transports(case, ranks):
+        airshed.transport_for_others(case, ranks=ranks)
         return None
     with airshed.Simulation(case, output=folder, resume=resume, ranks=ranks) as simulation:
         simulation.run(until=until)

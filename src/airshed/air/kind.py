@@ -10,7 +10,13 @@ from airshed.air.case_weather import Given
 from airshed.air.emission_report import emission_notices
 from airshed.air.model import AirModel
 from airshed.air.report import budget_dataset
-from airshed.air.two_groups.ranks import allowing_service, closed_on_error, make_groups, only_moves, serve
+from airshed.air.two_groups.ranks import (
+    allowing_service,
+    closed_on_error,
+    make_groups,
+    only_transports,
+    transport_for_others,
+)
 from airshed.core.errors import CaseError
 from airshed.kernels.backend import backend
 from airshed.parallel.binding import cores_each
@@ -27,10 +33,10 @@ def build(
 
     meteorology  in place of the case's, see :class:`airshed.runtime.simulation.Simulation`;  initial  likewise
     """
-    if only_moves(case, ranks):
+    if only_transports(case, ranks):
         raise CaseError(
-            f"rank {ranks.rank} only moves species for others (parallel.groups): let it call airshed.serve(case), "
-            "see airshed.only_moves"
+            f"rank {ranks.rank} only moves species for others (parallel.groups): let it call "
+            "airshed.transport_for_others(case), see airshed.only_transports"
         )
     groups = make_groups(case, ranks)
     own = ranks if groups is None else groups.own
@@ -50,9 +56,15 @@ def check_ranks(case: Case, ranks: int) -> None:
 
 
 def _help(case: Case, ranks: Communicator) -> None:
-    serve(case, ranks=ranks)
+    transport_for_others(case, ranks=ranks)
 
 
 KIND = ModelKind(
-    Case, build, check_ranks=check_ranks, helps=only_moves, help=_help, budget=budget_dataset, evidence=(FAILED_CELL,)
+    Case,
+    build,
+    check_ranks=check_ranks,
+    helps=only_transports,
+    help=_help,
+    budget=budget_dataset,
+    evidence=(FAILED_CELL,),
 )

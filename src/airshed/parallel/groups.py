@@ -83,7 +83,7 @@ class Groups:
 
     def mine(self, species: int, levels: int, *, apart: bool) -> Planes:
         """Return what this rank moves of so many species and levels."""
-        everything = [planes for stretch in self._cut(species, levels, apart) for planes in stretch]
+        everything = [planes for span in self._cut(species, levels, apart) for planes in span]
         return everything[self.transport.index(self.world.rank)]
 
     def columns(
@@ -99,7 +99,7 @@ class Groups:
     def planes(self, rows: int, blocks: int, rest: Sequence[int], dtype: npt.DTypeLike, *, apart: bool) -> Distribution:
         """Return who of TRANS holds what of a packed array: all columns of some of `rest[0]` species and levels."""
         species, levels, width = rest
-        everything = [planes for stretch in self._cut(species, levels, apart) for planes in stretch]
+        everything = [planes for span in self._cut(species, levels, apart) for planes in span]
         parts = {
             rank: (slice(rows), slice(blocks), each.species, each.levels, slice(width))
             for rank, each in zip(self.transport, everything, strict=True)
@@ -109,16 +109,16 @@ class Groups:
     def air(
         self, rows: int, blocks: int, rest: Sequence[int], dtype: npt.DTypeLike, *, apart: bool
     ) -> list[Distribution]:
-        """Return who holds what of the packed air of the levels of `rest`, for each stretch of species."""
+        """Return who holds what of the packed air of the levels of `rest`, for each span of species."""
         species, levels, width = rest
         ranks = iter(self.transport)
         return [
             Distribution(
                 (rows, blocks, levels, width),
-                {next(ranks): (slice(rows), slice(blocks), each.levels, slice(width)) for each in stretch},
+                {next(ranks): (slice(rows), slice(blocks), each.levels, slice(width)) for each in span},
                 dtype,
             )
-            for stretch in self._cut(species, levels, apart)
+            for span in self._cut(species, levels, apart)
         ]
 
     def check_species(self, species: int, levels: int, *, apart: bool) -> None:

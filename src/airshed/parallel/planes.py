@@ -25,11 +25,11 @@ def most_ranks(species: int, levels: int, apart: bool) -> int:
 
 
 def cut_planes(species: int, levels: int, ranks: int, *, apart: bool) -> list[list[Planes]]:
-    """Return what ranks move: stretches of species, each with one rank for each of its own stretches of levels.
+    """Return what ranks move: spans of species, each with one rank for each of its own spans of levels.
 
-    The rank with most work has as little as it can; of cuts that are alike in that, the one with most stretches of
+    The rank with most work has as little as it can; of cuts that are alike in that, the one with most spans of
     species is taken, since all levels of a species lie one after the other in memory.
-    apart  whether levels move each by itself; else each stretch of species has one rank
+    apart  whether levels move each by itself; else each span of species has one rank
 
     Raises ValueError for more ranks than :func:`most_ranks`.
     """
@@ -38,17 +38,17 @@ def cut_planes(species: int, levels: int, ranks: int, *, apart: bool) -> list[li
     fitting = [cut for cut in possible if cut is not None]
     if not fitting:
         raise ValueError(f"{ranks} ranks cannot share {species} species x {levels} levels")
-    return min(fitting, key=lambda cut: max(each.work for stretch in cut for each in stretch))
+    return min(fitting, key=lambda cut: max(each.work for span in cut for each in span))
 
 
-def _cut(species: int, levels: int, ranks: int, stretches: int) -> list[list[Planes]] | None:
-    """So many stretches of species, each with species for its ranks; None where there are too few levels."""
-    members = [after - before for before, after in pairwise(even_cuts(ranks, stretches))]
+def _cut(species: int, levels: int, ranks: int, spans: int) -> list[list[Planes]] | None:
+    """So many spans of species, each with species for its ranks; None where there are too few levels."""
+    members = [after - before for before, after in pairwise(even_cuts(ranks, spans))]
     if max(members) > levels:
         return None
     edges = [species * before // ranks for before in accumulate(members, initial=0)]
     if len(set(members)) == 1:
-        edges = list(even_cuts(species, stretches))
+        edges = list(even_cuts(species, spans))
     if any(first == last for first, last in pairwise(edges)):
         return None
     return [

@@ -6,7 +6,7 @@ from airshed.air.schemes.moving import Mover, without_reactions
 from airshed.air.schemes.scheme import Setup
 from airshed.air.schemes.strang import Strang
 from airshed.air.stepping import make_chemistry, make_own_stepper
-from airshed.air.two_groups.moved_elsewhere import MovedElsewhere, MovedSpecies, make_exchange
+from airshed.air.two_groups.remote_transport import RemoteTransport, TransportedSpecies, make_exchange
 from airshed.kernels.backend import Stepper, backend
 from airshed.parallel.groups import Groups
 from airshed.process.processes import LIGHT
@@ -24,7 +24,7 @@ def make_strang(
     parts = setup.parts
     chemistry = make_chemistry(parts, setup.stepper.layout, families, threads=threads)
     mover = _make_mover(setup, setup.stepper)
-    moving = mover if groups is None else _move_elsewhere(parts, mover, meteorology, groups, threads)
+    moving = mover if groups is None else _transport_remotely(parts, mover, meteorology, groups, threads)
     columns = _make_column_stepper(setup, threads) if parts.case.moves_planes else None
     return Strang(setup, chemistry, moving, None if columns is None else _make_mover(setup, columns))
 
@@ -35,10 +35,12 @@ def _make_mover(setup: Setup, stepper: Stepper) -> Mover:
     return Mover(stepper, setup.forcing, setup.sources, light, emitted=setup.emitted, courant=courant)
 
 
-def _move_elsewhere(parts: Parts, mover: Mover, meteorology: Given, groups: Groups, threads: int) -> MovedElsewhere:
+def _transport_remotely(
+    parts: Parts, mover: Mover, meteorology: Given, groups: Groups, threads: int
+) -> RemoteTransport:
     exchange = make_exchange(parts, groups, mover.stepper.layout)
-    here = MovedSpecies(parts.case, meteorology, groups, threads, exchange) if groups.moves else None
-    return MovedElsewhere(mover, exchange, here)
+    here = TransportedSpecies(parts.case, meteorology, groups, threads, exchange) if groups.moves else None
+    return RemoteTransport(mover, exchange, here)
 
 
 def _make_column_stepper(setup: Setup, threads: int) -> Stepper:

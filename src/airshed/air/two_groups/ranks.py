@@ -5,7 +5,7 @@ from contextlib import closing, contextmanager
 
 from airshed.air.case import Case
 from airshed.air.case_weather import Given
-from airshed.air.two_groups.moved_elsewhere import MovedSpecies
+from airshed.air.two_groups.remote_transport import TransportedSpecies
 from airshed.core.errors import CaseError
 from airshed.parallel.binding import cores_each
 from airshed.parallel.communicator import Communicator, world
@@ -13,8 +13,8 @@ from airshed.parallel.failure import raising_together
 from airshed.parallel.groups import Groups
 
 
-def only_moves(case: Case, ranks: Communicator | None = None) -> bool:
-    """Return whether this rank has nothing but species to move, so that it is to :func:`serve`."""
+def only_transports(case: Case, ranks: Communicator | None = None) -> bool:
+    """Return whether this rank has nothing but species to move, so that it is to :func:`transport_for_others`."""
     wanted, rank = case.parallel.groups, (world() if ranks is None else ranks).rank
     return wanted.transport not in ("same", 0) and rank >= wanted.chemistry
 
@@ -58,12 +58,12 @@ def closed_on_error(groups: Groups | None) -> Iterator[None]:
         raise
 
 
-def serve(
+def transport_for_others(
     case: Case, meteorology: Given = None, ranks: Communicator | None = None, *, allow_code: bool = False
 ) -> None:
     """Move species for the simulation that the other ranks make of the case, until they close it.
 
-    For ranks that `only_moves` names, with the same case, meteorology and permission to run code as the others'.
+    For ranks that `only_transports` names, with the same case, meteorology and permission to run code as the others'.
     """
     case = case.allowing_code() if allow_code else case
     ranks = world() if ranks is None else ranks
@@ -74,5 +74,5 @@ def serve(
             if not groups.world.broadcast(None):
                 return
             threads = case.run.threads or cores_each(groups.world)
-            with closing(MovedSpecies(case, meteorology, groups, threads)) as species:
-                species.serve()
+            with closing(TransportedSpecies(case, meteorology, groups, threads)) as species:
+                species.run()

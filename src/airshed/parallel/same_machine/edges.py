@@ -23,7 +23,7 @@ _TAGS: Final[dict[Side, int]] = {side: 16 + number for number, side in enumerate
 class SharedEdges:
     """One rank's end of the exchange with its neighbours on this machine; satisfies ``parallel.halo.Edges``.
 
-    Each rank copies its edges to its stretch of the memory, where the neighbour's kernel reads them, and tells it by a
+    Each rank copies its edges to its part of the memory, where the neighbour's kernel reads them, and tells it by a
     message without content. Two places take turns: a rank that begins an exchange has had the neighbour's edges of
     the one before, so that the neighbour has done with those of the exchange before that.
 
@@ -40,7 +40,7 @@ class SharedEdges:
         edge = -(-max(REACH * layout.blocks, layout.rows) * size // ALIGNMENT) * ALIGNMENT
         self._place = max(handle.allgather(edge))
         memory = SharedMemory(handle, 2 * len(SIDES) * self._place)
-        near = {side: rank for side, rank in neighbours.items() if rank in memory.team}
+        near = {side: rank for side, rank in neighbours.items() if rank in memory.ranks}
         self.sides = tuple(near)
         own = handle.Get_rank()
         shapes = {side: (REACH, layout.blocks) if side in ALONG_LATITUDE else (layout.rows,) for side in near}
@@ -48,7 +48,7 @@ class SharedEdges:
         def edges(rank: int, side: Side, of: Side) -> tuple[AnyArray, AnyArray]:
             """What a rank tells the neighbour on its side `of`: the two places."""
             shape = (*shapes[side], *middle, layout.width)
-            places = memory.stretch(rank).reshape(2, len(SIDES), self._place)[:, SIDES.index(of)]
+            places = memory.of(rank).reshape(2, len(SIDES), self._place)[:, SIDES.index(of)]
             first, second = (place[: prod(shape) * np.dtype(layout.dtype).itemsize] for place in places)
             return first.view(layout.dtype).reshape(shape), second.view(layout.dtype).reshape(shape)
 

@@ -1,4 +1,4 @@
-"""Memory that the ranks of one machine share: a stretch for each, which the others can read.
+"""Memory that the ranks of one machine share: a part for each, which the others can read.
 
 It is a file without a name, which the first rank of the machine makes and the others open by way of /proc; it goes with
 the last process that has it, however that ends. Where that cannot be (another container, not Linux) nobody shares.
@@ -32,38 +32,38 @@ class Whereabouts:
 class SharedMemory:
     """Memory of the ranks of this machine.
 
-    team  the ranks that share it, this one among them, rising; nobody where sharing is not possible
+    ranks  those that share it, this one among them, rising; nobody where sharing is not possible
     """
 
     def __init__(self, handle: "MPI.Intracomm", size: int) -> None:
-        """Make it, all ranks of the communicator together; size [bytes] of a stretch, the same for all."""
+        """Make it, all ranks of the communicator together; size [bytes] of a part, the same for all."""
         own = handle.Get_rank()
         machines: list[tuple[str, ...]] = handle.allgather(machine())
-        team = tuple(rank for rank, each in enumerate(machines) if each == machines[own])
-        mapping = _shared(handle, team, size * len(team))
-        self.team: tuple[int, ...] = () if mapping is None else team
-        self._bytes = None if mapping is None else np.frombuffer(mapping, np.uint8)[: size * len(team)]
+        near = tuple(rank for rank, each in enumerate(machines) if each == machines[own])
+        mapping = _shared(handle, near, size * len(near))
+        self.ranks: tuple[int, ...] = () if mapping is None else near
+        self._bytes = None if mapping is None else np.frombuffer(mapping, np.uint8)[: size * len(near)]
 
-    def stretch(self, rank: int) -> npt.NDArray[np.uint8]:
-        """Return the stretch of a rank of the team."""
+    def of(self, rank: int) -> npt.NDArray[np.uint8]:
+        """Return the part of a rank."""
         assert self._bytes is not None
-        stretch: npt.NDArray[np.uint8] = self._bytes.reshape(len(self.team), -1)[self.team.index(rank)]
-        return stretch
+        part: npt.NDArray[np.uint8] = self._bytes.reshape(len(self.ranks), -1)[self.ranks.index(rank)]
+        return part
 
 
-def _shared(handle: "MPI.Intracomm", team: tuple[int, ...], length: int) -> mmap.mmap | None:
-    """The memory of a team; None where not all of them have it."""
-    made = made_memory(length) if handle.Get_rank() == team[0] and len(team) > 1 else None
+def _shared(handle: "MPI.Intracomm", near: tuple[int, ...], length: int) -> mmap.mmap | None:
+    """The memory of the ranks of a machine; None where not all of them have it."""
+    made = made_memory(length) if handle.Get_rank() == near[0] and len(near) > 1 else None
     mapping, here = made or (None, None)
     try:
-        there: Whereabouts | None = handle.allgather(here)[team[0]]
+        there: Whereabouts | None = handle.allgather(here)[near[0]]
         if there is not None and here is None:
             mapping = opened_memory(there, length)
         have = handle.allgather(mapping is not None)
     finally:
         if here is not None:
             os.close(here.file)  # the others have opened it by now, or will not
-    return mapping if all(have[rank] for rank in team) else None
+    return mapping if all(have[rank] for rank in near) else None
 
 
 def made_memory(length: int) -> tuple[mmap.mmap, Whereabouts] | None:

@@ -16,10 +16,10 @@ from airshed.air.case import Case
 from airshed.air.case_weather import Given
 from airshed.air.emissions.source import CombinedEmissions
 from airshed.air.forcing import Forcing
-from airshed.air.made_in_parts import MadeInParts
 from airshed.air.schemes.moving import Moved, Mover, without_reactions
 from airshed.air.sources import PackedSources
 from airshed.air.stepping import make_stepper
+from airshed.air.two_groups.shared_forcing import SharedForcing
 from airshed.core.errors import CaseError
 from airshed.core.report import Table
 from airshed.kernels.backend import backend
@@ -28,10 +28,10 @@ from airshed.kernels.memory import AnyArray
 from airshed.kernels.step.operator_fields import of_some_species
 from airshed.kernels.step.operators import Operator, OperatorField
 from airshed.mechanism.network import ReactionNetwork
+from airshed.parallel.allgather import Allgather, Wanted
 from airshed.parallel.decomposition import Decomposition
 from airshed.parallel.exchange import END, MOVE, RELOAD, Exchange
 from airshed.parallel.groups import Groups
-from airshed.parallel.team import Team, Wanted
 from airshed.process.one_step import one_step_weights
 from airshed.process.processes import LIGHT, WEATHER, Processes
 
@@ -54,14 +54,14 @@ def make_exchange(parts: Parts, groups: Groups, layout: Layout) -> Exchange:
     )
 
 
-class MovedElsewhere:
+class RemoteTransport:
     """Lets the ranks of TRANS move the species of this tile; satisfies :class:`airshed.air.schemes.moving.Moving`.
 
     mover  of this tile, which knows the pieces of a step and what is emitted in it
     here   what this rank moves for all tiles, where it is in both groups
     """
 
-    def __init__(self, mover: Mover, exchange: Exchange, here: "MovedSpecies | None") -> None:
+    def __init__(self, mover: Mover, exchange: Exchange, here: "TransportedSpecies | None") -> None:
         self._mover, self.exchange, self._here = mover, exchange, here
 
     def start(self, begin: float, end: float) -> None:
@@ -120,10 +120,10 @@ class MovedElsewhere:
         return [Table("Two groups", ("phase", "predicted [s/step]", "measured [s/step]"), rows, note)]
 
 
-class MovedSpecies:
+class TransportedSpecies:
     """Some species of a case in the whole area, with all their levels or some; what one rank of TRANS moves.
 
-    Forcing and emission are made by the ranks of a team, each of its tile, which they tell each other.
+    Forcing and emission are made by several ranks together, each of its tile, which they tell each other.
 
     exchange  made here, unless this rank is in both groups and has one
     sums      (term, species) of each stage of the last move, or (term, species, level);  seconds  that it took
@@ -133,8 +133,8 @@ class MovedSpecies:
         self, case: Case, meteorology: Given, groups: Groups, threads: int, exchange: Exchange | None = None
     ) -> None:
         rows, columns = case.make_grid().shape[1:]
-        self._team = Team(groups.own, rows, columns, backend().width)
-        parts = self._parts = assemble(case, meteorology, self._team.ranks, any_tiles=True)
+        self._gathering = Allgather(groups.own, rows, columns, backend().width)
+        parts = self._parts = assemble(case, meteorology, self._gathering.ranks, any_tiles=True)
         own = groups.mine(len(parts.network.species), parts.grid.shape[0], apart=case.moves_planes)
         self.species, self.levels = own.species, own.levels
         network = without_reactions(parts.network, own.species)
@@ -150,7 +150,7 @@ class MovedSpecies:
         layout = kernel.layout(rows, columns)
         sources = () if case.moves_planes else parts.own_sources
         emitted = _some(CombinedEmissions(sources).species if sources else (), network)
-        in_parts = self._made_in_parts(processes, emitted[0])
+        in_parts = self._shared_forcing(processes, emitted[0])
         tile = replace(layout, rows=parts.grid.shape[1], columns=parts.grid.shape[2])
         self._sources = PackedSources(
             sources, tile, parts.grid.shape[1:], parts.start, _told_elsewhere, in_parts.emission
@@ -158,7 +158,7 @@ class MovedSpecies:
         self._forcing = self._make_forcing(tile, processes, in_parts)
         self._stepper = make_stepper(parts, kernel, layout, own, emitted=emitted[1], threads=threads)
         air = tile.pack(self._forcing.instant(0).air)
-        self._stepper.state.air[...] = self._team.whole([(air, own.levels)])[0]
+        self._stepper.state.air[...] = self._gathering.whole([(air, own.levels)])[0]
         self._mover = Mover(
             self._stepper, self._forcing, self._sources, None, emitted=emitted[1], courant=case.time.courant
         )
@@ -184,7 +184,7 @@ class MovedSpecies:
         self._sources.read_ahead(begin, self._stepper.pool)
         self.seconds = time.perf_counter() - began
 
-    def serve(self) -> None:
+    def run(self) -> None:
         """Move the species of the tiles of other ranks, whenever they want it, until they end."""
         while True:
             what, begin, end = self.exchange.next_order()
@@ -204,15 +204,15 @@ class MovedSpecies:
         self._parts.meteorology.close()
         if self._own_exchange:
             self.exchange.close()
-        self._team.close()
+        self._gathering.close()
 
-    def _made_in_parts(self, processes: Processes, emitted: list[int]) -> MadeInParts:
+    def _shared_forcing(self, processes: Processes, emitted: list[int]) -> SharedForcing:
         """What gathers the forcing, for the species and levels of this rank."""
         fluxes = {"flux_x": self.levels, "flux_y": self.levels}
         fluxes |= dict.fromkeys(("temperature", "water"), self.levels) if processes.ask_for(WEATHER) else {}
         fields = {field.name: self._wanted(each, field) for each in processes.operators for field in each.fields}
         upward = None if self._parts.case.moves_planes else self.levels
-        return MadeInParts(self._team, fluxes, fields, upward, emitted)
+        return SharedForcing(self._gathering, fluxes, fields, upward, emitted)
 
     def _wanted(self, operator: Operator, field: OperatorField) -> Wanted:
         """What is wanted of a field: of its species, or levels, those of this rank; all of one that has neither."""
@@ -221,7 +221,7 @@ class MovedSpecies:
             return [slot for slot, number in enumerate(operator.species) if number in own]
         return slice(None) if field.shape == "ground" else self.levels
 
-    def _make_forcing(self, tile: Layout, processes: Processes, in_parts: MadeInParts) -> Forcing:
+    def _make_forcing(self, tile: Layout, processes: Processes, in_parts: SharedForcing) -> Forcing:
         parts = self._parts
         return Forcing(
             parts.grid, tile, parts.meteorology, processes, lambda met, _: np.zeros((0, *parts.grid.shape)),

@@ -1,6 +1,6 @@
 """Ranks that all need packed fields of the whole area: each makes those of a tile, and has the others' from the others.
 
-Any number of ranks fits: those of a group form as few teams as let the area be cut into one tile for each of a team's.
+Any number of ranks fits: those of a group form as few parties as let the area be cut into a tile for each rank of one.
 """
 
 from bisect import bisect_right
@@ -23,15 +23,15 @@ Wanted = slice | list[int]
 """Which levels or species of a field are wanted, along its axis after [lat][block]."""
 
 
-class Team:
+class Allgather:
     """The ranks with which this one shares an area; all ranks of a group make one at the same time.
 
     rows, columns, width  of the grid and of a pack
-    ranks                 of this team
+    ranks                 of this party
     """
 
     def __init__(self, group: Communicator, rows: int, columns: int, width: int) -> None:
-        cuts = team_cuts(group.size, rows, columns, width)
+        cuts = allgather_cuts(group.size, rows, columns, width)
         self._group = self.ranks = group
         if len(cuts) > 2:
             self.ranks = _part(group, bisect_right(cuts, group.rank))
@@ -78,15 +78,15 @@ class Team:
         return part.shape[0] - (north - south), part.shape[1] - (east - west)
 
     def close(self) -> None:
-        """Give the team's communicator back to MPI; all its ranks do."""
+        """Give the party's communicator back to MPI; all its ranks do."""
         if self.ranks is not self._group and self.ranks.handle:
             self.ranks.handle.Free()
 
 
-def team_cuts(ranks: int, rows: int, columns: int, width: int) -> tuple[int, ...]:
-    """Return 0 = c0 < c1 < ... = ranks: teams as even, and as few, as let each of them share the area."""
-    for teams in range(1, ranks):
-        cuts = even_cuts(ranks, teams)
+def allgather_cuts(ranks: int, rows: int, columns: int, width: int) -> tuple[int, ...]:
+    """Return 0 = c0 < c1 < ... = ranks: parties as even, and as few, as let each of them share the area."""
+    for parties in range(1, ranks):
+        cuts = even_cuts(ranks, parties)
         if all(fits(rows, columns, width, after - before) for before, after in pairwise(cuts)):
             return cuts
     return tuple(range(ranks + 1))

@@ -1,4 +1,4 @@
-"""Forcing of the whole area in parts: each rank of a team makes that of its tile, and has the others' from them."""
+"""Forcing of the whole area in parts: each rank makes that of its tile, and gathers the others'."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -8,15 +8,15 @@ from airshed.air.forcing import Instant, Interval
 from airshed.air.sources import Emission
 from airshed.io.instants import together
 from airshed.kernels.memory import AnyArray
-from airshed.parallel.team import Team, Wanted
+from airshed.parallel.allgather import Allgather, Wanted
 
 T = TypeVar("T")
 
 
-class MadeInParts:
+class SharedForcing:
     """What ``Forcing`` and ``PackedSources`` of a tile are given, so that they have what moves planes of the area.
 
-    All ranks of the team call together, from the thread that computes. What goes wrong on one of them is raised on all.
+    All ranks that gather call together, from the thread that computes. What goes wrong on one is raised on all.
 
     fluxes   what is wanted of the packed air fluxes of an instant, by name;  fields  the same of those of processes; no
              others are gathered
@@ -27,10 +27,11 @@ class MadeInParts:
     """
 
     def __init__(
-        self, team: Team, fluxes: Mapping[str, Wanted], fields: Mapping[str, Wanted], upward: Wanted | None,
+        self, gathering: Allgather, fluxes: Mapping[str, Wanted], fields: Mapping[str, Wanted], upward: Wanted | None,
         emitted: list[int],
     ) -> None:  # fmt: skip
-        self._team, self._fluxes, self._fields, self._upward, self._emitted = team, fluxes, fields, upward, emitted
+        self._gathering, self._upward, self._emitted = gathering, upward, emitted
+        self._fluxes, self._fields = fluxes, fields
         self._instants: dict[float, Instant] = {}
 
     def interval(self, make: Callable[[], Interval]) -> Interval:
@@ -40,7 +41,7 @@ class MadeInParts:
         new = {seconds: end for seconds, end in ends.items() if seconds not in self._instants}
         sent = [each for end in new.values() for each in self._wanted(end)]
         upward = [] if self._upward is None else [(flux, self._upward) for flux in part.flux_z]
-        whole = iter(self._team.whole([*sent, *upward]))
+        whole = iter(self._gathering.whole([*sent, *upward]))
         for seconds, end in new.items():
             fluxes: dict[str, Any] = {name: next(whole) for name in self._fluxes}
             self._instants[seconds] = replace(end, **fluxes, fields={name: next(whole) for name in self._fields})
@@ -58,9 +59,9 @@ class MadeInParts:
     def emission(self, make: Callable[[], Emission]) -> Emission:
         """Return the emission of a period that each rank makes for its tile; the sums over columns stay those of it."""
         part = self._made(make)
-        return replace(part, packed=self._team.whole([(part.packed, self._emitted)])[0])
+        return replace(part, packed=self._gathering.whole([(part.packed, self._emitted)])[0])
 
     def _made(self, make: Callable[[], T]) -> T:
-        with together(self._team.ranks):
+        with together(self._gathering.ranks):
             part = make()
         return part
