@@ -1,4 +1,4 @@
-"""Factored sums: their value and their text, evaluated as Python, are the plain sum; each coefficient is written once."""
+"""Factored sums: their value, and that of their text, are the plain sum; each coefficient is written once."""
 
 from dataclasses import replace
 
