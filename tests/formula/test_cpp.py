@@ -10,7 +10,7 @@ import pytest
 
 from airshed.core.errors import FormulaError
 from airshed.formula import abs, cpp, derivative, evaluate_all, minimum, sqrt, trace, where
-from airshed.formula.dialect import DOUBLES, PACKS, SCALARS, Dialect
+from airshed.formula.dialect import DOUBLES, PACKS, POSITIVE, SCALARS, Dialect
 from airshed.formula.trace import Traced
 from airshed.formula.tree import (
     Binary,
@@ -168,7 +168,7 @@ def test_a_condition_is_a_mask_or_one_and_zero() -> None:
 )
 def test_text_keeps_the_order_of_operations(function: Callable[..., Any], text: str) -> None:
     (output,) = trace(function).outputs
-    assert cpp.inline(output, str, DOUBLES) == text
+    assert cpp.inline(output, str, POSITIVE) == text
 
 
 def test_exact_code_neither_multiplies_for_a_division_nor_knows_powers() -> None:

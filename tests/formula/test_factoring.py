@@ -1,4 +1,4 @@
-"""Factored sums: value and text are those of the plain sum, and each coefficient is written once."""
+"""Factored sums: their value, and that of their text, are the plain sum; each coefficient is written once."""
 
 from dataclasses import replace
 

@@ -18,7 +18,6 @@ from airshed.formula.tree import (
     Negate,
     Number,
     Symbol,
-    children,
     depth,
     operations,
     ordered,
@@ -55,7 +54,7 @@ def test_what_differs_is_two() -> None:
 def test_a_copy_is_the_same(tree: Expression) -> None:
     assert copy.deepcopy(tree) is tree
     assert pickle.loads(pickle.dumps(tree)) is tree
-    assert with_children(tree, children(tree)) is tree
+    assert with_children(tree, tree.children) is tree
 
 
 def test_threads_make_the_same_node() -> None:

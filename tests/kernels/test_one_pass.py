@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airshed.core.errors import KernelError
+from airshed.core.errors import FormulaError, KernelError
 from airshed.kernels import one_pass as module
 from airshed.kernels.host import processor
 from airshed.kernels.one_pass import one_pass
@@ -82,7 +82,7 @@ def test_numbers_from_elsewhere_are_constants() -> None:
     ],
 )
 def test_what_cannot_be_compiled_is_refused(wrong: Callable[[Array], Array], message: str) -> None:
-    with pytest.raises(KernelError, match=message):
+    with pytest.raises(FormulaError, match=message):
         one_pass(wrong)(np.ones(3))
 
 

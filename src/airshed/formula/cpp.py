@@ -24,7 +24,6 @@ from airshed.formula.tree import (
     Named,
     Negate,
     Number,
-    children,
     ordered,
     rewrite_all,
 )
@@ -98,9 +97,9 @@ def _power(base: Expression, exponent: Expression, *, as_it_is: bool) -> Express
 
 def _kept(expressions: Sequence[Expression]) -> set[Expression]:
     """Return what has a variable: results, and operations that are used more than once."""
-    uses = Counter(child for node in ordered(expressions) for child in children(node))
+    uses = Counter(child for node in ordered(expressions) for child in node.children)
     shared = {node for node, count in uses.items() if count > 1}
-    return {node for node in shared.union(expressions) if children(node)}
+    return {node for node in shared.union(expressions) if node.children}
 
 
 class _Writer:

@@ -30,7 +30,6 @@ from airshed.formula.tree import (
     Negate,
     Number,
     Symbol,
-    children,
     ordered,
 )
 
@@ -58,7 +57,7 @@ def adjoint(traced: Traced, wrt: Sequence[str]) -> Traced:
     nodes = ordered(traced.outputs)
     moving: dict[Expression, Expression] = {Symbol(name): ONE for name in wrt}
     for node in nodes:
-        if any(child in moving for child in children(node)):
+        if any(child in moving for child in node.children):
             moving[node] = ONE
     received: dict[Expression, list[Expression]] = {}
     seeds = tuple(f"adjoint_{number}" for number in range(len(traced.outputs)))
@@ -80,7 +79,7 @@ def _check(traced: Traced, wrt: Sequence[str]) -> None:
 
 def _moving(node: Expression, moving: Container[Expression]) -> list[Partial]:
     """Return the partial derivatives by the operands that change; one that stands twice has two."""
-    if not any(child in moving for child in children(node)):
+    if not any(child in moving for child in node.children):
         return []
     return [(operand, factor) for operand, factor in _partials(node, moving) if operand in moving]
 

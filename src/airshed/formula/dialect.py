@@ -1,7 +1,7 @@
 """What C++ calls a value, a number and the functions of a formula: a table for each kind of code."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 
@@ -13,7 +13,7 @@ class Dialect:
     type       of a value
     number     text of a number beside a value
     alone      format of a number where a value must stand
-    functions  name -> format of its arguments; n-ary min and max are written in pairs
+    functions  name -> format of its arguments; min and max of many are written in pairs
     exact      whether each operation is rounded as NumPy does; else a whole power up to the eighth is a product, as is
                a division by a number, and a power that `functions` lacks is exp(y log x), of x > 0 only
     """
@@ -26,6 +26,13 @@ class Dialect:
     exact: bool = False
 
 
+def _number(value: float) -> str:
+    """Return a double as C++ writes it."""
+    if value != value:
+        return '__builtin_nan("")'
+    return repr(value) if abs(value) != float("inf") else f"{'-' if value < 0.0 else ''}__builtin_inf()"
+
+
 def _lanes(arguments: str, body: str) -> str:
     """Return a function of doubles, lane after lane: for what has no form on packs."""
     names = arguments.split()
@@ -36,24 +43,18 @@ def _lanes(arguments: str, body: str) -> str:
 
 _MODULO: Final = "{{ const double m = __builtin_fmod(a[i], b[i]); a[i] = m && (m < 0) != (b[i] < 0) ? m + b[i] : m; }}"
 
-_OF_DOUBLES: Final[Mapping[str, str]] = {
-    "exp": "vexp({0})", "log": "vlog({0})", "log10": "vlog10({0})", "sqrt": "vsqrt({0})", "abs": "vabs({0})",
-    "min": "vmin({0}, {1})", "max": "vmax({0}, {1})", "%": _lanes("a b", _MODULO),
-    **{name: _lanes("a", f"a[i] = __builtin_{name}(a[i]);") for name in ("sin", "cos", "tan")},
-}  # fmt: skip
+DOUBLES: Final = Dialect(
+    "code of packs of doubles", "dpack", _number, "dsplat({})",
+    {
+        "exp": "vexp({0})", "log": "vlog({0})", "log10": "vlog10({0})", "sqrt": "vsqrt({0})", "abs": "vabs({0})",
+        "min": "vmin({0}, {1})", "max": "vmax({0}, {1})", "^": "vpower({0}, {1})", "%": _lanes("a b", _MODULO),
+        **{name: _lanes("a", f"a[i] = __builtin_{name}(a[i]);") for name in ("sin", "cos", "tan")},
+    },
+)  # fmt: skip
+"""Packs of doubles. A power of a number below zero is none, unless it is a whole one up to the eighth."""
 
-_POWER: Final = (
-    "[](dpack a, dpack b) {{ const dpack zero = vsqrt(a) * 0.0; "
-    "return a > 0.0 ? vexp(b * vlog(a)) : b > 0.0 ? zero : b < 0.0 ? 1.0 / zero : dsplat(1.0); }}({0}, {1})"
-)
-"""A power; that of a number below zero is none, unless the formula has it as a whole power up to the eighth."""
-
-
-def _number(value: float) -> str:
-    """Return a double as C++ writes it."""
-    if value != value:
-        return '__builtin_nan("")'
-    return repr(value) if abs(value) != float("inf") else f"{'-' if value < 0.0 else ''}__builtin_inf()"
+POSITIVE: Final = replace(DOUBLES, functions={name: form for name, form in DOUBLES.functions.items() if name != "^"})
+"""The same where all bases of powers are above zero: powers of one base share its logarithm."""
 
 
 def _through_double(form: str) -> str:
@@ -64,18 +65,19 @@ def _through_double(form: str) -> str:
 
 PACKS: Final = Dialect(
     "code of packs", "pack", lambda value: f"real({_number(value)})", "splat({})",
-    {name: _through_double(form) for name, form in {**_OF_DOUBLES, "^": _POWER}.items()}
-    | {"min": "minimum({0}, {1})", "max": "maximum({0}, {1})"},
+    {
+        **{name: _through_double(form) for name, form in DOUBLES.functions.items()},
+        "min": "minimum({0}, {1})", "max": "maximum({0}, {1})",
+    },
 )  # fmt: skip
 """Packs of `real`, of double or single precision; what has no form on them is computed in double."""
 
-DOUBLES: Final = Dialect("code of packs of doubles", "dpack", _number, "dsplat({})", _OF_DOUBLES)
-"""Packs of doubles, whatever the precision: rate constants span eighty decades. Bases of powers are above zero."""
-
 SCALARS: Final = Dialect(
     "a formula in one pass", "double", _number, "{}",
-    {"sqrt": "__builtin_sqrt({0})", "abs": "__builtin_fabs({0})", "min": "minimum({0}, {1})",
-     "max": "maximum({0}, {1})"},
+    {
+        "sqrt": "__builtin_sqrt({0})", "abs": "__builtin_fabs({0})", "min": "minimum({0}, {1})",
+        "max": "maximum({0}, {1})",
+    },
     exact=True,
 )  # fmt: skip
 """One double after the other, with the bits of NumPy."""

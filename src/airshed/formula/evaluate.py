@@ -20,7 +20,6 @@ from airshed.formula.tree import (
     Named,
     Negate,
     Number,
-    children,
     ordered,
     rewrite,
 )
@@ -50,14 +49,14 @@ def evaluate_all(
 ) -> list[Array]:
     """Return the values of several formulas, each common part computed once."""
     nodes = ordered(expressions)
-    uses = Counter(chain(expressions, *map(children, nodes)))
+    uses = Counter(chain(expressions, *(node.children for node in nodes)))
     known: dict[Expression, Any] = {}
     with np.errstate(all="ignore"):
         for node in nodes:
             if isinstance(node, Named):
                 known[node] = np.asarray(_look_up(node.name, values), dtype=dtype)
                 continue
-            operands = children(node)
+            operands = node.children
             known[node] = _value(node, [known[operand] for operand in operands])
             uses.subtract(operands)
             for operand in operands:  # arrays may be large
@@ -73,7 +72,7 @@ def fold(expression: Expression) -> Expression:
 
 def _folded(node: Expression) -> Expression:
     own = isinstance(node, Call) and node.name not in FUNCTIONS
-    if own or not children(node) or not all(isinstance(child, Number) for child in children(node)):
+    if own or not node.children or not all(isinstance(child, Number) for child in node.children):
         return node
     value = float(evaluate(node, {}))
     return Number(value) if np.isfinite(value) else node

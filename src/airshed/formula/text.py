@@ -14,7 +14,6 @@ from airshed.formula.tree import (
     Named,
     Negate,
     Number,
-    children,
     ordered,
 )
 
@@ -33,7 +32,7 @@ def text(expression: Expression) -> str:
     """Return a formula as people write it, powers as ``**``."""
     printed: dict[Expression, Printed] = {}
     for node in ordered([expression]):
-        printed[node] = _printed(node, [printed[child] for child in children(node)])
+        printed[node] = _printed(node, [printed[child] for child in node.children])
     return printed[expression][0]
 
 

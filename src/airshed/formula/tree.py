@@ -37,6 +37,11 @@ class _Once(type):
 class Node(metaclass=_Once):
     """What every node can do."""
 
+    @property
+    def children(self) -> tuple["Expression", ...]:
+        """Return the direct operands."""
+        return ()
+
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), tuple(getattr(self, each.name) for each in fields(self))
 
@@ -74,6 +79,11 @@ class Negate(Node):
 
     operand: "Expression"
 
+    @property
+    def children(self) -> tuple["Expression", ...]:
+        """Return the direct operands."""
+        return (self.operand,)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Binary(Node):
@@ -83,6 +93,11 @@ class Binary(Node):
     left: "Expression"
     right: "Expression"
 
+    @property
+    def children(self) -> tuple["Expression", ...]:
+        """Return the direct operands."""
+        return self.left, self.right
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Call(Node):
@@ -90,6 +105,11 @@ class Call(Node):
 
     name: str
     arguments: tuple["Expression", ...]
+
+    @property
+    def children(self) -> tuple["Expression", ...]:
+        """Return the direct operands."""
+        return self.arguments
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,6 +120,11 @@ class Compare(Node):
     left: "Expression"
     right: "Expression"
 
+    @property
+    def children(self) -> tuple["Expression", ...]:
+        """Return the direct operands."""
+        return self.left, self.right
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Logic(Node):
@@ -108,25 +133,16 @@ class Logic(Node):
     connective: Connective
     operands: tuple["Expression", ...]
 
+    @property
+    def children(self) -> tuple["Expression", ...]:
+        """Return the direct operands."""
+        return self.operands
+
 
 Expression = Number | Named | Negate | Binary | Call | Compare | Logic
 
 ZERO: Final = Number(0.0)
 ONE: Final = Number(1.0)
-
-
-def children(expression: Expression) -> tuple[Expression, ...]:
-    """Return the direct operands of a node."""
-    match expression:
-        case Negate(operand):
-            return (operand,)
-        case Binary(_, left, right) | Compare(_, left, right):
-            return (left, right)
-        case Call(_, arguments):
-            return arguments
-        case Logic(_, operands):
-            return operands
-    return ()
 
 
 def with_children(expression: Expression, operands: tuple[Expression, ...]) -> Expression:
@@ -151,7 +167,7 @@ def ordered(expressions: Iterable[Expression]) -> list[Expression]:
     stack = list(expressions)[::-1]
     while stack:
         node = stack[-1]
-        waiting = [] if node in done else [child for child in children(node) if child not in done]
+        waiting = [] if node in done else [child for child in node.children if child not in done]
         if waiting:
             stack.extend(reversed(waiting))
         else:
@@ -165,14 +181,14 @@ def walk(expression: Expression) -> Iterator[Expression]:
     while stack:
         node = stack.pop()
         yield node
-        stack.extend(reversed(children(node)))
+        stack.extend(reversed(node.children))
 
 
 def depth(expression: Expression) -> int:
     """Return the number of levels of the tree."""
     levels: dict[Expression, int] = {}
     for node in ordered([expression]):
-        levels[node] = 1 + max((levels[child] for child in children(node)), default=0)
+        levels[node] = 1 + max((levels[child] for child in node.children), default=0)
     return levels[expression]
 
 
@@ -180,7 +196,7 @@ def operations(expression: Expression) -> int:
     """Return the additions, multiplications and divisions of the tree, as often as its text has them."""
     counts: dict[Expression, int] = {}
     for node in ordered([expression]):
-        counts[node] = isinstance(node, Binary) + sum(counts[child] for child in children(node))
+        counts[node] = isinstance(node, Binary) + sum(counts[child] for child in node.children)
     return counts[expression]
 
 
@@ -199,7 +215,7 @@ def rewrite_all(expressions: Iterable[Expression], change: Callable[[Expression]
     expressions = list(expressions)
     new: dict[Expression, Expression] = {}
     for node in ordered(expressions):
-        new[node] = change(with_children(node, tuple(new[child] for child in children(node))))
+        new[node] = change(with_children(node, tuple(new[child] for child in node.children)))
     return [new[expression] for expression in expressions]
 
 

@@ -1,22 +1,22 @@
 """Formulas of arrays, compiled into one pass over memory where NumPy makes one for every operation.
 
-A formula is a function of arrays, written with NumPy: + - * /, maximum, minimum and sqrt, on what broadcasts. It is
-called once with symbols, which note what is done to them; the C++ code does the same to one value after the other. Each
-operation is rounded as in NumPy, so that both give the same bits.
+A formula is a function of arrays that broadcast: + - * /, comparisons, where, maximum, minimum, abs and sqrt. It is
+traced once (:mod:`airshed.formula`); the C++ code does the same to one value after the other. Each operation is rounded
+as in NumPy, so that both give the same bits.
 """
 
 import ctypes
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache, wraps
 from itertools import chain
-from math import isfinite
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from airshed.core.errors import KernelError
+from airshed.formula import cpp, trace
+from airshed.formula.dialect import SCALARS
 from airshed.kernels.cpu.compiled import Signatures, declared
 from airshed.kernels.cpu.template import render
 from airshed.kernels.cpu.toolchain import Toolchain, build, find_toolchain, load
@@ -28,17 +28,6 @@ Formula = Callable[..., Any]
 NUMPY_FLAGS: Final = ("-ffp-contract=off",)
 """NumPy rounds each product before it adds it."""
 
-_CODE: Final = {
-    np.add: "{} + {}",
-    np.subtract: "{} - {}",
-    np.multiply: "{} * {}",
-    np.divide: "{} / {}",
-    np.negative: "-{}",
-    np.maximum: "{0} > {1} ? {0} : {1}",
-    np.minimum: "{0} < {1} ? {0} : {1}",
-    np.sqrt: "__builtin_sqrt({})",
-}
-
 _AXES: Final = 4
 _BYTES: Final = 8  # of a double
 
@@ -48,35 +37,13 @@ _PLANS: Final = 32
 _SIGNATURES: Final[Signatures] = {"airshed_formula": (None, [ctypes.c_void_p])}
 
 
-class _Symbol(NDArrayOperatorsMixin):
-    """A value of a formula: what is done to it goes, line by line, into the code."""
-
-    def __init__(self, name: str, lines: list[str]) -> None:
-        self.name, self.lines = name, lines
-
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> "_Symbol":
-        if ufunc not in _CODE or method != "__call__" or options:
-            raise KernelError(f"a formula in one pass cannot have {ufunc.__name__}; take it out, or add it to one_pass")
-        names = [each.name if isinstance(each, _Symbol) else _constant(each) for each in inputs]
-        result = _Symbol(f"t{len(self.lines)}", self.lines)
-        self.lines.append(f"const double {result.name} = {_CODE[ufunc].format(*names)};")
-        return result
-
-
-def _constant(value: Any) -> str:
-    if np.ndim(value) != 0:
-        raise KernelError("a formula in one pass has an array that is none of its arguments; make it one")
-    number = float(value)
-    return f"({number!r})" if isfinite(number) else f"({'-' if number < 0.0 else ''}__builtin_inf())"
-
-
 def one_pass(formula: Formula) -> Callable[..., Array]:
     """Return a formula that makes one pass over its arrays, and is compiled when it is first called.
 
     The arrays, of four axes at most, broadcast against each other; the result has their common shape. It is written
     into `out` where that is given, an array of this shape and in C order along its last axis, and none of the others.
     Numbers that the formula has from elsewhere are constants of the code.
-    Raises KernelError where there is no compiler, or the formula has what no code can be made of.
+    Raises KernelError where there is no compiler, FormulaError where the formula has what no code can be made of.
     """
 
     @cache
@@ -144,9 +111,9 @@ def _toolchain() -> Toolchain:
 
 def _compile(formula: Formula, along: tuple[bool, ...]) -> Callable[[Any], None]:
     """Return the code of a formula; ``along`` tells which arrays change along the last axis."""
-    lines: list[str] = []
-    result = formula(*(_Symbol(f"x{n}", lines) for n in range(len(along))))
-    text = render("one_pass.cpp.jinja", count=len(along), along=along, lines=lines, result=result.name)
+    traced = trace(formula, [f"x{number}" for number in range(len(along))])
+    lines, (result,) = cpp.code(traced.outputs, str, SCALARS, prefix="t")
+    text = render("one_pass.cpp.jinja", count=len(along), along=along, lines=lines, result=result)
     built = build(text, name="formula", toolchain=_toolchain(), extra_flags=NUMPY_FLAGS)
     library = declared(load(built), _SIGNATURES)
     function: Callable[[Any], None] = library.airshed_formula

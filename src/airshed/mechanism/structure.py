@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from airshed.formula.tree import Expression, Number, children, walk
+from airshed.formula.tree import Expression, Number, walk
 from airshed.mechanism.balance import imbalances
 from airshed.mechanism.expressions import FUNCTIONS, SYMBOLS
 from airshed.mechanism.location import nearest
@@ -93,7 +93,7 @@ def _alike(one: Expression, other: Expression) -> bool:
 def _shape(node: Expression | None) -> tuple[object, ...]:
     """What of a node its operands do not tell."""
     named = getattr(node, "name", None) or getattr(node, "operator", None)
-    return type(node), named, len(children(node)) if node is not None else 0
+    return type(node), named, len(node.children) if node is not None else 0
 
 
 def _close(one: float, other: float) -> bool:

@@ -18,7 +18,7 @@ import numpy as np
 
 from airshed.core.errors import KernelError
 from airshed.formula import cpp
-from airshed.formula.dialect import DOUBLES
+from airshed.formula.dialect import POSITIVE
 from airshed.formula.factoring import product
 from airshed.formula.tree import Binary, Call, Expression, Negate, Number, Symbol, rewrite
 from airshed.kernels.step.schedule import NOON, noon
@@ -114,6 +114,8 @@ def rate_table(network: ReactionNetwork) -> RateTable:
 def rate_code(expressions: Sequence[Expression], parameters: Sequence[str] = ()) -> tuple[list[str], list[str]]:
     """Return statements that compute rates in doubles, each common part once, and the text of each one's value.
 
+    Always in double: rate constants span eighty decades.
+
     parameters  names of what expressions leave open, in the order of the array ``parameter``
     """
     places: dict[str, Expression] = {name: Symbol(f"parameter[{number}]") for number, name in enumerate(parameters)}
@@ -128,7 +130,7 @@ def rate_code(expressions: Sequence[Expression], parameters: Sequence[str] = ())
         rewrite(expand_photolysis(substitute(expression, places), DAYLIGHT, SECANT), per_temperature)
         for expression in expressions
     ]
-    return cpp.code(prepared, lambda name: _NAMES.get(name, name), DOUBLES)
+    return cpp.code(prepared, lambda name: _NAMES.get(name, name), POSITIVE)
 
 
 _NAMES: Final = {

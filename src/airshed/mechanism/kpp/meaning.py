@@ -12,7 +12,7 @@ from typing import Final
 
 from airshed.core.errors import MechanismError
 from airshed.formula.evaluate import fold
-from airshed.formula.tree import Binary, Call, Expression, Negate, Number, Symbol, children, walk
+from airshed.formula.tree import Binary, Call, Expression, Negate, Number, Symbol, walk
 from airshed.mechanism.expressions import ALIASES, FUNCTIONS, PHOTO, SYMBOLS, Parameter, call
 from airshed.mechanism.kpp.parser import short
 from airshed.mechanism.kpp.rate_functions import RATE_FUNCTIONS, rate_function
@@ -237,7 +237,7 @@ class Meaning:
 def finite(expression: Expression, offset: int) -> Expression:
     """Return a folded expression whose constant parts are all finite numbers; raise MisplacedError."""
     for node in walk(expression):
-        operands = children(node)
+        operands = node.children
         left_alone = isinstance(node, Call) and node.name == PHOTO
         if operands and not left_alone and all(isinstance(operand, Number) for operand in operands):
             raise MisplacedError(offset, f"{short(str(node))} is not a finite number")
@@ -251,7 +251,7 @@ def limited(expression: Expression, offset: int) -> Expression:
         nodes, levels = nodes + len(level), levels + 1
         if nodes > LARGEST or levels > 200:
             raise MisplacedError(offset, "the rate is too large when all that it names is put in")
-        level = [child for node in level for child in children(node)]
+        level = [child for node in level for child in node.children]
     return expression
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from math import exp, isclose
 from typing import Final
 
-from airshed.formula.tree import Binary, Call, Expression, Negate, Number, Symbol, children
+from airshed.formula.tree import Binary, Call, Expression, Negate, Number, Symbol
 from airshed.mechanism import rate_forms
 from airshed.mechanism.expressions import Parameter
 from airshed.mechanism.rate_forms import TEMP
@@ -35,12 +35,12 @@ def alike(first: Expression, second: Expression) -> bool:
     """Say whether two expressions are the same but for the last digits of their numbers."""
     if isinstance(first, Number) and isinstance(second, Number):
         return isclose(first.value, second.value, rel_tol=1e-15)
-    if type(first) is not type(second) or len(children(first)) != len(children(second)):
+    if type(first) is not type(second) or len(first.children) != len(second.children):
         return False
-    for one, two in zip(children(first), children(second), strict=True):
+    for one, two in zip(first.children, second.children, strict=True):
         if not alike(one, two):
             return False
-    return (bool(children(first)) and _head(first) == _head(second)) or (not children(first) and first == second)
+    return (bool(first.children) and _head(first) == _head(second)) or (not first.children and first == second)
 
 
 def _head(node: Expression) -> str:
@@ -231,7 +231,7 @@ def _matches(pattern: Expression, rate: Expression, found: dict[str, Expression]
         return found.setdefault(pattern.name, rate) == rate
     if type(pattern) is not type(rate) or _head(pattern) != _head(rate):
         return False
-    parts, others = children(pattern), children(rate)
+    parts, others = pattern.children, rate.children
     if not parts:
         return pattern == rate
     return len(parts) == len(others) and all(_matches(*pair, found) for pair in zip(parts, others, strict=True))

@@ -7,10 +7,14 @@ to be read: each statement stands before the reaction or the species that it is 
 import re
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
+from airshed.formula import cpp
+from airshed.formula.dialect import PACKS
+from airshed.formula.factoring import LONGEST_SUM, product, total
+from airshed.formula.tree import ZERO, Binary, Expression, Negate, Number, Symbol
 from airshed.kernels.chemistry.sparsity import Elimination, eliminate, pattern_of
 from airshed.kernels.cpu.coefficients import Coefficients
 from airshed.kernels.cpu.template import comment, described, header, render
@@ -52,6 +56,7 @@ class ChemistrySource:
 
 
 Statements = list[str]
+SignedProduct = tuple[float, Expression]
 
 
 def emit_chemistry(network: ReactionNetwork, shape: ChemistryShape) -> ChemistrySource:
@@ -62,9 +67,9 @@ def emit_chemistry(network: ReactionNetwork, shape: ChemistryShape) -> Chemistry
     parts = {
         "tendency": writer.tendency(),
         "jacobian": writer.jacobian() if shape.inspected or not unrolled else [],
-        "factor": _factor(elimination, writer.entries) if unrolled else [],
-        "forward": _forward(elimination) if unrolled else [],
-        "backward": _backward(elimination) if unrolled else [],
+        "factor": writer.factor() if unrolled else [],
+        "forward": writer.forward() if unrolled else [],
+        "backward": writer.backward() if unrolled else [],
     }
     text = render(
         "chemistry.cpp.jinja", network=network, shape=shape, elimination=elimination, coefficients=writer.coefficients,
@@ -78,7 +83,7 @@ def emit_chemistry(network: ReactionNetwork, shape: ChemistryShape) -> Chemistry
 
 
 class _Writer:
-    """The statements that follow from the stoichiometry."""
+    """The statements that follow from the stoichiometry and from the order of elimination."""
 
     def __init__(self, network: ReactionNetwork, elimination: Elimination) -> None:
         self.network, self.elimination = network, elimination
@@ -88,7 +93,7 @@ class _Writer:
 
     def tendency(self) -> Statements:
         """dy_i/dt = sum over r of net(r, i) v_r, with v_r = k_r times the product of the reactants."""
-        sums: dict[int, list[tuple[float, str]]] = defaultdict(list)
+        sums: dict[int, list[SignedProduct]] = defaultdict(list)
         for number, net in enumerate(self.network.net_stoichiometry):
             reactants = self.network.reactant_indices[number]
             speed = self._product(number, reactants)
@@ -96,18 +101,20 @@ class _Writer:
                 sums[species].append((coefficient, speed))
                 self.operations["tendency"] += 1 + len(reactants)
         return [
-            f"f[{place}] = {self._sum(sums[species])};   // {comment(self.network.names[species])}"
+            f"f[{place}] = {self.text(_sum(sums[species]))};   // {comment(self.network.names[species])}"
             for place, species in enumerate(self.elimination.order)
         ]
 
-    def _product(self, number: int, factors: Sequence[int], times: int = 1) -> str:
-        """Return times k_r y_1 y_2 .. as text: as cheap to compute as to load where it is needed."""
-        names = [f"k[{number}]", *(f"y[{self._place[species]}]" for species in factors)]
-        if times > 1:
-            names.insert(0, self.coefficients(float(times)))
-        return f"({' * '.join(names)})" if len(names) > 1 else names[0]
+    def text(self, expression: Expression) -> str:
+        """Return a formula as C++, its numbers from the table."""
+        return cpp.inline(expression, str, replace(PACKS, number=self.coefficients))
 
-    def _derivative(self, number: int, species: int) -> tuple[str, int]:
+    def _product(self, number: int, factors: Sequence[int], times: int = 1) -> Expression:
+        """Return times k_r y_1 y_2 ..: as cheap to compute as to load where it is needed."""
+        names = [_at("k", number), *(_at("y", self._place[species]) for species in factors)]
+        return product([Number(times), *names] if times > 1 else names)
+
+    def _derivative(self, number: int, species: int) -> tuple[Expression, int]:
         """Return dv_r/dy_j = n_j k_r times the product of the reactants with one j left out, and its operations."""
         reactants = self.network.reactant_indices[number]
         others, times = list(reactants), reactants.count(species)
@@ -115,93 +122,103 @@ class _Writer:
         return self._product(number, others, times), len(others) + (times > 1)
 
     @cached_property
-    def entries(self) -> list[str]:
-        """For each stored entry df_i/dy_j as text, zero where elimination fills in."""
-        sums: dict[tuple[int, int], list[tuple[float, str]]] = defaultdict(list)
+    def entries(self) -> list[Expression]:
+        """Each stored entry df_i/dy_j, zero where elimination fills in."""
+        sums: dict[tuple[int, int], list[SignedProduct]] = defaultdict(list)
         for number, net in enumerate(self.network.net_stoichiometry):
             for species, coefficient in net:
                 for reactant in dict.fromkeys(self.network.reactant_indices[number]):
                     derivative, operations = self._derivative(number, reactant)
                     sums[self._place[species], self._place[reactant]].append((coefficient, derivative))
                     self.operations["jacobian"] += 1 + operations
-        return [self._sum(sums.get(pair, [])) for pair in self.elimination.entry]
+        return [_sum(sums.get(pair, [])) for pair in self.elimination.entry]
 
     def jacobian(self) -> Statements:
         """The Jacobian, entry by entry."""
         names = [comment(self.network.names[species]) for species in self.elimination.order]
         return [
-            f"a[{index}] = {self.entries[index]};   // {names[row]}, {names[column]}"
+            f"a[{index}] = {self.text(self.entries[index])};   // {names[row]}, {names[column]}"
             for (row, column), index in self.elimination.entry.items()
         ]
 
-    def _sum(self, terms: Sequence[tuple[float, str]]) -> str:
-        """Return a sum of coefficient times text; long ones in pieces, since chained additions wait for each other."""
-        if not terms:
-            return "pack{}"
-        if len(terms) > _LONGEST_SUM:
-            half = len(terms) // 2
-            return f"({self._sum(terms[:half])}) + ({self._sum(terms[half:])})"
-        text = ""
-        for coefficient, factor in sorted(terms, key=lambda term: term[0] < 0.0):
-            sign = "-" if coefficient < 0.0 else "+"
-            size = abs(coefficient)
-            product = factor if size == 1.0 else f"{self.coefficients(size)} * {factor}"
-            text += f" {sign} {product}" if text else f"{'-' if sign == '-' else ''}{product}"
-        return text
+    def factor(self) -> Statements:
+        """Row after row of A = Jacobian - shift, factored as L U with a unit diagonal of L.
+
+        Stored are -L left of the diagonal, -1/u on it and U right of it: so nothing need change its sign in between.
+        After each row compilers forget what they know of earlier ones, or they would keep copies of all on the stack.
+        """
+        matrix, statements = self.elimination, []
+        for row, columns in enumerate(matrix.columns):
+            entry = {column: matrix.entry[row, column] for column in columns}
+            values = {column: self.text(self._shifted(row, column)) for column in columns}
+            lines = [f"{{ pack {', '.join(f'w{column} = {text}' for column, text in values.items())};"]
+            for pivot in (column for column in columns if column < row):
+                lines.append(f"w{pivot} *= a[{matrix.entry[pivot, pivot]}];")
+                lines += [
+                    f"w{column} += w{pivot} * a[{matrix.entry[pivot, column]}];"
+                    for column in matrix.columns[pivot]
+                    if column > pivot
+                ]
+            lines += [f"a[{index}] = w{column};" for column, index in entry.items() if column != row]
+            lines.append(f"a[{entry[row]}] = reciprocal(-w{row}); }} FORGET;")
+            statements.append(" ".join(lines))
+        return statements
+
+    def _shifted(self, row: int, column: int) -> Expression:
+        entry, shift = self.entries[self.elimination.entry[row, column]], _at("shift", row)
+        if column != row:
+            return entry
+        return Negate(shift) if entry is ZERO else Binary("-", entry, shift)
+
+    def forward(self) -> Statements:
+        """L x = right-hand side, in place."""
+        statements = []
+        for row, columns in enumerate(self.elimination.columns):
+            terms = [self._solved(row, column) for column in columns if column < row]
+            if terms:
+                statements.append(f"x[{row}] += {self.text(_balanced(terms))};")
+        return statements
+
+    def backward(self) -> Statements:
+        """x = -(rest + U x)/u: what is solved is (shift - Jacobian) x = right-hand side."""
+        statements = []
+        for row, columns in reversed(list(enumerate(self.elimination.columns))):
+            terms = [self._solved(row, column) for column in columns if column > row]
+            whole = Binary("+", _at("x", row), _balanced(terms)) if terms else _at("x", row)
+            inverse = _at("a", self.elimination.entry[row, row])
+            statements.append(f"x[{row}] = {self.text(Binary('*', whole, inverse))};")
+        return statements
+
+    def _solved(self, row: int, column: int) -> Expression:
+        return Binary("*", _at("a", self.elimination.entry[row, column]), _at("x", column))
 
 
-_LONGEST_SUM: Final = 6
+def _at(array: str, number: int) -> Symbol:
+    return Symbol(f"{array}[{number}]")
 
 
-def _factor(matrix: Elimination, entries: Sequence[str]) -> Statements:
-    """Row after row of A = Jacobian - shift, factored as L U with a unit diagonal of L.
-
-    Stored are -L left of the diagonal, -1/u on it and U right of it: so nothing need change its sign in between. After
-    each row compilers forget what they know of earlier ones, or they would keep copies of all on the stack.
-    """
-    statements = []
-    for row, columns in enumerate(matrix.columns):
-        entry = {column: matrix.entry[row, column] for column in columns}
-        shifted = {column: entries[index] + f" - shift[{row}]" * (column == row) for column, index in entry.items()}
-        lines = [f"{{ pack {', '.join(f'w{column} = {text}' for column, text in shifted.items())};"]
-        for pivot in (column for column in columns if column < row):
-            lines.append(f"w{pivot} *= a[{matrix.entry[pivot, pivot]}];")
-            lines += [
-                f"w{column} += w{pivot} * a[{matrix.entry[pivot, column]}];"
-                for column in matrix.columns[pivot]
-                if column > pivot
-            ]
-        lines += [f"a[{index}] = w{column};" for column, index in entry.items() if column != row]
-        lines.append(f"a[{entry[row]}] = reciprocal(-w{row}); }} FORGET;")
-        statements.append(" ".join(lines))
-    return statements
+def _sum(terms: Sequence[SignedProduct]) -> Expression:
+    """Return a sum of coefficient times product; long ones in pieces, since chained additions wait for each other."""
+    if len(terms) > LONGEST_SUM:
+        half = len(terms) // 2
+        return Binary("+", _sum(terms[:half]), _sum(terms[half:]))
+    whole: Expression = ZERO
+    for coefficient, factor in sorted(terms, key=lambda term: term[0] < 0.0):
+        size = abs(coefficient)
+        term = factor if size == 1.0 else Binary("*", Number(size), factor)
+        if whole is ZERO:
+            whole = Negate(term) if coefficient < 0.0 else term
+        else:
+            whole = Binary("-" if coefficient < 0.0 else "+", whole, term)
+    return whole
 
 
-def _forward(matrix: Elimination) -> Statements:
-    statements = []
-    for row, columns in enumerate(matrix.columns):
-        terms = [f"a[{matrix.entry[row, column]}] * x[{column}]" for column in columns if column < row]
-        if terms:
-            statements.append(f"x[{row}] += {_balanced(terms)};")
-    return statements
-
-
-def _backward(matrix: Elimination) -> Statements:
-    """x = -(rest + U x)/u: what is solved is (shift - Jacobian) x = right-hand side."""
-    statements = []
-    for row in reversed(range(len(matrix.columns))):
-        terms = [f"a[{matrix.entry[row, column]}] * x[{column}]" for column in matrix.columns[row] if column > row]
-        rest = f"{_balanced(terms)}" if terms else ""
-        statements.append(f"x[{row}] = (x[{row}]{' + ' if rest else ''}{rest}) * a[{matrix.entry[row, row]}];")
-    return statements
-
-
-def _balanced(terms: Sequence[str]) -> str:
+def _balanced(terms: Sequence[Expression]) -> Expression:
     """Return a sum in pieces, since additions in a chain wait for each other."""
-    if len(terms) <= _LONGEST_SUM:
-        return " + ".join(terms)
+    if len(terms) <= LONGEST_SUM:
+        return total(terms)
     half = len(terms) // 2
-    return f"({_balanced(terms[:half])}) + ({_balanced(terms[half:])})"
+    return Binary("+", _balanced(terms[:half]), _balanced(terms[half:]))
 
 
 def _tables(matrix: Elimination) -> dict[str, list[int]]:
