@@ -14,7 +14,7 @@ import pytest
 from airshed.core.errors import KernelError
 from airshed.kernels import cache, toolchain
 from airshed.kernels.host import parse_cpuinfo
-from airshed.kernels.toolchain import build, find_toolchain, flags_for, load
+from airshed.kernels.toolchain import Unit, build, find_toolchain, flags_for, load
 
 ONE = 'extern "C" int one() { return 1; }\n'
 AVX512 = "processor\t: 0\nmodel name\t: Some CPU\nflags\t\t: sse2 avx2 avx512f\n\nprocessor\t: 1\nmodel name\t: Other\n"
@@ -58,7 +58,7 @@ def test_source_and_flags_and_compiler_each_give_another_library(folder: Path, t
 
 def test_several_units_are_linked_into_one_library(folder: Path) -> None:
     caller = 'extern "C" int one();\nextern "C" int two() { return 2 * one(); }\n'
-    library = build([("caller", caller), ("callee", ONE)], name="pair")
+    library = build([Unit("caller", caller), Unit("callee", ONE)], name="pair")
     assert load(library).two() == 2
     assert (folder / f"pair-{library.key}-caller.cpp").read_text() == caller
 
