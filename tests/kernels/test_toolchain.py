@@ -13,7 +13,7 @@ import pytest
 
 from airshed.core.errors import KernelError
 from airshed.kernels.cpu import cache, toolchain
-from airshed.kernels.cpu.toolchain import build, find_toolchain, flags_for, load
+from airshed.kernels.cpu.toolchain import Unit, build, find_toolchain, flags_for, load
 from airshed.kernels.host import parse_cpuinfo
 
 ONE = 'extern "C" int one() { return 1; }\n'
@@ -58,7 +58,7 @@ def test_source_and_flags_and_compiler_each_give_another_library(folder: Path, t
 
 def test_several_units_are_linked_into_one_library(folder: Path) -> None:
     caller = 'extern "C" int one();\nextern "C" int two() { return 2 * one(); }\n'
-    library = build([("caller", caller), ("callee", ONE)], name="pair")
+    library = build([Unit("caller", caller), Unit("callee", ONE)], name="pair")
     assert load(library).two() == 2
     assert (folder / f"pair-{library.key}-caller.cpp").read_text() == caller
 
@@ -74,7 +74,9 @@ def test_a_damaged_library_is_compiled_again(folder: Path, damage: bytes | None)
 
 
 def test_processes_that_build_at_once_all_get_a_whole_library(folder: Path) -> None:
-    program = f"from airshed.kernels.cpu.toolchain import build, load\nprint(load(build({ONE!r}, name='one')).one())"
+    program = (
+        f"from airshed.kernels.cpu.toolchain import Unit, build, load\nprint(load(build({ONE!r}, name='one')).one())"
+    )
     with ThreadPoolExecutor(3) as pool:
         runs = list(pool.map(lambda _: subprocess.run([sys.executable, "-c", program], capture_output=True), range(3)))
     assert [(run.returncode, run.stdout) for run in runs] == [(0, b"1\n")] * 3

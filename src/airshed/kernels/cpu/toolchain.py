@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from airshed.core.atomic import write_whole
 from airshed.core.errors import KernelError, OutputError
@@ -48,8 +48,17 @@ FLAGS: Final[dict[str, str]] = {
 
 _PREFERRED: Final = ("g++", "c++", "clang++")
 
-Source = str | Sequence[tuple[str, str]]
-"""C++ text, or translation units as (name, text)."""
+
+class Unit(NamedTuple):
+    """A translation unit: its name, C++ text, and options of its own, which come last and so win."""
+
+    name: str
+    text: str
+    flags: tuple[str, ...] = ()
+
+
+Source = str | Sequence[Unit]
+"""C++ text, or translation units."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +140,7 @@ def build(
     """
     began = time.perf_counter()
     toolchain = toolchain or find_toolchain()
-    units = [("", source)] if isinstance(source, str) else list(source)
+    units = [Unit("", source)] if isinstance(source, str) else list(source)
     key = _key(units, toolchain, extra_flags)
     folder = cache_folder()
     cached = intact(_library_path(folder, name, key))
@@ -157,9 +166,9 @@ def load(library: BuiltLibrary) -> ctypes.CDLL:
         ) from error
 
 
-def _key(units: list[tuple[str, str]], toolchain: Toolchain, extra_flags: Sequence[str]) -> str:
+def _key(units: list[Unit], toolchain: Toolchain, extra_flags: Sequence[str]) -> str:
     """Return the digest of all that decides what a library does."""
-    parts = (repr(units), repr(toolchain), repr(tuple(extra_flags)))
+    parts = (repr([tuple(unit) for unit in units]), repr(toolchain), repr(tuple(extra_flags)))
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
@@ -168,16 +177,18 @@ def _library_path(folder: Path, name: str, key: str) -> Path:
     return folder / f"{re.sub(r'[^A-Za-z0-9_+-]', '_', name)[:80]}-{key}.so"
 
 
-def _compile(units: list[tuple[str, str]], path: Path, command: tuple[str, ...]) -> None:
+def _compile(units: list[Unit], path: Path, command: tuple[str, ...]) -> None:
     """Compile translation units in parallel, link them, and store the library under its path."""
-    sources = {path.with_name(f"{path.stem}{'-' if unit else ''}{unit}.cpp"): text for unit, text in units}
+    kept_as = [path.with_name(f"{path.stem}{'-' if unit.name else ''}{unit.name}.cpp") for unit in units]
+    sources = {kept: unit.text for kept, unit in zip(kept_as, units, strict=True)}
     try:
         for kept, text in sources.items():
             with write_whole(kept) as part:
                 part.write_bytes(text.encode())
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=".build-") as workshop:
             objects = {kept: Path(workshop) / f"{kept.stem}.o" for kept in sources}
-            compiles = [(*command, "-c", str(kept), "-o", str(target)) for kept, target in objects.items()]
+            pairs = zip(objects.items(), units, strict=True)
+            compiles = [(*command, *unit.flags, "-c", str(kept), "-o", str(to)) for (kept, to), unit in pairs]
             with ThreadPoolExecutor(usable_cores()) as pool:
                 complaints = list(pool.map(_run, compiles))
             linked = Path(workshop) / path.name
