@@ -250,6 +250,7 @@ class Simulation:
 
         With several ranks all of them ask.
         """
+        self._check_whole()
         (spec,) = self._model.fields.select([name], where="field")
         axes = self._model.domain.axes
         there = [each for each in axes.coordinates if each.along in spec.dims]
@@ -268,6 +269,7 @@ class Simulation:
         Air: what each process did to each species and to the families of nitrogen and sulphur since the start [mol].
         Variables: inflow, outflow, emitted, deposited, chemistry, clipped, change, residual; dimension: species.
         """
+        self._check_whole()
         if self._kind.budget is None:
             raise CaseError(f"the model {self.case.model} keeps no budget")
         return self._kind.budget(self._model)
@@ -309,6 +311,11 @@ class Simulation:
             self.close()
         else:
             self._give_free()
+
+    def _check_whole(self) -> None:
+        """Refuse to show a state that an error left amid steps; one that was closed may be seen."""
+        if self._amid_steps:
+            self._check_open()
 
     def _check_open(self) -> None:
         if self._closed or self._amid_steps:
