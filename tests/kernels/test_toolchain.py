@@ -74,9 +74,7 @@ def test_a_damaged_library_is_compiled_again(folder: Path, damage: bytes | None)
 
 
 def test_processes_that_build_at_once_all_get_a_whole_library(folder: Path) -> None:
-    program = (
-        f"from airshed.kernels.cpu.toolchain import Unit, build, load\nprint(load(build({ONE!r}, name='one')).one())"
-    )
+    program = f"from airshed.kernels.cpu.toolchain import build, load\nprint(load(build({ONE!r}, name='one')).one())"
     with ThreadPoolExecutor(3) as pool:
         runs = list(pool.map(lambda _: subprocess.run([sys.executable, "-c", program], capture_output=True), range(3)))
     assert [(run.returncode, run.stdout) for run in runs] == [(0, b"1\n")] * 3

@@ -12,7 +12,7 @@ typedef real pack __attribute__((vector_size(W * sizeof(real))));
 typedef double dpack __attribute__((vector_size(D * sizeof(double))));
 typedef int64_t ipack __attribute__((vector_size(D * sizeof(int64_t))));
 #define INLINE static inline __attribute__((always_inline))
-#define APART static __attribute__((noinline))    // compiled once, however often it is called: for long code
+#define NOINLINE static __attribute__((noinline))    // compiled once, however often it is called: for long code
 
 INLINE pack splat(real value) { return value - pack{}; }
 INLINE dpack dsplat(double value) { return value - dpack{}; }
