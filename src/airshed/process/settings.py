@@ -44,7 +44,8 @@ def per_species(
     """
     value = Number if unit == "1" else Annotated[Quantity, measured(unit, least=least, most=most)]
     field = setting({}, text, unit=unit)
-    return Declared(Mapping[str, value], field, unit, by_species=True, missing=missing, settable=settable)
+    table: Any = Mapping
+    return Declared(table[str, value], field, unit, by_species=True, missing=missing, settable=settable)
 
 
 def quantity(
