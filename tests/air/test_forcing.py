@@ -15,6 +15,7 @@ from airshed.air.meteorology import Meteorology, MetState
 from airshed.air.meteorology.series import around
 from airshed.air.sources import PackedSources, hour_of
 from airshed.kernels.layout import Layout
+from airshed.process.processes import Processes
 
 CASE = Case.from_dict(
     {
@@ -35,9 +36,6 @@ def forcing(*, sunlit: bool) -> tuple[Forcing, int]:
     """The forcing of steady air, and the row of O3 in its deposition."""
     parts = assemble(CASE)
 
-    def velocities(met: MetState, seconds: float) -> npt.NDArray[np.float64]:
-        return parts.deposition.velocities(met, parts.land, parts.light.cos_zenith(seconds))
-
     def nothing_open(met: MetState, seconds: float) -> npt.NDArray[np.float64]:
         return np.zeros((0, *parts.grid.shape))
 
@@ -45,16 +43,17 @@ def forcing(*, sunlit: bool) -> tuple[Forcing, int]:
     until = CASE.time.length.value if sunlit else None
     layout = Layout(rows, columns, 4, np.dtype(np.float64))
     made = Forcing(
-        parts.grid, layout, parts.meteorology, velocities, nothing_open, begin=parts.begin, sunlit_until=until
+        parts.grid, layout, parts.meteorology, parts.processes, nothing_open, begin=parts.begin, sunlit_until=until
     )
-    return made, parts.deposition.species.index("O3")
+    (deposited,) = (each for each in parts.processes.operators if each.name == "dry_deposition_deposited")
+    return made, list(deposited.species).index(parts.network.index("O3"))
 
 
 def deposition(made: Forcing, row: int, seconds: float) -> float:
     """Ozone's deposition of the whole area [mol/s per mol/mol] at a time."""
     interval = made.interval(made.index_at(seconds))
     weight = interval.weight(seconds) if interval.until < np.inf else 0.0
-    start, end = interval.pair("deposition")
+    start, end = (each.fields["dry_deposition_conductance"] for each in (interval.start, interval.end))
     return float((1.0 - weight) * start[:, :, row].sum() + weight * end[:, :, row].sum())
 
 
@@ -93,8 +92,39 @@ def test_an_interval_older_than_those_kept_is_made_again() -> None:
         made.interval(later)
     again = made.interval(0)
     assert again.start.seconds == first.start.seconds
-    assert np.array_equal(again.start.deposition, first.start.deposition)
+    for name, values in first.start.fields.items():
+        assert np.array_equal(again.start.fields[name], values)
     assert made.interval(4).start.seconds == 4 * HOUR + first.start.seconds
+
+
+def contents(made: Forcing, sources: PackedSources, seconds: float) -> list[bytes]:
+    """All bits of the weather and of the emission at a time."""
+    interval = made.interval(made.index_at(seconds))
+    instants = [*vars(interval.start).values(), *vars(interval.end).values(), *interval.flux_z]
+    arrays = [each for each in instants if isinstance(each, np.ndarray)]
+    arrays += [*interval.start.fields.values(), *interval.end.fields.values(), *sources.at(seconds)]
+    return [each.tobytes() for each in arrays]
+
+
+@pytest.mark.parametrize("way", ["backwards", "jumps"])
+@pytest.mark.parametrize("threads", [0, 1])
+def test_whoever_asks_in_another_order_finds_the_same_bits(way: str, threads: int) -> None:
+    """Forwards as a run, backwards as an adjoint, or here and there."""
+    hours = np.arange(-5.5, 24.0)
+    orders = {"forwards": hours, "backwards": hours[::-1], "jumps": np.random.default_rng(3).permutation(hours)}
+    found: dict[str, dict[float, list[bytes]]] = {}
+    for each in ("forwards", way):
+        made, _ = forcing(sunlit=True)
+        start, layout = np.datetime64("2022-06-21"), made.layout
+        sources = PackedSources([Vegetation(made.meteorology, start)], layout, (2, 2), start, lambda rate: rate)
+        found[each] = {}
+        with ThreadPoolExecutor(1) as pool:
+            for seconds in orders[each] * HOUR:
+                found[each][seconds] = contents(made, sources, seconds)
+                for ahead in (made, sources):
+                    ahead.read_ahead(seconds, pool if threads else None)
+    assert found[way] == found["forwards"]
+    assert len({b"".join(bits) for bits in found[way].values()}) == len(hours)
 
 
 class Watched:
@@ -128,7 +158,7 @@ class Vegetation:
 
     def rate(self, seconds: float) -> npt.NDArray[np.float64]:
         self._air.at(hour_of(seconds, self._start) + 0.5 * HOUR)
-        return np.zeros((1, 1, 2, 2))
+        return np.full((1, 1, 2, 2), seconds)
 
 
 def ask_for_weather(every: float, *, resumed: bool, threads: int, announced: bool = True) -> int:
@@ -141,8 +171,8 @@ def ask_for_weather(every: float, *, resumed: bool, threads: int, announced: boo
         [Vegetation(air, start)], layout, (2, 2), start, lambda rate: lambda: rate.sum(axis=(-2, -1))
     )
     made = Forcing(
-        parts.grid, layout, air, lambda met, seconds: np.zeros((0, 2, 2)), lambda met, seconds: np.zeros((0, 2, 2, 2)),
-        begin=begin, also=sources.middles if announced else lambda first, last: [],
+        parts.grid, layout, air, Processes([]), lambda met, seconds: np.zeros((0, 2, 2, 2)), begin=begin,
+        also=sources.middles if announced else lambda first, last: [],
     )  # fmt: skip
     with ThreadPoolExecutor(1) as pool:
         seconds = 4.3 * HOUR if resumed else begin

@@ -61,6 +61,18 @@ def test_the_thread_reads_one_instant_ahead_and_few_are_held() -> None:
     assert [index for index, here in reader.asked if here] == [0, 1, 2]  # what nobody could know before
 
 
+def test_backwards_the_thread_reads_the_instant_before() -> None:
+    reader = Reader()
+    instants = Instants(100, reader, Alone())
+    for first in reversed(range(98)):
+        instants.take([first, first + 1, first + 2])
+        assert [float(instants(index)["u"][0]) for index in range(first, first + 3)] == [first, first + 1, first + 2]
+        assert len(instants._held) == 3
+    instants.close()
+    assert [index for index, _ in reader.asked] == [97, 98, 99, *reversed(range(97))]  # each once
+    assert [index for index, here in reader.asked if here] == [97, 98, 99, 96]  # before anybody knew where it goes
+
+
 def test_what_is_not_held_is_read_at_once_and_once() -> None:
     reader = Reader()
     instants = Instants(5, reader, Alone())

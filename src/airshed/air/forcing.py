@@ -2,9 +2,8 @@
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Executor, Future, wait
+from concurrent.futures import Executor
 from dataclasses import dataclass
-from functools import lru_cache, partial
 from math import floor, inf, nextafter
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy.typing as npt
 from airshed.air.meteorology import Meteorology, MetState
 from airshed.air.meteorology.wrapped import ReadInTime
 from airshed.grid import Grid
+from airshed.io.timeline import Listed, Timeline
 from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray, give_back
 from airshed.kernels.step.data import Directions, Pair, TransportForcing
@@ -106,37 +106,34 @@ class Forcing:
         self._advection = advection
         later = (time for time in meteorology.times if time > begin)
         self._times = sorted({begin, *later, *_hours(begin, sunlit_until)})
-        self.instant = lru_cache(maxsize=2)(self._build_instant)
-        self._intervals: dict[int, Interval] = {}
-        self._directions, self._greatest, self._whole = directions, greatest, whole
+        spans = Listed(self._times)
+        self._instants = Timeline[Instant](spans, self._build_instant)
+        self._intervals = Timeline[Interval](spans, self._read, aside=self._build_aside, finish=whole)
+        self._directions, self._greatest = directions, greatest
         self._outflow_rates: tuple[int, dict[Directions, float]] = -1, {}
-        self._ahead: tuple[int, Future[Interval]] | None = None
         self._also, self._taken = also, range(0)
         self._take(range(1))
 
+    def instant(self, index: int) -> Instant:
+        """The instant of a number; the nearest two are kept."""
+        return self._instants.of(self._times[index])
+
     def interval(self, index: int) -> Interval:
-        """The interval of a number; the newest two are kept."""
-        found = self._intervals.get(index)
-        if found is None:
-            found = self._intervals[index] = self._whole(partial(self._read, index))
-            for old in sorted(self._intervals)[:-2]:  # one that is older than both is made anew each time
-                del self._intervals[old]
-        return found
+        """The interval of a number; the nearest two are kept."""
+        return self._intervals.of(self._times[index])
 
     def read_ahead(self, seconds: float, pool: Executor | None) -> None:
-        """Let a thread of a pool prepare the interval after the one that holds a time; without a pool that can wait.
+        """Let a thread of a pool prepare what follows the interval that holds a time; without a pool that can wait.
 
-        The pool is that of the steps: while one thread prepares, the others compute, and no core has two things to do.
-        The interval before, which only the first step of an interval asks for, is given up. All ranks call this
-        together, with or without a pool.
+        That is the interval after it, or the one before it where the last call was for a later time. The pool is that
+        of the steps: while one thread prepares, the others compute, and no core has two things to do. The interval
+        behind, which only the first step of an interval asks for, is given up. All ranks call this together, with or
+        without a pool.
         """
-        following = self.index_at(seconds) + 1
-        self._intervals.pop(following - 2, None)
-        self._take(range(following - 1, min(following + 1, len(self._times))))
-        if pool is None or following >= len(self._times) or following in self._intervals:
-            return
-        if self._ahead is None or self._ahead[0] != following:
-            self._ahead = following, pool.submit(self._build_ahead, following)
+        backwards, index = self._intervals.travel(seconds), self.index_at(seconds)
+        first = max(index - 1, 0) if backwards else index
+        self._take(range(first, min(first + 2, len(self._times))))
+        self._intervals.read_ahead(seconds, pool)
 
     def outflow_rate(self, seconds: float, directions: Directions = "all") -> float:
         """The largest sum of outflow over air content of any cell of the whole area [1/s] in the interval of a time.
@@ -151,15 +148,11 @@ class Forcing:
             rates[directions] = self._greatest(self.interval(index).outflow_rates[directions])
         return rates[directions]
 
-    def _read(self, index: int) -> Interval:
-        ahead, self._ahead = self._ahead, None
-        if ahead is not None:
-            wait([ahead[1]])
-            if ahead[0] == index:
-                return ahead[1].result()
+    def _read(self, begin: float) -> Interval:
+        index = self.index_at(begin)
         if index not in self._taken:  # a step at the beginning of an interval asks for the one before, too
             self._take(range(max(index - 1, 0), index + 1))
-        return self._build_interval(index)
+        return self._build_interval(begin)
 
     def _take(self, intervals: range) -> None:
         """Let the weather of intervals be at hand, and of the hours in them; of two, to the hour after the first."""
@@ -213,8 +206,8 @@ class Forcing:
             interval.fields(self.processes.explicit_fields),
         )  # fmt: skip
 
-    def _build_instant(self, index: int) -> Instant:
-        seconds, grid, pack = self._times[index], self.grid, self.layout.pack
+    def _build_instant(self, seconds: float) -> Instant:
+        grid, pack = self.grid, self.layout.pack
         met = self.meteorology.at(seconds)
         eastward, northward = met.eastward_air_flux, met.northward_air_flux
         if not self._advection:
@@ -232,23 +225,21 @@ class Forcing:
             rates=self.processes.outflow_rates(fields, air),
         )  # fmt: skip
 
-    def _build_ahead(self, index: int) -> Interval:
+    def _build_aside(self, begin: float) -> Interval:
         """Build an interval on a thread of the steps, and leave nothing behind.
 
         What each of several threads frees only this thread would use again; the computing thread does so by itself.
         """
-        interval = self._build_interval(index)
+        interval = self._build_interval(begin)
         give_back()
         return interval
 
-    def _build_interval(self, index: int) -> Interval:
-        start = self.instant(index)
-        if index + 1 < len(self._times):
-            end = self.instant(index + 1)
-            span = end.seconds - start.seconds
-            until = end.seconds
-        else:  # after the last instant nothing changes any more
-            end, span, until = start, 1.0, inf
+    def _build_interval(self, begin: float) -> Interval:
+        start, end, _ = self._instants.at(begin)
+        if end is start:  # after the last instant nothing changes any more
+            span, until = 1.0, inf
+        else:
+            span, until = end.seconds - start.seconds, end.seconds
         change = (end.air - start.air) / span if self._advection else np.zeros_like(start.air)
         upward = [upward_air_flux(each.eastward, each.northward, change) for each in (start, end)]
         rates = {

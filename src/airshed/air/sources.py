@@ -5,9 +5,9 @@ Emission is constant in each *period*: an hour UTC, or less where a source chang
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor, Future, wait
+from concurrent.futures import Executor
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ import numpy.typing as npt
 from airshed.air.emissions.biogenic import BiogenicIsoprene
 from airshed.air.emissions.source import CombinedEmissions, EmissionSource
 from airshed.air.meteorology import Meteorology
+from airshed.io.timeline import Timeline
 from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray
 
@@ -114,9 +115,8 @@ class PackedSources:
         self.species = self._sum.species if self._sum else ()
         self._changes: Sequence[float] = self._sum.changes if self._sum else ()
         self._layout, self._columns, self._start, self._total = layout, columns, start, total
-        self._now: _Period | None = None
+        self._periods = Timeline[_Period](self, self._build, finish=self._period)
         self._before: _Period | None = None
-        self._ahead: tuple[float, Future[Emission]] | None = None
 
     def middles(self, first: float, last: float) -> list[float]:
         """The middles of the hours that hold two times, where something is emitted: vegetation needs their weather."""
@@ -134,14 +134,12 @@ class PackedSources:
 
         The sums are those of the whole area: all ranks call this together.
         """
-        begin = self._begin_of(seconds)
-        if self._now is None or begin != self._now.begin:
-            self._before, self._now = self._now, self._period(begin)
-        return self._now.packed, self._now.totals
+        now = self._periods.of(self.begin_of(seconds))
+        return now.packed, now.totals
 
     def changes_at(self, seconds: float) -> bool:
         """Whether a period begins at a time [s]."""
-        return self._sum is not None and self._begin_of(seconds) == seconds
+        return self._sum is not None and self.begin_of(seconds) == seconds
 
     def after_change(self, seconds: float, weight: float) -> tuple[AnyArray, Array]:
         """Return what :meth:`at` does for the first step after a change at a time [s]: now + weight (now - before).
@@ -149,10 +147,7 @@ class PackedSources:
         The step of a multistep formula then adds what is emitted in it, see :mod:`airshed.process.twostep`.
         """
         packed, totals = self.at(seconds)
-        earlier = self._begin_of(np.nextafter(seconds, -np.inf))
-        if self._before is None or self._before.begin != earlier:
-            self._before = self._period(earlier)
-        before = self._before
+        before = self._before = self._periods.of(self.begin_of(np.nextafter(seconds, -np.inf)))
         carried = self._layout.memory.empty(packed.shape, packed.dtype)
         np.subtract(packed, before.packed, out=carried)
         carried *= weight
@@ -171,30 +166,23 @@ class PackedSources:
         return float(share.max(initial=0.0))
 
     def read_ahead(self, seconds: float, pool: Executor | None) -> None:
-        """Let a thread of a pool prepare the period after the one that holds a time; without a pool that can wait."""
-        if pool is None or self._sum is None:
-            return
-        following = self.next_change(seconds)
-        if self._ahead is None or self._ahead[0] != following:
-            self._ahead = following, pool.submit(self._build, following)
+        """Let a thread of a pool prepare the period that follows the one that holds a time, as somebody travels.
 
-    def _begin_of(self, seconds: float) -> float:
+        See :meth:`airshed.io.timeline.Timeline.read_ahead`.
+        """
+        self._periods.travel(seconds)
+        self._periods.read_ahead(seconds, pool)
+
+    def begin_of(self, seconds: float) -> float:
         """When the period began that holds a time [s]."""
         if self._sum is None:
             return 0.0
         earlier = bisect_right(self._changes, seconds)
         return max([hour_of(seconds, self._start), *self._changes[max(earlier - 1, 0) : earlier]])
 
-    def _period(self, begin: float) -> _Period:
-        made = self._whole(partial(self._read, begin))
-        return _Period(begin, made.packed, self._total(made.columns))
-
-    def _read(self, begin: float) -> Emission:
-        if self._ahead is not None:
-            wait([self._ahead[1]])
-            if self._ahead[0] == begin:
-                return self._ahead[1].result()
-        return self._build(begin)
+    def _period(self, make: Callable[[], Emission]) -> _Period:
+        made = self._whole(make)
+        return _Period(made.begin, made.packed, self._total(made.columns))
 
     def _build(self, begin: float) -> Emission:
         rate = self._sum.rate(begin) if self._sum else np.zeros((0, 1, *self._columns))

@@ -33,7 +33,7 @@ class RunCase(Section):
     when their settings are.
     """
 
-    own_before = "output"
+    own_before = "time"
 
     title: str = setting("Airshed case", "What the case is called on pictures and in files.")
     description: str = setting("", "What it is about.")

@@ -51,7 +51,10 @@ def explain(
     A mistyped key that had to be there is one fault, and so is a value that stands for several, as in
     ``spacing = "0.25 deg"``.
     """
-    details = error.errors(include_url=False)
+    order = {name: number for number, name in enumerate(section.model_fields)}
+    details = sorted(
+        error.errors(include_url=False), key=lambda each: order.get(next(iter(each["loc"]), ""), len(order))
+    )
     meant = {_meant(detail["loc"], section) for detail in details if detail["type"] == "extra_forbidden"}
     faults = []
     for detail in details:

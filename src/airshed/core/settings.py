@@ -6,6 +6,7 @@ lists them all by their key.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from inspect import get_annotations
 from types import UnionType
 from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin
 
@@ -29,7 +30,7 @@ Switch = Annotated[bool, Strict()]
 class Section(BaseModel):
     """A table of a case file: immutable, and closed to keys that it does not know.
 
-    own_before  a setting before which those stand that a more special section adds to this one; without it behind all
+    own_before  a setting before which those stand that a more special section declares; without it they are behind all
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, validate_default=True)
@@ -40,9 +41,9 @@ class Section(BaseModel):
         """Put the settings that the class adds where they belong."""
         fields, general = cls.__pydantic_fields__, cls.__mro__[1]
         if issubclass(general, Section) and general.own_before in fields:
-            names = list(general.model_fields)
+            names, own = list(general.model_fields), [name for name in get_annotations(cls) if name in fields]
             at = names.index(general.own_before)
-            order = [*names[:at], *(name for name in fields if name not in names), *names[at:]]
+            order = dict.fromkeys([*(name for name in names[:at] if name not in own), *own, *names[at:]])
             cls.__pydantic_fields__ = {name: fields[name] for name in order}
 
     def to_dict(self) -> dict[str, Any]:

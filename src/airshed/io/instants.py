@@ -2,7 +2,8 @@
 
 A run over a month neither holds a month in memory nor waits for it: at its start only the first instants are read. MPI
 is called by the thread that computes alone, when it takes an instant, at a moment that all ranks share; the thread that
-reads ahead knows files alone. What goes wrong in it is raised on all ranks, when the instant is taken.
+reads ahead knows files alone. What goes wrong in it is raised on all ranks, when the instant is taken. Who goes
+backwards in time, as an adjoint does, has the instant before read ahead.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -39,6 +40,8 @@ class Instants:
         self._held: dict[int, Fields] = {}
         self._other: dict[int, Fields] = {}
         self._ahead: tuple[int, Future[Any]] | None = None
+        self._first: int | None = None
+        self._backwards = False
         self._thread: ThreadPoolExecutor | None = None
 
     def __call__(self, index: int) -> Fields:
@@ -56,16 +59,21 @@ class Instants:
         return self._other[index]
 
     def take(self, indices: Iterable[int]) -> None:
-        """Hold these instants and no others, and let the thread read the one after the last; all ranks together.
+        """Hold these instants and no others, and let the thread read the next one; all ranks together.
+
+        That is the one after the last, or the one before the first where these lie just before those of the last time.
 
         raises  DataError on all ranks where one of them cannot read an instant
         """
         wanted, self._other = list(indices), {}
+        if self._first is not None and wanted[0] != self._first:
+            self._backwards = wanted[0] < self._first <= wanted[-1] + 1
+        self._first = wanted[0]
         self._held = {index: fields for index, fields in self._held.items() if index in wanted}
         for index in wanted:
             if index not in self._held:
                 self._held = {**self._held, index: self._received(index)}
-        self._read_ahead(wanted[-1] + 1)
+        self._read_ahead(wanted[0] - 1 if self._backwards else wanted[-1] + 1)
 
     def close(self) -> None:
         """End the thread, and close the files."""
@@ -89,7 +97,7 @@ class Instants:
         return None if self._read is None else self._read(index)
 
     def _read_ahead(self, index: int) -> None:
-        if self._read is None or index >= self._count or index in self._held:
+        if self._read is None or not 0 <= index < self._count or index in self._held:
             return
         if self._ahead is None or self._ahead[0] != index:
             self._thread = self._thread or ThreadPoolExecutor(1, "airshed-reader")

@@ -146,6 +146,13 @@ def test_instants_are_read_some_at_once_and_returned_once() -> None:
     assert last.asked == [[5]]
 
 
+def test_backwards_they_are_read_with_those_before_them() -> None:
+    read = Batches()
+    one_by_one = _SomeAtOnce(read, 6)
+    assert [one_by_one(index)["u"][0] for index in (5, 4, 3, 2, 1, 0)] == [5, 4, 3, 2, 1, 0]
+    assert read.asked == [[5], [3, 4], [1, 2], [0]]
+
+
 @pytest.mark.parametrize(
     ("size", "asked"), [(50_000, [[0, 1], [2, 3, 4], [5, 6, 7], [8]]), (10, [[0, 1], [*range(2, 8)], [8]])]
 )

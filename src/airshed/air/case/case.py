@@ -28,6 +28,8 @@ class _FixedCase(RunCase):
     lists them. Two cases are equal when their settings are.
     """
 
+    own_before = "output"
+
     model: Literal["air"] = setting("air", "The model that runs the case; another one that is there has its own case.")
     grid: sections.GridSection
     time: sections.TimeSection

@@ -38,7 +38,7 @@ from airshed.air.case.values import (
     Vapour,
 )
 from airshed.case import sections as general
-from airshed.case.values import YEARS, Fields, Interval, PathText, Text
+from airshed.case.values import YEARS, Interval, PathText, Text
 from airshed.core.errors import CaseError
 from airshed.core.settings import KEY, Number, OrWords, Section, Switch, Whole, refuse, setting
 from airshed.core.units import Quantity
@@ -344,9 +344,6 @@ class ProcessSection(Section):
 class OutputSection(general.OutputSection):
     """One file of results."""
 
-    fields: Annotated[tuple[Text, ...] | Literal["all"], OrWords(("all",), Fields)] = setting(
-        "all", "Species to write."
-    )
     levels: Annotated[tuple[Whole, ...] | Literal["all", "ground"], OrWords(("all", "ground"), Levels)] = setting(
         "all", "Layers to write; 0 is the one at the ground."
     )

@@ -190,25 +190,30 @@ class _SomeAtOnce:
     """Reads some instants at once, and returns one after the other, each of them once.
 
     To find the way to a variable's values takes longer than to read those of an instant, whatever the window is: the
-    smaller it is, the more instants are read at once.
+    smaller it is, the more instants are read at once: the ones after it, or those before it where the one after it was
+    the last one to be asked for.
     """
 
     def __init__(self, read: Callable[[Sequence[int]], list[Fields]], count: int) -> None:
         self._read, self._count, self._at_once = read, count, _LEAST
         self._ready: dict[int, Fields] = {}
+        self._last = -1
         self._lock = Lock()  # the computing thread reads too, where it needs what the other one has not begun
 
     def __call__(self, index: int) -> Fields:
         """Return the fields of an instant; DataError where it cannot be read, whatever becomes of later ones."""
         with self._lock:
+            backwards, self._last = index == self._last - 1, index
             if index not in self._ready:
-                self._ready = self._from(index)
+                self._ready = self._from(index, backwards=backwards)
                 size = sum(values.nbytes for values in self._ready[index].values())
                 self._at_once = max(_LEAST, min(_MOST, _BYTES // max(size, 1)))
             return self._ready.pop(index)
 
-    def _from(self, index: int) -> dict[int, Fields]:
+    def _from(self, index: int, *, backwards: bool) -> dict[int, Fields]:
         several = range(index, min(index + self._at_once, self._count))
+        if backwards:
+            several = range(max(index + 1 - self._at_once, 0), index + 1)
         try:
             return dict(zip(several, self._read(several), strict=True))
         except DataError:  # perhaps of a later one, which is told when it is needed

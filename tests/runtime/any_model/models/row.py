@@ -29,7 +29,7 @@ class Row(PlainModel):
         super().__init__()
         pond = Coordinate("pond", np.arange(case.ponds, dtype=float), {"long_name": "number of the pond"})
         west = Coordinate("lon", 5.0 + pond.values, {"units": "degrees_east"}, dim="pond")
-        layer = Coordinate("layer", np.array([0.5, 1.5]), {"units": "m"}, np.array([[0.0, 1.0], [1.0, 2.0]]))
+        layer = Coordinate("layer", np.array([0.5, 1.5]), {"units": "m"}, bounds=np.array([[0.0, 1.0], [1.0, 2.0]]))
         self.domain = Domain.even(Axes((layer, pond, west), divided=("pond",)), ranks)
         self.fields = FieldRegistry(
             [FieldSpec("depth", ("pond",), "m", "Depth", valid=(0.0, 1.0)),
