@@ -1,7 +1,9 @@
 """The processes that a case asks for: those of the package ``air.processes``, and the case's own files."""
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from math import inf
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -86,8 +88,8 @@ def _of_files(case: Case, place: Place) -> Iterator[Process]:
         try:
             settings = model.model_validate(entry.given)
         except ValidationError as error:
-            place_in_case = f"{where}, {entry.file}"
-            raise CaseError(explain(error, model, entry.given, lambda _, place=place_in_case: place, None)) from error
+            shown = f"{where}, {entry.file}"
+            raise CaseError(explain(error, model, entry.given, partial(_always, shown), None)) from error
         made = process(settings, place)
         for name, each in process.declaration.settings.items():
             unknown = [key for key in getattr(made, name) if key not in place.species] if each.by_species else []
@@ -97,3 +99,8 @@ def _of_files(case: Case, place: Place) -> Iterator[Process]:
                     f"{suggestion(unknown[0], place.species)}"
                 )
         yield made
+
+
+def _always(shown: str, _: Any) -> str:
+    """The place of every key of a process, which stands in a file of its own."""
+    return shown

@@ -19,6 +19,7 @@ from airshed.process.reaction_text import read_reactions
 Array = npt.NDArray[np.float64]
 
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+HORIZONTAL: Final[tuple[Kind, ...]] = ("face_exchange",)
 
 _FACES: Final = {"west faces": (0, 1), "south faces": (1, 0)}
 

@@ -32,6 +32,7 @@ from airshed.parallel.allgather import Allgather, Wanted
 from airshed.parallel.decomposition import Decomposition
 from airshed.parallel.exchange import END, MOVE, RELOAD, Exchange
 from airshed.parallel.groups import Groups
+from airshed.process.bound import HORIZONTAL
 from airshed.process.one_step import one_step_weights
 from airshed.process.processes import LIGHT, WEATHER, Processes
 
@@ -138,7 +139,7 @@ class TransportedSpecies:
         own = groups.mine(len(parts.network.species), parts.grid.shape[0], apart=case.moves_planes)
         self.species, self.levels = own.species, own.levels
         network = without_reactions(parts.network, own.species)
-        processes = parts.processes.only(("face_exchange",)) if case.moves_planes else parts.processes
+        processes = parts.processes.only(HORIZONTAL) if case.moves_planes else parts.processes
         if processes.ask_for(LIGHT):
             raise CaseError("parallel.groups: a process reads the light in steps, which ranks that move species for "
                             'others do not know; take no groups, or transport.vertical = "with chemistry"')  # fmt: skip
