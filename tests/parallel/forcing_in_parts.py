@@ -13,7 +13,7 @@ import numpy as np
 from mpi4py import MPI
 from worlds import group, wait_for_all
 
-import airshed.air.forcing
+import airshed.air.processes.vertical_mixing
 from airshed.air.case import Case
 from airshed.air.two_groups.remote_transport import TransportedSpecies
 from airshed.core.errors import DataError
@@ -22,6 +22,7 @@ from airshed.parallel.groups import Groups
 from airshed.verify import real
 
 HOUR = 3600.0
+EXCHANGE, CONDUCTANCE = "vertical_mixing_mixed_air", "dry_deposition_conductance"
 CUT = (
     "grid.area.lon=[4, 7.25]", "grid.area.lat=[50.5, 52]", "time.spinup=0 h", "chemistry.integrator=strang",
     "parallel.groups.transport=same",
@@ -57,16 +58,16 @@ def made(case, ranks):
 
 def counted(case, ranks):
     """The same, and how many columns were asked for to make the first two instants."""
-    columns, plain = [], airshed.air.forcing.turbulent_exchange
+    columns, plain = [], airshed.air.processes.vertical_mixing.turbulent_exchange
 
     def exchange(density, *rest):
         columns.append(density[0].size)
         return plain(density, *rest)
 
-    airshed.air.forcing.turbulent_exchange = exchange
+    airshed.air.processes.vertical_mixing.turbulent_exchange = exchange
     species = made(case, ranks)
     species._forcing.interval(0)
-    airshed.air.forcing.turbulent_exchange = plain
+    airshed.air.processes.vertical_mixing.turbulent_exchange = plain
     return species, columns
 
 
@@ -75,16 +76,25 @@ def fields(species, at):
     interval = species._forcing.interval(species._forcing.index_at(at))
     found = {name: (interval.pair(name), "levels") for name in ("flux_x", "flux_y")}
     if not species._parts.case.moves_planes:
-        found |= {"flux_z": (interval.flux_z, "levels"), "exchange": (interval.pair("exchange"), "levels")}
-        found |= {"deposition": (interval.pair("deposition"), "deposited")}
+        found |= {"flux_z": (interval.flux_z, "levels")}
+        found |= {"exchange": (interval.fields([EXCHANGE])[EXCHANGE], "levels")}
+        if deposition(species) is not None:
+            found |= {"deposition": (interval.fields([CONDUCTANCE])[CONDUCTANCE], "deposited")}
         found |= {"emission": (species._sources.at(at)[:1], "emitted")}
     return found
+
+
+def deposition(species):
+    """The process by which species deposit; None where none does."""
+    found = [each.process for each in species._parts.processes if each.key == "dry_deposition"]
+    return found[0] if found else None
 
 
 def same(moved, alone, at, shift):
     """Which fields of an hour have the bits that a rank alone makes of an hour `shift` later."""
     own = moved._stepper.kernel.network.names
-    names = {"deposited": alone._parts.deposition.species, "emitted": alone._sources.species}
+    dry = deposition(alone)
+    names = {"deposited": () if dry is None else dry.species, "emitted": alone._sources.species}
     wanted = {axis: [row for row, name in enumerate(each) if name in own] for axis, each in names.items()}
     wanted["levels"] = moved.levels
     here, there, found = fields(moved, at), fields(alone, at + shift), {}
@@ -128,9 +138,10 @@ def look(name, case, ranks):
     found["same"] = hours(moved, alone, range(4))
     if name == "four":  # the negative controls
         found["an hour later"] = hours(moved, alone, range(4, 6), HOUR)
-        velocities = moved._parts.deposition.velocities
+        scheme = deposition(moved).scheme_of_velocities
+        velocities = scheme.velocities
         if ranks.rank == 1:
-            moved._parts.deposition.velocities = lambda *given: np.nextafter(velocities(*given), 1.0)
+            scheme.velocities = lambda *given: np.nextafter(velocities(*given), 1.0)
         found["second rank's otherwise"] = hours(moved, alone, range(7, 9))
         found["raised"] = failing(moved, ranks.rank)
     return found

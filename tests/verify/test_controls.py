@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 import airshed.air.forcing
-import airshed.air.model
 import airshed.air.stepping
 from airshed.air.budget import Budget
+from airshed.air.processes import vertical_mixing
+from airshed.air.schemes import imex
 from airshed.air.sources import PackedSources
 from airshed.kernels.cpu import template
 from airshed.kernels.cpu.stepper import Stepper
-from airshed.kernels.step.data import TERMS
 from airshed.process.twostep import two_step_weights
 from airshed.verify import carried, chemistry, column, flow, real, sameness
 from airshed.verify.checks import DEPOSITION
@@ -23,8 +23,8 @@ UNLIMITED = (
     "    return (void)high, (void)low, b + smooth;",
 )
 UNFOLLOWED_CLIPPING = (
-    "lost = fused(t.flux.weight[z], e.loss[z] * kept, lost)",
-    "lost = fused(t.flux.weight[z], e.loss[z] * value, lost)",
+    "reacted = fused(t.flux.weight[z], e.loss[z] * kept, reacted)",
+    "reacted = fused(t.flux.weight[z], e.loss[z] * value, reacted)",
 )
 
 
@@ -96,13 +96,13 @@ def test_the_order_falls_without_the_weights_of_unequal_layers(monkeypatch):
 
 
 def test_a_wrong_exchange_is_seen(monkeypatch):
-    right = airshed.air.forcing.turbulent_exchange
-    monkeypatch.setattr(airshed.air.forcing, "turbulent_exchange", lambda *given: 1.01 * right(*given))
+    right = vertical_mixing.turbulent_exchange
+    monkeypatch.setattr(vertical_mixing, "turbulent_exchange", lambda *given: 1.01 * right(*given))
     assert {"greatest error", "order in dz, 20 to 40"} <= missed(column.check())
 
 
 def test_first_order_steps_are_seen(monkeypatch):
-    monkeypatch.setattr(airshed.air.model, "two_step_weights", lambda step, *_, **__: two_step_weights(step, None))
+    monkeypatch.setattr(imex, "two_step_weights", lambda step, *_, **__: two_step_weights(step, None))
     assert "order in time, 600 s to 300 s" in missed(column.check())
 
 
@@ -142,10 +142,8 @@ RESIDUALS = {"background: residual over throughput", "plumes: residual over thro
 
 
 def losing(sums, term, share):
-    """Sums (term, species) of a step of which one term lost a share."""
-    less = sums.copy()
-    less[(*TERMS, "deposited").index(term)] *= 1.0 - share
-    return less
+    """Sums by term of a step of which one term lost a share."""
+    return {**sums, term: (1.0 - share) * sums[term]}
 
 
 @pytest.mark.parametrize("term", ["inflow", "outflow", "deposited"])
@@ -159,22 +157,12 @@ def test_a_budget_that_loses_a_part_of_a_term_is_seen(monkeypatch, term):
     assert missed(real.check_budget(real.real_case("2 h", deposition=DEPOSITION))) & RESIDUALS
 
 
-class Doubled:
-    """Twice the sums that are under way."""
-
-    def __init__(self, totals):
-        self._totals, self.proceed = totals, totals.proceed
-
-    def __call__(self):
-        return 2.0 * self._totals()
-
-
 def test_an_emission_other_than_asked_for_is_seen(monkeypatch):
     at = PackedSources.at
 
     def doubled(self, seconds):
         packed, totals = at(self, seconds)
-        return 2.0 * packed, Doubled(totals)
+        return 2.0 * packed, 2.0 * totals
 
     monkeypatch.setattr(PackedSources, "at", doubled)
     assert missed(real.check_budget(real.real_case("2 h", deposition=DEPOSITION))) == {

@@ -9,6 +9,7 @@ import airshed.air.model
 import airshed.air.schemes.moving
 from airshed.air.schemes.strang import Strang
 from airshed.formula.tree import Binary, Number
+from airshed.kernels.cpu import backend as cpu_backend
 from airshed.process.one_step import GAMMA, one_step_weights
 from airshed.verify import column, integrators
 from airshed.verify.sameness import compare
@@ -20,7 +21,7 @@ def missed(figures):
 
 def test_one_rate_constant_that_is_off_by_a_hundredth_is_seen(monkeypatch):
     """That of NO + O3 in the code of IMEX alone."""
-    compiled = airshed.air.model.compile_mechanism
+    compiled = cpu_backend.compile_mechanism
 
     def other(network, *rest, **options):
         changed = [
@@ -32,7 +33,7 @@ def test_one_rate_constant_that_is_off_by_a_hundredth_is_seen(monkeypatch):
         assert network.reactions == () or changed != list(network.reactions)
         return compiled(replace(network, reactions=tuple(changed)), *rest, **options)
 
-    monkeypatch.setattr(airshed.air.model, "compile_mechanism", other)
+    monkeypatch.setattr(cpu_backend, "compile_mechanism", other)
     monkeypatch.setattr(integrators, "TIMES", {"day": integrators.TIMES["day"]})
     assert len(missed(integrators.check_chemistry())) == 2
 
@@ -84,7 +85,7 @@ def test_deposition_that_is_off_by_a_hundredth_is_seen(monkeypatch):
 
     def other(self, index):
         instant = build(self, index)
-        instant.deposition[...] *= 1.01
+        instant.fields["dry_deposition_conductance"][...] *= 1.01
         return instant
 
     monkeypatch.setattr(airshed.air.forcing.Forcing, "_build_instant", other)
