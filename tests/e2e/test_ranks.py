@@ -1,6 +1,5 @@
 """The installed command on several ranks: one content by every strategy, and what happens when something goes wrong."""
 
-import re
 import shutil
 import signal
 import subprocess
@@ -138,9 +137,7 @@ def test_ranks_that_are_stopped_leave_valid_files_and_one_goes_on(tmp_path: Path
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
-    # Ranks tell each other while they make the next step, of the same batch or of the one after.
-    stopped = rf"airshed: stopped at 2022-08-31 00:1[01] UTC; {re.escape(str(folder))} holds valid files, and --resume goes on\n"
-    assert re.fullmatch(stopped, errors), errors
+    assert errors == f"airshed: stopped at 2022-08-31 00:10 UTC; {folder} holds valid files, and --resume goes on\n"
     for name in NAMES:
         with open_run(folder, name) as found, open_run(alone, "first") as expected:
             assert found.attrs["airshed_run"] == "interrupted"
