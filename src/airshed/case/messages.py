@@ -53,7 +53,7 @@ def explain(
     """
     order = {name: number for number, name in enumerate(section.model_fields)}
     details = sorted(
-        error.errors(include_url=False), key=lambda each: order.get(next(iter(each["loc"]), ""), len(order))
+        error.errors(include_url=False), key=lambda each: order.get(str(next(iter(each["loc"]), "")), len(order))
     )
     meant = {_meant(detail["loc"], section) for detail in details if detail["type"] == "extra_forbidden"}
     faults = []

@@ -6,6 +6,8 @@ The resistances behind v, their sources and the table of substances are in :mod:
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from airshed.air.case.sections import DepositionSection
 from airshed.core.units import Quantity
 from airshed.process import Process, at_instant, loss
@@ -60,7 +62,7 @@ class DryDeposition(Process, section="deposition", order=30, model=DepositionSec
         place = self.place
         height = place.sun_height(seconds)
         velocities = self.scheme_of_velocities.velocities(met, place.land_fraction, height)
-        return (velocities * (place.grid.cell_area * met.air_density[0]))[:, None]
+        return np.asarray((velocities * (place.grid.cell_area * met.air_density[0]))[:, None])
 
     @loss(levels="ground", term="deposited")
     def deposited(conductance, air):

@@ -145,7 +145,7 @@ class HorizontalDiffusion(Process, section="horizontal_diffusion", order=15):
 
     def is_on(self) -> bool:
         """Whether there is a diffusivity."""
-        return self.diffusivity != "none"
+        return bool(self.diffusivity != "none")
 
     @at_instant("mol/s", "west faces", by_species=False)
     def west_air(self, met: "MetState", seconds: float) -> Array:

@@ -118,10 +118,10 @@ class Imex:
         interval = forcing.interval(forcing.index_until(ends[-1]))
         weights = [interval.weight(end) for end in ends]
         suns = self._setup.light.at(ends, interval.pair("cloud"), weights)
-        air = [interval.pair(name) for name in ("temperature", "water")]
-        parameters, fields = interval.pair("parameters"), interval.fields(forcing.processes.implicit_fields)
+        temperature, water, parameters = (interval.pair(name) for name in ("temperature", "water", "parameters"))
+        fields = interval.fields(forcing.processes.implicit_fields)
         return [
-            ColumnForcing(*air, weight, emission, sun, parameters, fields)
+            ColumnForcing(temperature, water, weight, emission, sun, parameters, fields)
             for weight, emission, sun in zip(weights, emissions, suns, strict=True)
         ]
 
