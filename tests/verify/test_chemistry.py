@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from airshed.formula.tree import Binary, Number
 from airshed.kernels.chemistry import METHODS, Tableau, compile_chemistry
 from airshed.kernels.chemistry.followed import follow
 from airshed.kernels.cpu.chemistry import emit as chemistry_emit
@@ -91,7 +92,7 @@ def test_a_wrong_digit_lowers_the_order(monkeypatch, name):
 
 def test_a_wrong_entry_of_the_jacobian_lowers_the_order(monkeypatch):
     right = chemistry_emit._Writer.entries.func
-    wrong = property(lambda self: [f"2 * ({right(self)[0]})", *right(self)[1:]])
+    wrong = property(lambda self: [Binary("*", Number(2.0), right(self)[0]), *right(self)[1:]])
     monkeypatch.setattr(chemistry_emit._Writer, "entries", wrong)
     orders = {(figure.test, figure.ok) for figure in chemistry_orders.check()}
     assert {("order of ros3", False), ("order of rodas3", False), ("order of rodas4", False)} <= orders
