@@ -47,7 +47,8 @@ def test_another_mechanism_runs_and_names_change_nothing(smog: Path) -> None:
 def test_each_part_of_the_case_is_that_of_the_emep_names(smog: Path) -> None:
     """Without a step: sources, profiles and velocities by name, those of EMEP itself."""
     ours, emep = assemble(smog_case(smog, "smog.eqn")), assemble(smog_case(smog, "emep"))
-    assert set(ours.deposition.species) == {"OZONE", "NIT2", "PEROX"}
+    [dry] = [each.process for each in ours.processes if each.key == "dry_deposition"]
+    assert set(dry.species) == {"OZONE", "NIT2", "PEROX"}
     pressure = np.array([1e5, 7e4])
     for name, own in NAMES.items():
         row, theirs = ours.network.index(own), emep.network.index(name)

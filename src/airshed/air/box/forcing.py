@@ -72,7 +72,7 @@ class BoxForcing:
     """Evaluates the conditions of boxes, all times at once.
 
     network    the mechanism, without the formulas of rates that the conditions give instead
-    initial    species number -> its value at the start;  emitted, deposited  numbers of species
+    initial    species number -> its value at the start;  emitted, deposited  numbers of species, rising
     needed     names of air and sun that rate constants need
     kinks      times [s] at which conditions are known not to be smooth
     cells      how many boxes there are
@@ -274,7 +274,7 @@ class BoxForcing:
         found = _by_species(section, values, self.network)
         for number, value in found.items():
             self._add(f"{section} {number}", f"{section}.{self.network.names[number]}", value)
-        return tuple(found)
+        return tuple(sorted(found))
 
     def _add_air(self) -> None:
         """Add what follows from pressure or density; a mechanism's own air where the conditions tell nothing of it."""
