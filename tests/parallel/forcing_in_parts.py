@@ -13,7 +13,7 @@ import numpy as np
 from mpi4py import MPI
 from worlds import group, wait_for_all
 
-import airshed.air.processes.vertical_mixing
+import airshed.air.forcing
 from airshed.air.case import Case
 from airshed.air.two_groups.remote_transport import TransportedSpecies
 from airshed.core.errors import DataError
@@ -58,16 +58,16 @@ def made(case, ranks):
 
 def counted(case, ranks):
     """The same, and how many columns were asked for to make the first two instants."""
-    columns, plain = [], airshed.air.processes.vertical_mixing.turbulent_exchange
+    columns, plain = [], airshed.air.forcing.upward_air_flux
 
-    def exchange(density, *rest):
-        columns.append(density[0].size)
-        return plain(density, *rest)
+    def upward(eastward, northward, change):
+        columns.append(change[0].size)
+        return plain(eastward, northward, change)
 
-    airshed.air.processes.vertical_mixing.turbulent_exchange = exchange
+    airshed.air.forcing.upward_air_flux = upward
     species = made(case, ranks)
     species._forcing.interval(0)
-    airshed.air.processes.vertical_mixing.turbulent_exchange = plain
+    airshed.air.forcing.upward_air_flux = plain
     return species, columns
 
 
