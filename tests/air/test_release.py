@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 
 import airshed
-from airshed.air import model as air_model
+from airshed.air.schemes import imex
 
 LON, LAT = np.arange(20) * 0.1 + 0.05, np.arange(10) * 0.1 - 0.45
 START = np.datetime64("2022-01-01T00:00:00", "ns")
@@ -84,7 +84,7 @@ def test_what_goes_within_a_step_does_not_turn_negative(tmp_path, velocity):
 
 def test_without_steps_that_begin_anew_it_does(tmp_path, monkeypatch):
     """The negative control."""
-    monkeypatch.setattr(air_model, "EULER_STEPS", 0)
+    monkeypatch.setattr(imex, "EULER_STEPS", 0)
     with simulation(release(tmp_path, 3600.0, 7200.0), velocity="5 m/s") as sim:
         sim.run()
         assert balance(sim)[1]["clipped"] > 1e-3 * 3600.0
@@ -108,5 +108,5 @@ def test_the_summary_says_how_closely_the_sources_were_followed(tmp_path):
         share, name = sim.summary().facts["emitted as the sources say to"].split()
         assert float(share) < 1e-12
         assert name == "(TRACER)"
-        sim.model._budget.amounts[2] *= 1.0 + 1e-4  # the negative control
+        sim.model.budget.amounts[2] *= 1.0 + 1e-4  # the negative control
         assert sim.summary().facts["emitted as the sources say to"] == "1e-04 (TRACER)"
