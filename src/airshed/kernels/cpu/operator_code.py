@@ -15,9 +15,7 @@ from airshed.formula.tree import Expression, symbols
 from airshed.kernels.step.operator_fields import Member, member_of_field, member_of_number, members
 from airshed.kernels.step.operators import AIR, Operator
 
-_DIALECT: Final = replace(
-    DOUBLES, name="the rate of an operator", functions={**DOUBLES.functions, "^": "vpower({0}, {1})"}
-)
+_DIALECT: Final = replace(DOUBLES, name="the rate of an operator")
 
 _AIR: Final[Mapping[str, str]] = {
     "temperature": "air.temperature",
