@@ -10,6 +10,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 INSTALL := $(PIP) install --no-compile --require-hashes --only-binary :all: -r
 COMPILE := $(BIN)/python -m compileall -qq -j 0 -x '/(tests?|testing|pip|setuptools)/' $(VENV)/lib src || true # pip would do all, on one core
 
+unexport PYTHONDONTWRITEBYTECODE # tests start Python hundreds of times: each would compile what was changed since the setup
+
 PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 LOCK := $(VENV)-lock/bin/uv --quiet pip compile --universal --python-version 3.11 --fork-strategy fewest --generate-hashes \

@@ -21,6 +21,8 @@ os.environ.setdefault("MPIR_CVAR_ENABLE_HEAVY_YIELD", "1")
 os.environ.setdefault("OMPI_MCA_mpi_yield_when_idle", "1")
 os.environ.setdefault("AIRSHED_CACHE", str(Path(__file__).parents[1] / ".kernel_cache"))
 
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # each Python that is started would compile anew what was changed
+
 # What a shell without job control puts behind itself is deaf to Ctrl-C, and so would be all that is started here.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 

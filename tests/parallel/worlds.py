@@ -1,5 +1,6 @@
 """What the programs of several ranks share: the first ranks of all as a world, waiting asleep, and hashes."""
 
+import copy
 import gc
 import hashlib
 import pickle
@@ -9,26 +10,33 @@ import numpy as np
 from mpi4py import MPI
 
 import airshed
-from airshed.air import case_emissions
+from airshed.air import assembly, case_emissions, stepping
+from airshed.kernels.cpu import backend
 from airshed.parallel.communicator import Alone, MpiRanks
 
 gc.set_threshold(100_000, 20, 20)  # a sixth of a short run looks for garbage, of which there is little
 
 
-def remember(module, name):
-    """Let a function that reads files answer an equal question once more as it did; runs of one program share those."""
+def remember(module, name, again=copy.deepcopy):
+    """Let a function answer an equal question once more as it did; runs of one program share what it made or read.
+
+    again  what is done with an answer before it is given away: nothing need be where nobody changes it
+    """
     plain, answers = getattr(module, name), {}
 
-    def remembered(*given):
-        question = pickle.dumps(given)
+    def remembered(*given, **named):
+        question = pickle.dumps((given, named))
         if question not in answers:
-            answers[question] = pickle.dumps(plain(*given))
-        return pickle.loads(answers[question])
+            answers[question] = plain(*given, **named)
+        return again(answers[question])
 
     setattr(module, name, remembered)
 
 
 remember(case_emissions, "build_inventory")
+remember(assembly, "load_mechanism")
+remember(backend, "compile_mechanism", lambda kernel: kernel)
+remember(stepping, "compile_chemistry", lambda kernel: kernel)
 
 
 def group(size):

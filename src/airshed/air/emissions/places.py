@@ -91,7 +91,7 @@ def read_cities(path: Path, countries: Iterable[str], known: Collection[str] | N
     Raises DataError, also for a country that is none of the ``known``, where these are given.
     """
     places: dict[str, list[tuple[float, float, float]]] = {iso2: [] for iso2 in countries}
-    for row in read_table(path, COLUMNS_CITIES):
+    for row in read_table(path, COLUMNS_CITIES, but=("iso2", set(known or ()) - set(places))):
         country = places.get(_country(row, known))
         if country is not None:
             country.append((*_position(row), row.number("population", most=MOST_PEOPLE)))
@@ -106,7 +106,7 @@ def read_plants(
     Raises DataError, also for a fuel that is not in ``fuels``, and a country that is none of the ``known``.
     """
     plants: dict[str, list[Plant]] = {iso2: [] for iso2 in countries}
-    for row in read_table(path, COLUMNS_PLANTS):
+    for row in read_table(path, COLUMNS_PLANTS, but=("iso2", set(known or ()) - set(plants))):
         country = plants.get(_country(row, known))
         if country is not None:
             capacity = row.number("capacity_mw", most=MOST_CAPACITY) if row.text("capacity_mw") else None

@@ -1,7 +1,7 @@
 """Parses one section of a reaction file into statements."""
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from math import isfinite
 from typing import Any, Final
@@ -50,6 +50,7 @@ SECTIONS: Final = {
 """Section command -> start rule of the grammar."""
 
 
+@lru_cache(maxsize=64)  # a process that makes several runs reads the same files again and again
 def parse_section(command: str, text: str, start: int, end: int) -> tuple[Statement, ...]:
     """Return the statements between two offsets of a text; raise MisplacedError."""
     return tuple(_parse(SECTIONS[command], text, start, end))
