@@ -18,7 +18,7 @@ TRESPASSES = {
     "core/bad.py": "import airshed.grid\n",
     "process/bad.py": "import ctypes\n",
     "runtime/bad.py": "from rich.progress import Progress\n",
-    "air/bad.py": "import lark\nimport pint\nimport mpi4py\n",
+    "air/bad.py": "import lark\nimport pint\nimport mpi4py\nimport airshed.kernels.cpu.stepper\n",
     "fields/bad.py": "import validation.fuzz\n",
     "grid/bad.py": "import netCDF4\nimport matplotlib.pyplot\n",
 }
