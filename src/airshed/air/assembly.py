@@ -12,10 +12,9 @@ import xarray as xr
 from airshed.air.attribution import data_attributes
 from airshed.air.boundary import ZERO, BoundaryProfiles, initial_from_dataset
 from airshed.air.case import Case, check_species
-from airshed.air.case_emissions import inventory_of, sources_of, vegetation_of
 from airshed.air.case_weather import Given, weather_of
 from airshed.air.emissions.kept import kept_notes
-from airshed.air.emissions.source import EmissionSource
+from airshed.air.emissions.settings import InventorySettings
 from airshed.air.emissions.split import Split, split_of
 from airshed.air.landcover import LAND_FRACTION_SOURCE, land_fraction
 from airshed.air.light import Light
@@ -46,6 +45,7 @@ from airshed.mechanism.rate_check import RateCheck
 from airshed.parallel.communicator import Communicator
 from airshed.parallel.share import Share
 from airshed.process.processes import Processes
+from airshed.process.release import Source, SourceOfAll
 
 Array = npt.NDArray[np.float64]
 
@@ -70,8 +70,8 @@ class Parts:
     light: Light
     processes: Processes
     boundary: BoundaryProfiles
-    sources: tuple[EmissionSource, ...]
-    own_sources: tuple[EmissionSource, ...]
+    sources: tuple[Source, ...]
+    own_sources: tuple[Source, ...]
     attributes: Mapping[str, str]
     notes: list[tuple[str, str]] = field(default_factory=list)
 
@@ -114,7 +114,7 @@ def assemble(
     names = network.names
     without = left_out(case, species_map, names)
     case = translated(case, species_map, names)
-    inventory = inventory_of(case)
+    inventory = _inventory_of(case)
     split = {} if inventory is None else split_of(inventory.split_file, inventory.pollutants, species_map.emissions)
     # A map that is missing is the cause of names that are: it is told first.
     species_map = fit(species_map, network, _needs(case, names, split), case.mechanism)
@@ -124,21 +124,23 @@ def assemble(
     land = np.ascontiguousarray(share.window.of(all_land))
     attributes = data_attributes(case, era5=meteorology is None and case.meteorology.kind == "era5")
     light = Light(grid.lon, grid.lat[:, None], case.time.start, clouds=case.photolysis.cloud)
-    place = place_of(case, network, whole, share.window, land, light, species_map.deposition.surrogate)
-    processes = processes_in(case, place)
-    network = replace(network, reactions=(*network.reactions, *processes.reactions))
+    about = {
+        "reactions": network.reactions, "deposition surrogates": species_map.deposition.surrogate,
+        "inventory": inventory, "split": split, "emission map": species_map.emissions,
+    }  # fmt: skip
+    processes = processes_in(case, place_of(case, network, whole, share, land, light, about))
+    network = replace(network, reactions=processes.reactions)
     air = weather_of(case, whole, share, all_land, meteorology, weather_needs(processes))
     notes = [("surface", f"land and sea: {LAND_FRACTION_SOURCE}")]
     notes += [("mechanism", f"other names than in its file: {network.renaming}")] if network.renamed else []
     notes += [("mechanism", species_map.caution)] if species_map.caution else []
     notes += [("mechanism", f"no species for {', '.join(without)}, which the case names: left out")] if without else []
     notes += [("emission", note) for note in kept_notes(split, species_map.emissions, network)]
-    sources = sources_of(case, whole, network, species_map.emissions, split)
-    own = sources if share.alone else tuple(source.part(share.window) for source in sources)
-    vegetation = vegetation_of(case, grid, species_map.emissions, air, light, land, share)
+    sources = processes.sources(air)
+    own = tuple(each.part(share.window) if isinstance(each, SourceOfAll) else each for each in sources)
     return Parts(
-        case, whole, share, grid, network, land, air, light, processes,
-        _boundary(case, names, species_map), (*vegetation, *sources), (*vegetation, *own), attributes, notes,
+        case, whole, share, grid, network, land, air, light, processes, _boundary(case, names, species_map), sources,
+        own, attributes, notes,
     )  # fmt: skip
 
 
@@ -150,6 +152,18 @@ def _refuse_own_names(network: ReactionNetwork, whole: Grid) -> None:
             f"mechanism {network.name}: species {', '.join(taken)}: output has its coordinates under such names; "
             f"rename the species in {printable(network.sources[0]) if network.sources else 'the mechanism'}"
         )
+
+
+def _inventory_of(case: Case) -> InventorySettings | None:
+    """Return where the inventory is and for which year; None without one, CaseError where its folder is missing."""
+    settings = case.emissions
+    if settings.inventory is None:
+        return None
+    folder = case.path(settings.inventory)
+    if not folder.is_dir():
+        raise CaseError(f"emissions.inventory = {settings.inventory!r}: there is no such folder in {case.base}")
+    year = case.time.start.year if settings.year is None else settings.year
+    return InventorySettings(folder, year, scale=settings.scale)
 
 
 def initial_state(parts: Parts, pressure: Array, given: xr.Dataset | None = None) -> Array:

@@ -11,11 +11,11 @@ from airshed.air.emissions.area import AreaEmissions
 from airshed.air.emissions.gridded import GriddedEmissions
 from airshed.air.emissions.inventory import Inventory, SectorAmount
 from airshed.air.emissions.point import PointEmissions
-from airshed.air.emissions.source import EmissionSource
 from airshed.air.sources import BiogenicSource, hour_of
 from airshed.core.constants import SECONDS_PER_DAY
 from airshed.core.report import Cell, Table
 from airshed.mechanism.network import ReactionNetwork
+from airshed.process.release import Source
 
 _HOUR: Final = 3600.0
 _KINDS: Final = {
@@ -30,7 +30,7 @@ _GROUPS: Final = {
 
 
 def emission_rows(
-    sources: Sequence[EmissionSource], network: ReactionNetwork, first: float, last: float, start: np.datetime64
+    sources: Sequence[Source], network: ReactionNetwork, first: float, last: float, start: np.datetime64
 ) -> list[SectorAmount]:
     """Return what each sector emitted of each species between two times [s since the start]."""
     rows: list[SectorAmount] = []
@@ -65,7 +65,7 @@ def sector_matrix(rows: Sequence[SectorAmount]) -> Table:
     return Table("Emission by species and sector [kg/day]", ("species", *groups, "all"), cells, note)
 
 
-def country_table(sources: Sequence[EmissionSource]) -> Table:
+def country_table(sources: Sequence[Source]) -> Table:
     """Return the totals of each country, from the report to the area of the case."""
     columns = (
         "country", "pollutant", "reported [Gg/a]", "left out [Gg/a]", "distributed [Gg/a]", "in the area [Gg/a]",
@@ -78,22 +78,22 @@ def country_table(sources: Sequence[EmissionSource]) -> Table:
     return Table("National totals", columns, rows)
 
 
-def emission_notes(sources: Sequence[EmissionSource]) -> list[str]:
+def emission_notes(sources: Sequence[Source]) -> list[str]:
     """Return what the inventories have to say of themselves."""
     return [note for inventory in _inventories(sources) for note in inventory.notes()]
 
 
-def emission_notices(sources: Sequence[EmissionSource]) -> list[str]:
+def emission_notices(sources: Sequence[Source]) -> list[str]:
     """Return what a person should know of the inventories before a run."""
     return [f"emission: {notice}" for inventory in _inventories(sources) for notice in inventory.notices()]
 
 
-def _inventories(sources: Sequence[EmissionSource]) -> Iterator[Inventory]:
+def _inventories(sources: Sequence[Source]) -> Iterator[Inventory]:
     return (source for source in sources if isinstance(source, Inventory))
 
 
 def _amounts(
-    source: EmissionSource, network: ReactionNetwork, first: float, last: float, start: np.datetime64
+    source: Source, network: ReactionNetwork, first: float, last: float, start: np.datetime64
 ) -> list[SectorAmount]:
     """Amounts of a source between two times: the integral of its rate, constant between the times of its changes."""
     moles = np.zeros(len(source.species))
@@ -110,7 +110,7 @@ def _amounts(
     ]
 
 
-def _totals(source: EmissionSource, seconds: float) -> npt.NDArray[np.float64]:
+def _totals(source: Source, seconds: float) -> npt.NDArray[np.float64]:
     if isinstance(source, BiogenicSource):
         return source.totals(seconds)
     return np.asarray(source.rate(seconds).sum(axis=(1, 2, 3)))

@@ -84,7 +84,6 @@ class Forcing:
     open_rates  what the mechanism leaves open (parameter, level, lat, lon) [molecules, cm3, s] for the air at a time
     sunlit_until  [s] up to which there is an instant at every hour, also where the meteorology has none: its fields are
                   linear in between, but processes and open rates follow the sun; None where they do not
-    advection   whether the wind is to act
     directions  in which transport may go in a step
     greatest  the greatest of what every rank has found; identity where there is one
     whole     of an interval of these columns, which it lets be made, that of the whole area, where that is needed
@@ -95,7 +94,7 @@ class Forcing:
 
     def __init__(
         self, grid: Grid, layout: Layout, meteorology: Meteorology, processes: Processes,
-        open_rates: OpenRates, *, begin: float, sunlit_until: float | None = None, advection: bool = True,
+        open_rates: OpenRates, *, begin: float, sunlit_until: float | None = None,
         directions: Sequence[Directions] = ("all",),
         greatest: Callable[[float], float] = float,
         whole: Callable[[Callable[[], Interval]], Interval] = lambda make: make(),
@@ -103,7 +102,6 @@ class Forcing:
     ) -> None:  # fmt: skip
         self.grid, self.layout, self.meteorology = grid, layout, meteorology
         self.processes, self._open_rates, self._begin = processes, open_rates, begin
-        self._advection = advection
         later = (time for time in meteorology.times if time > begin)
         self._times = sorted({begin, *later, *_hours(begin, sunlit_until)})
         spans = Listed(self._times)
@@ -210,7 +208,7 @@ class Forcing:
         grid, pack = self.grid, self.layout.pack
         met = self.meteorology.at(seconds)
         eastward, northward = met.eastward_air_flux, met.northward_air_flux
-        if not self._advection:
+        if not self.processes.carries:
             eastward, northward = np.zeros_like(eastward), np.zeros_like(northward)
         air, fields = (
             met.air_density * grid.cell_volume,
@@ -240,7 +238,7 @@ class Forcing:
             span, until = 1.0, inf
         else:
             span, until = end.seconds - start.seconds, end.seconds
-        change = (end.air - start.air) / span if self._advection else np.zeros_like(start.air)
+        change = (end.air - start.air) / span if self.processes.carries else np.zeros_like(start.air)
         upward = [upward_air_flux(each.eastward, each.northward, change) for each in (start, end)]
         rates = {
             where: max(_largest_outflow(*pair, where) for pair in zip((start, end), upward, strict=True))

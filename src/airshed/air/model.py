@@ -264,7 +264,7 @@ class AirModel:
     def _make_forcing(self) -> Forcing:
         return Forcing(
             self.grid, self.layout, self.parts.meteorology, self.parts.processes, self._open_rates,
-            begin=self.parts.begin, sunlit_until=self.parts.sunlit_until, advection=self.case.transport.advection,
+            begin=self.parts.begin, sunlit_until=self.parts.sunlit_until,
             greatest=self.share.greatest, also=self.sources.middles,
             directions=("all", "horizontal", "vertical") if self.case.moves_planes else ("all",),
         )  # fmt: skip

@@ -18,8 +18,8 @@ from airshed.case.messages import explain
 from airshed.core.errors import CaseError
 from airshed.core.nearest import suggestion
 from airshed.grid import Grid
-from airshed.grid.window import Window
 from airshed.mechanism.network import ReactionNetwork
+from airshed.parallel.share import Share
 from airshed.process.bound import Bound
 from airshed.process.declaration import Process
 from airshed.process.discovery import process_of_file, processes_of, section_of
@@ -39,14 +39,15 @@ def processes_in(case: Case, place: Place) -> Processes:
 
 
 def place_of(
-    case: Case, network: ReactionNetwork, whole: Grid, window: Window, land: Array, light: Light,
-    surrogates: Mapping[str, str],
+    case: Case, network: ReactionNetwork, whole: Grid, share: Share, land: Array, light: Light,
+    about: Mapping[str, Any],
 ) -> Place:  # fmt: skip
     """Return what processes are told of a case.
 
-    whole, window  the grid of the case, and the columns held here;  land  (lat, lon) land fraction of these
-    surrogates     as which substance of the table of deposition each species is taken up
+    whole, share  the grid of the case, and the columns held here;  land  (lat, lon) land fraction of these
+    about         see :class:`airshed.process.place.Place`
     """
+    window = share.window
     grid, wider = whole.part(window), window.grown(MARGIN, *whole.shape[1:])
     shapes = state_shapes(grid) | {each.name: each.shape(grid) for each in KNOWN}
     return Place(
@@ -54,7 +55,7 @@ def place_of(
         {name: shape[0] if len(shape) == 3 else 1 for name, shape in shapes.items()},
         whole.part(wider), window.within(wider),
         {species.name: species.molar_mass for species in network.species},
-        {"deposition surrogates": surrogates},
+        about, case.files, share.total_over_columns,
     )  # fmt: skip
 
 

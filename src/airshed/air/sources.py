@@ -13,11 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.air.emissions.biogenic import BiogenicIsoprene
-from airshed.air.emissions.source import CombinedEmissions, EmissionSource
+from airshed.air.emissions.source import CombinedEmissions
 from airshed.air.meteorology import Meteorology
 from airshed.io.timeline import Timeline
 from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray
+from airshed.process.release import Source
 
 Array = npt.NDArray[np.float64]
 
@@ -107,7 +108,7 @@ class PackedSources:
     """
 
     def __init__(
-        self, sources: Sequence[EmissionSource], layout: Layout, columns: tuple[int, int], start: np.datetime64,
+        self, sources: Sequence[Source], layout: Layout, columns: tuple[int, int], start: np.datetime64,
         total: Callable[[Array], Array], whole: Callable[[Callable[[], Emission]], Emission] = lambda make: make(),
     ) -> None:  # fmt: skip
         self._whole = whole

@@ -27,7 +27,7 @@ from airshed.kernels.step.data import (
     TransportForcing,
     TwoStepWeights,
 )
-from airshed.kernels.step.operators import Operator
+from airshed.kernels.step.operators import BY_THE_WIND, Operator
 from airshed.kernels.step.shape import MechanismShape
 from airshed.mechanism.network import ReactionNetwork
 
@@ -175,7 +175,7 @@ class Backend(Protocol):
 
     def compile_mechanism(
         self, network: ReactionNetwork, levels: int, precision: str = "double", *, families: tuple[str, ...] = (),
-        directions: Directions = "all", operators: tuple[Operator, ...] = (),
+        directions: Directions = "all", operators: tuple[Operator, ...] = (BY_THE_WIND,),
     ) -> StepKernel:  # fmt: skip
         """Return the compiled code of a mechanism for `levels` levels, in "double" or "single" precision.
 
@@ -183,7 +183,8 @@ class Backend(Protocol):
 
         families    elements whose atoms a step counts where reactions do not balance them
         directions  where transport goes: "all"; "horizontal", each level by itself, with nothing implicit; "vertical"
-        operators   what else acts on species; those that act where transport does not go are left out
+        operators   what acts on species besides reactions, the wind alone unless said; those that act where transport
+                    does not go are left out
         Raises KernelError when it cannot be compiled, or for operators that no code can be made of.
         """
         ...

@@ -2,7 +2,7 @@
 
 ``declaration`` and ``settings`` are what a process's file uses; ``bound`` and ``processes`` make of it what kernels and
 forcing ask for; ``discovery`` finds it. ``twostep`` and ``one_step`` are the time stepping, ``continuity`` vertical air
-flux and Courant numbers, ``vertical`` weights on unequal layers and turbulent exchange.
+flux and Courant numbers, ``vertical`` weights on unequal layers and turbulent exchange, ``release`` sources.
 """
 
 from airshed.process.declaration import (
@@ -11,8 +11,10 @@ from airshed.process.declaration import (
     column_matrix,
     exchange,
     face_exchange,
+    face_flux,
     loss,
     reactions,
+    releases,
     sinking,
     source,
     weather,
@@ -21,5 +23,6 @@ from airshed.process.settings import choice, choice_or_quantity, declared, numbe
 
 __all__ = [
     "Process", "at_instant", "choice", "choice_or_quantity", "column_matrix", "declared", "exchange", "face_exchange",
-    "loss", "number", "per_species", "quantity", "reactions", "sinking", "source", "switch", "weather",
+    "face_flux", "loss", "number", "per_species", "quantity", "reactions", "releases", "sinking", "source", "switch",
+    "weather",
 ]  # fmt: skip

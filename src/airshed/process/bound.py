@@ -13,13 +13,14 @@ from airshed.core.units import Quantity
 from airshed.formula.trace import trace
 from airshed.kernels.step.operators import AIR, Kind, Operator, OperatorField, Shape
 from airshed.mechanism.network import Reaction
-from airshed.process.declaration import PLACE, Acts, AtInstant, Process, arguments
+from airshed.process.declaration import PLACE, Acts, AtInstant, Process, Reactions, arguments
 from airshed.process.reaction_text import read_reactions
+from airshed.process.release import Source
 
 Array = npt.NDArray[np.float64]
 
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
-HORIZONTAL: Final[tuple[Kind, ...]] = ("face_exchange",)
+HORIZONTAL: Final[tuple[Kind, ...]] = ("face_exchange", "face_flux")
 
 _FACES: Final = {"west faces": (0, 1), "south faces": (1, 0)}
 
@@ -103,14 +104,19 @@ class Bound:
     @cached_property
     def reactions(self) -> tuple[Reaction, ...]:
         """What the process adds to the mechanism; functions are given numbers, of a table those by species."""
-        return tuple(
-            reaction
-            for name, each in self.own.reactions.items()
-            for reaction in read_reactions(
-                each.function(*(self._plain_number(argument) for argument in arguments(each.function))),
-                self.process.place.species, f"{self.key}_{name}",
-            )
-        )  # fmt: skip
+        return tuple(reaction for name, each in self.own.reactions.items() for reaction in self._reactions(name, each))
+
+    def _reactions(self, name: str, each: Reactions) -> Sequence[Reaction]:
+        asked = arguments(each.function)
+        if asked[:1] == ("self",):
+            found: Sequence[Reaction] = each.function(self.process)
+            return found
+        lines = each.function(*map(self._plain_number, asked))
+        return read_reactions(lines, self.process.place.species, f"{self.key}_{name}")
+
+    def sources(self, weather: Any) -> list[Source]:
+        """Return what the process brings into the air; `weather` is what gives the state of the air at any time."""
+        return [source for each in self.own.releases.values() for source in each.function(self.process, weather)]
 
     def _plain_number(self, name: str) -> float | dict[str, float]:
         values = self.numbers[name]
@@ -222,7 +228,7 @@ class Bound:
         return Operator(
             f"{self.key}_{name}",
             act.kind,
-            trace(rates, inputs).outputs,
+            trace(rates, inputs).outputs if act.kind != "face_flux" else (),
             self._numbers_of(self._species[name]) if act.kind in ("loss", "source", "sinking") else (),
             tuple(OperatorField(inside[each], self.shape_of(each), self.is_by_species(each)) for each in read),
             {inside[each]: tuple(self.numbers[each].ravel().tolist()) for each in asked if each in self.numbers},

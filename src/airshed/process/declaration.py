@@ -136,6 +136,11 @@ def column_matrix(function: F) -> Any:
     return Acts("column_matrix", function, "mol/s")
 
 
+def face_flux() -> Any:
+    """Declare that all species go with the air through faces; budgets count that as `inflow` and `outflow`."""
+    return Acts("face_flux", lambda: (), "mol/s")
+
+
 @dataclass(frozen=True)
 class Reactions:
     """Reactions that a process adds to the mechanism: a function that returns lines such as "A = B : 1e-5;"."""
@@ -144,8 +149,27 @@ class Reactions:
 
 
 def reactions(function: F) -> Any:
-    """Declare reactions: the function returns lines as the #EQUATIONS of a KPP file has them."""
+    """Declare reactions: the function returns lines as the #EQUATIONS of a KPP file has them.
+
+    A method may return :class:`airshed.mechanism.network.Reaction` instead.
+    """
     return Reactions(function)
+
+
+@dataclass(frozen=True)
+class Releases:
+    """Amounts that a process brings into the air: a method that returns sources."""
+
+    function: Callable[..., Any]
+
+
+def releases(function: F) -> Any:
+    """Declare releases: a method, given the weather, that returns sources [mol/s], constant in each period.
+
+    A source is what :class:`airshed.process.release.Source` says. What enters the air is the integral of its rates to
+    round-off, whatever the steps; budgets count it as `emitted`.
+    """
+    return Releases(function)
 
 
 @dataclass
@@ -157,9 +181,13 @@ class Declaration:
     instants: dict[str, AtInstant] = field(default_factory=dict)
     acts: dict[str, Acts] = field(default_factory=dict)
     reactions: dict[str, Reactions] = field(default_factory=dict)
+    releases: dict[str, Releases] = field(default_factory=dict)
 
 
-_KINDS: Final = {Declared: "settings", Weather: "weather", AtInstant: "instants", Acts: "acts", Reactions: "reactions"}
+_KINDS: Final = {
+    Declared: "settings", Weather: "weather", AtInstant: "instants", Acts: "acts", Reactions: "reactions",
+    Releases: "releases",
+}  # fmt: skip
 
 
 class Process:

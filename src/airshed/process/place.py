@@ -1,7 +1,8 @@
 """What a process is told of the case in which it acts."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -30,6 +31,8 @@ class Place:
     around, inside the columns held here with those around them, as far as the case reaches; and the window in these of
                    the columns held here
     about          what else processes of one model ask for, by name
+    files          the files of the case that patterns under a key name
+    total          sums of (..., lat, lon) over the columns of all ranks, which ask together
     """
 
     species: tuple[str, ...]
@@ -43,6 +46,8 @@ class Place:
     inside: Window
     molar_masses: Mapping[str, float | None] = field(default_factory=dict)
     about: Mapping[str, Any] = field(default_factory=dict)
+    files: Callable[[Iterable[str], str], list[Path]] = lambda patterns, key: []
+    total: Callable[[Array], Array] = lambda columns: np.asarray(columns.sum(axis=(-2, -1)))
 
     def offers(self, name: str, seconds: float) -> Array | float:
         """Return what :data:`airshed.process.declaration.PLACE` names, at a time [s]."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ from airshed.mechanism.network import Reaction
 from airshed.process.bound import Around, Bound, State
 from airshed.process.declaration import Weather
 from airshed.process.place import MARGIN
+from airshed.process.release import Source
 
 Array = npt.NDArray[np.float64]
 
@@ -55,6 +56,15 @@ class Processes(Sequence[Bound]):
     def reactions(self) -> tuple[Reaction, ...]:
         """What they add to the mechanism."""
         return tuple(reaction for bound in self for reaction in bound.reactions)
+
+    def sources(self, weather: Any) -> tuple[Source, ...]:
+        """Return what they bring into the air; `weather` is what gives the state of the air at any time."""
+        return tuple(source for bound in self for source in bound.sources(weather))
+
+    @property
+    def carries(self) -> bool:
+        """Whether the wind carries species."""
+        return any(each.kind == "face_flux" for each in self.operators)
 
     @property
     def terms(self) -> dict[str, float]:
@@ -113,11 +123,13 @@ class Processes(Sequence[Bound]):
     def outflow_rates(self, fields: Mapping[str, Array], air: Array) -> dict[str, Array]:
         """Return what explicit kinds take out of each cell in a second, over its air [1/s], by direction.
 
+        The wind does not count, whose part follows from the air.
+
         fields  at an instant;  air  (level, lat, lon) [mol]
         """
         found: dict[str, Array] = {}
         for each in self.operators:
-            if each.kind in EXPLICIT:
+            if each.kind in EXPLICIT and each.rate:
                 values = {**fields, **{name: np.array(numbers) for name, numbers in each.numbers.items()}}
                 direction, lost = _lost(each, values)
                 found[direction] = found.get(direction, 0.0) + lost / air

@@ -126,7 +126,8 @@ def test_all_of_them_together_have_the_same_bits_on_threads_and_after_a_restart(
         assert np.array_equal(simulation["PB"].values, expected)
 
 
-NAMES = [*SETTINGS, *(each.section for each in processes_of(processes) if each.section != "transport"), "transport"]
+ACTING = {each.section for each in processes_of(processes) if each.declaration.acts}
+NAMES = [*SETTINGS, *sorted(ACTING)]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -6,14 +6,13 @@ from airshed.air.emissions.gridded import GriddedEmissions
 from airshed.air.emissions.inventory import CountryTotal, Inventory, SectorAmount
 from airshed.air.emissions.point import PointEmissions, PointSource
 from airshed.air.emissions.settings import InventorySettings
-from airshed.air.emissions.source import CombinedEmissions, EmissionSource
+from airshed.air.emissions.source import CombinedEmissions
 
 __all__ = [
     "AreaEmissions",
     "AreaSource",
     "CombinedEmissions",
     "CountryTotal",
-    "EmissionSource",
     "GriddedEmissions",
     "Inventory",
     "InventorySettings",

@@ -29,7 +29,7 @@ _NAMES = {"latitude": "lat", "longitude": "lon"}
 
 
 class GriddedEmissions:
-    """Emission fields by species on a longitude-latitude grid of their own; an EmissionSource.
+    """Emission fields by species on a longitude-latitude grid of their own; a source.
 
     Each variable with the dimensions (time, level, lat, lon), time and level optional, is a species. Its attribute
     ``units`` says mol s-1 or kg s-1 (per cell of the dataset), mol m-2 s-1 or kg m-2 s-1; for a mass, ``molar_mass``

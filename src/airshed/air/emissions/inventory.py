@@ -57,7 +57,7 @@ class Layout:
 
 
 class Inventory:
-    """Emission of an inventory on the grid of a case, an EmissionSource.
+    """Emission of an inventory on the grid of a case, a source.
 
     rate[k, l, y, x] = sum over pollutant p, sector s, local time z of
                        split[k, p] height[s, l] f(s, z, t) annual[s, z, p, y, x]        [mol/s]

@@ -1,53 +1,18 @@
-"""What every emission source looks like to the air model, and the sum of several of them."""
+"""The sum of several emission sources."""
 
 from collections.abc import Sequence
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from airshed.core.errors import CaseError
-from airshed.grid.window import Window
-
-
-class EmissionSource(Protocol):
-    """Something that emits; an inventory, biogenic emission, a gridded file and a single stack all look like this."""
-
-    @property
-    def species(self) -> tuple[str, ...]:
-        """The model species that this source emits, in the order of the first axis of :meth:`rate`."""
-        ...
-
-    @property
-    def levels(self) -> int:
-        """The number of lowest model layers that receive emission."""
-        ...
-
-    def rate(self, seconds: float) -> NDArray[np.float64]:
-        """Emission [mol/s per cell], shape (species, levels, lat, lon), constant in the hour UTC or between `changes`.
-
-        ``seconds`` counts from the start of the case; before it is negative. The caller must not write to the array.
-        """
-        ...
-
-    @property
-    def changes(self) -> Sequence[float]:
-        """The rising times [s] at which the emission changes beside the full hours UTC."""
-        ...
-
-
-class MappedSource(EmissionSource, Protocol):
-    """A source that knows its emission in every cell of the whole grid."""
-
-    def part(self, window: Window) -> EmissionSource:
-        """The emission of a window's cells."""
-        ...
+from airshed.process.release import Source
 
 
 class CombinedEmissions:
     """The sum of several sources: all their species, as many layers as the highest of them reaches."""
 
-    def __init__(self, sources: Sequence[EmissionSource]) -> None:
+    def __init__(self, sources: Sequence[Source]) -> None:
         """Raises CaseError when there is no source to combine."""
         if not sources:
             raise CaseError("no emission source given; give at least one, or none at all for a run without emission")

@@ -12,7 +12,7 @@ Array = NDArray[np.float64]
 
 
 class SteadyEmissions:
-    """Emission [mol/s per cell] of species into the lowest levels, (species, levels, lat, lon); an EmissionSource."""
+    """Emission [mol/s per cell] of species into the lowest levels, (species, levels, lat, lon); a source."""
 
     changes = ()
 

@@ -5,7 +5,7 @@ from typing import Final
 from airshed.kernels.backend import Backend, StepKernel
 from airshed.kernels.cpu.pipeline import WIDTH, compile_mechanism
 from airshed.kernels.step.data import Directions
-from airshed.kernels.step.operators import Operator
+from airshed.kernels.step.operators import BY_THE_WIND, Operator
 from airshed.mechanism.network import ReactionNetwork
 
 
@@ -16,7 +16,7 @@ class CpuBackend:
 
     def compile_mechanism(
         self, network: ReactionNetwork, levels: int, precision: str = "double", *, families: tuple[str, ...] = (),
-        directions: Directions = "all", operators: tuple[Operator, ...] = (),
+        directions: Directions = "all", operators: tuple[Operator, ...] = (BY_THE_WIND,),
     ) -> StepKernel:  # fmt: skip
         """See :class:`Backend`."""
         return compile_mechanism(

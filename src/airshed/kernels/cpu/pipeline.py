@@ -22,7 +22,7 @@ from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray
 from airshed.kernels.step.data import TERMS, Directions, Neighbours, State, StepConstants
 from airshed.kernels.step.operator_fields import acting, check, own_terms
-from airshed.kernels.step.operators import Operator
+from airshed.kernels.step.operators import BY_THE_WIND, Operator
 from airshed.kernels.step.schedule import Schedule, schedule
 from airshed.kernels.step.shape import MechanismShape
 from airshed.mechanism.network import ReactionNetwork
@@ -112,7 +112,7 @@ def compile_mechanism(
     width: int = WIDTH,
     largest_group: int = LARGEST_GROUP,
     directions: Directions = "all",
-    operators: tuple[Operator, ...] = (),
+    operators: tuple[Operator, ...] = (BY_THE_WIND,),
 ) -> MechanismKernel:
     """Return the compiled code of a mechanism for `levels` levels, in "double" or "single" precision.
 
@@ -120,7 +120,8 @@ def compile_mechanism(
 
     families    elements whose atoms a step counts where reactions do not balance them
     directions  where transport goes: "all"; "horizontal", each level by itself, with nothing implicit; or "vertical"
-    operators   what else acts on species, see ``operators``; those that act where transport does not go are left out
+    operators   what acts on species besides reactions, the wind alone unless said; those that act where transport does
+                not go are left out
     Raises KernelError when there is no compiler or it refuses the code, or for operators that no code can be made of.
     """
     seconds: dict[str, float] = {}

@@ -20,6 +20,7 @@ INLINE pack limit(pack b, pack up, pack down, pack smooth) {
 // On equal cells psi = ((c-b) + (c-b) + (b-a)) / 6, written without a product that a compiler could fuse into a sum in one
 // place and not in another: a face that two threads compute then has the same bits in both.
 INLINE pack face(pack flux, pack before2, pack before, pack after, pack after2) {
+    if constexpr (!FACE_FLUX) return pack{};
     const auto forward = flux > 0;
     const pack b = forward ? before : after;
     const pack up = b - (forward ? before2 : after2), down = (forward ? after : before) - b;
@@ -27,6 +28,7 @@ INLINE pack face(pack flux, pack before2, pack before, pack after, pack after2) 
 }
 
 INLINE pack upper_face(pack flux, pack below2, pack below, pack above, pack above2, pack alpha, pack beta) {
+    if constexpr (!FACE_FLUX) return pack{};
     const auto forward = flux > 0;
     const pack b = forward ? below : above;
     const pack up = b - (forward ? below2 : above2), down = (forward ? above : below) - b;
@@ -89,6 +91,12 @@ static void west_exchange(const Step& s, int64_t row, int64_t block, pack* rate)
 static void south_exchange(const Step& s, int64_t row, int64_t block, pack* rate);
 static bool column_matrices(const Step& s, int64_t row, int64_t block, pack* rate);
 
+// The air that goes through faces [mol/s], where it goes at all.
+INLINE pack air_flux(const Ends& flux, pack weight, int64_t at) {
+    if constexpr (FACE_FLUX) return between(flux.start, flux.end, weight, at);
+    return (void)flux, (void)weight, (void)at, pack{};
+}
+
 static void load_fluxes(const Step& s, int64_t row, int64_t block, BlockFlux& f) {
     const pack w = splat(real(s.flux_weight)), wz = splat(real(s.flux_z_weight));
     const int64_t here = (row * s.blocks + block) * COLUMN, x = (row * (s.blocks + 1) + block) * COLUMN;
@@ -96,13 +104,13 @@ static void load_fluxes(const Step& s, int64_t row, int64_t block, BlockFlux& f)
         const int64_t k = z * W;
         f.west[z] = f.east[z] = f.south[z] = f.north[z] = f.up[z] = pack{};
         if constexpr (HORIZONTAL) {
-            f.west[z] = between(s.flux_x.start, s.flux_x.end, w, x + k);
-            f.east[z] = from_east_1(f.west[z], between(s.flux_x.start, s.flux_x.end, w, x + COLUMN + k));
-            f.south[z] = between(s.flux_y.start, s.flux_y.end, w, here + k);
-            f.north[z] = between(s.flux_y.start, s.flux_y.end, w, here + s.blocks * COLUMN + k);
+            f.west[z] = air_flux(s.flux_x, w, x + k);
+            f.east[z] = from_east_1(f.west[z], air_flux(s.flux_x, w, x + COLUMN + k));
+            f.south[z] = air_flux(s.flux_y, w, here + k);
+            f.north[z] = air_flux(s.flux_y, w, here + s.blocks * COLUMN + k);
         }
         if constexpr (!VERTICAL) continue;
-        f.up[z] = between(s.flux_z.start, s.flux_z.end, wz, here + k);
+        f.up[z] = air_flux(s.flux_z, wz, here + k);
         const real* v = s.vertical_weights + 4 * z;
         f.alpha[z] = f.up[z] > 0 ? splat(v[0]) : splat(v[2]);
         f.beta[z] = f.up[z] > 0 ? splat(v[1]) : splat(v[3]);
@@ -177,15 +185,15 @@ static void start_row(const Step& s, int64_t row, int64_t block, pack* carry) {
     for (int i = 0; i < NS; i++)
         for (int z = 0; z < NZ; z++) {
             const int64_t o = i * COLUMN + z * W;
-            const pack flux = between(s.flux_y.start, s.flux_y.end, w, here + z * W);
+            const pack flux = air_flux(s.flux_y, w, here + z * W);
             pack s1 = at(a.south, o), s2 = at(south2, o), c = at(a.here, o), n = at(a.north, o);
             if (a.south_edge) s1 = flux > 0 ? s1 : c, s2 = s1;
             else if (row == 1 && s.south.edge) {
-                const pack edge = between(s.flux_y.start, s.flux_y.end, w, here - s.blocks * COLUMN + z * W);
+                const pack edge = air_flux(s.flux_y, w, here - s.blocks * COLUMN + z * W);
                 s2 = edge > 0 ? s2 : s1;
             }
             if (a.north_edge) {
-                const pack edge = between(s.flux_y.start, s.flux_y.end, w, here + s.blocks * COLUMN + z * W);
+                const pack edge = air_flux(s.flux_y, w, here + s.blocks * COLUMN + z * W);
                 n = edge > 0 ? c : n;
             }
             carry[i * NZ + z] = face(flux, s2, s1, c, n);
@@ -210,10 +218,10 @@ static void start_block(const Step& s, int64_t row, int64_t block, pack* carry) 
             const pack b = at(a.west, o);
             pack c = at(a.here, o);
             if (before_one_column(s, block - 1)) {
-                const pack edge = between(s.flux_x.start, s.flux_x.end, w, x + z * W);
+                const pack edge = air_flux(s.flux_x, w, x + z * W);
                 c[1] = edge[1] > 0 ? c[0] : s.east.data[row * s.east.row_stride + o];
             }
-            const pack flux = splat(between(s.flux_x.start, s.flux_x.end, w, x + z * W)[0]);
+            const pack flux = splat(air_flux(s.flux_x, w, x + z * W)[0]);
             carry[i * NZ + z] = face(flux, from_west_1(b, b), b, from_east_1(b, c), from_east_2(b, c));
             if constexpr (FACE_EXCHANGE) carry[i * NZ + z] = fused(splat(across[z][0]), b - from_east_1(b, c), carry[i * NZ + z]);
         }
@@ -257,12 +265,12 @@ static void transport(const Step& s, int64_t row, int64_t block, Worker& t) {
                     }
                     if (before_one_column(s, block)) {
                         const int64_t next = (row * (s.blocks + 1) + block + 1) * COLUMN + z * W;
-                        const pack edge = between(s.flux_x.start, s.flux_x.end, splat(real(s.flux_weight)), next);
+                        const pack edge = air_flux(s.flux_x, splat(real(s.flux_weight)), next);
                         east[1] = edge[1] > 0 ? east[0] : s.east.data[row * s.east.row_stride + k];
                     }
                     if (a.south_edge) s_1 = f.south[z] > 0 ? s_1 : c;
                     if (a.north_edge) n1 = f.north[z] > 0 ? c : n1, n2 = n1;
-                    if (row == s.rows - 2 && s.north.edge) n2 = between(s.flux_y.start, s.flux_y.end, splat(real(s.flux_weight)),
+                    if (row == s.rows - 2 && s.north.edge) n2 = air_flux(s.flux_y, splat(real(s.flux_weight)),
                         ((row + 2) * s.blocks + block) * COLUMN + z * W) > 0 ? n1 : n2;
                 }
                 x = face(f.east[z], from_west_1(west, c), c, from_east_1(c, east), from_east_2(c, east));

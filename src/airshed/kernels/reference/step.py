@@ -77,10 +77,12 @@ def step(
 
         A(n+1) q(n+1) = c0 A(n) q(n) + c1 A(n-1) q(n-1) + t0 T(n) + t1 T(n-1) + g [column terms at n+1]
 
-    with transport T by the air fluxes at n, to which explicit operators add, and the air content A by the same formula
-    with q = 1 and without those.
+    with transport T by the air fluxes at n where the wind is an operator, to which other explicit operators add, and
+    the air content A by the same formula with q = 1 and without those.
     """
     w = weights
+    if not any(each.kind == "face_flux" for each in box.operators):
+        air_fluxes = AirFluxes(*map(np.zeros_like, vars(air_fluxes).values()))
     change = air_tendency(air_fluxes)
     air = w.c0 * fields.air + w.c1 * fields.air_previous + w.t0 * change + w.t1 * fields.air_tendency
     moved = transport(fields.q, air_fluxes, box.outside, box.vertical_weights)

@@ -16,10 +16,11 @@ from airshed.kernels.step.operators import AIR, Kind, Operator, OperatorField, S
 _SHAPES: Final[Mapping[Kind, tuple[Shape, ...]]] = {
     "loss": ("cells", "ground"), "source": ("cells", "ground"), "sinking": ("cells", "ground"),
     "exchange": ("cells", "ground"), "face_exchange": ("west faces", "south faces"), "column_matrix": ("matrix",),
+    "face_flux": (),
 }  # fmt: skip
 _OF_SPECIES: Final = ("loss", "source", "sinking")
 _AT_GROUND: Final = ("loss", "source")
-EXPLICIT: Final = ("face_exchange", "column_matrix")
+EXPLICIT: Final = ("face_exchange", "column_matrix", "face_flux")
 """Kinds that act at the time n, as transport does; the others act at n + 1."""
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
@@ -91,9 +92,10 @@ def acting(operators: Sequence[Operator], *, horizontal: bool, vertical: bool) -
 
     Those that touch no species do nothing; their terms of budgets stay.
     """
+    goes = {"face_exchange": horizontal, "face_flux": horizontal or vertical}
     return tuple(
         each for each in operators
-        if (horizontal if each.kind == "face_exchange" else vertical) and (each.species or each.kind not in _OF_SPECIES)
+        if goes.get(each.kind, vertical) and (each.species or each.kind not in _OF_SPECIES)
     )  # fmt: skip
 
 
@@ -138,7 +140,9 @@ _FAULTS: Final[Mapping[str, Callable[[Operator, int], bool]]] = {
     "fields and numbers have other names than the air": lambda each, _: bool(
         ({field.name for field in each.fields} | set(each.numbers)) & set(AIR)
     ),
-    "it is to have one rate, of faces two": lambda each, _: len(each.rate) != 1 + (each.kind == "face_exchange"),
+    "it is to have one rate, of faces two, and none where it goes with the air": lambda each, _: (
+        len(each.rate) != {"face_exchange": 2, "face_flux": 0}.get(each.kind, 1)
+    ),
     "its rate has a name that is none of its fields and numbers, nor of the air where it is implicit": lambda each, _: (
         not set(symbols(*each.rate)) <= _known(each)
     ),

@@ -1,6 +1,6 @@
 """What acts on species in a step besides transport by the wind and chemistry, as kernels are given it.
 
-An operator is one term of the equation of each species that it touches, of one of six kinds. Its rate is a formula of
+An operator is one term of the equation of each species that it touches, of one of seven kinds. Its rate is a formula of
 packed fields, of numbers and of the air of the cell, computed where it is needed, in every step:
 
     loss           - L q,   L [1/s], implicit; at all levels or in the lowest one
@@ -9,9 +9,11 @@ packed fields, of numbers and of the air of the cell, computed where it is neede
     sinking        F [mol/s] of air that species fall through, downward through the lower face; implicit
     face_exchange  D [mol/s] of air through west and south faces, both ways alike, for all species; explicit
     column_matrix  M [mol/s], what the air of layer k' brings to layer k: sum over k' of M(k, k') q(k'); explicit
+    face_flux      all species go with the air through faces, by the limited scheme of transport; explicit; no rate
 
 Conserving kinds (exchange, face_exchange, column_matrix) add nothing to budgets. `loss` and `source` add what they took
-or gave [mol/s], `sinking` what left through the ground.
+or gave [mol/s], `sinking` what left through the ground. `face_flux` adds to the terms `inflow` and `outflow`, which
+every step has.
 """
 
 from collections.abc import Mapping
@@ -20,7 +22,7 @@ from typing import Final, Literal
 
 from airshed.formula.tree import Expression
 
-Kind = Literal["loss", "source", "exchange", "sinking", "face_exchange", "column_matrix"]
+Kind = Literal["loss", "source", "exchange", "sinking", "face_exchange", "column_matrix", "face_flux"]
 Shape = Literal["cells", "ground", "west faces", "south faces", "matrix"]
 
 AIR: Final[Mapping[str, str]] = {
@@ -67,7 +69,7 @@ class Operator:
     fields   what it reads;  numbers  names of numbers that it reads, which may change between steps, with their values
              for each species that it touches, or one value for all
     rate     the formula over names of fields, of numbers and of :data:`AIR`; two for `face_exchange`, of the west and
-             of the south face
+             of the south face; none for `face_flux`
     ground   whether a loss or a source acts in the lowest level alone
     term     the name of the budget's term that it adds to; None for a kind that conserves
 
@@ -82,3 +84,7 @@ class Operator:
     numbers: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     ground: bool = False
     term: str | None = None
+
+
+BY_THE_WIND: Final = Operator("carried", "face_flux", ())
+"""What the wind does: the operator of advection."""

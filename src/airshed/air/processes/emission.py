@@ -1,0 +1,93 @@
+"""What enters the air at the ground and from chimneys: d(A q)/dt = E [mol/s].
+
+E is the sum of an inventory of countries and cities, gridded files, points, areas and the isoprene of vegetation, see
+:mod:`airshed.air.emissions`. It is constant in each hour UTC or shorter period; what enters the air is its integral.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airshed.air.case.sections import EmissionsSection
+from airshed.core.errors import CaseError
+from airshed.core.units import Quantity
+from airshed.process import Process, releases
+from airshed.process.release import Source
+
+if TYPE_CHECKING:
+    from airshed.air.meteorology import Meteorology
+
+
+class Emission(Process, section="emissions", order=25, model=EmissionsSection):
+    """All that is emitted."""
+
+    inventory: Path | None
+    biogenic: bool
+    gridded: tuple[str, ...]
+    point: tuple[Any, ...]
+    area: tuple[Any, ...]
+
+    def is_on(self) -> bool:
+        """Whether the case names something that emits."""
+        return bool(self.inventory is not None or self.biogenic or self.gridded or self.point or self.area)
+
+    @releases
+    def emitted(self, weather: "Meteorology") -> Iterator[Source]:
+        """Vegetation in the columns held here, and the other sources in the whole area."""
+        yield from self._vegetation(weather)
+        yield from self._inventory()
+        yield from self._gridded()
+        yield from self._single()
+
+    def _vegetation(self, weather: "Meteorology") -> Iterator[Source]:
+        from airshed.air.emissions.biogenic import BiogenicIsoprene
+        from airshed.air.sources import BiogenicSource
+        from airshed.air.species_map.parts import ISOPRENE
+
+        place = self.place
+        taken = place.about["emission map"].of(ISOPRENE)
+        if self.biogenic and taken:
+            isoprene = BiogenicIsoprene(place.grid, taken)
+            yield BiogenicSource(isoprene, weather, place.sun_height, place.land_fraction, place.start, place.total)
+
+    def _inventory(self) -> Iterator[Source]:
+        from airshed.air.emissions.builder import build_inventory
+
+        place, split, taken = self.place, self.place.about["split"], self.place.about["emission map"]
+        if any(taken.of(compound.name) for parts in split.values() for compound in parts):
+            yield build_inventory(place.about["inventory"], place.whole, place.start, place.species, taken)
+
+    def _gridded(self) -> Iterator[Source]:
+        from airshed.air.emissions.gridded import GriddedEmissions
+
+        for path in self.place.files(self.gridded, "emissions.gridded") if self.gridded else ():
+            yield GriddedEmissions(path, self.place.whole, self.place.start, self.place.species)
+
+    def _single(self) -> Iterator[Source]:
+        from airshed.air.emissions.area import AreaEmissions, AreaSource
+        from airshed.air.emissions.point import PointEmissions, PointSource
+
+        grid = self.place.whole
+        points = [
+            PointSource(each.species, each.lon, each.lat, each.height.value,
+                        self._amount("emissions.point", each.rate, each.species))
+            for each in self.point
+        ]  # fmt: skip
+        areas = [AreaSource(each.lon, each.lat, self._fluxes(each.rates)) for each in self.area]
+        yield from [PointEmissions(points, grid)] if points else []
+        yield from [AreaEmissions(areas, grid)] if areas else []
+
+    def _fluxes(self, rates: Mapping[str, Quantity]) -> dict[str, float]:
+        return {name: self._amount("emissions.area", rate, name) for name, rate in rates.items()}
+
+    def _amount(self, where: str, rate: Quantity, name: str) -> float:
+        """An emission as an amount; one that is given as mass needs the composition of its species."""
+        if not rate.unit.startswith("kg"):
+            return rate.value
+        molar_mass = self.place.molar_masses[name]
+        if molar_mass is None:
+            raise CaseError(
+                f"{where}: {rate.text!r} of {name} is a mass, but the mechanism does not tell the composition of the "
+                f'species; give an amount, such as "1 {rate.unit.replace("kg", "mol")}"'
+            )
+        return rate.value / molar_mass
