@@ -19,7 +19,7 @@ from airshed.grid import Grid
 from airshed.grid.window import Window
 from airshed.parallel.communicator import Alone
 from airshed.parallel.decomposition import Decomposition
-from airshed.parallel.share import Share
+from airshed.parallel.subdomain import Subdomain
 
 ROWS, COLUMNS = 8, 24
 ERA5 = str(resource("cases/west-europe") / "meteorology" / "*.nc")
@@ -88,14 +88,14 @@ def suppliers() -> dict[str, tuple[Case, Any]]:
     }
 
 
-def weather(name: str, rank: int | None, needs: WeatherNeeds = NEEDS) -> tuple[Any, Share]:
+def weather(name: str, rank: int | None, needs: WeatherNeeds = NEEDS) -> tuple[Any, Subdomain]:
     of_case, given = suppliers()[name]
     grid = of_case.make_grid()
     assert grid.shape[1:] == (ROWS, COLUMNS)
     decomposition = Decomposition.of(ROWS, COLUMNS, 8, 1 if rank is None else 4, None if rank is None else (2, 2))
-    share = Share(Alone() if rank is None else Rank(rank), decomposition)
+    subdomain = Subdomain(Alone() if rank is None else Rank(rank), decomposition)
     land = np.random.default_rng(5).random((ROWS, COLUMNS))
-    return weather_of(of_case, grid, share, land, given, needs), share
+    return weather_of(of_case, grid, subdomain, land, given, needs), subdomain
 
 
 @cache
@@ -114,13 +114,15 @@ def same(found: MetState, expected: MetState) -> bool:
 @pytest.mark.parametrize("rank", range(4))
 @pytest.mark.parametrize("name", ["era5", "uniform", "mixed by the sun", "dataset", "function", "a user's own"])
 def test_a_tile_and_its_margin_have_the_bits_of_the_whole(name: str, rank: int) -> None:
-    met, share = weather(name, rank)
+    met, subdomain = weather(name, rank)
     met.take([AT])
-    wider = share.window.grown(2, ROWS, COLUMNS)
-    assert wider != share.window
-    assert same(met.at(AT), whole(name).part(share.window))
+    wider = subdomain.window.grown(2, ROWS, COLUMNS)
+    assert wider != subdomain.window
+    assert same(met.at(AT), whole(name).part(subdomain.window))
     assert same(met.around(AT), whole(name).part(wider))
-    assert not same(met.at(AT), whole(name).part(Window(0, *share.window.shape[:1], 1, 1 + share.window.shape[1])))
+    assert not same(
+        met.at(AT), whole(name).part(Window(0, *subdomain.window.shape[:1], 1, 1 + subdomain.window.shape[1]))
+    )
     if name not in ("era5",):
         assert met.around(AT).extra["cloud_water"].shape[1:] == wider.shape
     met.close()
@@ -139,17 +141,17 @@ def test_the_exchange_between_tiles_has_the_bits_of_the_whole(name: str) -> None
 
     expected = exchange(grid, whole(name))
     for rank in range(4):
-        met, share = weather(name, rank)
+        met, subdomain = weather(name, rank)
         met.take([AT])
-        wider = share.window.grown(diffusion.LOOKS, ROWS, COLUMNS)
-        found, inner = exchange(grid.part(wider), met.around(AT)), share.window.within(wider)
+        wider = subdomain.window.grown(diffusion.LOOKS, ROWS, COLUMNS)
+        found, inner = exchange(grid.part(wider), met.around(AT)), subdomain.window.within(wider)
         for part, of_whole, axis in zip(found, expected, ("lon", "lat"), strict=True):
-            here, there = inner.of_faces(part, axis), share.window.of_faces(of_whole, axis)
+            here, there = inner.of_faces(part, axis), subdomain.window.of_faces(of_whole, axis)
             assert np.ascontiguousarray(here).tobytes() == np.ascontiguousarray(there).tobytes()
         met.close()
 
 
 def test_without_a_margin_both_are_the_same() -> None:
-    met, share = weather("dataset", 3, WeatherNeeds())
-    assert met.around(AT).air_density.shape[1:] == share.window.shape == met.at(AT).air_density.shape[1:]
+    met, subdomain = weather("dataset", 3, WeatherNeeds())
+    assert met.around(AT).air_density.shape[1:] == subdomain.window.shape == met.at(AT).air_density.shape[1:]
     assert met.at(AT).extra == {}

@@ -45,7 +45,7 @@ def fewest_steps(simulation, most_steps):
 
 def results(simulation):
     """All that is computed: state, budgets, first steps to try, and what became of cells."""
-    whole = simulation.model.share.whole
+    whole = simulation.model.subdomain.whole
     layout, first = simulation.model.layout, chemistry_of(simulation).first
     first = first.reshape(2, layout.rows, layout.blocks, -1, layout.width)
     parts = [whole(simulation.model.mixing_ratios()), *(whole(layout.unpack(each)) for each in first)]

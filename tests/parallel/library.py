@@ -62,7 +62,7 @@ def observer(folder: Path) -> None:
     """A defect of the user's on the first rank alone."""
 
     def look(info: object) -> None:
-        if simulation.model.share.is_root:
+        if simulation.model.subdomain.is_root:
             raise ZeroDivisionError("nought")
 
     simulation = airshed.Simulation(case(folder, emissions={}))
@@ -81,7 +81,7 @@ def everywhere(folder: Path) -> None:
         told = str(error).partition(" (")[0]
     with airshed.Simulation(case(folder, emissions={})) as simulation:
         simulation.run()
-        if simulation.model.share.is_root:
+        if simulation.model.subdomain.is_root:
             print(f"{told}, but {simulation.time}")
 
 

@@ -75,7 +75,7 @@ def run(cases, folder, ranks, settings, *, until=None, resume=False):
         model, summary = simulation.model, of_summary(simulation.summary())
         halo = model.stepper.neighbours
         SHARED.append([ranks.size, 0 if halo is None else halo.shared])
-        state = [simulation.model.share.whole(model.mixing_ratios())]
+        state = [simulation.model.subdomain.whole(model.mixing_ratios())]
         result = {
             "state": digest(*state), "budget": digest(model.budget.amounts, model.budget.imbalance, model.amounts()),
             "summary": hashlib.sha256(repr(summary).encode()).hexdigest()[:16],

@@ -105,7 +105,7 @@ def run(folder, case, state, ranks, *, stop=None, resume=False):
         tables = {table.title: table.rows for table in report.tables if table.title != "Wall time"}
         facts = {name: fact for name, fact in report.facts.items() if name not in ("chemistry of cells", "notice")}
         found = {
-            "state": digest(model.share.whole(model.mixing_ratios())),
+            "state": digest(model.subdomain.whole(model.mixing_ratios())),
             "budget": digest(model.budget.amounts, model.budget.imbalance, model.amounts()),
             "summary": hashlib.sha256(repr((tables, facts, model.cell_counts)).encode()).hexdigest()[:16],
         }

@@ -14,7 +14,7 @@ from airshed.kernels.cpu.pipeline import compile_mechanism
 from airshed.mechanism import load_mechanism
 from airshed.parallel.communicator import Alone
 from airshed.parallel.exact_sum import total, totals
-from airshed.parallel.share import Share
+from airshed.parallel.subdomain import Subdomain
 
 FINITE = st.floats(-1e30, 1e30, allow_subnormal=False)
 ANY = st.floats(-1e300, 1e300) | st.sampled_from([np.nan, np.inf, -np.inf, 5e-324, -0.0, 1e300])
@@ -74,9 +74,9 @@ def test_nothing_adds_up_to_zero():
 def test_a_grid_with_more_columns_than_integers_add_up_for_is_refused():
     largest = exact_sum.parts(np.full((1, 1), np.nextafter(1.0, 0.0)), np.ones(1)).max()
     assert int(largest) * exact_sum.MOST < 2**63
-    Share.of(2048, 2048, 8)
+    Subdomain.of(2048, 2048, 8)
     with pytest.raises(CaseError, match="2049 x 2048 columns"):
-        Share.of(2049, 2048, 8)
+        Subdomain.of(2049, 2048, 8)
 
 
 @given(hnp.arrays(np.float64, st.tuples(st.integers(1, 4), st.integers(1, 9), st.just(3)), elements=FINITE))

@@ -63,7 +63,7 @@ def state(mechanism, transport, chemistry, ranks):
         return None
     with airshed.Simulation(chosen, ranks=ranks) as simulation:
         simulation.run()
-        return np.array(simulation.model.share.whole(simulation.model.mixing_ratios()))
+        return np.array(simulation.model.subdomain.whole(simulation.model.mixing_ratios()))
 
 
 def main(folder):

@@ -73,7 +73,7 @@ def bits(simulation):
     """Hashes of the whole state and of the budgets."""
     model = simulation.model
     return {
-        "state": digest(model.share.whole(model.mixing_ratios())),
+        "state": digest(model.subdomain.whole(model.mixing_ratios())),
         "budget": digest(model.budget.amounts, model.budget.imbalance, model.amounts()),
     }
 

@@ -43,7 +43,7 @@ from airshed.mechanism import load_mechanism
 from airshed.mechanism.network import ReactionNetwork
 from airshed.mechanism.rate_check import RateCheck
 from airshed.parallel.communicator import Communicator
-from airshed.parallel.share import Share
+from airshed.parallel.subdomain import Subdomain
 from airshed.process.processes import Processes
 from airshed.process.release import Source, SourceOfAll
 
@@ -54,7 +54,7 @@ Array = npt.NDArray[np.float64]
 class Parts:
     """What a case is made of, before anything is compiled or computed.
 
-    whole       the grid of the case;  share  this rank's part of it;  grid  the columns that are held here
+    whole       the grid of the case;  subdomain  this rank's part of it;  grid  the columns that are held here
     sources     what emits in the whole area;  own_sources  the same here
     attributes  what results must say of the input, see ``attribution``
     notes       part of the model, and what there is to say of it
@@ -62,7 +62,7 @@ class Parts:
 
     case: Case
     whole: Grid
-    share: Share
+    subdomain: Subdomain
     grid: Grid
     network: ReactionNetwork
     land: Array
@@ -107,8 +107,8 @@ def assemble(
     whole, network = case.make_grid(), load_mechanism(case.mechanism, allow_code=case.allow_code)
     _refuse_own_names(network, whole)
     tiles = None if any_tiles or case.parallel.tiles == "auto" else case.parallel.tiles
-    share = Share.of(*whole.shape[1:], backend().width, ranks, tiles)
-    grid = whole if share.alone else whole.part(share.window)
+    subdomain = Subdomain.of(*whole.shape[1:], backend().width, ranks, tiles)
+    grid = whole if subdomain.alone else whole.part(subdomain.window)
     species_map = find_species_map(case.chemistry.species_map, case.mechanism, network.name, case.base)
     network = without_air(network, species_map)
     names = network.names
@@ -121,26 +121,26 @@ def assemble(
     check_species(case, names)
     network = bind_rates(network, species_map.rates, species_map.source)
     all_land = land_fraction(whole)
-    land = np.ascontiguousarray(share.window.of(all_land))
+    land = np.ascontiguousarray(subdomain.window.of(all_land))
     attributes = data_attributes(case, era5=meteorology is None and case.meteorology.kind == "era5")
     light = Light(grid.lon, grid.lat[:, None], case.time.start, clouds=case.photolysis.cloud)
     about = {
         "reactions": network.reactions, "deposition surrogates": species_map.deposition.surrogate,
         "inventory": inventory, "split": split, "emission map": species_map.emissions,
     }  # fmt: skip
-    processes = processes_in(case, place_of(case, network, whole, share, land, light, about))
+    processes = processes_in(case, place_of(case, network, whole, subdomain, land, light, about))
     network = replace(network, reactions=processes.reactions)
-    air = weather_of(case, whole, share, all_land, meteorology, weather_needs(processes))
+    air = weather_of(case, whole, subdomain, all_land, meteorology, weather_needs(processes))
     notes = [("surface", f"land and sea: {LAND_FRACTION_SOURCE}")]
     notes += [("mechanism", f"other names than in its file: {network.renaming}")] if network.renamed else []
     notes += [("mechanism", species_map.caution)] if species_map.caution else []
     notes += [("mechanism", f"no species for {', '.join(without)}, which the case names: left out")] if without else []
     notes += [("emission", note) for note in kept_notes(split, species_map.emissions, network)]
     sources = processes.sources(air)
-    own = tuple(each.part(share.window) if isinstance(each, SourceOfAll) else each for each in sources)
+    own = tuple(each.part(subdomain.window) if isinstance(each, SourceOfAll) else each for each in sources)
     return Parts(
-        case, whole, share, grid, network, land, air, light, processes, _boundary(case, names, species_map), sources,
-        own, attributes, notes,
+        case, whole, subdomain, grid, network, land, air, light, processes, _boundary(case, names, species_map),
+        sources, own, attributes, notes,
     )  # fmt: skip
 
 
@@ -189,10 +189,10 @@ def initial_state(parts: Parts, pressure: Array, given: xr.Dataset | None = None
 def _from_dataset(parts: Parts, dataset: xr.Dataset, state: Array) -> Array:
     """The state of the columns held here, from a dataset of the whole area."""
     names = parts.network.names
-    if parts.share.alone:
+    if parts.subdomain.alone:
         return initial_from_dataset(dataset, names, parts.grid, state)
     there = np.full((len(names), *parts.whole.shape), np.nan)
-    whole = parts.share.window.of(initial_from_dataset(dataset, names, parts.whole, there))
+    whole = parts.subdomain.window.of(initial_from_dataset(dataset, names, parts.whole, there))
     return np.where(np.isnan(whole), state, whole)
 
 

@@ -19,7 +19,7 @@ from airshed.core.constants import SECONDS_PER_DAY
 from airshed.core.errors import CaseError, DataError
 from airshed.grid import Grid
 from airshed.grid.window import Window
-from airshed.parallel.share import Share
+from airshed.parallel.subdomain import Subdomain
 
 Array = npt.NDArray[np.float64]
 Given = xr.Dataset | Callable[[float], xr.Dataset] | Meteorology | None
@@ -30,9 +30,9 @@ NOTHING_MORE = WeatherNeeds()
 
 
 def weather_of(
-    case: Case, grid: Grid, share: Share, land: Array, given: Given, needs: WeatherNeeds = NOTHING_MORE
+    case: Case, grid: Grid, subdomain: Subdomain, land: Array, given: Given, needs: WeatherNeeds = NOTHING_MORE
 ) -> OneAtATime:
-    """Return the air over the columns held here, of a case on the whole `grid`; all ranks of a share call together.
+    """Return the air over the columns held here, of a case on the whole `grid`; all ranks call together.
 
     It may be asked by several threads: `at` for the columns held here, `around` for those with the margin of `needs`,
     as far as the whole reaches. Both have the bits of the whole area's.
@@ -42,18 +42,20 @@ def weather_of(
     needs  what processes want besides
     raises CaseError for what cannot be weather, DataError where data does not cover the grid or the time
     """
-    base = _of_window(case, grid, share, land, given, needs)
+    base = _of_window(case, grid, subdomain, land, given, needs)
     days = int(np.ceil(case.time.spinup.value / SECONDS_PER_DAY))
     repeated = RepeatedDay(base, days) if days and len(base.times) > 1 else base
-    wider = share.window.grown(needs.margin, *grid.shape[1:])
-    return OneAtATime(repeated, None if share.alone or needs.margin == 0 else share.window.within(wider))
+    wider = subdomain.window.grown(needs.margin, *grid.shape[1:])
+    return OneAtATime(repeated, None if subdomain.alone or needs.margin == 0 else subdomain.window.within(wider))
 
 
-def _of_window(case: Case, grid: Grid, share: Share, land: Array, given: Given, needs: WeatherNeeds) -> Meteorology:
+def _of_window(
+    case: Case, grid: Grid, subdomain: Subdomain, land: Array, given: Given, needs: WeatherNeeds
+) -> Meteorology:
     def wider(window: Window) -> Window:
         return window.grown(needs.margin, *grid.shape[1:])
 
-    start, settings, window = case.start, case.meteorology, None if share.alone else wider(share.window)
+    start, settings, window = case.start, case.meteorology, None if subdomain.alone else wider(subdomain.window)
     if isinstance(given, xr.Dataset):
         dataset = DatasetMeteorology(given, grid, start, land_fraction=land, window=window, extra=needs.fields)
         _check_end(dataset, case.time.length.value)
@@ -76,8 +78,8 @@ def _of_window(case: Case, grid: Grid, share: Share, land: Array, given: Given, 
         from airshed.air.meteorology.era5_data import open_part
 
         files, length = case.files(settings.files, "meteorology.files"), case.time.length.value
-        windows = [wider(tile.window) for tile in share.decomposition.tiles()]
-        data = open_part(files, grid, start, length, windows, share.ranks, case.parallel.input, needs.fields)
+        windows = [wider(tile.window) for tile in subdomain.decomposition.tiles()]
+        data = open_part(files, grid, start, length, windows, subdomain.ranks, case.parallel.input, needs.fields)
         return Era5Meteorology(data, grid, start, length=length, land_fraction=land, window=window)
     if settings.kind == "uniform":
         steady = uniform_meteorology(settings, grid, start, land, window, needs.fields)

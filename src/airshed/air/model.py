@@ -63,7 +63,7 @@ class AirModel:
         self.case = case
         self._groups, self._ranks_gone = groups, False
         self.parts: Parts = assemble(case, meteorology, ranks if groups is None else groups.own)
-        self.share = self.parts.share
+        self.subdomain = self.parts.subdomain
         self.network, self.grid = self.parts.network, self.parts.grid
         if groups is not None:
             planes = len(self.network.species), self.parts.whole.shape[0]
@@ -78,7 +78,7 @@ class AirModel:
         _, rows, columns = self.grid.shape
         self.layout = self.kernel.layout(rows, columns)
         self.sources = PackedSources(
-            self.parts.own_sources, self.layout, (rows, columns), self.parts.start, self.share.total_over_columns
+            self.parts.own_sources, self.layout, (rows, columns), self.parts.start, self.subdomain.total_over_columns
         )
         self._vegetation = [source for source in self.parts.sources if isinstance(source, BiogenicSource)]
         self.forcing = self._make_forcing()
@@ -107,9 +107,9 @@ class AirModel:
     @cached_property
     def domain(self) -> Domain:
         """The grid of the case, its ranks, and the columns of this one; the state has them in blocks."""
-        share = self.share
-        held = Box((share.tile.rows, share.tile.blocks))
-        return Domain(lonlat_axes(self.whole), share.ranks, share.window.box, held, self.parts.attributes)
+        subdomain = self.subdomain
+        held = Box((subdomain.tile.rows, subdomain.tile.blocks))
+        return Domain(lonlat_axes(self.whole), subdomain.ranks, subdomain.window.box, held, self.parts.attributes)
 
     def next_change(self) -> float:
         """The next instant of the meteorology, change of the emission, or end of the spin-up [s]."""
@@ -158,7 +158,7 @@ class AirModel:
         self._check_ranks()
         air = self.layout.unpack(self.stepper.state.air)
         columns = [np.add.reduce(self._species(number) * air, axis=0) for number in range(len(self.network.species))]
-        return self.share.total_over_columns(np.array(columns))
+        return self.subdomain.total_over_columns(np.array(columns))
 
     def value(self, name: str) -> Array:
         """A field by its registered name: a species [mol/mol] (level, lat, lon), or a field of the weather."""
@@ -265,7 +265,7 @@ class AirModel:
         return Forcing(
             self.grid, self.layout, self.parts.meteorology, self.parts.processes, self._open_rates,
             begin=self.parts.begin, sunlit_until=self.parts.sunlit_until,
-            greatest=self.share.greatest, also=self.sources.middles,
+            greatest=self.subdomain.greatest, also=self.sources.middles,
             directions=("all", "horizontal", "vertical") if self.case.moves_planes else ("all",),
         )  # fmt: skip
 

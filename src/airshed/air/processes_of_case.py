@@ -19,7 +19,7 @@ from airshed.core.errors import CaseError
 from airshed.core.nearest import suggestion
 from airshed.grid import Grid
 from airshed.mechanism.network import ReactionNetwork
-from airshed.parallel.share import Share
+from airshed.parallel.subdomain import Subdomain
 from airshed.process.bound import Bound
 from airshed.process.declaration import Process
 from airshed.process.discovery import process_of_file, processes_of, section_of
@@ -39,15 +39,15 @@ def processes_in(case: Case, place: Place) -> Processes:
 
 
 def place_of(
-    case: Case, network: ReactionNetwork, whole: Grid, share: Share, land: Array, light: Light,
+    case: Case, network: ReactionNetwork, whole: Grid, subdomain: Subdomain, land: Array, light: Light,
     about: Mapping[str, Any],
 ) -> Place:  # fmt: skip
     """Return what processes are told of a case.
 
-    whole, share  the grid of the case, and the columns held here;  land  (lat, lon) land fraction of these
-    about         see :class:`airshed.process.place.Place`
+    whole      the grid of the case;  subdomain  this rank's part of it;  land  (lat, lon) land fraction there
+    about      see :class:`airshed.process.place.Place`
     """
-    window = share.window
+    window = subdomain.window
     grid, wider = whole.part(window), window.grown(MARGIN, *whole.shape[1:])
     shapes = state_shapes(grid) | {each.name: each.shape(grid) for each in KNOWN}
     return Place(
@@ -55,7 +55,7 @@ def place_of(
         {name: shape[0] if len(shape) == 3 else 1 for name, shape in shapes.items()},
         whole.part(wider), window.within(wider),
         {species.name: species.molar_mass for species in network.species},
-        about, case.files, share.total_over_columns,
+        about, case.files, subdomain.total_over_columns,
     )  # fmt: skip
 
 

@@ -244,11 +244,11 @@ def _more_than_air(tables: Sequence[Table]) -> dict[str, Cell]:
 
 def _extremes(model: Reported, names: Sequence[str]) -> Table:
     rows = []
-    share = model.parts.share
+    subdomain = model.parts.subdomain
     for name in names:
         value = _PPB * model.value(name)
-        least, greatest = -share.greatest(float((-value).max())), share.greatest(float(value.max()))
-        rows.append((name, least, greatest, float(share.mean_over_columns(value[:1])[0])))
+        least, greatest = -subdomain.greatest(float((-value).max())), subdomain.greatest(float(value.max()))
+        rows.append((name, least, greatest, float(subdomain.mean_over_columns(value[:1])[0])))
     return Table(_EXTREMES, ("species", "least", "greatest", "mean at the ground"), rows)
 
 

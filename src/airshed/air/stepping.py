@@ -46,7 +46,7 @@ def make_stepper(
     species, levels = (slice(None), slice(None)) if some is None else (some.species, some.levels)
     grid = parts.grid if some is None else parts.whole
     start = parts.meteorology.at(parts.begin)
-    pressure = parts.share.mean_over_columns(start.pressure)
+    pressure = parts.subdomain.mean_over_columns(start.pressure)
     constants = StepConstants(
         ghosts=parts.boundary.lateral_of(pressure)[species, levels],
         top=parts.boundary.top(float(pressure[-1]))[species],
@@ -67,17 +67,19 @@ def make_own_stepper(
     index = parts.network.index
     return make_stepper(
         parts, kernel, layout, emitted=[index(name) for name in sources.species], threads=threads,
-        neighbours=neighbours, total=lambda sums: parts.share.total(sums, kernel.sums), state=state, batch=batch,
+        neighbours=neighbours, total=lambda sums: parts.subdomain.total(sums, kernel.sums), state=state, batch=batch,
     )  # fmt: skip
 
 
 def make_halo(parts: Parts, layout: Layout) -> Halo | None:
     """Return what exchanges the edges of the columns held here with the ranks beside them; None for a run without."""
-    share = parts.share
-    if not isinstance(share.ranks, MpiRanks):
+    subdomain = parts.subdomain
+    if not isinstance(subdomain.ranks, MpiRanks):
         return None
     size = len(parts.network.species), parts.grid.shape[0]
-    return Halo(share.ranks, share.decomposition, layout, *size, share=parts.case.parallel.halo == "auto")
+    return Halo(
+        subdomain.ranks, subdomain.decomposition, layout, *size, shared_memory=parts.case.parallel.halo == "auto"
+    )
 
 
 def batch_size(parts: Parts, kernel: StepKernel) -> int:
@@ -85,7 +87,7 @@ def batch_size(parts: Parts, kernel: StepKernel) -> int:
 
     So many that what blocks add to budgets in them fits the caches.
     """
-    shape, tiles = kernel.shape, parts.share.decomposition.tiles()
+    shape, tiles = kernel.shape, parts.subdomain.decomposition.tiles()
     blocks = max((tile.rows[1] - tile.rows[0]) * (tile.blocks[1] - tile.blocks[0]) for tile in tiles)
     terms = len(kernel.terms) if shape.vertical else len(OF_PLANES) * shape.levels
     return max(1, min(LARGEST_BATCH, int(_SUMS / (8 * blocks * terms * len(kernel.network.species)))))
@@ -107,7 +109,7 @@ def make_chemistry(parts: Parts, layout: Layout, families: tuple[str, ...], *, t
 
 
 def _make_balance(parts: Parts) -> Balance | None:
-    ranks, wanted = parts.share.ranks, parts.case.parallel.balance
+    ranks, wanted = parts.subdomain.ranks, parts.case.parallel.balance
     if wanted is False or not isinstance(ranks, MpiRanks) or ranks.size == 1:
         return None
     return Balance(ranks, message_costs(ranks) if wanted == "auto" else None)

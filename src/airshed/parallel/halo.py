@@ -93,20 +93,21 @@ class Edges(Protocol):
 class Halo:
     """What lies beyond the open sides of one rank's tile; satisfies ``kernels.step.data.Neighbours``.
 
-    share   whether neighbours on one machine exchange edges in memory that they share; else all send messages
-    shared  the number of neighbours that do
-    bytes   received by messages so far
+    shared_memory  whether neighbours on one machine exchange edges in shared memory; else all send messages
+    shared         the number of neighbours that do
+    bytes          received by messages so far
     """
 
     def __init__(
-        self, ranks: MpiRanks, decomposition: Decomposition, layout: Layout, species: int, levels: int, *, share: bool
-    ) -> None:
+        self, ranks: MpiRanks, decomposition: Decomposition, layout: Layout, species: int, levels: int, *,
+        shared_memory: bool,
+    ) -> None:  # fmt: skip
         plan = halo_plan(decomposition)
         to = {message.side: message.receiver for message in plan if message.sender == ranks.rank}
         self.sides, self.shared, self.bytes = tuple(to), 0, 0
         self._exchanges: list[Edges] = []
         middle = species, levels
-        near = _shared_edges(ranks.handle, layout, middle, to) if share else None
+        near = _shared_edges(ranks.handle, layout, middle, to) if shared_memory else None
         if near is not None:
             self.shared = len(near.sides)
             self._exchanges.append(near)

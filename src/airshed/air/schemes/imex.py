@@ -73,7 +73,7 @@ class Imex:
             self._step(start, end, column)
             for (start, end), column in zip(pairwise([begin, *ends]), columns, strict=True)
         ]
-        sums = parts.share.totals(self._stepper.advance(steps), self._kernel.sums)
+        sums = parts.subdomain.totals(self._stepper.advance(steps), self._kernel.sums)
         for end, step, (_, emitted), totals in zip(ends, steps, emissions, sums, strict=True):
             self._follow(end, step.weights, emitted, totals)
             yield end

@@ -56,7 +56,7 @@ class Strang:
     ) -> None:
         self._setup, self.stepper = setup, setup.stepper
         self.chemistry, self.moving, self.vertical = chemistry, moving, vertical
-        self._forcing, self._light, self._total = setup.forcing, setup.light, setup.parts.share.total
+        self._forcing, self._light, self._total = setup.forcing, setup.light, setup.parts.subdomain.total
         self._concurrent = setup.parts.case.chemistry.concurrent
         self._species = len(setup.stepper.kernel.network.species)
         self._earlier_counts = CellCounts().to_array()
@@ -116,7 +116,7 @@ class Strang:
 
     def _counts(self, chemistry: CellChemistry) -> npt.NDArray[np.int64]:
         own = chemistry.counts.to_array()
-        return np.asarray(self._earlier_counts + self._setup.parts.share.ranks.total(own))
+        return np.asarray(self._earlier_counts + self._setup.parts.subdomain.ranks.total(own))
 
     @property
     def balance(self) -> Balance | None:

@@ -228,7 +228,7 @@ class TransportedSpecies:
             parts.grid, tile, parts.meteorology, processes, lambda met, _: np.zeros((0, *parts.grid.shape)),
             begin=parts.begin, sunlit_until=parts.sunlit_until,
             directions=("horizontal",) if parts.case.moves_planes else ("all",),
-            greatest=parts.share.greatest, whole=in_parts.interval, also=self._sources.middles,
+            greatest=parts.subdomain.greatest, whole=in_parts.interval, also=self._sources.middles,
         )  # fmt: skip
 
 

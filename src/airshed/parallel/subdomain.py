@@ -1,4 +1,4 @@
-"""This rank's part of a run: who the others are, how the grid is cut, and what is held here."""
+"""A rank's subdomain: the communicator, how the grid is decomposed, and the tile that this rank holds."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,8 +19,8 @@ Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Share:
-    """The ranks of a run and the tile of this one; what it computes of the whole is the same on every rank."""
+class Subdomain:
+    """The ranks of a run and the tile of this one; what it computes over the whole grid is the same on every rank."""
 
     ranks: Communicator
     decomposition: Decomposition
@@ -30,7 +30,7 @@ class Share:
         cls, rows: int, columns: int, width: int, ranks: Communicator | None = None,
         tiles: tuple[int, int] | None = None,
     ) -> Self:  # fmt: skip
-        """Return this rank's share of a grid; raises CaseError for a grid that cannot be cut so, or summed up."""
+        """Return this rank's subdomain of a grid; raises CaseError for a grid that cannot be cut so, or summed up."""
         if rows * columns > exact_sum.MOST:
             raise CaseError(f"{rows} x {columns} columns are more than the {exact_sum.MOST} that sums are exact for")
         ranks = ranks or Alone()
