@@ -110,7 +110,7 @@ def test_on_demand_there_is_a_line_for_each_simulated_hour(counting: type[Counti
 
 
 @pytest.mark.parametrize("options", [[], ["--quiet"], ["--verbose"]])
-def test_progress_asks_for_no_shorter_stretches_of_steps_than_the_model_makes(
+def test_progress_asks_for_no_smaller_batches_of_steps_than_the_model_makes(
     counting: type[Counting], tmp_path: Path, options: list[str]
 ) -> None:
     assert run(tmp_path, *options).exit_code == 0

@@ -189,13 +189,13 @@ def asked_at_the_target(ranks: Communicator) -> None:
 
 
 def one_looks(ranks: Communicator) -> None:
-    """The first rank alone looks after every three steps, and asks to stop; the others would make eight at once."""
+    """The first rank alone looks after every three steps, and asks to stop; the others would make batches of eight."""
     from airshed.air.case import Case
     from airshed.runtime.simulation import Simulation, StepInfo
 
     case = Case.from_dict(TRACERS | {"time": TRACERS["time"] | {"step": "60 s"}})
     with Simulation(case, ranks=ranks) as simulation:
-        assert simulation.model.pace.at_once > 3
+        assert simulation.model.pace.batch > 3
         seen: list[float] = []
 
         def look(info: StepInfo) -> None:

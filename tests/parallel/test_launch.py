@@ -130,7 +130,7 @@ def test_a_stop_that_one_rank_hears_at_the_last_moment_is_that_of_all(told: dict
     assert told["asked_at_the_target"] == "['interrupted at 600', 'interrupted at 600']"
 
 
-def test_all_ranks_make_the_same_stretches_of_steps_whoever_looks(told: dict[str, str]) -> None:
+def test_all_ranks_make_the_same_batches_of_steps_whoever_looks(told: dict[str, str]) -> None:
     assert told["one_looks"] == "[180.0, 360.0, 540.0] [540.0, 540.0]"
 
 

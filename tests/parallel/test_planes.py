@@ -12,8 +12,8 @@ SIZES = st.integers(1, 30)
 
 def held(cut, species, levels):
     counts = np.zeros((species, levels), int)
-    for stretch in cut:
-        for each in stretch:
+    for span in cut:
+        for each in span:
             counts[each.species, each.levels] += 1
     return counts
 
@@ -22,17 +22,17 @@ def held(cut, species, levels):
 def test_every_plane_is_on_one_rank_for_any_number_of_them(species, levels, data):
     ranks = data.draw(st.integers(1, species * levels))
     cut = cut_planes(species, levels, ranks, apart=True)
-    everything = [each for stretch in cut for each in stretch]
+    everything = [each for span in cut for each in span]
     assert len(everything) == ranks
     assert (held(cut, species, levels) == 1).all()
-    for stretch in cut:  # all of one stretch have its species, and its levels are all there are
-        assert len({(each.species.start, each.species.stop) for each in stretch}) == 1
+    for span in cut:  # all of one span have its species, and its levels are all there are
+        assert len({(each.species.start, each.species.stop) for each in span}) == 1
 
 
 @given(SIZES, SIZES, st.data())
 def test_no_grid_of_ranks_is_more_even(species, levels, data):
     ranks = data.draw(st.integers(1, species * levels))
-    most = max(each.work for stretch in cut_planes(species, levels, ranks, apart=True) for each in stretch)
+    most = max(each.work for span in cut_planes(species, levels, ranks, apart=True) for each in span)
     grids = [(s, ranks // s) for s in range(1, ranks + 1) if ranks % s == 0 and s <= species and ranks // s <= levels]
     assert all(most <= (-(-species // s) + 1) * -(-levels // z) for s, z in grids)
     assert most > species * levels / ranks
@@ -43,16 +43,16 @@ def test_known_cuts():
 
     EMEP in eighteen levels on four: 33 species in nine levels, rather than 17 in all. On five: more species for three.
     """
-    cut = [[(each.species, each.levels) for each in stretch] for stretch in cut_planes(2, 12, 4, apart=True)]
+    cut = [[(each.species, each.levels) for each in span] for span in cut_planes(2, 12, 4, apart=True)]
     assert cut == [[(slice(0, 2), slice(first, first + 3)) for first in (0, 3, 6, 9)]]
     four, five = (cut_planes(66, 18, ranks, apart=True) for ranks in (4, 5))
-    assert {each.work for stretch in four for each in stretch} == {34 * 9}
-    assert [[each.work for each in stretch] for stretch in five] == [[40 * 6] * 3, [28 * 9] * 2]
+    assert {each.work for span in four for each in span} == {34 * 9}
+    assert [[each.work for each in span] for span in five] == [[40 * 6] * 3, [28 * 9] * 2]
     together = cut_planes(66, 18, 5, apart=False)
-    assert [stretch[0].species for stretch in together] == [
+    assert [span[0].species for span in together] == [
         slice(0, 14), slice(14, 27), slice(27, 40), slice(40, 53), slice(53, 66)
     ]  # fmt: skip
-    assert {(each.levels.start, each.levels.stop) for stretch in together for each in stretch} == {(0, 18)}
+    assert {(each.levels.start, each.levels.stop) for span in together for each in span} == {(0, 18)}
 
 
 @pytest.mark.parametrize("apart", [False, True])

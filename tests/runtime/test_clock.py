@@ -61,7 +61,7 @@ def test_the_same_moment_by_two_intervals_is_one_event():
     assert Every(third).is_due(times[3])
 
 
-def test_steps_of_a_stretch_are_equal_and_no_longer_than_allowed():
+def test_steps_between_changes_are_equal_and_no_longer_than_allowed():
     times, looks = ends_of_steps([Every(420.0), Every(1500.0)], end=5000.0, longest=100.0)
     assert times[-1] == 5000.0
     assert max(after - before for before, after in pairwise(times)) <= 100.0
@@ -106,7 +106,7 @@ def test_the_next_steps_end_with_what_is_due():
     assert clock.next_steps(200.0, 50) == [90.0, 180.0]
     model.seconds = 180.0
     assert clock.next_steps(200.0, 50) == []  # somebody looks amid the next one
-    assert clock.stretch == [270.0, 360.0, 450.0]
+    assert clock.planned == [270.0, 360.0, 450.0]
 
 
 def test_steps_that_a_restart_left_are_made_as_they_were_to_be():
@@ -115,7 +115,7 @@ def test_steps_that_a_restart_left_are_made_as_they_were_to_be():
     clock = Clock(model, [Every(450.0)], 7200.0, [150.0, 170.0, 450.0])
     assert clock.next_steps(7200.0, 2) == [150.0, 170.0]
     model.seconds = 150.0
-    assert clock.next_steps(7200.0, 9) == clock.stretch == [170.0, 450.0]
+    assert clock.next_steps(7200.0, 9) == clock.planned == [170.0, 450.0]
 
 
 def test_nothing_is_due_before_the_first_time():
@@ -138,5 +138,5 @@ def test_the_division_of_a_year_does_not_look_at_all_of_it():
     model = Counted(300.0, change=1e9)
     clock = Clock(model, [Every(600.0)], 3.2e7)
     assert clock.next_steps(600.0, 8) == [300.0, 600.0]
-    assert len(clock.stretch) == 2
+    assert len(clock.planned) == 2
     assert model.asked == 2

@@ -37,7 +37,7 @@ CASE: dict[str, Any] = {
 class Pasture(PlainModel):
     """Sheep that become more where there are some; in one pack of four columns."""
 
-    pace = Pace(at_once=4)
+    pace = Pace(batch=4)
 
     def __init__(self, whole: Grid) -> None:
         super().__init__()
@@ -77,13 +77,13 @@ def graze(folder: Path, until: float, *, resume: bool = False) -> Pasture:
     case = airshed.Case.from_dict(CASE)
     model = Pasture(case.make_grid())
     with RunRecords(case, model, case.output, folder, resume=resume) as records:
-        stretch = records.restore()
-        clock = Clock(model, [Every(3600.0)], case.time.length.value, stretch)
+        planned = records.restore()
+        clock = Clock(model, [Every(3600.0)], case.time.length.value, planned)
         if not model.steps:
             records.keep()
         while model.seconds < until:
             records.release()
-            model.step_through(clock.next_steps(until, records.steps_free(model.pace.at_once)))
+            model.step_through(clock.next_steps(until, records.steps_free(model.pace.batch)))
             records.keep()
         complete = until == case.time.length.value
         if complete:

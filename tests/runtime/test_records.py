@@ -75,41 +75,41 @@ def test_without_the_wait_before_a_step_records_are_torn(tmp_path, slow_copies, 
     assert not torn.identical(written(tmp_path / "whole", make(strategy="gather:sync")))
 
 
-@pytest.mark.parametrize("at_once", [2, 3, 8])
+@pytest.mark.parametrize("batch", [2, 3, 8])
 @pytest.mark.parametrize("integrator", ["imex", "strang"])
-def test_steps_made_at_once_leave_what_is_still_to_be_copied(tmp_path, slow_copies, monkeypatch, integrator, at_once):
+def test_a_batch_leaves_what_is_still_to_be_copied(tmp_path, slow_copies, monkeypatch, integrator, batch):
     """Of the five steps after a record one leaves it as it is, or none: the others have to wait for the copy."""
     expected = written(tmp_path / "waited_for", make(integrator, strategy="gather:sync", every=5 * STEP))
-    stretches = many_at_once(monkeypatch, at_once)
+    batches = set_batch(monkeypatch, batch)
     assert written(tmp_path / "behind", make(integrator, every=5 * STEP)).identical(expected)
     until_something_is_due = {0: 5, 10: 2, 20: 4}  # after records
-    first = {number: steps for number, steps in stretches if number in until_something_is_due}
+    first = {number: steps for number, steps in batches if number in until_something_is_due}
     assert first == {
-        number: 1 if integrator == "imex" else min(at_once, left) for number, left in until_something_is_due.items()
+        number: 1 if integrator == "imex" else min(batch, left) for number, left in until_something_is_due.items()
     }
-    assert max(steps for _, steps in stretches) == min(at_once, 4 if integrator == "imex" else 5)
+    assert max(steps for _, steps in batches) == min(batch, 4 if integrator == "imex" else 5)
 
 
-def test_a_stretch_that_goes_on_over_the_step_that_needs_the_copy_tears_records(tmp_path, slow_copies, monkeypatch):
+def test_a_batch_that_goes_on_over_the_step_that_needs_the_copy_tears_records(tmp_path, slow_copies, monkeypatch):
     """The negative control of the test above."""
     expected = written(tmp_path / "whole", make(strategy="gather:sync", every=5 * STEP))
-    many_at_once(monkeypatch, 8)
+    set_batch(monkeypatch, 8)
     monkeypatch.setattr(RunRecords, "steps_free", lambda records, most: most)
     assert not written(tmp_path / "torn", make(every=5 * STEP)).identical(expected)
 
 
-def many_at_once(monkeypatch, most):
-    """Let models make so many steps at once; return where stretches begin and how many steps they have."""
-    through, stretches = AirModel.step_through, []
+def set_batch(monkeypatch, most):
+    """Let models make batches of so many steps; return where batches begin and how many steps they have."""
+    through, batches = AirModel.step_through, []
 
     def step_through(model, ends):
-        stretches.append((model.steps, len(ends)))
+        batches.append((model.steps, len(ends)))
         through(model, ends)
 
     pace = AirModel.pace.fget
-    monkeypatch.setattr(AirModel, "pace", property(lambda model: replace(pace(model), at_once=most)))
+    monkeypatch.setattr(AirModel, "pace", property(lambda model: replace(pace(model), batch=most)))
     monkeypatch.setattr(AirModel, "step_through", step_through)
-    return stretches
+    return batches
 
 
 @pytest.mark.parametrize(("integrator", "lasting"), [("imex", 1), ("strang", 0)])

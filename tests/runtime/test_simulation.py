@@ -406,7 +406,7 @@ def test_a_library_that_is_missing_is_told_before_earlier_results_are_set_aside(
 
 
 def test_a_run_that_is_stopped_goes_on_with_the_very_next_step(tmp_path):
-    """Between two due times, where the steps that were to come depend on where their stretch began."""
+    """Between two due times, where the steps that were to come depend on where the planned steps began."""
     case = make(time={**settings()["time"], "step": "350 s"}, restart={"every": "3 h"})
 
     def steps(folder, *, stop_after=10**9, resume=False):

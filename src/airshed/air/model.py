@@ -127,7 +127,7 @@ class AirModel:
 
     @property
     def pace(self) -> Pace:
-        """How many steps it makes at once, and how long views last."""
+        """The size of a step batch, and how long views last."""
         return Pace(self.stepper.batch, self.scheme.lasting)
 
     def _finish_step(self, seconds: float) -> None:

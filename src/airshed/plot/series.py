@@ -54,11 +54,11 @@ def draw_series(results: Results, fields: Sequence[str]) -> Figure:
 
 def places_of(area: Area) -> list[City]:
     """Return the largest cities of an area that are far from each other, or its middle where it has none."""
-    stretch = cos(radians(0.5 * (area.south + area.north)))
-    apart = _APART * hypot((area.east - area.west) * stretch, area.north - area.south)
+    narrowing = cos(radians(0.5 * (area.south + area.north)))
+    apart = _APART * hypot((area.east - area.west) * narrowing, area.north - area.south)
     chosen: list[City] = []
     for city in cities(area):
-        distances = (hypot((city.longitude - c.longitude) * stretch, city.latitude - c.latitude) for c in chosen)
+        distances = (hypot((city.longitude - c.longitude) * narrowing, city.latitude - c.latitude) for c in chosen)
         if len(chosen) < _MOST_PLACES and all(distance >= apart for distance in distances):
             chosen.append(city)
     if chosen:

@@ -21,31 +21,31 @@ class Clock:
     """The times at which steps end, from one change of the forcing to the next.
 
     due  when output and restarts are due. Steps end there, too, unless that left a part shorter than half a step. The
-         time then lies amid a step; who wants to look there takes a step aside, see :mod:`airshed.runtime.aside`.
+         time then lies within a step; what is wanted there comes from a :mod:`airshed.runtime.provisional_step`.
 
     The steps depend on the case alone, not on when a run was stopped, looked at, or resumed.
     """
 
-    def __init__(self, model: Model, due: Iterable[Every], end: float, stretch: Sequence[float] = ()) -> None:
+    def __init__(self, model: Model, due: Iterable[Every], end: float, planned: Sequence[float] = ()) -> None:
         self.end = end
         self._model, self._due = model, tuple(due)
-        self._stretch = list(stretch)
+        self._planned = list(planned)
 
     @property
-    def stretch(self) -> list[float]:
+    def planned(self) -> list[float]:
         """The ends [s] of the steps that are planned from here on: what another clock needs to go on."""
-        return [end for end in self._stretch if end > self._model.seconds]
+        return [end for end in self._planned if end > self._model.seconds]
 
     def next_steps(self, look: float, most: int) -> list[float]:
-        """Return the times [s] at which the next steps end: `most` of them, and none that ends after `look`.
+        """Return the ends [s] of the next batch of steps: at most `most`, and none after `look`.
 
-        So there is none where somebody looks amid the next step.
+        The batch is empty where `look` lies within the next step.
         """
         now = self._model.seconds
-        if not self._stretch or self._stretch[-1] <= now:
-            self._stretch = self._divide(now)
-        first = bisect_right(self._stretch, now)
-        return [end for end in self._stretch[first : first + most] if end <= look + INSTANT]
+        if not self._planned or self._planned[-1] <= now:
+            self._planned = self._divide(now)
+        first = bisect_right(self._planned, now)
+        return [end for end in self._planned[first : first + most] if end <= look + INSTANT]
 
     def _divide(self, now: float) -> list[float]:
         hard = self.end, self._model.next_change()

@@ -70,11 +70,11 @@ def _copies(arrays: Arrays) -> dict[str, Array]:
 class Pace:
     """How a model likes to be advanced.
 
-    at_once  how many steps :meth:`Model.step_through` may be asked for at once, at least 1; the same on all ranks
-    lasting  how many further steps leave what :meth:`Model.view` gives as it is; 0 where the next step may change it
+    batch    the most steps in one call of :meth:`Model.step_through`, at least 1; the same on all ranks
+    lasting  how many further steps leave the arrays of :meth:`Model.view` unchanged; 0 if the next step may change them
     """
 
-    at_once: int = 1
+    batch: int = 1
     lasting: int = 0
 
 
@@ -119,7 +119,7 @@ class Model(Protocol):
 
     @property
     def pace(self) -> Pace:
-        """How many steps it makes at once, and how long views last."""
+        """The size of a step batch, and how long views last."""
         ...
 
     def next_change(self) -> float:

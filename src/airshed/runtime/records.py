@@ -24,7 +24,7 @@ from airshed.parallel.communicator import Alone, Communicator
 from airshed.runtime.model import Model, Snapshot
 
 _MAY_DIFFER = ("title", "description", *(f"output.*.{name}" for name in WRITING), *MACHINE)
-_STRETCH = "stretch"
+_PLANNED = "planned_steps"
 
 
 def check_folder(case: RunCase, folder: Path, *, resume: bool, ranks: Communicator | None = None) -> None:
@@ -75,15 +75,15 @@ class RunRecords:
         self._model.restore(self._restart)
         self._saved_at = self._restart.seconds
         self._restarts = self._restart_due.last_until(self._saved_at)
-        stretch: list[float] = self._restart.metadata.get(_STRETCH, [])
+        planned: list[float] = self._restart.metadata.get(_PLANNED, [])
         self._restart = None
-        return stretch
+        return planned
 
-    def keep(self, stretch: Callable[[], Sequence[float]] = list, *, aside: bool = False) -> None:
+    def keep(self, planned: Callable[[], Sequence[float]] = list, *, provisional: bool = False) -> None:
         """Write what is due at the model's present time; a restart at the end of the first step that passes its time.
 
-        stretch  gives the ends of the steps that are planned, which a restart holds
-        aside    whether the model is aside, so that its state is not one to go on from
+        planned      returns the ends of the steps that are planned, which a restart holds
+        provisional  whether the present state is that of a provisional step, from which a run cannot go on
         """
         seconds = self._model.seconds
         due = [writer for writer in self._writers if writer.is_due(seconds)]
@@ -93,9 +93,9 @@ class RunRecords:
             copy = writer.write(seconds, views, lasting=lasting > 0)
             self._lent.add(self._model.steps + lasting, partial(writer.ensure, copy))
         restarts = self._restart_due.last_until(seconds)
-        if restarts > self._restarts and self._model.steps > 0 and not aside:
+        if restarts > self._restarts and self._model.steps > 0 and not provisional:
             self._restarts = restarts
-            self._save(self._model.save(), stretch())
+            self._save(self._model.save(), planned())
 
     def release(self, *, everything: bool = False) -> None:
         """Have copied, before the model's next step, what that may change of what is to be written; or all of it."""
@@ -108,7 +108,7 @@ class RunRecords:
         """
         return self._lent.steps_free(self._model.steps, most)
 
-    def stop(self, stretch: Sequence[float], left: Snapshot | None = None) -> None:
+    def stop(self, planned: Sequence[float], left: Snapshot | None = None) -> None:
         """Write a restart where a run is left, if there is none, with the ends of the steps that are planned.
 
         left  the state to go on from, where that is not the model's own
@@ -116,11 +116,11 @@ class RunRecords:
         """
         seconds, steps = (self._model.seconds, self._model.steps) if left is None else _time_of(left)
         if self._saved_at != seconds and steps > 0:
-            self._save(self._model.save() if left is None else left, stretch)
+            self._save(self._model.save() if left is None else left, planned)
         self._folder.wait()
 
-    def _save(self, saved: Snapshot, stretch: Sequence[float]) -> None:
-        metadata = {**saved.metadata, **({_STRETCH: list(stretch)} if stretch else {})}
+    def _save(self, saved: Snapshot, planned: Sequence[float]) -> None:
+        metadata = {**saved.metadata, **({_PLANNED: list(planned)} if planned else {})}
         self._saved_at, _ = _time_of(saved)
         self._store.save(self._saved_at, saved.tiled, saved.whole, metadata)
 

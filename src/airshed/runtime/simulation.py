@@ -1,4 +1,4 @@
-"""A run: a model, a clock, and what happens between stretches of steps (output, restarts, observers, stops)."""
+"""A run: a model, a clock, and what happens between batches of steps (output, restarts, observers, stops)."""
 
 import sys
 import threading
@@ -25,9 +25,9 @@ from airshed.core.report import Report, Table
 from airshed.core.units import to
 from airshed.parallel.communicator import Communicator, world
 from airshed.parallel.failure import raising_together
-from airshed.runtime.aside import Aside
 from airshed.runtime.clock import Clock
 from airshed.runtime.model import Model
+from airshed.runtime.provisional_step import ProvisionalStep
 from airshed.runtime.records import RunRecords, check_folder
 from airshed.runtime.registry import Built, load_case, model_kind
 from airshed.runtime.using import by_one_thread, give_free_unreached
@@ -52,11 +52,11 @@ def quick_turns() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class StepInfo:
-    """What an observer is told after a stretch of steps, which may be a single one.
+    """What an observer gets after a batch of steps, which may be a single one.
 
     time              [s] since the start of the case, negative in the spin-up
     step, dt          number and length [s] of the last step
-    cells_per_second  cells advanced by a step, per second of wall time of the whole stretch
+    cells_per_second  cells advanced by a step, per second of wall time of the whole batch
     fraction          part of the whole simulation that is done, 0 to 1
     """
 
@@ -124,13 +124,13 @@ class Simulation:
         self.notices = list(built.notices)
         self.end: float = self.case.time.length.value
         self._begin = self._model.seconds
-        stretch = [] if self._folder is None else self._open_records(built, self._folder, resume=resume)
+        planned = [] if self._folder is None else self._open_records(built, self._folder, resume=resume)
         self._closed, self._sums, self._written = False, 0.0, ""
         self._amid_steps = False  # for good, where an error breaks them off: the state is then that of no time
         outputs = [Every(each.every.value, first=0.0) for each in self.case.output]
-        self._clock = Clock(self._model, [*outputs, Every(self.case.restart.every.value)], self.end, stretch)
+        self._clock = Clock(self._model, [*outputs, Every(self.case.restart.every.value)], self.end, planned)
         self._written_at = [] if self._folder is None else outputs
-        self._aside = Aside(self._model)
+        self._provisional = ProvisionalStep(self._model)
         self._stop = False
         self._unreached = weakref.finalize(
             self, give_free_unreached, self._everybody, self._stack, self._records, self._model
@@ -193,10 +193,10 @@ class Simulation:
 
         Where that lies amid a step the state is shown there, and what comes later has the bits of a run without a stop.
         `observer` is called with a StepInfo after each step, or less often: after `stride` steps at the latest, since
-        steps that nobody looks between are made quicker, several at once. Their ends and bits are the same. At the end
-        of the case the output file is written.
+        a batch of several steps takes less time than single steps. Their ends and bits are the same. At the end of the
+        case the output file is written.
         """
-        target, most = self._target(until), self._at_once(observer, stride)
+        target, most = self._target(until), self._batch(observer, stride)
         try:
             with raising_together(self._everybody), quick_turns():
                 most = self._agreed(most)
@@ -223,15 +223,15 @@ class Simulation:
         domain = self._model.domain
         return self._stop if domain.alone else domain.greatest(float(self._stop)) > 0.0
 
-    def _at_once(self, observer: Observer | None, stride: int) -> int:
-        """The longest stretch of steps that this rank wants."""
+    def _batch(self, observer: Observer | None, stride: int) -> int:
+        """The largest batch of steps that this rank wants."""
         if not isinstance(stride, Integral) or stride < 1:
             raise CaseError(f"stride = {stride!r} is no number of steps; give 1, for an observer after each, or more")
-        at_once = self._model.pace.at_once
-        return at_once if observer is None else min(at_once, stride)
+        batch = self._model.pace.batch
+        return batch if observer is None else min(batch, stride)
 
     def _agreed(self, most: int) -> int:
-        """The longest stretch that all ranks make: the shortest that one wants, as not each need have an observer."""
+        """The batch that all ranks make: the smallest that any rank wants, as some ranks may have no observer."""
         return -int(self._model.domain.greatest(-most))
 
     @property
@@ -289,7 +289,7 @@ class Simulation:
         try:
             with raising_together(self._everybody):
                 if not (self._closed or self._amid_steps):
-                    self._timed_records(lambda each: each.stop(self._clock.stretch, self._aside.left))
+                    self._timed_records(lambda each: each.stop(self._clock.planned, self._provisional.left))
         finally:
             self._give_free()
 
@@ -322,15 +322,16 @@ class Simulation:
             raise CaseError("this simulation was closed, or ended by an error; make a new one")
 
     def _steps(self, until: float, most: int) -> StepInfo | None:
-        """Make a stretch of steps, `most` of them; or one aside to where somebody looks amid the next one: None.
+        """Make a batch of at most `most` steps, or a provisional step to a time of output within the next step.
 
-        How many depends on the case and `until` alone, and is the same on all ranks.
+        Returns None after a provisional step. The batch depends on the case and `until` alone, so all ranks make the
+        same one.
         """
         self._check_open()
         if self.seconds >= self.end:
             raise CaseError(f"the case ends at {self.end:g} s, and so far it is simulated; lengthen time.length")
         look = min([until, *(every.next_after(self.seconds) for every in self._written_at)])
-        self._leave_aside()
+        self._undo_provisional()
         self._timed_records(lambda records: records.release())
         most = most if self._records is None else self._records.steps_free(most)
         began, waited, before = time.perf_counter(), waited_for_sums(self._model), self.seconds
@@ -339,7 +340,7 @@ class Simulation:
             if ends:
                 self._advance(lambda: self._model.step_through(ends))
             else:
-                self._advance(lambda: self._aside.go(look))
+                self._advance(lambda: self._provisional.make(look))
         elapsed = time.perf_counter() - began
         self.wall["forcing and steps"] += elapsed
         self._sums += waited_for_sums(self._model) - waited
@@ -351,11 +352,11 @@ class Simulation:
         last = self.seconds - (ends[-2] if len(ends) > 1 else before)
         return StepInfo(self.seconds, self._model.steps, last, speed, fraction)
 
-    def _leave_aside(self) -> None:
-        """Go back to where the run was left for a step aside, once all is copied of what is still to be written."""
-        if self._aside.left is not None:
+    def _undo_provisional(self) -> None:
+        """Undo a provisional step, once all records that are still to be written are copied."""
+        if self._provisional.left is not None:
             self._timed_records(lambda records: records.release(everything=True))
-            self._aside.back()
+            self._provisional.undo()
 
     def _advance(self, make_steps: Callable[[], None]) -> None:
         self._amid_steps = True
@@ -388,15 +389,15 @@ class Simulation:
             return
         records, complete = self._records, self.seconds >= self.end
         if not complete:
-            self._timed_records(lambda each: each.stop(self._clock.stretch, self._aside.left))
+            self._timed_records(lambda each: each.stop(self._clock.planned, self._provisional.left))
         self._timed_records(lambda each: each.gather(complete=complete))
         records.finish(self.summary(), complete=complete)
         if complete:
             self._records = None  # nothing is left to write, however often the end is asked for
 
     def _keep_records(self) -> None:
-        aside = self._aside.left is not None
-        self._timed_records(lambda records: records.keep(lambda: self._clock.stretch, aside=aside))
+        provisional = self._provisional.left is not None
+        self._timed_records(lambda records: records.keep(lambda: self._clock.planned, provisional=provisional))
 
     def _timed_records(self, work: Callable[[RunRecords], object]) -> None:
         if self._records is not None:

@@ -20,7 +20,7 @@ _DEPTH, _VELOCITY, _EMITTED, _FILLED = 200.0, 0.01, 20.0, 1e-9  # m, m/s, mol/s,
 
 
 def growing_tops(count: int) -> Array:
-    """Return the tops of layers that grow eightfold from the ground to 1000 m, the same stretching at any number."""
+    """Return the tops of layers that grow eightfold from the ground to 1000 m, the same factoring at any number."""
     return np.asarray(_TOP * (8.0 ** (np.arange(1, count + 1) / count) - 1.0) / 7.0)
 
 
@@ -45,9 +45,9 @@ def _profile(values: Array) -> xr.Dataset:
     return xr.Dataset({"TRACER": ("level", values)})
 
 
-def _front(faces: Array, stretch: float) -> Array:
+def _front(faces: Array, factor: float) -> Array:
     """Return means between faces of a smooth front, (1 + tanh)/2, in air that has expanded by a factor."""
-    middle, width = 300.0 * stretch, 80.0 * stretch
+    middle, width = 300.0 * factor, 80.0 * factor
     integral = 0.5 * (faces + width * np.log(np.cosh((faces - middle) / width)))
     return np.asarray(np.diff(integral) / np.diff(faces))
 

@@ -129,7 +129,7 @@ class Rank:
         """Step to a time [s], and keep what each step spent in waiting for neighbours and in collective calls."""
         while self.model.seconds < seconds:
             before = self.account()
-            ends = clock.next_steps(seconds, self.model.pace.at_once)
+            ends = clock.next_steps(seconds, self.model.pace.batch)
             self.model.step_through(ends)
             after = self.account()
             spent = (after.halo.wall - before.halo.wall, after.sums.wall - before.sums.wall)

@@ -1,6 +1,6 @@
 """Records in one CDF-5 file that grows in place.
 
-A record is one contiguous stretch of the file, which counts it only once all of it is on the disk: a run that is killed
+A record is one contiguous range of the file, which counts it only once all of it is on the disk: a run that is killed
 leaves a readable file of whole records, and nothing has to be made of them at the end. The file lies in the folder of
 records, marked as interrupted, until the run is complete, and only then gets its name beside it.
 """

@@ -29,9 +29,9 @@ _TIME: Final = 8
 
 
 class Record(dict[str, NDArray[np.float32]]):
-    """A block whose arrays lie in one stretch of memory, one after the other, behind room for the record's time.
+    """A block whose arrays lie in one contiguous piece of memory behind room for the record's time.
 
-    bytes  the stretch, room and all
+    bytes  that piece of memory, with the room
     """
 
     def __init__(self, shapes: Mapping[str, tuple[int, ...]], dtype: str) -> None:

@@ -1,4 +1,4 @@
-"""Looking at a run amid a step, by a stop or an output, leaves no trace in what comes later."""
+"""A stop or an output within a step changes nothing that comes later."""
 
 from datetime import timedelta
 
@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 import airshed
-from airshed.runtime.aside import Aside
+from airshed.runtime.provisional_step import ProvisionalStep
 
 CENTRES = np.arange(12) * 0.5 - 2.75
 TIMES = np.datetime64("2022-01-01T00:00:00", "ns") + np.arange(4) * np.timedelta64(3600, "s")
@@ -72,7 +72,7 @@ def test_the_state_at_a_stop_lies_between_those_of_the_steps_around_it():
 
 def test_a_stop_that_took_its_step_for_good_would_change_what_comes(monkeypatch):
     """The negative control."""
-    monkeypatch.setattr(Aside, "back", lambda aside: setattr(aside, "left", None))
+    monkeypatch.setattr(ProvisionalStep, "undo", lambda step: setattr(step, "left", None))
     with airshed.Simulation(case(), WINDS, puff()) as simulation:
         for stop in STOPS:
             simulation.run(until=stop)

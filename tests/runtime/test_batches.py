@@ -1,4 +1,4 @@
-"""Steps that are made several at once: the same steps and bits, and nobody misses what he was to see."""
+"""Batches of steps: the same steps and bits as single ones, and observers and records miss nothing."""
 
 import signal
 from contextlib import closing
@@ -20,7 +20,7 @@ WINDS = xr.Dataset({"eastward_wind": 5.0, "northward_wind": 2.0})
 
 
 def make(integrator="imex", *, strategy="gather:async"):
-    """Steps of 250 s and less, in stretches between records, restarts, hours and the end of the spin-up."""
+    """Steps of 250 s and less, in batches between records, restarts, hours and the end of the spin-up."""
     return airshed.Case.from_dict({
         "grid": {"area": {"lon": [-5, 5], "lat": [-5, 5]}, "spacing": "0.5 deg", "layers": ["500 m", "1000 m"]},
         "time": {"start": "2022-01-01T00:00:00Z", "length": "4 h", "spinup": "1 h", "step": "250 s"},
@@ -40,8 +40,8 @@ def puff():
 
 
 @pytest.fixture
-def stretches(monkeypatch):
-    """Return a function that sets how many steps are made at once, and a list of the stretches that are made."""
+def batches(monkeypatch):
+    """Return a function that sets the size of batches and returns a list of the batches that are made."""
 
     def of(most):
         made = []
@@ -51,7 +51,7 @@ def stretches(monkeypatch):
             through(model, ends)
 
         pace = AirModel.pace.fget
-        monkeypatch.setattr(AirModel, "pace", property(lambda model: replace(pace(model), at_once=most)))
+        monkeypatch.setattr(AirModel, "pace", property(lambda model: replace(pace(model), batch=most)))
         monkeypatch.setattr(AirModel, "step_through", step_through)
         return made
 
@@ -80,10 +80,10 @@ def written(folder):
 
 
 @pytest.mark.parametrize("integrator", ["imex", "strang"])
-def test_steps_at_once_are_the_same_steps_and_give_the_same_bits(tmp_path, stretches, integrator):
+def test_batches_have_the_steps_and_bits_of_single_steps(tmp_path, batches, integrator):
     made, found = {}, {}
     for most in (1, 3, 8):
-        made[most] = stretches(most)
+        made[most] = batches(most)
         found[most] = simulated(make(integrator), tmp_path / str(most))
     assert found[1] == found[3] == found[8]
     assert steps(made[1]) == steps(made[3]) == steps(made[8])
@@ -94,15 +94,15 @@ def test_steps_at_once_are_the_same_steps_and_give_the_same_bits(tmp_path, stret
 
 
 @pytest.mark.parametrize(("integrator", "most"), [("imex", 8), ("strang", 1)])
-def test_the_model_says_how_many_it_makes_at_once(integrator, most):
+def test_the_model_says_how_large_its_batches_are(integrator, most):
     with airshed.Simulation(make(integrator), WINDS) as simulation:
-        assert simulation.model.pace.at_once == most
+        assert simulation.model.pace.batch == most
 
 
-@pytest.mark.parametrize("at_once", [1, 3, 8])
+@pytest.mark.parametrize("batch", [1, 3, 8])
 @pytest.mark.parametrize("stride", [1, 2, 5, 64])
-def test_an_observer_is_told_after_so_many_steps_at_the_latest(stretches, at_once, stride):
-    made, infos, seen = stretches(at_once), [], []
+def test_an_observer_is_told_after_so_many_steps_at_the_latest(batches, batch, stride):
+    made, infos, seen = batches(batch), [], []
     with airshed.Simulation(make(), WINDS, puff()) as simulation:
 
         def look(info):
@@ -110,7 +110,7 @@ def test_an_observer_is_told_after_so_many_steps_at_the_latest(stretches, at_onc
             seen.append((simulation.seconds, simulation.model.steps))
 
         simulation.run(observer=look, stride=stride)
-    assert max(map(len, made)) == min(stride, at_once)
+    assert max(map(len, made)) == min(stride, batch)
     assert [(info.time, info.step) for info in infos] == seen
     assert [info.time for info in infos] == [ends[-1] for ends in made]
     boundaries = [-3600.0, *steps(made)]
@@ -121,16 +121,16 @@ def test_an_observer_is_told_after_so_many_steps_at_the_latest(stretches, at_onc
     assert all(info.cells_per_second > 0.0 for info in infos)
 
 
-def test_by_default_an_observer_sees_each_step(stretches):
-    made, numbers = stretches(8), []
+def test_by_default_an_observer_sees_each_step(batches):
+    made, numbers = batches(8), []
     with airshed.Simulation(make(), WINDS) as simulation:
         simulation.run(observer=lambda info: numbers.append(info.step))
         assert numbers == list(range(1, simulation.model.steps + 1))
     assert {len(ends) for ends in made} == {1}
 
 
-def test_the_speed_is_that_of_all_steps_of_a_stretch(stretches, monkeypatch):
-    stretches(8)
+def test_the_speed_is_that_of_all_steps_of_a_batch(batches, monkeypatch):
+    batches(8)
     speeds = []
     with airshed.Simulation(make(), WINDS) as simulation:
         ticks = iter(range(10**6))
@@ -146,15 +146,15 @@ def test_a_stride_that_is_no_number_of_steps_is_refused(stride):
         simulation.run(observer=print, stride=stride)
 
 
-def test_a_step_is_a_single_one(stretches):
-    made = stretches(8)
+def test_a_step_is_a_single_one(batches):
+    made = batches(8)
     with airshed.Simulation(make(), WINDS) as simulation:
         info = simulation.step()
     assert made == [[info.time]]
 
 
-def test_a_time_amid_a_stretch_is_met_exactly(stretches):
-    made = stretches(8)
+def test_a_time_within_a_batch_is_met_exactly(batches):
+    made = batches(8)
     with airshed.Simulation(make(), WINDS, puff()) as simulation:
         for until in (-3599.0, -1234.5, 100.0, 101.0, 7000.0):
             simulation.run(until)
@@ -173,8 +173,8 @@ def resumed(folder, *, until=None, stop_after=None, resume=True):
         return simulation.seconds, simulation["TRACER"].values.tobytes()
 
 
-def test_a_run_that_is_stopped_between_stretches_goes_on_with_the_very_next_step(tmp_path, stretches):
-    made = stretches(8)
+def test_a_run_that_is_stopped_between_batches_goes_on_with_the_very_next_step(tmp_path, batches):
+    made = batches(8)
     whole = resumed(tmp_path / "whole", resume=False)
     expected = steps(made)
     made.clear()
@@ -186,8 +186,8 @@ def test_a_run_that_is_stopped_between_stretches_goes_on_with_the_very_next_step
     assert written(tmp_path / "run").identical(written(tmp_path / "whole"))
 
 
-def test_an_error_amid_a_stretch_ends_the_run_where_it_is(tmp_path, stretches, monkeypatch):
-    made = stretches(8)
+def test_an_error_within_a_batch_ends_the_run_where_it_is(tmp_path, batches, monkeypatch):
+    made = batches(8)
     restarts = []
 
     def fail(model, ends):
@@ -208,8 +208,8 @@ def test_an_error_amid_a_stretch_ends_the_run_where_it_is(tmp_path, stretches, m
     assert restarts == [sorted(path.name for path in (tmp_path / "run" / "restart").iterdir())]
 
 
-def test_a_state_that_is_lost_amid_a_stretch_is_not_written(tmp_path, stretches, monkeypatch):
-    stretches(8)
+def test_a_state_that_is_lost_within_a_batch_is_not_written(tmp_path, batches, monkeypatch):
+    batches(8)
     through, saved = AirModel.step_through, []
 
     def lose(model, ends):
