@@ -90,7 +90,11 @@ def species_fields(
 
 
 def air_registry(
-    species: Iterable[tuple[str, str]], molar_masses: Mapping[str, float | None] | None = None
-) -> FieldRegistry:
-    """Return all fields of the air model with these species; raises CaseError for two of the same name."""
-    return FieldRegistry((*species_fields(species, molar_masses), *WEATHER))
+    species: Iterable[tuple[str, str]], molar_masses: Mapping[str, float | None] | None = None,
+    settable: Iterable[FieldSpec] = (),
+) -> FieldRegistry:  # fmt: skip
+    """Return all fields of the air model with these species, and the numbers that may be changed while it runs.
+
+    Raises CaseError for two of the same name.
+    """
+    return FieldRegistry((*species_fields(species, molar_masses), *WEATHER, *settable))

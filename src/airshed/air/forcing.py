@@ -133,6 +133,12 @@ class Forcing:
         self._take(range(first, min(first + 2, len(self._times))))
         self._intervals.read_ahead(seconds, pool)
 
+    def renew(self) -> None:
+        """Forget what was computed for instants, since numbers of processes have changed."""
+        self._instants.clear()
+        self._intervals.clear()
+        self._outflow_rates = -1, {}
+
     def outflow_rate(self, seconds: float, directions: Directions = "all") -> float:
         """The largest sum of outflow over air content of any cell of the whole area [1/s] in the interval of a time.
 
@@ -192,7 +198,7 @@ class Forcing:
             weight_z = (1.0 + 2.0 * ratio) / (1.0 + 2.0 * ratio + 3.0 * ratio**2)
         return TransportForcing(
             interval.pair("flux_x"), interval.pair("flux_y"), flux_z, weight, weight_z,
-            interval.fields(self.processes.explicit_fields),
+            interval.fields(self.processes.explicit_fields), self.processes.changed,
         )  # fmt: skip
 
     def transport_within(self, seconds: float, inside: float) -> TransportForcing:
@@ -201,7 +207,7 @@ class Forcing:
         weight = interval.weight(seconds)
         return TransportForcing(
             interval.pair("flux_x"), interval.pair("flux_y"), interval.flux_z, weight, weight,
-            interval.fields(self.processes.explicit_fields),
+            interval.fields(self.processes.explicit_fields), self.processes.changed,
         )  # fmt: skip
 
     def _build_instant(self, seconds: float) -> Instant:

@@ -40,6 +40,7 @@ from airshed.mechanism.network import ReactionNetwork
 from airshed.parallel.balance import Balance
 from airshed.parallel.communicator import Communicator
 from airshed.parallel.groups import Groups
+from airshed.process.settable import Settable
 from airshed.runtime.domain import Domain
 from airshed.runtime.model import Pace, Saved, Snapshot, Timings
 
@@ -68,9 +69,11 @@ class AirModel:
         if groups is not None:
             planes = len(self.network.species), self.parts.whole.shape[0]
             groups.check_species(*planes, apart=case.moves_planes)  # before anything is compiled
+        self.settable = Settable(self.parts.processes)
         self.fields = air_registry(
             [(species.name, species.text) for species in self.network.species],
             {species.name: species.molar_mass for species in self.network.species},
+            self.settable.values(),
         )
         self.families = tuple(element for element in FAMILIES if element in self.network.atoms)
         split = case.chemistry.integrator == "strang"
@@ -163,6 +166,8 @@ class AirModel:
     def value(self, name: str) -> Array:
         """A field by its registered name: a species [mol/mol] (level, lat, lon), or a field of the weather."""
         spec = self.fields.select([name], where="field")[0]
+        if name in self.settable:
+            return self.settable.value(name)
         if spec in WEATHER:
             return np.asarray(getattr(self.weather(), _WEATHER_NAMES.get(spec.name, spec.name)))
         return self._species(self.network.index(name))
@@ -170,9 +175,17 @@ class AirModel:
     def view(self, name: str) -> FieldView | Array:
         """A field as :meth:`value` gives it, but a species where it lies in the state."""
         self._check_ranks()
-        if self.fields.select([name], where="field")[0] in WEATHER:
+        if name in self.settable or self.fields.select([name], where="field")[0] in WEATHER:
             return self.value(name)
         return PackedView(self.layout, self.stepper.state.q[:, :, self.network.index(name)])
+
+    def set(self, name: str, value: object) -> None:
+        """Change a settable number of a process; it acts from the next step on, see :class:`Settable`."""
+        if self._groups is not None:
+            raise CaseError(f"{name} cannot change while ranks are in groups (parallel.groups)")
+        self.settable.set(name, value)
+        self.forcing.renew()
+        self.scheme.begin_anew()
 
     def weather(self) -> MetState:
         """The meteorology at the present time, interpolated once for all fields of an output."""
@@ -208,7 +221,8 @@ class AirModel:
         for source in self._vegetation:
             whole |= {f"vegetation.{name}": array for name, array in source.save().items()}
         metadata = {
-            "steps": self.steps, "seconds": self.seconds, "baseline_seconds": self.baseline.seconds, **kept.numbers,
+            "steps": self.steps, "seconds": self.seconds, "baseline_seconds": self.baseline.seconds,
+            "settable": self.settable.changed(), **kept.numbers,
         }  # fmt: skip
         return Snapshot(tiled, whole, metadata)
 
@@ -218,6 +232,9 @@ class AirModel:
         for name, array in vars(self.stepper.state).items():
             array[...] = saved.part(f"state.{name}", held)
         self.scheme.restore(saved, held)
+        for name, number in metadata["settable"].items():
+            self.settable.set(name, number)
+        self.forcing.renew()
         for source in self._vegetation:
             if "vegetation.middles" in whole:
                 source.restore({name: whole[f"vegetation.{name}"] for name in source.save()})

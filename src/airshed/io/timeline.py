@@ -77,6 +77,12 @@ class Timeline(Generic[T]):
             self._kept = {each: made if each == begin else self._kept[each] for each in nearest}
         return self._kept[begin]
 
+    def clear(self) -> None:
+        """Give up all that was made, since what it is made of has changed."""
+        if self._ahead is not None:
+            wait([self._ahead[1]])
+        self._ahead, self._kept = None, {}
+
     def at(self, seconds: float) -> Between[T]:
         """Return what stands at the instants around a time; beyond the first and the last one that one, twice."""
         begin, end = self._spans.begin_of(seconds), self._spans.next_change(seconds)

@@ -87,6 +87,10 @@ class Bound:
             raise CaseError(f"{self.process.section}.{name} says nothing of {', '.join(lacking)}, which others name")
         return np.array([_plain(value[each]) if each in value else missing for each in names], np.float64)
 
+    def species_of(self, name: str) -> tuple[str, ...]:
+        """Return the species that a table by species, or a function of them, is about."""
+        return self._species[name]
+
     @cached_property
     def operators(self) -> tuple[Operator, ...]:
         """What the process does in a step."""

@@ -267,7 +267,7 @@ def _check(cls: type[Process]) -> None:
         _check_arguments(cls, name, instant.function, known - {name})
     numbers = {key for key, each in own.settings.items() if each.unit is not None}
     for name, each in own.reactions.items():
-        _check_arguments(cls, name, each.function, numbers)
+        _check_arguments(cls, name, each.function, numbers - {key for key in numbers if own.settings[key].settable})
     for name, act in own.acts.items():
         _check_arguments(cls, name, act.function, {*numbers, *own.weather, *own.instants, *AIR})
 

@@ -27,10 +27,14 @@ _SIGNS: Final = {"loss": -1.0, "sinking": -1.0, "source": 1.0}
 
 
 class Processes(Sequence[Bound]):
-    """The processes that are on, in their order."""
+    """The processes that are on, in their order.
+
+    changed  numbers of operators that are not as declared any more, see :class:`airshed.process.settable.Settable`
+    """
 
     def __init__(self, bound: Iterable[Bound]) -> None:
         self._bound = tuple(sorted(bound, key=lambda each: each.process.order))
+        self.changed: dict[str, Array] = {}
 
     def __getitem__(self, index):  # type: ignore[no-untyped-def]
         return self._bound[index]
@@ -70,16 +74,6 @@ class Processes(Sequence[Bound]):
     def terms(self) -> dict[str, float]:
         """The terms of budgets that they add to, each with its sign."""
         return {each.term: _SIGNS[each.kind] for each in self.operators if each.term is not None}
-
-    @property
-    def numbers(self) -> dict[str, tuple[float, ...]]:
-        """The numbers that operators read, as they are now."""
-        return {
-            name: tuple(bound.numbers[name.removeprefix(f"{bound.key}_")].ravel().tolist())
-            for bound in self
-            for operator in bound.operators
-            for name in operator.numbers
-        }
 
     def at(self, state: State, seconds: float, around: Around) -> dict[str, Array]:
         """Return all fields at an instant, see :meth:`Bound.at`."""

@@ -1,4 +1,4 @@
-"""What the runtime asks of a model, whatever it simulates: fourteen members, and defaults for most of them."""
+"""What the runtime asks of a model, whatever it simulates: fifteen members, and defaults for most of them."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -141,6 +141,13 @@ class Model(Protocol):
         """What this rank holds of a field, not copied: it stays as it is for ``pace.lasting`` more steps."""
         ...
 
+    def set(self, name: str, value: object) -> None:
+        """Change a field that its registry says is settable, before the next step; raises CaseError.
+
+        value  an array or a number in the unit of the field, or a text with a unit
+        """
+        ...
+
     def save(self) -> Snapshot:
         """All that :meth:`restore` needs to go on with the same bits; its arrays are the model's own, until copied."""
         ...
@@ -187,6 +194,10 @@ class PlainModel:
     def step_to(self, seconds: float) -> None:
         """Advance the state from `self.seconds` to a time."""
         raise NotImplementedError
+
+    def set(self, name: str, value: object) -> None:
+        """No field is settable, unless a model says so and replaces this."""
+        raise NotImplementedError(f"the model says that {name} is settable, but not how")
 
     def summary(self, *, brief: bool = False) -> Report:
         """Nothing but the number of steps."""

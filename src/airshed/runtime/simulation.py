@@ -263,6 +263,23 @@ class Simulation:
         )
 
     @by_one_thread
+    def __setitem__(self, name: str, value: object) -> None:
+        """Change a settable field, such as a number of a process, from the next step on; all ranks set it alike.
+
+        value  in the unit of the field, or a text with a unit. Raises CaseError for a field that is not settable, and
+        for a value that its setting does not allow. A restart keeps it. Where the state is shown within a step, time goes
+        back to the beginning of that step, which is made anew.
+        """
+        with raising_together(self._everybody):
+            self._check_open()
+            (spec,) = self._model.fields.select([name], where="field")
+            if not spec.settable:
+                others = ", ".join(each.name for each in self._model.fields.values() if each.settable) or "none"
+                raise CaseError(f"field {name} cannot be set while the model runs; settable are: {others}")
+            self._undo_provisional()
+            self._model.set(name, value)
+
+    @by_one_thread
     def budget(self) -> xr.Dataset:
         """What came in, went out and stays, as the model of the case counts it; raises CaseError for one without.
 

@@ -11,6 +11,7 @@ import airshed
 from airshed.air import processes
 from airshed.air.processes.settling import settling_velocity
 from airshed.air.processes_of_case import processes_in
+from airshed.core.errors import CaseError
 from airshed.mechanism import load_mechanism
 from airshed.process.discovery import processes_of
 from airshed.verify.process import check_operators
@@ -144,3 +145,55 @@ def test_every_process_equals_its_twin_and_a_change_is_noticed(folder: Path, nam
     ]  # fmt: skip
     assert len(figures) > 2
     assert [(each.what, each.value) for each in figures if not each.ok] == []
+
+
+# ---- numbers that change while it runs -------------------------------------------------------------------------------
+
+
+def test_a_settable_number_acts_from_the_next_step_on_and_a_restart_keeps_it(folder: Path) -> None:
+    """Half an hour at strength 1, half an hour at 3: the loss is that of two hours at 1."""
+    some = case(folder, "sea_surface", restart={"every": "10 min"})
+    with airshed.Simulation(some, allow_code=True) as simulation:
+        assert float(simulation["sea_surface_strength"]) == 1.0
+        simulation.run(until="30 min")
+        simulation["sea_surface_strength"] = 3.0
+        simulation.run()
+        expected = simulation["RN"].values.copy()
+        np.testing.assert_allclose(expected[0], 1e-9 * np.exp(-0.01 / 50.0 * 2.0 * HOUR), rtol=1e-3)
+        budget = simulation.budget()
+        assert (np.abs(budget["residual"]) <= 1e-13 * budget["throughput"]).all()
+    with airshed.Simulation(some, allow_code=True, output=folder / "run") as simulation:
+        simulation.run(until="30 min")
+        simulation["sea_surface_strength"] = 3.0
+        simulation.run(until="45 min")
+    with airshed.Simulation(some, allow_code=True, output=folder / "run", resume=True) as simulation:
+        assert float(simulation["sea_surface_strength"]) == 3.0
+        simulation.run()
+        assert np.array_equal(simulation["RN"].values, expected)
+
+
+def test_what_cannot_be_set_is_refused_and_changes_nothing(folder: Path) -> None:
+    with airshed.Simulation(case(folder, "sea_surface"), allow_code=True) as simulation:
+        for name, value, message in (
+            ("sea_surface_strength", -1.0, "sea_surface_strength cannot be -1.0"),
+            ("sea_surface_strength", "much", "sea_surface_strength cannot be 'much'"),
+            ("sea_surface_strength", float("nan"), "sea_surface_strength cannot be nan"),
+            ("RN", 1e-9, "field RN cannot be set while the model runs; settable are: sea_surface_strength"),
+            ("sea_surface_strenght", 1.0, "did you mean"),
+        ):
+            with pytest.raises(CaseError, match=message):
+                simulation[name] = value
+        assert float(simulation["sea_surface_strength"]) == 1.0
+
+
+def test_a_settable_number_of_a_species_reaches_functions_of_instants(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[3] / "docs" / "adding-a-process.md").read_text(encoding="utf-8")
+    (tmp_path / "washout.py").write_text(text.split("```python\n")[1].split("```")[0])
+    (tmp_path / "chain.def").write_text(MECHANISM)
+    some = case(tmp_path, meteorology={"precipitation": "1 mm/h"}).to_dict()
+    some["process"] = [{"file": "washout.py", "coefficients": {"RN": "1e-4 1/s"}}]
+    with airshed.Simulation(airshed.Case.from_dict(some, base=tmp_path), allow_code=True) as simulation:
+        simulation.run(until="30 min")
+        simulation["washout_coefficients_RN"] = "0.0002 1/s"
+        simulation.run()
+        np.testing.assert_allclose(simulation["RN"].values, 1e-9 * np.exp(-1e-4 * 1.5 * HOUR), rtol=5e-4)

@@ -54,6 +54,10 @@ def test_it_is_used_from_python_and_its_case_is_checked(run, kind, tmp_path: Pat
         assert float(simulation["x"]) == float(simulation.model.state[0])
         with pytest.raises(CaseError, match="keeps no budget"):
             simulation.budget()
+        simulation["x"] = 5.0
+        assert float(simulation["x"]) == 5.0
+        with pytest.raises(CaseError, match="there is no field 'rho'"):
+            simulation["rho"] = 5.0
     for override, message in (("rho=-1", "rho = -1 must be at least 0"), ("grid.spacing=1", "grid is not a setting")):
         with pytest.raises(CaseError, match=message):
             airshed.load_case(tmp_path / "lorenz.toml", [override])

@@ -112,6 +112,10 @@ class Imex:
         """Whether a step [s] after an earlier one begins anew: as emission has ended, or since it is much longer."""
         return self._anew > 0 or (self._previous is not None and step > GROWTH * self._previous)
 
+    def begin_anew(self) -> None:
+        """Begin the formula anew: with its history, a jump would act half a step late."""
+        self._anew = max(self._anew, 1)
+
     def _columns(self, ends: Sequence[float], emissions: Sequence[AnyArray]) -> list[ColumnForcing]:
         """The forcing of columns at the ends of steps, all of them in one interval, each with its emission."""
         forcing = self._setup.forcing
@@ -121,7 +125,7 @@ class Imex:
         temperature, water, parameters = (interval.pair(name) for name in ("temperature", "water", "parameters"))
         fields = interval.fields(forcing.processes.implicit_fields)
         return [
-            ColumnForcing(temperature, water, weight, emission, sun, parameters, fields)
+            ColumnForcing(temperature, water, weight, emission, sun, parameters, fields, forcing.processes.changed)
             for weight, emission, sun in zip(weights, emissions, suns, strict=True)
         ]
 

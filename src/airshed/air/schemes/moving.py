@@ -152,5 +152,5 @@ class Mover:
         sun = self._dark if light is None else light.at([seconds], interval.pair("cloud"), [weight])[0]
         return ColumnForcing(
             interval.pair("temperature"), interval.pair("water"), weight, emission, sun,
-            fields=interval.fields(self.forcing.processes.implicit_fields),
+            fields=interval.fields(self.forcing.processes.implicit_fields), numbers=self.forcing.processes.changed,
         )  # fmt: skip

@@ -97,6 +97,10 @@ class Scheme(Protocol):
         """Make steps that end at rising times [s], in one interval of the forcing; yield each end when done."""
         ...
 
+    def begin_anew(self) -> None:
+        """Let the next steps need no history: what acts on the state has jumped."""
+        ...
+
     def keep(self) -> Kept:
         """Return what :meth:`restore` needs; all ranks together."""
         ...

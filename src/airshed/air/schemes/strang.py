@@ -95,6 +95,9 @@ class Strang:
             self._move(begin, middle, end, budget)
         self._react(self.chemistry, middle, end, budget, half=1)
 
+    def begin_anew(self) -> None:
+        """Nothing is to be done: no step has a history."""
+
     def keep(self) -> Kept:
         """Return the steps that chemistry is to try first, [lat][block][half][level][W], and what became of cells."""
         kept = Kept(numbers={"previous_step": None, "anew": 0})

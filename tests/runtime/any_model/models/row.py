@@ -1,6 +1,5 @@
 """A row of ponds without neighbours, which ranks divide: each has its depth, by a chaotic map."""
 
-from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -31,10 +30,8 @@ class Row(PlainModel):
         west = Coordinate("lon", 5.0 + pond.values, {"units": "degrees_east"}, dim="pond")
         layer = Coordinate("layer", np.array([0.5, 1.5]), {"units": "m"}, bounds=np.array([[0.0, 1.0], [1.0, 2.0]]))
         self.domain = Domain.even(Axes((layer, pond, west), divided=("pond",)), ranks)
-        self.fields = FieldRegistry(
-            [FieldSpec("depth", ("pond",), "m", "Depth", valid=(0.0, 1.0)),
-             FieldSpec("water", ("layer", "pond"), "m", "Water in a layer")]
-        )  # fmt: skip
+        water = FieldSpec("water", ("layer", "pond"), "m", "Water in a layer")
+        self.fields = FieldRegistry([FieldSpec("depth", ("pond",), "m", "Depth", valid=(0.0, 1.0)), water])
         self.depth = self.domain.box.of(np.linspace(0.1, 0.9, case.ponds)).copy()
 
     def longest_step(self, until: float) -> float:
@@ -54,7 +51,7 @@ class Row(PlainModel):
         self._set_moment(saved)
 
 
-def build(case: RowCase, ranks: Communicator, check: Callable[[Communicator], None]) -> Built:
+def build(case: RowCase, ranks: Communicator, check: Any) -> Built:
     check(ranks)
     return Built(Row(case, ranks))
 

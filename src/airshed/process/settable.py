@@ -1,0 +1,88 @@
+"""The numbers of processes that may be changed while a model runs, as fields without dimensions."""
+
+from collections.abc import Iterator, Mapping
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import ValidationError, create_model
+
+from airshed.core.errors import CaseError
+from airshed.core.settings import Section
+from airshed.core.units import Quantity
+from airshed.fields.spec import FieldSpec
+from airshed.process.bound import Bound
+from airshed.process.processes import Processes
+
+Array = npt.NDArray[np.float64]
+
+
+class Settable(Mapping[str, FieldSpec]):
+    """Names such as `sea_surface_strength`, of a table by species `washout_coefficients_HNO3`, each with its field.
+
+    A number is kept where functions of instants find it, and in ``Processes.changed``, where steps do: what was
+    computed for instants before has to be made anew.
+    """
+
+    def __init__(self, processes: Processes) -> None:
+        self._processes = processes
+        self._places: dict[str, tuple[Bound, str, str | None]] = {}
+        for bound in processes:
+            for name, setting in bound.own.settings.items():
+                if setting.settable:
+                    for species in bound.species_of(name) if setting.by_species else (None,):
+                        own = "_".join(filter(None, (bound.process.section, name, species)))
+                        self._places[own] = bound, name, species
+
+    def __getitem__(self, name: str) -> FieldSpec:
+        bound, setting, species = self._places[name]
+        declared = bound.own.settings[setting]
+        text = f"{declared.field.description or setting} ({species})" if species else declared.field.description
+        return FieldSpec(name, (), declared.unit or "1", text or setting, settable=True, written="named")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def value(self, name: str) -> Array:
+        """Return a number as it is now, in the unit of its field."""
+        bound, setting, species = self._places[name]
+        numbers = bound.numbers[setting]
+        return np.array(numbers if species is None else numbers[bound.species_of(setting).index(species)])
+
+    def set(self, name: str, value: object) -> None:
+        """Change a number; raises CaseError for one that its setting does not allow.
+
+        value  in the unit of the field, or a text with another one
+        """
+        bound, setting, species = self._places[name]
+        plain = self._checked(name, value)
+        numbers = bound.numbers[setting]
+        numbers[... if species is None else bound.species_of(setting).index(species)] = plain
+        self._processes.changed[f"{bound.key}_{setting}"] = numbers.reshape(-1)
+
+    def changed(self) -> dict[str, float]:
+        """Return the numbers that are not as the case has them, by the names of their fields."""
+        return {name: float(self.value(name)) for name in self if self._key(name) in self._processes.changed}
+
+    def _key(self, name: str) -> str:
+        bound, setting, _ = self._places[name]
+        return f"{bound.key}_{setting}"
+
+    def _checked(self, name: str, value: object) -> float:
+        """Return a value as its section of the case file would take it."""
+        bound, setting, species = self._places[name]
+        declared = bound.own.settings[setting]
+        if isinstance(value, Real) and not isinstance(value, bool) and declared.unit != "1":
+            value = f"{float(value)!r} {declared.unit}"
+        field: dict[str, Any] = {setting: (declared.annotation, declared.field)}
+        model = create_model("Setting", __base__=Section, **field)
+        try:
+            found: Any = getattr(model.model_validate({setting: {species: value} if species else value}), setting)
+        except ValidationError as error:
+            raise CaseError(f"{name} cannot be {value!r}: {error.errors()[0]['msg']}") from error
+        found = found[species] if species else found
+        return found.value if isinstance(found, Quantity) else float(found)

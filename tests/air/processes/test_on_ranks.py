@@ -1,0 +1,53 @@
+"""Processes of users and those of the package have the same bits on any ranks, and on groups of them."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airshed.case.toml import write_toml
+
+from .test_users import MECHANISM, OF_PACKAGE, SETTINGS, USERS, case
+
+MPIEXEC = Path(sys.executable).with_name("mpiexec")
+PROGRAM = Path(__file__).with_name("on_ranks.py")
+ASKED = [name for name in SETTINGS if name != "sunlit_loss"]  # groups refuse what reads the light in each step
+
+pytestmark = pytest.mark.skipif(not MPIEXEC.exists(), reason="mpiexec of the wheel mpich is not installed")
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What the program printed: digests, by integrator and ranks."""
+    folder = tmp_path_factory.mktemp("ranks")
+    (folder / "chain.def").write_text(MECHANISM)
+    for file in USERS.glob("*.py"):
+        shutil.copy(file, folder)
+    rain = {"precipitation": "1 mm/h", "eastward": "8 m/s", "northward": "-3 m/s", "diffusivity": "10 m2/s"}
+    whole = case(
+        folder, *ASKED, grid={"spacing": "0.25 deg"}, time={"length": "20 min"}, meteorology=rain, **(OF_PACKAGE | {"convection": {}}),
+        emissions={"point": [{"species": "RN", "lon": -28.0, "lat": 41.0, "rate": "1 mol/s"}]},
+    )  # fmt: skip
+    (folder / "case.toml").write_text(write_toml(whole.to_dict()), encoding="utf-8")
+    command = [MPIEXEC, "-n", "3", sys.executable, "-m", "mpi4py", PROGRAM, folder]
+    answer = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    assert answer.returncode == 0, answer.stderr[-4000:]
+    printed: dict[str, Any] = json.loads(answer.stdout)
+    return printed
+
+
+@pytest.mark.parametrize("way", ["imex", "strang", "strang apart"])
+def test_ranks_and_groups_of_them_have_the_bits_of_one(found: dict[str, Any], way: str) -> None:
+    runs = {name: answer for name, answer in found.items() if name.startswith(f"{way}:")}
+    assert len(runs) == 3
+    alone = runs[f"{way}: 1 "]
+    assert {name: answer for name, answer in runs.items() if answer != alone} == {}
+
+
+def test_ways_differ(found: dict[str, Any]) -> None:
+    """The negative control."""
+    assert len({found[f"{way}: 1 "]["state"] for way in ("imex", "strang", "strang apart")}) == 3
