@@ -138,7 +138,12 @@ def column_matrix(function: F) -> Any:
 
 def face_flux() -> Any:
     """Declare that all species go with the air through faces; budgets count that as `inflow` and `outflow`."""
-    return Acts("face_flux", lambda: (), "mol/s")
+
+    def carried() -> tuple[()]:
+        """All that the air carries through faces."""
+        return ()
+
+    return Acts("face_flux", carried, "mol/s")
 
 
 @dataclass(frozen=True)

@@ -267,8 +267,8 @@ class Simulation:
         """Change a settable field, such as a number of a process, from the next step on; all ranks set it alike.
 
         value  in the unit of the field, or a text with a unit. Raises CaseError for a field that is not settable, and
-        for a value that its setting does not allow. A restart keeps it. Where the state is shown within a step, time goes
-        back to the beginning of that step, which is made anew.
+        for a value that its setting does not allow. A restart keeps it. Where the state is shown within a step,
+        time goes back to the beginning of that step, which is made anew.
         """
         with raising_together(self._everybody):
             self._check_open()

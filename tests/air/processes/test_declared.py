@@ -1,5 +1,6 @@
 """The processes of the package in whole runs: what each does by hand, what it conserves, budgets, and the same bits."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 import xarray as xr
 
 import airshed
+from airshed.air.fields_document import fields_document
 from airshed.air.processes.settling import settling_velocity
 from airshed.core.errors import CaseError, DataError
 
@@ -144,3 +146,9 @@ def test_the_strongest_diffusion_shortens_the_step() -> None:
 def test_a_species_that_is_not_there_is_refused() -> None:
     with pytest.raises(CaseError, match=r"settling.diameters: 'DUST' is not a species of tracer"):
         airshed.Simulation(case(settling={"diameters": {"DUST": "10 um"}}))
+
+
+def test_the_page_of_fields_is_made_of_the_declarations() -> None:
+    page = Path(__file__).parents[3] / "docs" / "fields.md"
+    assert fields_document() == page.read_text(encoding="utf-8")
+    assert "| wet_deposition | `washed` | `loss` | all | washed |" in fields_document()

@@ -29,7 +29,8 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         shutil.copy(file, folder)
     rain = {"precipitation": "1 mm/h", "eastward": "8 m/s", "northward": "-3 m/s", "diffusivity": "10 m2/s"}
     whole = case(
-        folder, *ASKED, grid={"spacing": "0.25 deg"}, time={"length": "20 min"}, meteorology=rain, **(OF_PACKAGE | {"convection": {}}),
+        folder, *ASKED, grid={"spacing": "0.25 deg"}, time={"length": "20 min"}, meteorology=rain,
+        **(OF_PACKAGE | {"convection": {}}),
         emissions={"point": [{"species": "RN", "lon": -28.0, "lat": 41.0, "rate": "1 mol/s"}]},
     )  # fmt: skip
     (folder / "case.toml").write_text(write_toml(whole.to_dict()), encoding="utf-8")

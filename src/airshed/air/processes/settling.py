@@ -126,11 +126,12 @@ class Settling(Process, section="settling", order=45):
     """What falls through the air by its weight."""
 
     diameters = per_species(
-        "m", 'Diameters of the particles that species are, such as `{ DUST = "10 um" }`.', least="1 nm", most="3 mm"
-    )
+        "m", 'Diameters of the particles that species are, such as `{ DUST = "10 um" }`.', least="1 nm", most="3 mm",
+        settable=True,
+    )  # fmt: skip
     densities = per_species(
         "kg/m3", "Densities of these particles; 1000 kg/m3 where none is given.", missing=1000.0,
-        least="100 kg/m3", most="25000 kg/m3",
+        least="100 kg/m3", most="25000 kg/m3", settable=True,
     )  # fmt: skip
     temperature = weather("temperature", "K")
     pressure = weather("pressure", "Pa")
