@@ -1,4 +1,4 @@
-"""Processes that a case or the conditions of a box ask for: their classes and settings, those in files of a user too."""
+"""Processes that a case or the conditions of a box ask for, those in files too: their classes and settings."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -104,7 +104,9 @@ class BoxEnvironment(Section):
     humidity: Factor | None = setting(None, "Relative humidity; gives H2O unless [fixed] does.", unit="1")
     location: Location | None = setting(None, "Gives the sun unless [rates] does.")
     height: Height | None = setting(None, "Height of the box, over which the ground acts; for processes.")
-    land_fraction: Number | None = setting(None, "Part of the ground that is land; for processes.", unit="1", ge=0, le=1)
+    land_fraction: Number | None = setting(
+        None, "Part of the ground that is land; for processes.", unit="1", ge=0, le=1
+    )
 
     @field_validator("humidity")
     @classmethod

@@ -67,11 +67,10 @@ class RosenbrockCells:
         everything = tuple(range(len(kernel.network.species)))
         self._sources = Sources(forcing.emitted, everything if forcing.air_changes else forcing.deposited)
         self._solvers = self._make_solvers(air, threads)
-        names = kernel.network.names
         self.keys = [
             *(forcing.key(INPUTS.get(name, name)) for name in kernel.inputs),
-            *(f"emission.{names[species]}" for species in self._sources.emitted),
-            *(f"deposition.{names[species]}" for species in self._sources.lost),
+            *(forcing.key(f"emission {species}") for species in self._sources.emitted),
+            *(forcing.key(f"deposition {species}") for species in self._sources.lost),
         ]
         self._stopped: Callable[[], bool] = lambda: False
 
