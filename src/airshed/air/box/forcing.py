@@ -135,25 +135,29 @@ class BoxForcing:
             for name, value in evaluate_named(self._formulas, {**clock, **values}).items()
         }
         values |= self._called(values)
-        self._let_act(values, t, clock)
         if "daylight" in values and "sec_zenith" in values:
             values["sec_zenith"] = np.where(values["daylight"] == 0.0, 1.0, values["sec_zenith"])
         for name, value in values.items():
             self._check(name, value, t)
+        if self._processes.acting:
+            values |= self._acted(values, t, clock)
         for name in AIR_GASES if "M" in values else ():
             self._check_part(name, values, t)
         self._check_rates(values, t, np.arange(self.cells, dtype=np.float64)[chosen])
         return values
 
-    def _let_act(self, values: dict[str, Array], times: Array, clock: Mapping[str, npt.ArrayLike]) -> None:
-        """Add what processes take and give to the losses and sources of the conditions."""
-        if not self._processes.acting:
-            return
+    def _acted(self, values: Mapping[str, Array], times: Array, clock: Mapping[str, npt.ArrayLike]) -> dict[str, Array]:
+        """Return the losses and sources that processes have a part in, those of the conditions added."""
         sun = np.asarray(clock["cos_zenith"]) if self._sun_of_location else values.get("SUN")
         weather = {name: values[f"weather {name}"] for name in self._processes.weather}
+        found: dict[str, Array] = {}
         for section, species, rate in self._processes.rates(Moment(times, values, weather, sun)):
             name = f"{section} {species}"
-            values[name] = values[name] + rate if name in values else rate
+            before = found.get(name, values.get(name))
+            found[name] = rate if before is None else before + rate
+        for name, value in found.items():
+            self._check(name, value, times)
+        return found
 
     @property
     def _sun_of_location(self) -> bool:

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.air.box.conditions import BoxConditions
-from airshed.air.box.failure import ChemistryFailure, at_start_of
+from airshed.air.box.failure import ChemistryFailure, Stopped, at_start_of
 from airshed.air.box.forcing import UNNEEDED, BoxForcing
 from airshed.air.box.steps import BoxStep, events
 from airshed.core.errors import CaseError
@@ -123,7 +123,7 @@ class GaussSeidelCells:
         replay = at_start_of(self.conditions, self.forcing, where, kept[:, cell], begun, end)
         listed = ", ".join(names[species] for species in np.flatnonzero(lost)[:3])
         return ChemistryFailure(
-            self.kernel.network, where, step.end - step.length, (begun, end), before[:, cell], replay,
+            self.kernel.network, Stopped(where, step.end - step.length, (begun, end), before[:, cell]), replay,
             tried=f"where a step of {step.length:.6g} s leaves no finite numbers of {listed}",
             remedy="shorten solver.step, or take a Rosenbrock method",
         )  # fmt: skip
