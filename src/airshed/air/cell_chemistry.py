@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from airshed.air.box import ChemistryFailure, replay_conditions
+from airshed.air.box import ChemistryFailure, Stopped, replay_conditions
 from airshed.air.rate_environment import rate_environment
 from airshed.kernels.chemistry import (
     AIR_INPUTS,
@@ -232,14 +232,16 @@ class CellChemistry:
         values |= {name: float(np.asarray(evaluate(each, values))) for name, each in self.network.bound.items()}
         conditions = replay_conditions(
             self.network, density * before, values, end - begin,
-            solver={
-                "method": self.solver.method.name, "relative_tolerance": tolerances.relative,
-                "absolute_tolerance": f"{float(np.max(tolerances.absolute))!r} molecules/cm3",
-                "most_steps": _MORE_STEPS * self.solver.most_steps,
+            {
+                "title": f"{cell[:1].upper()}{cell[1:]}, from {begin:.10g} s to {end:.10g} s of the case",
+                "solver": {
+                    "method": self.solver.method.name, "relative_tolerance": tolerances.relative,
+                    "absolute_tolerance": f"{float(np.max(tolerances.absolute))!r} molecules/cm3",
+                    "most_steps": _MORE_STEPS * self.solver.most_steps,
+                },
             },
-            title=f"{cell[:1].upper()}{cell[1:]}, from {begin:.10g} s to {end:.10g} s of the case",
         )  # fmt: skip
         whose = f"{cell} and of {others} more" if others else cell
         return ChemistryFailure(
-            self.network, whose, reached, (begin, end), density * after, conditions, remedy="shorten time.step"
+            self.network, Stopped(whose, reached, (begin, end), density * after), conditions, remedy="shorten time.step"
         )

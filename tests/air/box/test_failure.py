@@ -151,8 +151,8 @@ def test_replay_of_a_cell_of_a_grid(emep: ReactionNetwork) -> None:
     state = np.linspace(1e8, 2e9, len(emep.species))
     inputs = {"TEMP": 285.0, "PRESS": 9e4, "M": 2.28e19, "O2": 4.8e18, "N2": 1.78e19, "H2O": 2e17}
     light = {"SUN": 0.5, "sec_zenith": 2.0, "daylight": 0.8}
-    more = {"emission": {"NO": 1e6}, "deposition": {"O3": 1e-5}, "solver": {"method": "ros3"}}
-    conditions = replay_conditions(emep, state, {**inputs, **light}, 300.0, **more)
+    more = {"emission": {"NO": "1e6 molecules/cm3/s"}, "deposition": {"O3": "1e-5 1/s"}, "solver": {"method": "ros3"}}
+    conditions = replay_conditions(emep, state, {**inputs, **light}, 300.0, more)
     box = BoxRun(emep, BoxConditions.from_dict(conditions.to_dict()))
     values = box.forcing.at([0.0])
     wanted = {**{key: value for key, value in inputs.items() if key[1:] not in ("EMP", "RESS")}, **light, "T": 285.0}

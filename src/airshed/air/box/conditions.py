@@ -5,10 +5,20 @@ from contextlib import contextmanager, suppress
 from datetime import date, datetime
 from os.path import relpath
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
 
-from pydantic import BeforeValidator, Field, PrivateAttr, ValidationError, field_validator, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    PrivateAttr,
+    ValidationError,
+    create_model,
+    field_validator,
+    model_validator,
+)
 
+from airshed.air import processes
+from airshed.air.asked import ProcessSection
 from airshed.air.box.values import (
     CONCENTRATION,
     MOST_HUMIDITY,
@@ -16,6 +26,7 @@ from airshed.air.box.values import (
     Factor,
     FromCsv,
     LossRate,
+    OfWeather,
     Pressure,
     Rate,
     Source,
@@ -30,6 +41,7 @@ from airshed.core.settings import KEY, Number, Section, Whole, measured, refuse,
 from airshed.core.units import Quantity
 from airshed.core.words import shown
 from airshed.formula.given import Given
+from airshed.process.discovery import processes_of, section_of
 
 METHODS: Final = ("ros2", "ros3", "rodas3", "rodas4")
 """Rosenbrock methods, which choose their own steps."""
@@ -38,6 +50,7 @@ _FINEST_SINGLE: Final = 1e-5
 
 Time = Annotated[Quantity, measured("s", least="1e-12 s", most="1e15 s")]
 ClockTime = Annotated[Quantity, measured("s", least=0.0, most="1000 year")]
+Height = Annotated[Quantity, measured("m", least="1 cm", most="99 km")]
 TimeOfDay = Annotated[Quantity, measured("s", least=0.0, most="24 h")]
 Tolerance = Annotated[
     Quantity, measured(CONCENTRATION, "mol/mol", above=0.0, most=(f"1e20 {CONCENTRATION}", "1 mol/mol"))
@@ -90,6 +103,10 @@ class BoxEnvironment(Section):
     pressure: Pressure | None = setting(None, "Pressure, p in formulas; gives the air density.", unit="Pa")
     humidity: Factor | None = setting(None, "Relative humidity; gives H2O unless [fixed] does.", unit="1")
     location: Location | None = setting(None, "Gives the sun unless [rates] does.")
+    height: Height | None = setting(None, "Height of the box, over which the ground acts; for processes.")
+    land_fraction: Number | None = setting(
+        None, "Part of the ground that is land; for processes.", unit="1", ge=0, le=1
+    )
 
     @field_validator("humidity")
     @classmethod
@@ -128,7 +145,14 @@ class BoxSolver(Section):
         return self
 
 
-class BoxConditions(Section):
+PROCESSES: Final = {each.section: each for each in processes_of(processes) if each.model is None}
+"""The processes of the package that conditions may have a section of, by its name.
+
+A section that is written by hand belongs to the three-dimensional model: its wind, its inventory, its mechanism.
+"""
+
+
+class _FixedConditions(Section):
     """Everything that a box needs to know besides its mechanism; `docs/box.md` lists it."""
 
     title: str = setting("Airshed box", "What the box is called in files.")
@@ -143,6 +167,10 @@ class BoxConditions(Section):
     rates: Mapping[str, Rate] = setting({}, "What the mechanism leaves open by name; SUN, sec_zenith, daylight.")
     emission: Mapping[str, Source] = setting({}, "Sources of species.", unit=f"{CONCENTRATION}/s")
     deposition: Mapping[str, LossRate] = setting({}, "Loss rates of species.", unit="1/s")
+    weather: Mapping[str, OfWeather] = setting(
+        {}, "Fields of the weather that processes ask for, each in the unit that they declare."
+    )
+    process: tuple[ProcessSection, ...] = Field(default_factory=tuple)
     solver: BoxSolver = Field(default_factory=BoxSolver)
 
     @field_validator("rates", mode="before")
@@ -226,17 +254,41 @@ class BoxConditions(Section):
         """The folder of the file, from which paths in it go; the present one without a file."""
         return self._folder
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the conditions as plain values, defaults included, without the processes that they do not ask for."""
+        unasked = set(PROCESSES) - self.model_fields_set | ({"process"} if not self.process else set())
+        return {name: value for name, value in super().to_dict().items() if name not in unasked}
+
     def to_toml(self, folder: Path | None = None) -> str:
         """Return the conditions, all defaults filled in, as the text of a conditions file to stand in `folder`."""
         data = self.to_dict()
 
+        def moved(path: str) -> str:
+            return path if folder is None else relpath(self.folder / path, folder)
+
         def plain(value: object) -> object:
-            if not isinstance(value, FromCsv):
-                return value
-            path = value.csv if folder is None else relpath(self.folder / value.csv, folder)
-            return {**value.to_dict(), "csv": path}
+            return {**value.to_dict(), "csv": moved(value.csv)} if isinstance(value, FromCsv) else value
 
         tables = {
             key: {k: plain(v) for k, v in value.items()} for key, value in data.items() if isinstance(value, dict)
         }
-        return write_toml(data | tables)
+        files = [{**each, "file": moved(each["file"])} for each in data.get("process", ())]
+        return write_toml(data | tables | ({"process": files} if files else {}))
+
+
+if TYPE_CHECKING:
+
+    class BoxConditions(_FixedConditions):
+        """Conditions with the sections that processes declare."""
+
+        def __getattr__(self, section: str) -> Section: ...
+
+else:
+    BoxConditions = create_model(
+        "BoxConditions", __base__=_FixedConditions, __module__=__name__, __doc__=_FixedConditions.__doc__,
+        **{
+            name: (section, Field(default_factory=section))
+            for name, process in PROCESSES.items()
+            for section in [section_of(process)]
+        },
+    )  # fmt: skip

@@ -1,6 +1,7 @@
 """What is told of a cell whose chemistry cannot be integrated, and the conditions by which `airshed box` replays it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,20 +24,33 @@ _UNIT = "molecules/cm3"
 _MOST_NAMED = 5
 
 
+@dataclass(frozen=True)
+class Stopped:
+    """Where the chemistry of a cell came to no end.
+
+    cell      its number, or words for it; None where there is but one
+    time      [s] up to which it came;  interval  that it was to cross [s]
+    state     (species,) [molecules cm-3] at that time
+    """
+
+    cell: int | str | None
+    time: float
+    interval: tuple[float, float]
+    state: Array
+
+
 class ChemistryFailure(ReplayableError):  # noqa: N818  the failure of a cell, which is an error of the user's to mend
     """The chemistry of a cell came to no end, also with smaller steps.
 
-    cell      its number, or words for it; None where there is but one
-    time      [s] up to which it came, in the interval of its last call
-    state     (species,) [molecules cm-3] at that time
+    cell, time, interval, state  see :class:`Stopped`
     conditions  replay the interval from its start, see :meth:`write`
     """
 
     def __init__(
-        self, network: ReactionNetwork, cell: int | str | None, time: float, interval: tuple[float, float],
-        state: Array, conditions: BoxConditions, *, tried: str = "also with smaller steps",
-        remedy: str = "raise solver.most_steps",
+        self, network: ReactionNetwork, where: Stopped, conditions: BoxConditions, *,
+        tried: str = "also with smaller steps", remedy: str = "raise solver.most_steps",
     ) -> None:  # fmt: skip
+        cell, time, interval, state = where.cell, where.time, where.interval, where.state
         self.network, self.cell, self.time, self.interval = network, cell, time, interval
         self.state, self.conditions = state, conditions
         order = np.argsort(-np.nan_to_num(state, nan=np.inf, posinf=np.inf))[:_MOST_NAMED]
@@ -50,39 +64,45 @@ class ChemistryFailure(ReplayableError):  # noqa: N818  the failure of a cell, w
 
     def keep(self, folder: Path, case: Any) -> "ChemistryFailure":
         """Write it for a run; see :class:`ReplayableError`."""
-        return self.write(folder / FAILED_CELL, case.mechanism)
+        return self.write(folder / FAILED_CELL, case.mechanism, [each.file for each in case.process])
 
-    def write(self, path: Path, mechanism: str) -> "ChemistryFailure":
+    def write(self, path: Path, mechanism: str, without: Sequence[str] = ()) -> "ChemistryFailure":
         """Write a conditions file that replays the failure; return the failure, which then names it.
 
-        mechanism  the argument of `airshed box`. Raises OutputError.
+        mechanism  the argument of `airshed box`;  without  files whose processes the conditions leave out, to be told.
+        Raises OutputError.
         """
+        command = f"airshed box {mechanism} --conditions {path}"
+        code = " --allow-code" if self.conditions.process else ""
         state = "".join(
             f"#   {name} = {value:.17g}\n" for name, value in zip(self.network.names, self.state, strict=True)
         )
         text = (
             f"# Replays the interval in which the chemistry of mechanism {self.network.name} failed:\n"
-            f"#   airshed box {mechanism} --conditions {path} --output replay.nc\n"
-            f"# It came to t = {self.time:.17g} s, with [{_UNIT}]\n{state}\n"
+            f"#   {command} --output replay.nc{code}\n"
+            f"# It came to t = {self.time:.17g} s, with [{_UNIT}]\n{state}"
+            + "".join(f"# Reactions that {file} adds, if any, are not in it.\n" for file in without)
+            + "\n"
         )
         with write_whole(path) as part:
             part.write_text(text + self.conditions.to_toml(path.parent), encoding="utf-8")
-        self.args = (f"{self}; to replay it: airshed box {mechanism} --conditions {path}",)
+        self.args = (f"{self}; to replay it: {command}{code}",)
         return self
 
 
 def replay_conditions(
-    network: ReactionNetwork, state: npt.ArrayLike, inputs: Mapping[str, float], length: float, *,
-    emission: Mapping[str, float] | None = None, deposition: Mapping[str, float] | None = None,
-    solver: Mapping[str, Any] | None = None, title: str = "Replay",
-) -> BoxConditions:  # fmt: skip
+    network: ReactionNetwork,
+    state: npt.ArrayLike,
+    inputs: Mapping[str, float],
+    length: float,
+    sections: Mapping[str, Any] | None = None,
+) -> BoxConditions:
     """Return conditions under which a box does what one cell did over `length` [s], its inputs constant.
 
     state     (species,) [molecules cm-3] at the beginning
     inputs    values of the air, the sun and the mechanism's parameters, by the names that mechanisms have for them:
               TEMP [K], PRESS [Pa], M, O2, N2, H2O [molecules cm-3], SUN or sec_zenith, daylight, ...
-    emission  species -> [molecules cm-3 s-1];  deposition  species -> [s-1]
-    solver    settings of [solver]
+    sections  further ones of the conditions, such as [solver], by their names
     """
     amounts = zip(network.names, np.asarray(state, np.float64).tolist(), strict=True)
     fixed = {each.name for each in network.fixed} | set(AIR_GASES)
@@ -93,15 +113,13 @@ def replay_conditions(
         if name not in fixed and name not in INPUTS and not (name == "SUN" and "sec_zenith" in inputs)
     }
     data = {
-        "title": title,
+        "title": "Replay",
         "time": {"length": f"{length!r} s", "output_every": f"{length!r} s"},
         "environment": {"temperature": f"{float(inputs['TEMP'])!r} K"},
         "initial": {name: f"{value!r} {_UNIT}" for name, value in amounts},
         "fixed": {name: f"{float(value)!r} {_UNIT}" for name, value in inputs.items() if name in fixed},
         "rates": rates,
-        "emission": {name: f"{float(value)!r} {_UNIT}/s" for name, value in (emission or {}).items()},
-        "deposition": {name: f"{float(value)!r} 1/s" for name, value in (deposition or {}).items()},
-        "solver": dict(solver or {}),
+        **(sections or {}),
     }
     return BoxConditions.from_dict(data)
 

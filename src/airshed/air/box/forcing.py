@@ -7,9 +7,11 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from airshed.air.box.acting import Moment
 from airshed.air.box.conditions import BoxConditions
 from airshed.air.box.csv_file import Knots, read_knots
 from airshed.air.box.needs import Needs
+from airshed.air.box.processes import BoxProcesses
 from airshed.air.box.states import CellStates
 from airshed.air.box.sun import cosine_at, kpp_kinks
 from airshed.air.box.values import CONCENTRATION, MOST_HUMIDITY, RATE_UNITS, FromCsv, Value, spellings, value_of
@@ -59,11 +61,12 @@ RANGES: Final = {
     "M": (1e9, 1e22, CONCENTRATION),
     "emission": (0.0, 1e22, f"{CONCENTRATION}/s"),
     "deposition": (0.0, 1e9, "1/s"),
+    "weather": (-np.inf, np.inf, ""),
 }
 """What a box can have. Temperature: from below the coldest air, at the summer mesopause in 85 km (some 130 K, Luebken
 1999, J. Geophys. Res. 104, 9135), to the exosphere's 1000 K (U.S. Standard Atmosphere 1976), which is also that of flow
 reactors. Pressure: from that at 95 km to 100 bar, of laboratories. Density: what these give; and emission not more than
-that in a second, loss within a nanosecond."""
+that in a second, loss within a nanosecond. Fields of the weather may be anything, winds below 0."""
 
 _ABOVE_ZERO: Final = ("T", "p", "M", "sec_zenith")
 
@@ -73,6 +76,7 @@ class BoxForcing:
 
     network    the mechanism, without the formulas of rates that the conditions give instead
     initial    species number -> its value at the start;  emitted, deposited  numbers of species, rising
+    opened     what besides chemistry touches species, in words -> their numbers
     needed     names of air and sun that rate constants need
     kinks      times [s] at which conditions are known not to be smooth
     cells      how many boxes there are
@@ -81,13 +85,18 @@ class BoxForcing:
     CaseError with the key, and the nearest name for one that is unknown; one error for all that is missing.
     """
 
-    def __init__(self, conditions: BoxConditions, network: ReactionNetwork, states: CellStates | None = None) -> None:
+    def __init__(
+        self, conditions: BoxConditions, network: ReactionNetwork, states: CellStates | None = None,
+        processes: BoxProcesses | None = None,
+    ) -> None:  # fmt: skip
         self.network = _without_given_rates(network, conditions.rates)
+        self._processes = processes or BoxProcesses(network)
         self.cells = states.cells if states else 1
         self._states = states
         self._conditions = conditions
         self._location = conditions.environment.location
         self._keys: dict[str, str] = {}
+        self._told: dict[str, str] = {}
         self._constants: dict[str, Array] = {}
         self._formulas: dict[str, Formula] = {}
         self._knots: dict[str, Knots] = {}
@@ -95,6 +104,8 @@ class BoxForcing:
         self._add_given()
         self.emitted = self._add_sources("emission", conditions.emission)
         self.deposited = self._add_sources("deposition", conditions.deposition)
+        self.opened = {"emission and deposition": {*self.emitted, *self.deposited}}
+        self._add_processes()
         self._add_air()
         self._add_sun()
         self._derive({each.name: repr(each.default) for each in self.network.parameters if each.default is not None})
@@ -128,10 +139,31 @@ class BoxForcing:
             values["sec_zenith"] = np.where(values["daylight"] == 0.0, 1.0, values["sec_zenith"])
         for name, value in values.items():
             self._check(name, value, t)
+        if self._processes.acting:
+            values |= self._acted(values, t, clock)
         for name in AIR_GASES if "M" in values else ():
             self._check_part(name, values, t)
         self._check_rates(values, t, np.arange(self.cells, dtype=np.float64)[chosen])
         return values
+
+    def _acted(self, values: Mapping[str, Array], times: Array, clock: Mapping[str, npt.ArrayLike]) -> dict[str, Array]:
+        """Return the losses and sources that processes have a part in, those of the conditions added."""
+        sun = np.asarray(clock["cos_zenith"]) if self._sun_of_location else values.get("SUN")
+        weather = {name: values[f"weather {name}"] for name in self._processes.weather}
+        found: dict[str, Array] = {}
+        for section, species, rate in self._processes.rates(Moment(times, values, weather, sun)):
+            name = f"{section} {species}"
+            before = found.get(name, values.get(name))
+            found[name] = rate if before is None else before + rate
+        for name, value in found.items():
+            self._check(name, value, times)
+        return found
+
+    @property
+    def _sun_of_location(self) -> bool:
+        """Whether the sun is that of the location: then it is also known how far it is below the horizon."""
+        formula = self._formulas.get("SUN")
+        return formula is not None and "cos_zenith" in formula.names
 
     def _check_rates(self, values: Mapping[str, Array], times: Array, cells: Array) -> None:
         names = {name: INPUTS.get(name, name) for name in self.needed}
@@ -192,8 +224,10 @@ class BoxForcing:
         return [*rows, *(values[each.name] for each in self.network.parameters)]
 
     def key(self, name: str) -> str:
-        """Return the key of the conditions file that gives a value, for messages."""
-        return self._keys.get(name, name)
+        """Return the key of the conditions file that gives a value, or the process, for messages."""
+        return (
+            ", ".join(found) if (found := [each[name] for each in (self._keys, self._told) if name in each]) else name
+        )
 
     def own_values(self, cell: int) -> dict[str, float]:
         """Return what a cell has of its own: names of formulas -> values."""
@@ -276,6 +310,21 @@ class BoxForcing:
             self._add(f"{section} {number}", f"{section}.{self.network.names[number]}", value)
         return tuple(sorted(found))
 
+    def _add_processes(self) -> None:
+        """Add the weather that processes ask for, and the species that they touch."""
+        for name, value in self._processes.weather.items():
+            self._add(f"weather {name}", f"weather.{name}", value)
+        self.emitted = tuple(sorted({*self.emitted, *self._processes.touched("emission")}))
+        self.deposited = tuple(sorted({*self.deposited, *self._processes.touched("deposition")}))
+        for each in self._processes.acting:
+            for section in ("emission", "deposition"):
+                touched = each.touched(section)
+                self.opened[each.name] = self.opened.get(each.name, set()) | touched
+                for species in touched:
+                    key = f"{section} {species}"
+                    whose = f"{each.name}: {section} of {self.network.names[species]}"
+                    self._told[key] = f"{self._told[key]}, {whose}" if key in self._told else whose
+
     def _add_air(self) -> None:
         """Add what follows from pressure or density; a mechanism's own air where the conditions tell nothing of it."""
         own = {
@@ -319,6 +368,8 @@ class BoxForcing:
         roots |= {each.name for each in self.network.parameters} - called | {name for name in given if " " not in name}
         sources = {name for name in given if " " in name}
         needs.check([*sorted(roots), *sorted(sources)], self._initial_names())
+        for each in self._processes.acting:
+            needs.check(sorted(each.needs), whose=each.name)
         self._formulas = {name: formula for name, formula in self._formulas.items() if needs.settled(name)}
         start = self._conditions.time.start.value
         end = start + self._conditions.time.length.value
@@ -352,7 +403,7 @@ class BoxForcing:
         above = name in _ABOVE_ZERO
         least, most, unit = RANGES.get(name.partition(" ")[0], (0.0, np.inf, ""))
         wrong = ~(
-            np.isfinite(value) & ((value > 0.0) if above else (value >= 0.0)) & (value >= least) & (value <= most)
+            np.isfinite(value) & ((value > 0.0) if above else (value >= least)) & (value >= least) & (value <= most)
         )
         if not wrong.any():
             return

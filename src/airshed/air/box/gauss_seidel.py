@@ -1,20 +1,22 @@
 """Integrates one box or many by the kernel of the three-dimensional model: columns of one level without transport."""
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from airshed.air.box.conditions import BoxConditions
-from airshed.air.box.failure import ChemistryFailure, at_start_of
+from airshed.air.box.failure import ChemistryFailure, Stopped, at_start_of
 from airshed.air.box.forcing import UNNEEDED, BoxForcing
 from airshed.air.box.steps import BoxStep, events
 from airshed.core.errors import CaseError
-from airshed.kernels.backend import StepKernel, Stepper
+from airshed.formula import trace
+from airshed.kernels.backend import StepKernel, Stepper, backend
 from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray
 from airshed.kernels.step.data import TERMS, ColumnForcing, StepConstants, TransportForcing
+from airshed.kernels.step.operators import Operator, OperatorField
 from airshed.kernels.step.rates import REFERENCE_DENSITY
 from airshed.process.twostep import two_step_weights
 
@@ -22,6 +24,19 @@ Array = npt.NDArray[np.float64]
 
 _CLIPPED: Final = TERMS.index("clipped")
 _NUMBERS: Final = 4_000_000  # of conditions that are evaluated together
+
+
+def compile_box(forcing: BoxForcing, precision: Literal["double", "single"]) -> StepKernel:
+    """Return the kernel of boxes, whose species with a loss rate have it as one to the ground."""
+    losses = (_loss(forcing.deposited),) if forcing.deposited else ()
+    return backend().compile_mechanism(forcing.network, 1, precision, operators=losses)
+
+
+def _loss(species: Sequence[int]) -> Operator:
+    """The loss of some species by conductances [mol/s]."""
+    rate = trace(lambda deposition, air: deposition / air).outputs
+    fields = (OperatorField("deposition", "ground", species=True),)
+    return Operator("dry_deposition", "loss", rate, tuple(species), fields, ground=True, term="deposited")
 
 
 class GaussSeidelCells:
@@ -108,7 +123,7 @@ class GaussSeidelCells:
         replay = at_start_of(self.conditions, self.forcing, where, kept[:, cell], begun, end)
         listed = ", ".join(names[species] for species in np.flatnonzero(lost)[:3])
         return ChemistryFailure(
-            self.kernel.network, where, step.end - step.length, (begun, end), before[:, cell], replay,
+            self.kernel.network, Stopped(where, step.end - step.length, (begun, end), before[:, cell]), replay,
             tried=f"where a step of {step.length:.6g} s leaves no finite numbers of {listed}",
             remedy="shorten solver.step, or take a Rosenbrock method",
         )  # fmt: skip

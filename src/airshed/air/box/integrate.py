@@ -10,15 +10,14 @@ import numpy.typing as npt
 import xarray as xr
 
 from airshed.air.box.conditions import METHODS, BoxConditions
-from airshed.air.box.deposition import dry_deposition
 from airshed.air.box.forcing import BoxForcing
-from airshed.air.box.gauss_seidel import GaussSeidelCells
+from airshed.air.box.gauss_seidel import GaussSeidelCells, compile_box
+from airshed.air.box.processes import processes_in_box
 from airshed.air.box.result import TimeSeries, refuse_own_names
 from airshed.air.box.rosenbrock import RosenbrockCells
 from airshed.air.box.states import CellStates
 from airshed.air.box.steps import JUST_BEFORE, Event, events, steps
 from airshed.core.errors import NumericalError
-from airshed.kernels.backend import backend
 from airshed.kernels.chemistry import compile_chemistry
 from airshed.mechanism.network import ReactionNetwork
 
@@ -36,15 +35,18 @@ class BoxRun:
 
     Where the air's density M changes a box expands and is compressed with its content, and nothing flows in.
 
-    seconds  wall time of the integration;  compile_seconds  of making the code
+    processes  that act in them besides;  seconds  wall time of the integration;  compile_seconds  of making the code
+    allow_code  whether processes in files may run, which the conditions name
     """
 
     def __init__(
-        self, network: ReactionNetwork, conditions: BoxConditions, *, states: CellStates | None = None, threads: int = 1
-    ) -> None:
+        self, network: ReactionNetwork, conditions: BoxConditions, *, states: CellStates | None = None,
+        threads: int = 1, allow_code: bool = False,
+    ) -> None:  # fmt: skip
         refuse_own_names(network)
         self.conditions = conditions
-        self.forcing = BoxForcing(conditions, network, states)
+        self.processes = processes_in_box(conditions, network, allow_code=allow_code)
+        self.forcing = BoxForcing(conditions, self.processes.network, states, self.processes)
         self.network = self.forcing.network
         self.events = events(conditions, self.forcing.kinks)
         self.many = states is not None
@@ -59,9 +61,7 @@ class BoxRun:
             self.compile_seconds = kernel.seconds["compile"]
             self._rosenbrock = RosenbrockCells(kernel, self.forcing, conditions, threads)
         else:
-            column = backend().compile_mechanism(
-                self.network, 1, precision, operators=dry_deposition(self.forcing.deposited)
-            )
+            column = compile_box(self.forcing, precision)
             self.compile_seconds = column.seconds["compile"]
             self._gauss_seidel = GaussSeidelCells(column, self.forcing, conditions)
 
@@ -122,7 +122,7 @@ class BoxRun:
         told = f"{', '.join(own[:_MOST_NAMED])}{' ...' * (len(own) > _MOST_NAMED)}"
         start = f"{len(own)} species start at the initial values of the mechanism's file, since [initial] does not name"
         notes = [f"{start} them: {told}"] if own else []
-        return [*notes, *(self._rosenbrock.notes if self._rosenbrock else [])]
+        return [*notes, *self.processes.notes, *(self._rosenbrock.notes if self._rosenbrock else [])]
 
     @property
     def _cells(self) -> RosenbrockCells | GaussSeidelCells:
@@ -155,18 +155,19 @@ class BoxRun:
 
 
 def integrate_box(
-    network: ReactionNetwork, conditions: BoxConditions, *, states: CellStates | None = None, threads: int = 1
-) -> xr.Dataset:
+    network: ReactionNetwork, conditions: BoxConditions, *, states: CellStates | None = None, threads: int = 1,
+    allow_code: bool = False,
+) -> xr.Dataset:  # fmt: skip
     """Integrate a mechanism in one box of air, or in many that begin with `states`; return the time series.
 
     By a Rosenbrock method with its own steps in every box, see :mod:`airshed.kernels.chemistry.tableau`, or by two-step
     backward differentiation with Gauss-Seidel sweeps over the species, see :mod:`airshed.process.twostep`.
 
-    returns  see :meth:`BoxRun.run`
+    allow_code  whether processes in files may run;  returns  see :meth:`BoxRun.run`
     Raises CaseError for conditions that do not fit the mechanism, NumericalError when the state does not stay finite.
     source   Sandu et al. 1997, Atmos. Environ. 31, 3459-3472; Verwer 1994, SIAM J. Sci. Comput. 15, 1243-1250
     """
-    return BoxRun(network, conditions, states=states, threads=threads).run()
+    return BoxRun(network, conditions, states=states, threads=threads, allow_code=allow_code).run()
 
 
 def _chunks(items: Iterable[Item], size: int) -> Iterator[list[Item]]:

@@ -40,8 +40,11 @@ class Needs:
         """Tell whether a name follows from what is known."""
         return not any(True for _ in self._missing(name, None, set()))
 
-    def check(self, *groups: Iterable[str]) -> None:
-        """Raise CaseError for the first name that means nothing, else one for all names that lack a value."""
+    def check(self, *groups: Iterable[str], whose: str = "") -> None:
+        """Raise CaseError for the first name that means nothing, else one for all names that lack a value.
+
+        whose  need it is, by default the mechanism's
+        """
         missing: list[tuple[str, str]] = []
         for name in (name for group in groups for name in group):
             for lacking, formula in self._missing(name, None, set()):
@@ -51,7 +54,8 @@ class Needs:
                     raise unknown_name(formula, lacking, [*names, *FUNCTIONS, *CONSTANTS])
                 missing.append(text or ("", lacking))
         if missing:
-            heading = f"mechanism {self._network.name!r} needs what the conditions do not give:"
+            whose = whose or f"mechanism {self._network.name!r}"
+            heading = f"{whose} needs what the conditions do not give:"
             lines = _lines(list(dict.fromkeys(missing)))
             listed = f"{heading} {lines[0]}" if len(lines) == 1 else "\n  ".join([heading, *lines])
             raise CaseError(listed + self._zeros())

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.air.box.conditions import BoxConditions
-from airshed.air.box.failure import ChemistryFailure, at_start_of
+from airshed.air.box.failure import ChemistryFailure, Stopped, at_start_of
 from airshed.air.box.forcing import INPUTS, BoxForcing
 from airshed.air.box.smooth import TOLERANCE, Series, degree_of, fit, times_in
 from airshed.air.box.steps import Event
@@ -67,11 +67,10 @@ class RosenbrockCells:
         everything = tuple(range(len(kernel.network.species)))
         self._sources = Sources(forcing.emitted, everything if forcing.air_changes else forcing.deposited)
         self._solvers = self._make_solvers(air, threads)
-        names = kernel.network.names
         self.keys = [
             *(forcing.key(INPUTS.get(name, name)) for name in kernel.inputs),
-            *(f"emission.{names[species]}" for species in self._sources.emitted),
-            *(f"deposition.{names[species]}" for species in self._sources.lost),
+            *(forcing.key(f"emission {species}") for species in self._sources.emitted),
+            *(forcing.key(f"deposition {species}") for species in self._sources.lost),
         ]
         self._stopped: Callable[[], bool] = lambda: False
 
@@ -220,7 +219,7 @@ class RosenbrockCells:
     ) -> ChemistryFailure:
         where = cell if self.forcing.cells > 1 else None
         replay = at_start_of(self.conditions, self.forcing, where, before, start, end)
-        return ChemistryFailure(self.kernel.network, where, reached, (start, end), state, replay)
+        return ChemistryFailure(self.kernel.network, Stopped(where, reached, (start, end), state), replay)
 
 
 class _Cutter:

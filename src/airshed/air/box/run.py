@@ -30,12 +30,30 @@ States = CellStates | xr.Dataset | str | Path
 
 
 @dataclass(frozen=True)
+class BoxOptions:
+    """How boxes are run.
+
+    states      a file with the state of each of many boxes;  species  that are shown, by default the main ones
+    threads     to compute with
+    allow_code  whether Python code may run that the mechanism's file or the conditions bring, with your rights
+    """
+
+    states: Path | None = None
+    species: Sequence[str] = ()
+    threads: int = 1
+    allow_code: bool = False
+
+
+@dataclass(frozen=True)
 class BoxOutcome:
     """What a run of boxes has to show: its time series, its report, and the species to look at."""
 
     series: xr.Dataset
     report: Report
     species: tuple[str, ...]
+
+
+_PLAIN: Final = BoxOptions()
 
 
 def box(
@@ -56,7 +74,7 @@ def box(
     states      for many boxes the state of each at the start: a netCDF or CSV file, or a data set along `cell`, with
                 species [molecules/cm3 or mol/mol], and where boxes differ in them temperature [K], pressure [Pa] ...
     threads     to compute with;  observer  is told the part that is done, 0 to 1
-    allow_code  whether functions in Python that the mechanism's file brings may run, with your rights
+    allow_code  whether Python code may run that the mechanism's file or the conditions bring, with your rights
     returns     each species and M [molecules cm-3], temperature [K], pressure [Pa], SUN, sec_zenith and daylight [1],
                 as far as the conditions tell them, over time [s since local midnight] (and cell)
     Raises MechanismError, CaseError, DataError, KernelError, and NumericalError where the integration comes to no end:
@@ -67,9 +85,8 @@ def box(
 
 
 def run_box(
-    mechanism: str, conditions: Path, output: Path, *, states: Path | None = None, species: Sequence[str] = (),
-    threads: int = 1, allow_code: bool = False, started: Callable[[BoxRun], None] | None = None,
-    observer: Callable[[float], None] | None = None,
+    mechanism: str, conditions: Path, output: Path, options: BoxOptions = _PLAIN, *,
+    started: Callable[[BoxRun], None] | None = None, observer: Callable[[float], None] | None = None,
 ) -> BoxOutcome:  # fmt: skip
     """Integrate a mechanism under the conditions of a file and write the time series to a netCDF or CSV file.
 
@@ -81,8 +98,8 @@ def run_box(
         raise OutputError(f"{output}: the name does not tell the format; end it in .nc (netCDF) or .csv")
     if not output.parent.is_dir():
         raise OutputError(f"cannot write {output}: there is no folder {output.parent}; make it, or choose another")
-    run = _prepare(mechanism, conditions, states, threads, allow_code=allow_code)
-    chosen = choose_species(run.network, species)
+    run = _prepare(mechanism, conditions, options.states, options.threads, allow_code=options.allow_code)
+    chosen = choose_species(run.network, options.species)
     if started is not None:
         started(run)
     with ExitStack() as stack:
@@ -146,7 +163,7 @@ def _prepare(
     elif isinstance(states, xr.Dataset):
         states = states_of(states, network)
     with conditions.naming_file(states.source if states else "states"):
-        return BoxRun(network, conditions, states=states, threads=threads)
+        return BoxRun(network, conditions, states=states, threads=threads, allow_code=allow_code)
 
 
 def _series(run: BoxRun, observer: Callable[[float], None] | None) -> xr.Dataset:
@@ -171,6 +188,8 @@ def _report(run: BoxRun, series: xr.Dataset, output: Path, chosen: Sequence[str]
     else:
         facts["method"] = f"gauss-seidel, {solver.sweeps} sweeps in each step"
         facts["steps"] = f"{run.steps} of at most {solver.step.text}"
+    if run.processes.names:
+        facts["processes"] = ", ".join(run.processes.names)
     if run.retried:
         facts["begun again with smaller steps"] = f"{run.retried} times"
     worst = int(run.clipped.argmax())
@@ -205,25 +224,30 @@ def _atoms(run: BoxRun, series: xr.Dataset) -> Table:
     air = series["M"].values[[0, -1]] if "M" in series else np.ones((2, 1))
     ends = np.stack([series[name].values[[0, -1]] for name in network.names], axis=1).reshape(2, len(network.names), -1)
     parts: npt.NDArray[np.float64] = ends / air.reshape(2, 1, -1)
-    touched = {*run.forcing.emitted, *run.forcing.deposited}
     for element in network.atoms:
         weights = np.array(atom_counts(network, element), float)
         if not weights.any():
             continue
         first, last = np.einsum("i,tic->tc", weights, parts)
         change = (last - first) / np.where(first > 0.0, first, 1.0)
-        rows.append((element, float(change[np.argmax(np.abs(change))]), _openings(network, weights, touched)))
+        rows.append(
+            (element, float(change[np.argmax(np.abs(change))]), _openings(network, weights, run.forcing.opened))
+        )
     note = "Of all atoms in variable species, over the whole time; of many cells the largest."
     return Table("Atoms", ("element", "relative change", "what changes them"), rows, note)
 
 
-def _openings(network: ReactionNetwork, weights: npt.NDArray[np.float64], touched: set[int]) -> str:
-    """Return what may change the number of atoms: nothing but rounding and clipping where all reactions keep it."""
+def _openings(
+    network: ReactionNetwork, weights: npt.NDArray[np.float64], opened: Mapping[str, set[int]]
+) -> str:  # fmt: skip
+    """Return what may change the number of atoms: nothing but rounding and clipping where all reactions keep it.
+
+    opened  what besides reactions touches species -> their numbers
+    """
     changes = [sum(weights[species] * change for species, change in net) for net in network.net_stoichiometry]
     labels = [
         reaction.label for reaction, change in zip(network.reactions, changes, strict=True) if abs(change) > _BALANCED
     ]
     found = [f"reactions {', '.join(labels[:4])}{' ...' * (len(labels) > 4)}"] if labels else []
-    if any(weights[species] for species in touched):
-        found.append("emission and deposition")
+    found += [what for what, touched in opened.items() if any(weights[species] for species in touched)]
     return "; ".join(found) or "nothing: rounding and clipping"

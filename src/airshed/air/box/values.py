@@ -74,12 +74,27 @@ class FromCsv:
 
 
 Value = Given | FromCsv
+Unread = str | int | float | FromCsv
+"""A value whose unit is known later: a text or a number as it stands, or a column of a file."""
 
 
 def value_of(value: object, units: Sequence[str], *, where: str) -> Value:
     """Return a constant in one of ``units``, a formula in the first of them, or a column of a file; raise CaseError."""
     if not isinstance(value, Mapping):
         return _given(value.text if isinstance(value, Given) else value, units, where)
+    column = _column(value, where)
+    if column.unit is not None:
+        quantity(f"1 {column.unit}" if column.unit != "1" else "1", units, where=f"{where}.unit")
+    return replace(column, units=tuple(units))
+
+
+def read_later(value: Unread, units: Sequence[str], *, where: str) -> Value:
+    """Return a value that was not read before its unit was known; raises CaseError."""
+    return value_of(value.to_dict() if isinstance(value, FromCsv) else value, units, where=where)
+
+
+def _column(value: Mapping[Any, Any], where: str) -> FromCsv:
+    """Return a column of a file in any unit; raises CaseError for a key that is unknown, missing or no text."""
     unknown = [str(key) for key in value if key not in _KEYS]
     if unknown:
         raise CaseError(f"{where}.{unknown[0]} is not known; {suggestion(unknown[0], _KEYS)}")
@@ -89,10 +104,7 @@ def value_of(value: object, units: Sequence[str], *, where: str) -> Value:
     wrong = [key for key, text in value.items() if not isinstance(text, str)]
     if wrong:
         raise CaseError(f"{where}.{wrong[0]} must be a text in quotes, not {shown(value[wrong[0]])}")
-    unit = value.get("unit")
-    if unit is not None:
-        quantity(f"1 {unit}" if unit != "1" else "1", units, where=f"{where}.unit")
-    return FromCsv(value["csv"], value["column"], value.get("time", "time"), unit, tuple(units))
+    return FromCsv(value["csv"], value["column"], value.get("time", "time"), value.get("unit"), ())
 
 
 def _given(value: object, units: Sequence[str], where: str) -> Given:
@@ -149,6 +161,25 @@ class GivenIn:
         return core_schema.no_info_plain_validator_function(self)
 
 
+class ReadLater:
+    """Annotates a field that holds a value of which only others tell the unit."""
+
+    def __call__(self, value: object) -> Unread:
+        """Return the value as it stands, a column of a file as such; raises the validator's error."""
+        if isinstance(value, Mapping):
+            try:
+                return _column(value, KEY)
+            except CaseError as error:
+                raise refuse(str(error)) from error
+        if isinstance(value, bool) or not isinstance(value, str | int | float | FromCsv):
+            raise refuse(f"{KEY} must be a number with its unit, or a formula, in quotes, not {shown(value)}")
+        return value
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Make pydantic validate the field by this object alone."""
+        return core_schema.no_info_plain_validator_function(self)
+
+
 Temperature = Annotated[Value, GivenIn(("K",))]
 Pressure = Annotated[Value, GivenIn(("Pa",))]
 Factor = Annotated[Value, GivenIn(("1",))]
@@ -156,6 +187,7 @@ Concentration = Annotated[Value, GivenIn((CONCENTRATION, "mol/mol"))]
 Rate = Annotated[Value, GivenIn(RATE_UNITS)]
 Source = Annotated[Value, GivenIn((f"{CONCENTRATION}/s",))]
 LossRate = Annotated[Value, GivenIn(("1/s",))]
+OfWeather = Annotated[Unread, ReadLater()]
 
 
 def converted(numbers: Array, unit: str, units: Sequence[str], *, where: str) -> tuple[Array, str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from pydantic import Field, create_model, model_validator
 
 from airshed.air import processes
+from airshed.air.asked import ProcessSection
 from airshed.air.case import sections
 from airshed.air.case.mechanism_place import place_mechanism
 from airshed.air.fields import WEATHER
@@ -41,7 +42,7 @@ class _FixedCase(RunCase):
     boundary: sections.BoundarySection = Field(default_factory=sections.BoundarySection)
     initial: sections.InitialSection = Field(default_factory=sections.InitialSection)
     photolysis: sections.PhotolysisSection = Field(default_factory=sections.PhotolysisSection)
-    process: tuple[sections.ProcessSection, ...] = Field(default_factory=tuple)
+    process: tuple[ProcessSection, ...] = Field(default_factory=tuple)
     output: tuple[sections.OutputSection, ...] = Field(default_factory=lambda: (sections.OutputSection(),))
     parallel: sections.ParallelSection = Field(default_factory=sections.ParallelSection)
 

@@ -6,7 +6,7 @@ This is the registry from which the case file is validated, shown and documented
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from airshed.air.case.values import (
     MOST_CELLS,
@@ -319,26 +319,6 @@ class PhotolysisSection(Section):
     """Light for the chemistry."""
 
     cloud: Switch = setting(True, "Whether clouds dim it.")
-
-
-class ProcessSection(Section):
-    """A process of the case's own: a class in a Python file, and its settings beside `file`.
-
-    docs/adding-a-process.md shows one. The file is run only with `--allow-code`.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False, validate_default=True)
-
-    file: PathText = setting(..., "Python file that declares one process, relative to the case.")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the file and the settings as they are written."""
-        return {"file": self.file, **self.given}
-
-    @property
-    def given(self) -> dict[str, Any]:
-        """The settings of the process, as they are written."""
-        return dict(self.model_extra or {})
 
 
 class OutputSection(general.OutputSection):

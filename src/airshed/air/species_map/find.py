@@ -26,13 +26,14 @@ def find_species_map(choice: str, mechanism: str, name: str, base: Path) -> Spec
 
     Raises CaseError for a map that is not there or cannot be read, and for one that declares the mechanism unfit.
     """
-    found = _of_mechanism(mechanism, name) if choice == AUTO else _chosen(choice, base)
+    found = species_map_of(mechanism, name) if choice == AUTO else _chosen(choice, base)
     if found.unfit:
         raise CaseError(f"mechanism {name} cannot run in a case: {found.unfit}")
     return found
 
 
-def _of_mechanism(mechanism: str, name: str) -> SpeciesMap:
+def species_map_of(mechanism: str, name: str) -> SpeciesMap:
+    """Return the map of a mechanism, given by its name or path and the name of its network; an empty one without."""
     beside = map_beside(mechanism)
     if beside is not None and beside.is_file():
         return read_species_map(beside)

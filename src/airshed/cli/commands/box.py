@@ -32,17 +32,15 @@ def box(
     as_json: AsJson = False,
 ) -> None:
     """Integrate a mechanism in a box of air, or in many at once; cases/emep-box has a set of conditions."""
-    from airshed.air.box.run import run_box
+    from airshed.air.box.run import BoxOptions, run_box
     from airshed.cli.interrupt import stop_on_interrupt
     from airshed.cli.render import show
 
     if plot is not None:
         _check_picture(plot)
     with _progress(quiet=quiet) as observer, _Stopper() as stopper, stop_on_interrupt(stopper.stop):
-        outcome = run_box(
-            mechanism, conditions, output, states=states, species=species or (), threads=_cores(threads),
-            allow_code=allow_code, started=stopper.take, observer=observer,
-        )  # fmt: skip
+        options = BoxOptions(states, species or (), _cores(threads), allow_code)
+        outcome = run_box(mechanism, conditions, output, options, started=stopper.take, observer=observer)
     if plot is not None:
         from airshed.plot.box import plot_box
 

@@ -1,0 +1,106 @@
+"""Processes that a case or the conditions of a box ask for, those in files too: their classes and settings."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pydantic import ConfigDict, ValidationError
+
+from airshed.case.messages import explain
+from airshed.case.values import PathText
+from airshed.core.errors import CaseError
+from airshed.core.nearest import suggestion
+from airshed.core.settings import Section, setting
+from airshed.process.declaration import Process
+from airshed.process.discovery import process_of_file, section_of
+from airshed.process.place import Place
+
+
+class ProcessSection(Section):
+    """A process of the case's own: a class in a Python file, and its settings beside `file`.
+
+    docs/adding-a-process.md shows one. The file is run only with `--allow-code`.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False, validate_default=True)
+
+    file: PathText = setting(..., "Python file that declares one process, relative to the case.")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the file and the settings as they are written."""
+        return {"file": self.file, **self.given}
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The settings of the process, as they are written."""
+        return dict(self.model_extra or {})
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A process that is asked for, before it is told of a place.
+
+    where  the key of its settings, for messages
+    """
+
+    where: str
+    process: type[Process]
+    settings: Section
+
+    def at(self, place: Place, mechanism: str) -> Process:
+        """Return it in a place; raises CaseError for a species in its tables that the mechanism does not have."""
+        made = self.process(self.settings, place)
+        for name, each in self.process.declaration.settings.items():
+            unknown = [key for key in getattr(made, name) if key not in place.species] if each.by_species else []
+            if unknown:
+                raise CaseError(
+                    f"{self.where}.{name}: {unknown[0]!r} is not a species of {mechanism}; "
+                    f"{suggestion(unknown[0], place.species)}"
+                )
+        return made
+
+
+@dataclass(frozen=True)
+class OwnFiles:
+    """The processes in files of a user.
+
+    entries  the [[process]] of a case or of conditions;  folder  that their files are relative to
+    allowed  whether their code may run;  how  one lets it run in Python, for the message that it may not
+    """
+
+    entries: Sequence[ProcessSection]
+    folder: Path
+    allowed: bool
+    how: str
+
+    def asked(self) -> Iterator[Asked]:
+        """Run the files, and yield their processes; raises CaseError for one that is not there, may not run, or fails.
+
+        Settings are checked against the declaration of the process.
+        """
+        for number, entry in enumerate(self.entries):
+            yield self._asked(f"process.{number}", entry)
+
+    def _asked(self, where: str, entry: ProcessSection) -> Asked:
+        path = self.folder / entry.file
+        if not path.is_file():
+            raise CaseError(f"{where}.file = {entry.file!r}: there is no such file in {self.folder.absolute()}")
+        if not self.allowed:
+            raise CaseError(
+                f"{where}.file = {entry.file!r} is code in Python, which runs with your rights: read it, then give "
+                f"--allow-code, or {self.how} in Python"
+            )
+        process = process_of_file(path)
+        model = section_of(process)
+        try:
+            return Asked(where, process, model.model_validate(entry.given))
+        except ValidationError as error:
+            shown = f"{where}, {entry.file}"
+            raise CaseError(explain(error, model, entry.given, partial(_always, shown), None)) from error
+
+
+def _always(shown: str, _: Any) -> str:
+    """The place of every key of a process, which stands in a file of its own."""
+    return shown
