@@ -16,7 +16,7 @@ from airshed.air.meteorology.extra import KNOWN, WeatherField, WeatherNeeds
 from airshed.air.meteorology.state import MetState, state_shapes
 from airshed.case.messages import explain
 from airshed.core.errors import CaseError
-from airshed.core.nearest import suggestion
+from airshed.core.text import suggestion
 from airshed.grid import Grid
 from airshed.mechanism.network import ReactionNetwork
 from airshed.parallel.subdomain import Subdomain

@@ -18,7 +18,7 @@ from airshed.air.case import Case
 from airshed.bench.middle import FEWEST, middle
 from airshed.core.errors import CaseError
 from airshed.core.report import Cell, Report, Table
-from airshed.core.words import counted
+from airshed.core.text import counted
 from airshed.runtime.simulation import Simulation
 
 HOURS, PAIRS = 8.0, 16

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from airshed.core.errors import CaseError, MechanismError
-from airshed.core.nearest import suggestion
+from airshed.core.text import suggestion
 from airshed.mechanism.kpp.formula import read_rate
 from airshed.mechanism.network import Reaction
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.core.errors import CaseError
-from airshed.core.words import counted
+from airshed.core.text import counted
 from airshed.grid.axes import Axes
 from airshed.grid.box import Box
 from airshed.parallel.communicator import Alone, Communicator

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from scipy.linalg import null_space
 
 from airshed.core.constants import BOLTZMANN, NITROGEN_FRACTION, OXYGEN_FRACTION
-from airshed.core.resources import resource
+from airshed.core.files import resource
 from airshed.kernels.chemistry import METHODS, ChemistrySolver, Tableau, Tolerances, compile_chemistry, stack_inputs
 from airshed.kernels.chemistry.cells import Integrated, integrate_cells
 from airshed.kernels.chemistry.followed import follow

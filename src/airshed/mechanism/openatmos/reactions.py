@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from airshed.core.plain import printable
+from airshed.core.text import printable
 from airshed.formula.tree import Expression
 from airshed.mechanism.location import nearest
 from airshed.mechanism.names import check_label

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from airshed.core.errors import MechanismError
-from airshed.core.plain import printable
+from airshed.core.text import printable
 from airshed.formula.tree import Expression
 from airshed.mechanism.names import check_label, check_name
 from airshed.mechanism.network import OpenParameter, ReactionNetwork
