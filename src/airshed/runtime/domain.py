@@ -15,7 +15,7 @@ from airshed.grid.axes import Axes
 from airshed.grid.box import Box
 from airshed.parallel.communicator import Alone, Communicator
 from airshed.parallel.decomposition import even_cuts
-from airshed.parallel.exact_sum import total
+from airshed.parallel.subdomain import total
 
 Array = npt.NDArray[np.float64]
 

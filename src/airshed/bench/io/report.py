@@ -12,7 +12,7 @@ from statistics import mean, median
 
 from airshed.bench.io.experiment import COMPUTE, Experiment, Measured, Spent
 from airshed.bench.io.hiding import hiding
-from airshed.bench.middle import FEWEST
+from airshed.bench.median import FEWEST
 from airshed.core.errors import AirshedError
 from airshed.core.report import Cell, Report, Table
 from airshed.core.text import counted

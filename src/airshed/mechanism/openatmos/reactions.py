@@ -19,10 +19,10 @@ from airshed.mechanism.openatmos.rates import (
     branched_rates,
     form_rate,
     open_rate,
+    read_expression,
     surface_rate,
 )
 from airshed.mechanism.openatmos.species import Gas
-from airshed.mechanism.openatmos.texts import read_expression
 
 RATE: Final = "__rate"
 LABEL: Final = "__label"

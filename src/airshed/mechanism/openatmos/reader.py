@@ -13,9 +13,9 @@ from airshed.mechanism.network import OpenParameter, ReactionNetwork
 from airshed.mechanism.openatmos.camp import DATA, FILES, read_camp
 from airshed.mechanism.openatmos.document import read_document
 from airshed.mechanism.openatmos.node import Fields, Node
+from airshed.mechanism.openatmos.rates import read_expression
 from airshed.mechanism.openatmos.reactions import Collection
 from airshed.mechanism.openatmos.species import Gas
-from airshed.mechanism.openatmos.texts import read_expression
 from airshed.mechanism.openatmos.version1 import read_version1
 
 ATOMS: Final = "__atoms"
