@@ -16,7 +16,7 @@ from airshed.air.case import Case, check_species
 from airshed.air.case.document import case_file_document
 from airshed.case.toml import flatten, key_lines, override, write_toml
 from airshed.core.errors import CaseError
-from airshed.core.resources import resource
+from airshed.core.files import resource
 from airshed.core.settings import settings_of
 
 ROOT = Path(__file__).parents[2]

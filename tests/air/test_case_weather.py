@@ -14,7 +14,7 @@ from airshed.air.meteorology import DatasetMeteorology, MetState
 from airshed.air.meteorology.extra import CLOUD_WATER, WeatherNeeds
 from airshed.air.meteorology.state import ALWAYS
 from airshed.air.processes import horizontal_diffusion as diffusion
-from airshed.core.resources import resource
+from airshed.core.files import resource
 from airshed.grid import Grid
 from airshed.grid.window import Window
 from airshed.parallel.communicator import Alone

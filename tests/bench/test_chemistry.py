@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 from airshed.bench.chemistry import comparison as comparisons
 from airshed.bench.chemistry import report as reports
 from airshed.bench.chemistry import sweep as sweeps
-from airshed.bench.chemistry.agreement import agreement
 from airshed.bench.chemistry.airshed_cells import AirshedCells, Settings
+from airshed.bench.chemistry.comparison import agreement
 from airshed.bench.chemistry.contender import ACCURATE, REGIMES, Run, Trial, errors, measure
 from airshed.bench.chemistry.counted import step_cost
 from airshed.bench.chemistry.micm_cells import MicmCells, MicmModel, MicmSettings

@@ -110,16 +110,16 @@ def test_nothing_is_told_where_nothing_could_be_hidden():
 
 
 def test_the_interval_of_the_median_holds_it_as_often_as_it_says():
-    assert bench_io.middle([1.0, 2.0, 3.0, 4.0, 5.0]) == bench_io.Middle(3.0, None, None)
-    assert bench_io.middle([6.0, 1.0, 5.0, 2.0, 4.0, 3.0]) == bench_io.Middle(3.5, 1.0, 6.0)
+    assert bench_io.median_of([1.0, 2.0, 3.0, 4.0, 5.0]) == bench_io.Median(3.0, None, None)
+    assert bench_io.median_of([6.0, 1.0, 5.0, 2.0, 4.0, 3.0]) == bench_io.Median(3.5, 1.0, 6.0)
     for count in range(6, 14):
-        found = bench_io.middle(list(map(float, range(count))))
+        found = bench_io.median_of(list(map(float, range(count))))
         cut = int(found.low)
         outside = 2 * sum(comb(count, below) for below in range(cut + 1)) / 2**count
         assert outside <= 0.05 < outside + 2 * comb(count, cut + 1) / 2**count
         assert found.high == count - 1 - cut
     sides = list(product((-1.0, 1.0), repeat=8))  # all that may be drawn, by the side of the median they lie on
-    held = sum(bench_io.middle(each).low < 0.0 < bench_io.middle(each).high for each in sides)
+    held = sum(bench_io.median_of(each).low < 0.0 < bench_io.median_of(each).high for each in sides)
     assert 0.95 <= held / len(sides) < 1.0
 
 

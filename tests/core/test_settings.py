@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 import pytest
 from pydantic import ValidationError
 
-from airshed.core.nearest import nearest, suggestion
 from airshed.core.report import Report, Table
 from airshed.core.settings import Number, OrWords, Section, Switch, Whole, measured, setting, settings_of
+from airshed.core.text import nearest, suggestion
 from airshed.core.units import Quantity
 
 Length = Annotated[Quantity, measured("m", above=0.0)]

@@ -8,10 +8,9 @@ import time
 import pytest
 
 from airshed.core.errors import CaseError, OutputError
-from airshed.io.cases import first_difference
 from airshed.io.folder import RunFolder
 from airshed.io.results import open_run
-from airshed.io.run_state import read_state
+from airshed.io.run_state import first_difference, read_state
 
 CASE = '[time]\nstep = "120 s"\n'
 

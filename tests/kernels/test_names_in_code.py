@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+import airshed.kernels.chemistry
 import airshed.kernels.cpu.chemistry.emit
 import airshed.kernels.cpu.emit
 from airshed.core.errors import AirshedError, KernelError
@@ -24,7 +25,7 @@ from airshed.kernels.cpu.emit import emit
 from airshed.kernels.step.schedule import schedule
 from airshed.kernels.step.shape import MechanismShape
 from airshed.mechanism import ReactionNetwork, load_mechanism
-from airshed.mechanism.kpp.formula import read_rate
+from airshed.mechanism.kpp.meaning import read_rate
 from airshed.mechanism.network import OpenParameter, Reaction, Species
 
 ENDS = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"

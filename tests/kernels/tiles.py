@@ -16,7 +16,7 @@ from airshed.kernels.reference.column import Column
 from airshed.kernels.reference.trial import Trial
 from airshed.kernels.step.data import REACH, Side
 from airshed.parallel.decomposition import Decomposition
-from airshed.parallel.exact_sum import total
+from airshed.parallel.subdomain import total
 from airshed.process.twostep import two_step_weights
 
 Compiled = Callable[..., MechanismKernel]

@@ -11,7 +11,7 @@ from airshed.core.errors import MechanismError
 from airshed.mechanism import Reaction, ReactionNetwork, Species, load_mechanism, shipped_mechanisms
 from airshed.mechanism.bounds import bounds
 from airshed.mechanism.expressions import evaluate
-from airshed.mechanism.kpp.formula import read_rate
+from airshed.mechanism.kpp.meaning import read_rate
 from airshed.mechanism.rate_check import AIR, RateCheck
 
 TEXTS = (

@@ -3,7 +3,7 @@
 import xarray as xr
 
 import airshed
-from airshed.core.resources import resource
+from airshed.core.files import resource
 
 CASE = {
     "grid": {"area": {"lon": [4.5, 5.5], "lat": [50, 51]}, "spacing": "0.5 deg", "layers": ["500 m", "1000 m"]},

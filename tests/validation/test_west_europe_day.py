@@ -12,7 +12,7 @@ import pytest
 import xarray as xr
 
 from airshed import Case, Simulation
-from airshed.core.resources import resource
+from airshed.core.files import resource
 
 Array = npt.NDArray[np.float64]
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from airshed.formula.tree import Binary, Number
 from airshed.kernels.chemistry import METHODS, Tableau, compile_chemistry
-from airshed.kernels.chemistry.followed import follow
 from airshed.kernels.cpu.chemistry import emit as chemistry_emit
 from airshed.mechanism import load_mechanism
+from airshed.mechanism.balance import follow
 from airshed.mechanism.openatmos import NO_MUSICA, has_musica
 from airshed.verify import (
     chemistry_cells,

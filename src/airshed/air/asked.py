@@ -11,8 +11,8 @@ from pydantic import ConfigDict, ValidationError
 from airshed.case.messages import explain
 from airshed.case.values import PathText
 from airshed.core.errors import CaseError
-from airshed.core.nearest import suggestion
 from airshed.core.settings import Section, setting
+from airshed.core.text import suggestion
 from airshed.process.declaration import Process
 from airshed.process.discovery import process_of_file, section_of
 from airshed.process.place import Place

@@ -32,8 +32,7 @@ from airshed.air.species_map import (
 from airshed.air.species_map.parts import ISOPRENE
 from airshed.air.species_map.rates import bind_rates
 from airshed.core.errors import CaseError
-from airshed.core.nearest import suggestion
-from airshed.core.plain import printable
+from airshed.core.text import printable, suggestion
 from airshed.grid import Grid
 from airshed.grid.lonlat import lonlat_axes
 from airshed.io.cf import own_names

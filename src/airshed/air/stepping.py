@@ -13,10 +13,10 @@ from airshed.core.constants import AVOGADRO, NITROGEN_FRACTION, OXYGEN_FRACTION
 from airshed.grid import Grid
 from airshed.kernels.backend import StepKernel, Stepper
 from airshed.kernels.chemistry import ChemistrySolver, Tolerances, compile_chemistry, method
-from airshed.kernels.chemistry.followed import follow
 from airshed.kernels.layout import Layout
 from airshed.kernels.step.data import OF_PLANES, Neighbours, State, StepConstants
 from airshed.kernels.step.rates import REFERENCE_DENSITY
+from airshed.mechanism.balance import follow
 from airshed.parallel.balance import Balance, message_costs
 from airshed.parallel.communicator import MpiRanks
 from airshed.parallel.halo import Halo

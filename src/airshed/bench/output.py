@@ -2,7 +2,7 @@
 
 Runs of one case differ by more than output costs, and a machine becomes slower and faster in the meantime. So they are
 compared in pairs that follow each other, the two changing places from turn to turn, and the median of the differences
-has a confidence interval by ranks, see :mod:`airshed.bench.middle`.
+has a confidence interval by ranks, see :mod:`airshed.bench.median`.
 """
 
 import gc
@@ -15,10 +15,10 @@ from statistics import median
 from typing import Final
 
 from airshed.air.case import Case
-from airshed.bench.middle import FEWEST, middle
+from airshed.bench.median import FEWEST, median_of
 from airshed.core.errors import CaseError
 from airshed.core.report import Cell, Report, Table
-from airshed.core.words import counted
+from airshed.core.text import counted
 from airshed.runtime.simulation import Simulation
 
 HOURS, PAIRS = 8.0, 16
@@ -119,7 +119,7 @@ def report(case: Case, hours: float, pairs: Sequence[Pair]) -> Report:
 
 def _row(name: str, pairs: Sequence[tuple[float, float]]) -> Sequence[Cell]:
     base = median(without for without, _ in pairs)
-    added = middle([written - without for without, written in pairs])
+    added = median_of([written - without for without, written in pairs])
     parts = added.median, added.low, added.high
     return name, base, *parts, *(None if part is None else 100.0 * part / base for part in parts)
 

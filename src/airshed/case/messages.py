@@ -7,10 +7,8 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from airshed.core.nearest import nearest
-from airshed.core.plain import printable
 from airshed.core.settings import KEY, OrWords, Section, section_inside, settings_of
-from airshed.core.words import quoted, shortened
+from airshed.core.text import nearest, printable, quoted, shortened
 
 Locate = Callable[[tuple[int | str, ...]], str]
 """Returns where a key was set, such as ``case.toml:12``, "--set" or "given"; empty when it was not."""

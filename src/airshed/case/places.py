@@ -6,8 +6,8 @@ from typing import Any
 
 from airshed.case.toml import KeyPath
 from airshed.core.errors import CaseError
-from airshed.core.nearest import nearest
-from airshed.core.resources import resource
+from airshed.core.files import resource
+from airshed.core.text import nearest
 
 
 def case_file(path: Path) -> Path:

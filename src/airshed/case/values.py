@@ -11,8 +11,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator
 
 from airshed.core.errors import OutputError
 from airshed.core.settings import KEY, measured, refuse
+from airshed.core.text import quoted, shown
 from airshed.core.units import Quantity
-from airshed.core.words import quoted, shown
 from airshed.io.strategies.names import Strategy
 
 Length = Annotated[Quantity, measured("s", least="1 s", most="100 year")]

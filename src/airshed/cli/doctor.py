@@ -19,7 +19,7 @@ from rich.text import Text
 from airshed.cli.doctor_check import Check, Status
 from airshed.cli.doctor_mpi import mpi_checks
 from airshed.core.errors import AirshedError, KernelError
-from airshed.core.resources import resource
+from airshed.core.files import resource
 from airshed.core.version import __version__
 from airshed.kernels.cpu.cache import VARIABLE as CACHE_VARIABLE
 from airshed.kernels.cpu.cache import cache_folder, write_problem

@@ -16,8 +16,7 @@ from typer.core import TyperGroup
 from airshed.cli.interrupt import INTERRUPTED, end_early_answers
 from airshed.cli.render import say
 from airshed.core.errors import AirshedError
-from airshed.core.plain import printable
-from airshed.core.words import shortened
+from airshed.core.text import printable, shortened
 from airshed.parallel.environment import launched, launched_rank
 
 REFUSED = 2

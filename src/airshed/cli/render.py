@@ -1,7 +1,7 @@
 """Shows reports on a terminal, or as JSON.
 
 Words of files are shown as they stand there: what looks like Rich's markup is none, see :func:`_plain`, and what steers
-a terminal becomes an escape, see :func:`airshed.core.plain.printable`.
+a terminal becomes an escape, see :func:`airshed.core.text.printable`.
 """
 
 import json
@@ -9,8 +9,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Literal
 
-from airshed.core.plain import printable
 from airshed.core.report import Report, Table, shown
+from airshed.core.text import printable
 from airshed.parallel.launch import TERMINALS
 
 if TYPE_CHECKING:

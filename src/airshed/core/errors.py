@@ -7,7 +7,7 @@ anything that is not an :class:`AirshedError` is a defect of Airshed itself and 
 from pathlib import Path
 from typing import Any, Self
 
-from airshed.core.plain import printable
+from airshed.core.text import printable
 
 
 class AirshedError(Exception):
@@ -39,6 +39,14 @@ class KernelError(AirshedError):
 
 class OutputError(AirshedError):
     """A result could not be written or read back."""
+
+
+class RedistributionError(AirshedError):
+    """A distribution, a plan or an array does not fit what it is used for."""
+
+
+class LinkError(RedistributionError):
+    """The other job is missing, is another one, or has left."""
 
 
 class NumericalError(AirshedError):

@@ -1,9 +1,12 @@
-"""Opens the files that a user names: whatever cannot be read as a file is said in a line, and nothing waits."""
+"""Files that a user names, with a message of one line for each that cannot be read; and files that Airshed ships."""
 
 import stat
 from pathlib import Path
 
 from airshed.core.errors import DataError
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+_ROOTS = (_PACKAGE.parents[1], _PACKAGE / "shipped")
 
 
 def plain_file(path: Path, missing: str = "") -> Path:
@@ -50,3 +53,16 @@ def _no_text(path: Path, content: bytes, place: int, what: str) -> DataError:
 
 def _reason(error: Exception) -> str:
     return (isinstance(error, OSError) and error.strerror) or str(error)
+
+
+def resource(name: str) -> Path:
+    """Return the path of a shipped folder or file, such as ``mechanisms`` or ``cases/west-europe``.
+
+    In a checkout they lie at its root, in an installed wheel inside the package (see ``pyproject.toml``).
+    Raises DataError when this installation does not have it.
+    """
+    for root in _ROOTS:
+        path = root / name
+        if path.exists():
+            return path
+    raise DataError(f"this installation of Airshed has no {name!r}; install it again from a complete checkout or wheel")

@@ -8,8 +8,8 @@ from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from airshed.core.errors import CaseError
+from airshed.core.text import shown
 from airshed.core.units import Quantity, quantity
-from airshed.core.words import shown
 
 KEY = "{key}"
 """Stands for the key path in the message of a validator, which does not know where it is used."""

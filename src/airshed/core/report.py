@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
 
-from airshed.core.plain import printable
+from airshed.core.text import printable
 
 Cell = str | int | float | bool | None
 """What a table holds; None is an empty cell."""

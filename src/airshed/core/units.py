@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 
 from airshed.core.constants import AVOGADRO
 from airshed.core.errors import CaseError
-from airshed.core.nearest import nearest
+from airshed.core.text import nearest, shown
 from airshed.core.unit_text import Factor, unit_factors
-from airshed.core.words import shown
 
 if TYPE_CHECKING:
     from pint import Quantity as PintQuantity

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from airshed.core.errors import CaseError, DataError
-from airshed.core.nearest import suggestion
 from airshed.core.report import markdown_table
+from airshed.core.text import suggestion
 
 Written = Literal["always", "all", "named"]
 """When a field goes into an output: with every one, with those of all fields, or with those that name it."""

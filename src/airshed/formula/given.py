@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.core.errors import CaseError
+from airshed.core.text import shown
 from airshed.core.units import Quantity, quantity
-from airshed.core.words import shown
 from airshed.formula.functions import FUNCTIONS
 from airshed.formula.parse import CONSTANTS, Formula, Value, parse, short, unknown_name
 

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.core.errors import CaseError
-from airshed.core.nearest import suggestion
+from airshed.core.text import suggestion
 from airshed.formula.evaluate import evaluate
 from airshed.formula.functions import FUNCTIONS
 from airshed.formula.tree import (

@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from airshed.core.errors import DataError, OutputError
-from airshed.core.nearest import suggestion
+from airshed.core.text import suggestion
 from airshed.io.dataset import open_parts
 from airshed.io.folder import RECORDS, RUNS
 from airshed.io.hdf5 import hdf5

@@ -1,4 +1,4 @@
-"""Counts the atoms that each reaction makes or loses.
+"""Counts the atoms that each reaction makes or loses, and follows them as species of their own.
 
 The change of an atom in a reaction is the sum over its products of coefficient * atoms, minus that over its reactants:
 zero where the reaction conserves the atom. Photochemical schemes seldom conserve all: a product that no longer matters
@@ -6,12 +6,14 @@ has no species, and one species stands for many.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from airshed.core.errors import MechanismError
 from airshed.mechanism.location import nearest
-from airshed.mechanism.network import Reaction, ReactionNetwork
+from airshed.mechanism.network import Reaction, ReactionNetwork, Species
+
+_MADE, _LOST = "atoms_of_{}_made", "atoms_of_{}_lost"
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,26 @@ def imbalances(network: ReactionNetwork, atom: str) -> tuple[Imbalance, ...]:
         for index, change in enumerate(changes)
         if change
     )
+
+
+def follow(network: ReactionNetwork, elements: tuple[str, ...]) -> ReactionNetwork:
+    """Return the network with a species for the atoms made, and one for those lost, of each element, in this order.
+
+    Nothing depends on these species. With them the element is a linear invariant of the network, which Rosenbrock
+    methods keep to round-off, so that any other change of it is an error of the integration.
+    """
+    products: dict[int, list[tuple[str, float]]] = {}
+    for element in elements:
+        for each in imbalances(network, element):
+            name = (_MADE if each.change > 0.0 else _LOST).format(element)
+            products.setdefault(each.reaction, []).append((name, abs(each.change)))
+    followed = tuple(Species(text.format(element)) for element in elements for text in (_MADE, _LOST))
+    reactions = tuple(_with(reaction, products.get(number, [])) for number, reaction in enumerate(network.reactions))
+    return replace(network, species=network.species + followed, reactions=reactions)
+
+
+def _with(reaction: Reaction, products: list[tuple[str, float]]) -> Reaction:
+    return replace(reaction, products=(*reaction.products, *products))
 
 
 def report(network: ReactionNetwork, atoms: Sequence[str] = ("C", "N", "S")) -> str:

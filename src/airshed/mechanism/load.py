@@ -4,9 +4,9 @@ from os import PathLike
 from pathlib import Path
 
 from airshed.core.errors import MechanismError
-from airshed.core.nearest import nearest as nearest_name
-from airshed.core.plain import printable
-from airshed.core.resources import resource
+from airshed.core.files import resource
+from airshed.core.text import nearest as nearest_name
+from airshed.core.text import printable
 from airshed.mechanism.kpp import read_kpp, write_kpp
 from airshed.mechanism.location import nearest
 from airshed.mechanism.network import ReactionNetwork

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from airshed.core.errors import MechanismError
-from airshed.core.plain import printable
+from airshed.core.text import printable
 
 
 @dataclass(frozen=True, order=True)

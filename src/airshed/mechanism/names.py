@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from airshed.core.plain import printable
+from airshed.core.text import printable
 from airshed.mechanism.location import Location, error_at
 
 LONGEST_NAME: Final = 80

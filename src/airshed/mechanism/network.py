@@ -22,10 +22,10 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.constants import ATOMIC_WEIGHTS
 from airshed.core.errors import MechanismError
 from airshed.formula.evaluate import fold
 from airshed.formula.tree import Binary, Expression, Number, Symbol, walk
-from airshed.mechanism.elements import ATOMIC_WEIGHTS
 from airshed.mechanism.expressions import SYMBOLS, Environment, Parameter, Value, evaluate_all, parameters, substitute
 from airshed.mechanism.location import Location, error_at, nearest
 from airshed.mechanism.names import check_label, check_name

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Final, Self
 
 from airshed.core.errors import CaseError
-from airshed.core.words import counted, there_are
+from airshed.core.text import counted, there_are
 from airshed.grid.window import Window
 from airshed.kernels.step.data import REACH, Side
 

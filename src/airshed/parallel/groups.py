@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, Self, cast
 import numpy.typing as npt
 
 from airshed.core.errors import CaseError
-from airshed.core.words import counted, there_are
+from airshed.core.text import counted, there_are
 from airshed.parallel.communicator import Alone, Communicator, MpiRanks
 from airshed.parallel.decomposition import Decomposition
 from airshed.parallel.planes import Planes, cut_planes, most_ranks

@@ -17,7 +17,7 @@ from types import FrameType
 from typing import IO, Final
 
 from airshed.core.errors import AirshedError
-from airshed.core.words import counted
+from airshed.core.text import counted
 from airshed.parallel.ends import Ends, be_watched
 from airshed.parallel.environment import ASKED_FOR, launched, launched_rank, ranks_asked_for
 from airshed.parallel.mpiexec import find_mpiexec

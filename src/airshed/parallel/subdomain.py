@@ -13,9 +13,20 @@ from airshed.grid.window import Window
 from airshed.kernels.backend import Sums
 from airshed.parallel.communicator import Alone, Communicator
 from airshed.parallel.decomposition import Decomposition, Tile
-from airshed.parallel.exact_sum import total, totals
 
 Array = npt.NDArray[np.float64]
+
+
+def total(values: Array, ranks: Communicator, sums: Sums = exact_sum) -> Array:
+    """Return the sums over the first axis, and over all ranks: (summand, ...) -> (...)."""
+    flat = np.ascontiguousarray(values, np.float64).reshape(len(values), -1)
+    return totals(flat, ranks, sums).reshape(values.shape[1:])
+
+
+def totals(values: Array, ranks: Communicator, sums: Sums = exact_sum) -> Array:
+    """Return the sums over an axis, and over all ranks: (..., summand, column) -> (..., column)."""
+    greatest = ranks.largest(sums.magnitudes(values))
+    return sums.value(ranks.total(sums.parts(values, greatest)), greatest)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from statistics import mean
 from airshed.bench.io.experiment import COMPUTE, MODES, Measured
 from airshed.bench.io.hiding import hiding
 from airshed.core.atomic import write_whole
-from airshed.core.words import counted
+from airshed.core.text import counted
 from airshed.plot.page import footer, headline
 from airshed.plot.style import DPI, LINES, PALE, SIZE, axes_at, look, new_figure
 

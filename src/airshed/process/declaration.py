@@ -27,8 +27,8 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Literal, TypeVar
 
 from airshed.core.errors import CaseError
-from airshed.core.nearest import suggestion
 from airshed.core.settings import Section
+from airshed.core.text import suggestion
 from airshed.kernels.step.operators import AIR, Kind, Shape
 from airshed.process.place import Place
 from airshed.process.settings import Declared

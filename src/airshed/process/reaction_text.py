@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from airshed.core.errors import CaseError, MechanismError
-from airshed.core.nearest import suggestion
-from airshed.mechanism.kpp.formula import read_rate
+from airshed.core.text import suggestion
+from airshed.mechanism.kpp.meaning import read_rate
 from airshed.mechanism.network import Reaction
 
 _MEMBER: Final = re.compile(r"(\d*\.?\d+(?:[eE][-+]?\d+)?)?\s*\*?\s*([A-Za-z]\w*)")

@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.core.errors import CaseError
-from airshed.core.words import counted
+from airshed.core.text import counted
 from airshed.grid.axes import Axes
 from airshed.grid.box import Box
 from airshed.parallel.communicator import Alone, Communicator
 from airshed.parallel.decomposition import even_cuts
-from airshed.parallel.exact_sum import total
+from airshed.parallel.subdomain import total
 
 Array = npt.NDArray[np.float64]
 

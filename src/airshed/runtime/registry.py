@@ -91,7 +91,7 @@ def model_kind(name: str | None = None) -> ModelKind:
     """Return the kind of model that a case names, or of cases that name none; raises CaseError for an unknown one."""
     from importlib.metadata import entry_points  # which takes longer than all the rest
 
-    from airshed.core.nearest import suggestion
+    from airshed.core.text import suggestion
 
     chosen = _DEFAULT[0] if name is None else name
     found = _MODELS.get(chosen)

@@ -13,12 +13,11 @@ import numpy.typing as npt
 from scipy.linalg import null_space
 
 from airshed.core.constants import BOLTZMANN, NITROGEN_FRACTION, OXYGEN_FRACTION
-from airshed.core.resources import resource
+from airshed.core.files import resource
 from airshed.kernels.chemistry import METHODS, ChemistrySolver, Tableau, Tolerances, compile_chemistry, stack_inputs
 from airshed.kernels.chemistry.cells import Integrated, integrate_cells
-from airshed.kernels.chemistry.followed import follow
 from airshed.mechanism import ReactionNetwork, load_mechanism
-from airshed.mechanism.balance import atom_counts
+from airshed.mechanism.balance import atom_counts, follow
 from airshed.verify.chemistry_emep import published
 from airshed.verify.figure import Figure
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from airshed.core.resources import resource
+from airshed.core.files import resource
 from airshed.formula.given import evaluate_named
 from airshed.formula.parse import Formula, parse
 from airshed.kernels.chemistry import METHODS, ChemistrySolver, Sources, Tableau, Tolerances, compile_chemistry

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from airshed.air.box import BoxConditions, BoxRun
-from airshed.core.resources import resource
+from airshed.core.files import resource
 from airshed.mechanism import ReactionNetwork, load_mechanism
 
 TRACER = {

@@ -12,7 +12,7 @@ from airshed.air.box import BoxConditions, BoxRun
 from airshed.air.box.forcing import BoxForcing
 from airshed.air.box.steps import JUST_BEFORE, steps
 from airshed.core.errors import CaseError, NumericalError
-from airshed.core.resources import resource
+from airshed.core.files import resource
 from airshed.mechanism import ReactionNetwork
 
 Problem = Callable[..., BoxConditions]

@@ -10,7 +10,7 @@ import pytest
 import xarray as xr
 
 from airshed.air.box import BoxConditions, BoxRun, integrate_box
-from airshed.core.resources import resource
+from airshed.core.files import resource
 from airshed.kernels.step.schedule import reference_lifetimes, schedule
 from airshed.mechanism import ReactionNetwork
 

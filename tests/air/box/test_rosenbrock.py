@@ -12,7 +12,7 @@ from scipy.integrate import solve_ivp
 from airshed.air.box import BoxConditions, BoxRun, integrate_box
 from airshed.core.constants import BOLTZMANN
 from airshed.core.errors import CaseError
-from airshed.core.resources import resource
+from airshed.core.files import resource
 from airshed.mechanism import ReactionNetwork, load_mechanism, rates, tendency
 from airshed.mechanism.kpp.sun import kpp_sun
 

@@ -13,7 +13,7 @@ from airshed.air.box import BoxRun
 from airshed.air.box.run import run_box
 from airshed.cli.program import app
 from airshed.core.errors import AirshedError, CaseError, OutputError
-from airshed.core.resources import resource
+from airshed.core.files import resource
 
 CONDITIONS = resource("cases/emep-box") / "conditions.toml"
 

@@ -12,7 +12,7 @@ from airshed.air.box.forcing import BoxForcing
 from airshed.air.box.gauss_seidel import GaussSeidelCells
 from airshed.air.box.states import CellStates
 from airshed.core.errors import CaseError, NumericalError
-from airshed.core.resources import resource
+from airshed.core.files import resource
 from airshed.mechanism import ReactionNetwork, load_mechanism
 
 POLLU = {"time": {"length": "1 h"}, "fixed": {"M": "2.46e19 molecules/cm3"}}

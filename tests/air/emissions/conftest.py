@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from airshed.core.resources import resource
+from airshed.core.files import resource
 
 SHIPPED = resource("cases/west-europe/emissions")
 COUNTRIES = ("BE", "LU")

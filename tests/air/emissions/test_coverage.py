@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from airshed.air.emissions.countries import read_countries
 from airshed.air.emissions.coverage import SPACING, Window, coverage
-from airshed.core.resources import resource
+from airshed.core.files import resource
 
 WINDOW = Window(west=100, south=1000, nlon=12, nlat=9)
 

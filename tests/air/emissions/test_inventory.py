@@ -8,7 +8,7 @@ import pytest
 from airshed.air.emissions import InventorySettings, build_inventory, placement
 from airshed.air.species_map import Compound, EmissionMap
 from airshed.core.errors import CaseError, DataError
-from airshed.core.resources import resource
+from airshed.core.files import resource
 from airshed.grid import Grid
 
 SHIPPED = resource("cases/west-europe/emissions")

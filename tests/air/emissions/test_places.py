@@ -5,7 +5,7 @@ from airshed.air.emissions.coverage import Window
 from airshed.air.emissions.places import Cities, Plant, deduplicate, read_cities, read_fuels, read_plants
 from airshed.air.emissions.urban import CITY_DENSITY, spread
 from airshed.core.errors import DataError
-from airshed.core.resources import resource
+from airshed.core.files import resource
 
 SHIPPED = resource("cases/west-europe/emissions")
 

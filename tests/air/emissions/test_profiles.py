@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from airshed.air.emissions.profiles import read_height_profiles, read_time_profiles
 from airshed.core.errors import DataError
-from airshed.core.resources import resource
+from airshed.core.files import resource
 
 SHIPPED = resource("cases/west-europe/emissions")
 SECTORS = ("A_PublicPower", "C_OtherStatComb", "F_RoadTransport", "K_AgriLivestock", "N_Natural")

@@ -8,7 +8,7 @@ from airshed.air.landcover import land_fraction
 from airshed.air.meteorology import Era5Meteorology, MetState
 from airshed.core.constants import GAS_CONSTANT, GRAVITY
 from airshed.core.errors import DataError
-from airshed.core.resources import resource
+from airshed.core.files import resource
 from airshed.grid import Grid
 from airshed.io.era5 import read_era5
 

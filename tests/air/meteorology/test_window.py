@@ -17,7 +17,7 @@ from airshed.air.meteorology.extra import CLOUD_WATER, KNOWN
 from airshed.air.meteorology.state import ALWAYS
 from airshed.air.meteorology.uniform import uniform_meteorology
 from airshed.core.errors import DataError
-from airshed.core.resources import resource
+from airshed.core.files import resource
 from airshed.grid import Grid
 from airshed.grid.window import Window
 from airshed.io.era5 import read_era5

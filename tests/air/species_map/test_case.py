@@ -11,7 +11,7 @@ from airshed.air.assembly import assemble
 from airshed.air.case import Case
 from airshed.air.species_map import SpeciesMap, find_species_map, shipped_species_map
 from airshed.core.errors import AirshedError, CaseError
-from airshed.core.resources import resource
+from airshed.core.files import resource
 
 from .conftest import EQUATIONS, MAP, NAMES
 

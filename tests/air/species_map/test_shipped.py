@@ -23,7 +23,7 @@ from airshed.air.species_map import (
 from airshed.air.species_map.parts import ISOPRENE
 from airshed.air.species_map.rates import bind_rates
 from airshed.core.errors import CaseError
-from airshed.core.resources import resource
+from airshed.core.files import resource
 from airshed.mechanism import load_mechanism, rates
 from airshed.mechanism.openatmos import NO_MUSICA, has_musica, musica_file, read_openatmos
 

@@ -13,8 +13,8 @@ from threading import Event
 import numpy as np
 import pytest
 
+from airshed.core.errors import LinkError
 from airshed.parallel.redistribution import Distribution, Redistribution, make_plan
-from airshed.parallel.redistribution.errors import LinkError
 from airshed.parallel.redistribution.sockets import Sockets, new_token
 from airshed.parallel.redistribution.tcp import TwoJobs
 

@@ -7,8 +7,8 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from airshed.core.errors import CaseError
-from airshed.core.nearest import suggestion
 from airshed.core.numbers import numbers
+from airshed.core.text import suggestion
 from airshed.core.units import to
 from airshed.grid import Grid
 

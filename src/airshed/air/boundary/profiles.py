@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from airshed.air.boundary.sources import ProfileTable, factor, mixing_ratio, read_profile
 from airshed.air.species_map import BoundaryMap, shipped_species_map
 from airshed.core.errors import CaseError, DataError
-from airshed.core.nearest import suggestion
-from airshed.core.words import shown
+from airshed.core.text import shown, suggestion
 
 Array = NDArray[np.float64]
 

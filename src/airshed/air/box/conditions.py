@@ -38,8 +38,8 @@ from airshed.case.toml import KeyPath, key_lines, read_toml, write_toml
 from airshed.core.constants import SECONDS_PER_DAY
 from airshed.core.errors import CaseError
 from airshed.core.settings import KEY, Number, Section, Whole, measured, refuse, setting
+from airshed.core.text import shown
 from airshed.core.units import Quantity
-from airshed.core.words import shown
 from airshed.formula.given import Given
 from airshed.process.discovery import processes_of, section_of
 

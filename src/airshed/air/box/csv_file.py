@@ -14,7 +14,7 @@ import numpy.typing as npt
 from airshed.air.box.values import FromCsv, converted
 from airshed.core.errors import DataError
 from airshed.core.files import read_text
-from airshed.core.nearest import suggestion
+from airshed.core.text import suggestion
 from airshed.core.units import to
 
 Array = npt.NDArray[np.float64]

@@ -17,8 +17,8 @@ from airshed.air.box.sun import cosine_at, kpp_kinks
 from airshed.air.box.values import CONCENTRATION, MOST_HUMIDITY, RATE_UNITS, FromCsv, Value, spellings, value_of
 from airshed.core.constants import BOLTZMANN, NITROGEN_FRACTION, OXYGEN_FRACTION
 from airshed.core.errors import CaseError
-from airshed.core.nearest import suggestion
 from airshed.core.saturation import SATURATION_FORMULA
+from airshed.core.text import suggestion
 from airshed.formula.given import evaluate_named
 from airshed.formula.parse import Formula, parse
 from airshed.mechanism.expressions import AIR_GASES, symbols

@@ -11,7 +11,7 @@ from airshed.air.box.place import OF_AIR, Boxes
 from airshed.air.box.values import Unread, Value, read_later
 from airshed.air.fields import WEATHER
 from airshed.core.errors import CaseError
-from airshed.core.nearest import suggestion
+from airshed.core.text import suggestion
 from airshed.core.units import to
 from airshed.mechanism.network import ReactionNetwork
 from airshed.process.declaration import Weather

@@ -14,8 +14,8 @@ from airshed.air.box import BoxConditions, BoxRun, CellStates, ChemistryFailure,
 from airshed.air.box.conditions import METHODS
 from airshed.core.atomic import write_whole
 from airshed.core.errors import CaseError, OutputError
-from airshed.core.nearest import suggestion
 from airshed.core.report import Cell, Report, Table
+from airshed.core.text import suggestion
 from airshed.mechanism import ReactionNetwork, atom_counts, load_mechanism
 
 MAIN: Final = ("O3", "NO", "NO2", "HNO3", "PAN", "N2O5", "H2O2", "OH", "HO2", "HCHO", "CO", "SO2")

@@ -12,8 +12,8 @@ import xarray as xr
 from airshed.air.box.csv_file import read_csv
 from airshed.air.box.values import CONCENTRATION, MOST_HUMIDITY, RATE_UNITS, converted, spellings
 from airshed.core.errors import CaseError, DataError
-from airshed.core.nearest import suggestion
 from airshed.core.numbers import numbers
+from airshed.core.text import suggestion
 from airshed.io.netcdf import load_netcdf
 from airshed.mechanism.network import ReactionNetwork
 from airshed.mechanism.open_units import units_of_open

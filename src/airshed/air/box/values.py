@@ -11,10 +11,9 @@ from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
 from airshed.core.errors import CaseError
-from airshed.core.nearest import suggestion
 from airshed.core.settings import KEY, refuse
+from airshed.core.text import shown, suggestion
 from airshed.core.units import quantity
-from airshed.core.words import shown
 from airshed.formula.given import Given, given
 from airshed.formula.parse import LONGEST, parse
 from airshed.formula.tree import Binary, Call, Number

@@ -16,8 +16,8 @@ from airshed.case.messages import faults_in_words
 from airshed.case.sections import Due
 from airshed.case.toml import KeyPath
 from airshed.core.errors import CaseError
-from airshed.core.nearest import suggestion
 from airshed.core.settings import Section, refuse, setting
+from airshed.core.text import suggestion
 from airshed.grid import Grid
 from airshed.process.discovery import processes_of, section_of
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from airshed.core.errors import CaseError
-from airshed.core.nearest import nearest
+from airshed.core.text import nearest
 
 
 def place_mechanism(chemistry: dict[str, Any], base: Path) -> None:

@@ -14,7 +14,7 @@ from airshed.air.landcover import LAND_ROUGHNESS, sea_roughness
 from airshed.air.meteorology import MetState
 from airshed.air.radiation import global_radiation
 from airshed.core.errors import CaseError
-from airshed.core.nearest import suggestion
+from airshed.core.text import suggestion
 from airshed.kernels.one_pass import one_pass
 
 Array = NDArray[np.float64]

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from airshed.air.deposition.tables import ScavengedSpecies, depositing_species, scavenged_species
 from airshed.air.processes import wet_deposition as formulas
 from airshed.core.errors import CaseError
-from airshed.core.nearest import suggestion
+from airshed.core.text import suggestion
 
 Array = npt.NDArray[np.float64]
 

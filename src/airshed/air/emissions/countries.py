@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from airshed.air.emissions.tables import Row, read_table, unique
 from airshed.core.errors import DataError
-from airshed.core.nearest import suggestion
+from airshed.core.text import suggestion
 from airshed.core.topojson import Polygon, decode
 
 _CODE: Final = re.compile("[A-Z]{2}")

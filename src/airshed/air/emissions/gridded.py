@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from airshed.air.emissions.regrid import Regridder
 from airshed.core.constants import EARTH_RADIUS
 from airshed.core.errors import CaseError, DataError
-from airshed.core.nearest import suggestion
 from airshed.core.numbers import kind, numbers
+from airshed.core.text import suggestion
 from airshed.core.units import quantity
 from airshed.grid import Grid
 from airshed.grid.places import in_degrees

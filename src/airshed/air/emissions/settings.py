@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from airshed.core.errors import CaseError
-from airshed.core.nearest import suggestion
+from airshed.core.text import suggestion
 
 MEMO_ITEMS: Final = ("N_Natural", "O_AviCruise", "P_IntShipping", "z_Memo")
 """Reported beside the national totals and no part of them: nature, cruising aircraft, ships abroad, others."""

@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 
 from airshed.core.errors import DataError
 from airshed.core.files import read_text
-from airshed.core.nearest import suggestion
+from airshed.core.text import suggestion
 
 Value = TypeVar("Value")
 

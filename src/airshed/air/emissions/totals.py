@@ -9,7 +9,7 @@ from typing import Final
 from airshed.air.emissions.settings import MEMO_ITEMS, InventorySettings
 from airshed.air.emissions.tables import Row, read_table, unique
 from airshed.core.errors import DataError
-from airshed.core.nearest import suggestion
+from airshed.core.text import suggestion
 
 COLUMNS = ("iso2", "year", "sector", "pollutant", "unit", "value")
 

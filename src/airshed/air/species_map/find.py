@@ -7,7 +7,7 @@ from pathlib import Path
 from airshed.air.species_map.parts import SpeciesMap
 from airshed.air.species_map.read import read_species_map
 from airshed.core.errors import CaseError
-from airshed.core.nearest import suggestion
+from airshed.core.text import suggestion
 
 AUTO = "auto"
 """The choice that goes by the mechanism."""

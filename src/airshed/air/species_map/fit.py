@@ -6,8 +6,7 @@ from dataclasses import dataclass, field, replace
 from airshed.air.species_map.find import map_to_write
 from airshed.air.species_map.parts import Amounts, BoundaryMap, DepositionMap, EmissionMap, SpeciesMap
 from airshed.core.errors import CaseError
-from airshed.core.nearest import suggestion
-from airshed.core.words import shown
+from airshed.core.text import shown, suggestion
 from airshed.mechanism.expressions import SYMBOLS
 from airshed.mechanism.network import ReactionNetwork
 

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 
 from airshed.core.errors import CaseError, MechanismError
-from airshed.core.nearest import suggestion
+from airshed.core.text import suggestion
 from airshed.formula.tree import Expression, Number
-from airshed.mechanism.kpp.formula import read_rate
+from airshed.mechanism.kpp.meaning import read_rate
 from airshed.mechanism.network import ReactionNetwork
 
 

@@ -10,9 +10,8 @@ from airshed.air.species_map.parts import Amounts, BoundaryMap, Compound, Deposi
 from airshed.case.messages import dotted
 from airshed.case.toml import KeyPath, flatten, key_lines, read_toml
 from airshed.core.errors import CaseError
-from airshed.core.nearest import suggestion
+from airshed.core.text import shown, suggestion
 from airshed.core.units import to
-from airshed.core.words import shown
 
 Value = TypeVar("Value")
 

@@ -9,7 +9,7 @@ from airshed.air.deposition.tables import depositing_species
 from airshed.air.emissions.split import read_split
 from airshed.air.species_map.find import SUFFIX, shipped_species_map
 from airshed.air.species_map.parts import ISOPRENE, Amounts
-from airshed.core.resources import resource
+from airshed.core.files import resource
 from airshed.mechanism.expressions import SYMBOLS
 from airshed.mechanism.network import ReactionNetwork
 

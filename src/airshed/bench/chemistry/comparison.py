@@ -4,11 +4,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from airshed.bench.chemistry.agreement import Agreement, agreement
+import numpy as np
+
 from airshed.bench.chemistry.airshed_cells import AirshedCells
 from airshed.bench.chemistry.contender import REGIMES, Contender, Trial, measure
 from airshed.bench.chemistry.counted import StepCost, step_cost
-from airshed.bench.chemistry.micm_cells import MicmCells, MicmModel
+from airshed.bench.chemistry.micm_cells import MicmCells, MicmModel, MicmSettings
 from airshed.bench.chemistry.problem import Problem
 from airshed.bench.chemistry.problems import trial
 from airshed.bench.chemistry.step_cells import StepCells
@@ -32,7 +33,27 @@ HOW: Final = ("cold", "cached")
 STEPS: Final = (300.0, 60.0, 30.0, 15.0)
 """[s] steps of the three-dimensional model's step."""
 
+CELLS: Final = 8
+"""Cells in which the tight solutions of both sides are compared."""
+
+LARGEST_DIFFERENCE: Final = 1e-4
+"""Largest relative difference of the tight solutions, above the floor of concentrations."""
+
+_TIGHT: Final = MicmSettings("rosenbrock_dae6", 1e-8, 1e-2)
+
 Tell = Callable[[str], object]
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """The largest relative difference between the tight solutions of Airshed and MICM."""
+
+    difference: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether they agree; what is not a number does not."""
+        return self.difference <= LARGEST_DIFFERENCE
 
 
 @dataclass(frozen=True)
@@ -118,6 +139,12 @@ def _micm(problem: Problem, run: Trial) -> tuple[list[Entry], list[Entry], Agree
     known = {id(each.contender) for each in chosen}
     extra = {id(each): each for each in best if each is not None and id(each.contender) not in known}
     return chosen, list(extra.values()), agreement(problem, run)
+
+
+def agreement(problem: Problem, trial: Trial) -> Agreement:
+    """Compare in the first cells, over all calls; other conditions or rates would show here."""
+    contender = MicmCells(MicmModel(problem.first(CELLS)), _TIGHT)
+    return Agreement(float(np.max(measure(contender, trial.first(CELLS), repeats=1).largest)))
 
 
 def _chooses(contender: Contender) -> bool:

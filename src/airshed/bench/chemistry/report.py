@@ -10,9 +10,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from airshed.bench.chemistry.agreement import CELLS, LARGEST
 from airshed.bench.chemistry.airshed_cells import AirshedCells
-from airshed.bench.chemistry.comparison import HOW, PRECISIONS, Comparison, compare, is_micm
+from airshed.bench.chemistry.comparison import CELLS, HOW, LARGEST_DIFFERENCE, PRECISIONS, Comparison, compare, is_micm
 from airshed.bench.chemistry.contender import ACCURATE, CALL, FLOOR, REGIMES
 from airshed.bench.chemistry.counted import DECODED, nominal_clock
 from airshed.bench.chemistry.problems import BALANCE, DISTURBANCE, PROBLEMS, SPREAD, TEMPERATURES, problem
@@ -134,7 +133,7 @@ def _side(entry: Entry | None, regime: str) -> tuple[Cell, ...]:
 
 def _agreements(comparisons: Sequence[Comparison]) -> Table:
     rows = [
-        (each.problem.name, each.agreement.difference, LARGEST, each.agreement.holds)
+        (each.problem.name, each.agreement.difference, LARGEST_DIFFERENCE, each.agreement.holds)
         for each in comparisons
         if each.agreement is not None
     ]

@@ -9,18 +9,18 @@ source  Blom, Kessler & Verwer, an air quality benchmark and its I/O on a Cray T
 from airshed.bench.io.experiment import Experiment, Measured, Spent, grid_of
 from airshed.bench.io.hiding import Hiding, hiding
 from airshed.bench.io.report import report, run
-from airshed.bench.middle import FEWEST, Middle, middle
+from airshed.bench.median import FEWEST, Median, median_of
 
 __all__ = [
     "FEWEST",
     "Experiment",
     "Hiding",
     "Measured",
-    "Middle",
+    "Median",
     "Spent",
     "grid_of",
     "hiding",
-    "middle",
+    "median_of",
     "report",
     "run",
 ]

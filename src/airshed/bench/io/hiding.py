@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from airshed.bench.io.experiment import Measured, Spent
-from airshed.bench.middle import Middle, middle
+from airshed.bench.median import Median, median_of
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,8 @@ class Hiding:
     drained: float
     slowed: float
     possible: float
-    hidden: Middle
-    unwaited: Middle
+    hidden: Median
+    unwaited: Median
 
     @property
     def told(self) -> bool:
@@ -88,6 +88,6 @@ def hiding(measured: Measured, name: str) -> Hiding | None:
         drained=typical(lambda pair: pair.behind.drained),
         slowed=typical(lambda pair: pair.slowed),
         possible=typical(lambda pair: pair.possible),
-        hidden=middle([pair.gained / pair.possible for pair in pairs]),
-        unwaited=middle([(pair.sync.writing - pair.behind.writing) / pair.possible for pair in pairs]),
+        hidden=median_of([pair.gained / pair.possible for pair in pairs]),
+        unwaited=median_of([(pair.sync.writing - pair.behind.writing) / pair.possible for pair in pairs]),
     )

@@ -12,10 +12,10 @@ from statistics import mean, median
 
 from airshed.bench.io.experiment import COMPUTE, Experiment, Measured, Spent
 from airshed.bench.io.hiding import hiding
-from airshed.bench.middle import FEWEST
+from airshed.bench.median import FEWEST
 from airshed.core.errors import AirshedError
 from airshed.core.report import Cell, Report, Table
-from airshed.core.words import counted
+from airshed.core.text import counted
 from airshed.parallel.environment import ASKED_FOR
 from airshed.parallel.mpiexec import find_mpiexec
 

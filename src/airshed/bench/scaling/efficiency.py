@@ -13,7 +13,7 @@ and what is lost beside the machine's own loss is the program's: (T1 / (N TN)) /
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from airshed.bench.middle import Middle, middle
+from airshed.bench.median import Median, median_of
 from airshed.bench.scaling.measure import Run, Setup, measure, median
 from airshed.bench.scaling.setups import check_shared, size_of
 from airshed.core.report import Cell, Report, Table
@@ -37,21 +37,21 @@ class Efficiency:
         """N."""
         return self.together[0].setup.ranks
 
-    def of(self, kind: str = "wall") -> Middle:
+    def of(self, kind: str = "wall") -> Median:
         """T1 / (N TN) [1]: by the clock, or "cost", as if nobody else had used the cores."""
         pairs = zip(self.one, self.together, strict=True)
-        return middle([getattr(one, kind) / (self.ranks * getattr(many, kind)) for one, many in pairs])
+        return median_of([getattr(one, kind) / (self.ranks * getattr(many, kind)) for one, many in pairs])
 
     @property
-    def of_machine(self) -> Middle:
+    def of_machine(self) -> Median:
         """T1 / TA [1]."""
-        return middle([one.wall / many.wall for one, many in zip(self.one, self.apart, strict=True)])
+        return median_of([one.wall / many.wall for one, many in zip(self.one, self.apart, strict=True)])
 
     @property
-    def of_program(self) -> Middle:
+    def of_program(self) -> Median:
         """TA / (N TN) [1]."""
         pairs = zip(self.apart, self.together, strict=True)
-        return middle([apart.wall / (self.ranks * many.wall) for apart, many in pairs])
+        return median_of([apart.wall / (self.ranks * many.wall) for apart, many in pairs])
 
 
 def efficiency(

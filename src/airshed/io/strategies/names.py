@@ -5,7 +5,7 @@ from importlib import import_module
 from typing import Final, Self
 
 from airshed.core.errors import OutputError
-from airshed.core.nearest import suggestion
+from airshed.core.text import suggestion
 
 STRATEGIES: Final = ("gather", "files", "mpiio", "pnetcdf", "netcdf4", "zarr")
 AUTO: Final = "auto"

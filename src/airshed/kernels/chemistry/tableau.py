@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.core.errors import KernelError
-from airshed.core.nearest import suggestion
+from airshed.core.text import suggestion
 
 Array = npt.NDArray[np.float64]
 Rows = tuple[tuple[float, ...], ...]

@@ -9,9 +9,8 @@ from airshed.formula import cpp
 from airshed.formula.dialect import PACKS
 from airshed.formula.factoring import factored
 from airshed.formula.tree import Expression, Symbol, operations
-from airshed.kernels.cpu.coefficients import Coefficients
 from airshed.kernels.cpu.operator_code import operators_code
-from airshed.kernels.cpu.template import Written, described, header, render
+from airshed.kernels.cpu.template import Coefficients, Written, described, header, render
 from airshed.kernels.step.rates import REFERENCE_DENSITY, Factor, RateTable, rate_code, rate_table
 from airshed.kernels.step.schedule import Schedule
 from airshed.kernels.step.shape import MechanismShape

@@ -68,3 +68,22 @@ def described(reaction: Reaction) -> str:
     label = f"<{reaction.label}>"
     text = reaction.text if reaction.text.startswith(label) else f"{label} {reaction.text}"
     return comment(text)
+
+
+class Coefficients:
+    """The numbers of generated code, each once, by their place in the table ``c``.
+
+    As a literal every number would fill a whole pack, and those of a large mechanism the first-level cache; from a
+    table the compiler broadcasts them as it loads them.
+    """
+
+    def __init__(self) -> None:
+        self.values: list[float] = []
+        self._places: dict[float, int] = {}
+
+    def __call__(self, value: float) -> str:
+        """Return the text of a number."""
+        if value not in self._places:
+            self._places[value] = len(self.values)
+            self.values.append(value)
+        return f"c[{self._places[value]}]"

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import Final
 
+from airshed.core.constants import ATOMIC_WEIGHTS
 from airshed.core.errors import MechanismError
-from airshed.core.plain import printable
+from airshed.core.text import printable
 from airshed.formula.tree import Expression, Number
-from airshed.mechanism.elements import ATOMIC_WEIGHTS
 from airshed.mechanism.kpp.meaning import Meaning, Unknown, meant
 from airshed.mechanism.kpp.source import SourceFile
 from airshed.mechanism.kpp.statements import (

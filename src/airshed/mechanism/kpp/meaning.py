@@ -14,7 +14,7 @@ from airshed.core.errors import MechanismError
 from airshed.formula.evaluate import fold
 from airshed.formula.tree import Binary, Call, Expression, Negate, Number, Symbol, walk
 from airshed.mechanism.expressions import ALIASES, FUNCTIONS, PHOTO, SYMBOLS, Parameter, call
-from airshed.mechanism.kpp.parser import short
+from airshed.mechanism.kpp.parser import parse_formula, short
 from airshed.mechanism.kpp.rate_functions import RATE_FUNCTIONS, rate_function
 from airshed.mechanism.kpp.statements import Applied, Combined, Formula, MisplacedError, Name, Negative, Whole
 from airshed.mechanism.location import nearest
@@ -275,3 +275,19 @@ def _element_key(applied: Applied) -> str:
 
 def _signature(definition: Definition) -> str:
     return f"{definition.name}({', '.join(definition.arguments)})"
+
+
+def read_rate(text: str) -> Expression:
+    """Return the folded expression of a single rate, as in a species map; names that it does not know stay open.
+
+    Raises MechanismError with the column.
+    """
+    meaning = Meaning()
+    try:
+        expression = meaning.expression(parse_formula(text), 0)
+    except MisplacedError as error:
+        raise MechanismError(f"column {error.offset + 1}: {error.message}") from None
+    if meaning.unknown:
+        first = meaning.unknown[0]
+        raise MechanismError(f"column {first.offset + 1}: there is no function {first.text!r}{meant(first.name, {})}")
+    return expression

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from airshed.core.errors import MechanismError
-from airshed.core.resources import resource
+from airshed.core.files import resource
 from airshed.mechanism.kpp.assembly import Collection, assemble
 from airshed.mechanism.kpp.parser import parse_section
 from airshed.mechanism.kpp.source import INCLUDE, MODEL, Section, SourceFile, read_source

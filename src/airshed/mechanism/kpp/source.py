@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from airshed.core.errors import MechanismError
-from airshed.core.plain import printable
+from airshed.core.text import printable
 from airshed.mechanism.kpp.parser import SECTIONS, short
 from airshed.mechanism.kpp.statements import MisplacedError
 from airshed.mechanism.location import Location, nearest

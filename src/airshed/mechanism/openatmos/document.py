@@ -13,8 +13,7 @@ from typing import Any, Final
 import yaml
 
 from airshed.core.errors import MechanismError
-from airshed.core.plain import printable
-from airshed.core.words import shortened
+from airshed.core.text import printable, shortened
 from airshed.mechanism.location import Location, error_at, nearest
 from airshed.mechanism.openatmos.node import Node
 

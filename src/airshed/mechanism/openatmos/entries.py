@@ -16,10 +16,9 @@ from airshed.mechanism import rate_forms
 from airshed.mechanism.expressions import Parameter
 from airshed.mechanism.network import OpenParameter, Reaction, Species
 from airshed.mechanism.openatmos.forms import Form, alike, recognised
-from airshed.mechanism.openatmos.rates import NUMBER, PREFIXES, RADIUS, TEXTS
+from airshed.mechanism.openatmos.rates import NUMBER, PREFIXES, RADIUS, TEXTS, expression_text
 from airshed.mechanism.openatmos.reactions import LABEL, RATE, Amounts
 from airshed.mechanism.openatmos.special_forms import Branch, branch, uptake
-from airshed.mechanism.openatmos.texts import expression_text
 from airshed.mechanism.openatmos.units import rate_from_molar, rate_to_molar, rate_unit
 
 _DEFAULTS: Final = {

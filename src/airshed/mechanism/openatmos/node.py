@@ -6,7 +6,7 @@ from math import isfinite
 from typing import Any, Final
 
 from airshed.core.errors import MechanismError
-from airshed.core.words import shortened
+from airshed.core.text import shortened
 from airshed.mechanism.location import Location, error_at, nearest
 
 COMMENT: Final = "__"

@@ -10,12 +10,15 @@ from dataclasses import dataclass
 from typing import Final
 
 from airshed.core.constants import BOLTZMANN
+from airshed.core.errors import MechanismError
+from airshed.formula.evaluate import fold
 from airshed.formula.tree import Expression, Number
 from airshed.mechanism import rate_forms
 from airshed.mechanism.expressions import Parameter
+from airshed.mechanism.kpp.meaning import read_rate
 from airshed.mechanism.names import check_label
 from airshed.mechanism.network import OpenParameter
-from airshed.mechanism.openatmos.node import Fields
+from airshed.mechanism.openatmos.node import Fields, Node
 from airshed.mechanism.openatmos.species import DIFFUSION, MASS, Gas
 from airshed.mechanism.openatmos.units import MOLECULES_PER_MOLE, rate_from_molar, rate_unit
 
@@ -183,3 +186,29 @@ def _positive(fields: Fields, key: str, default: float) -> Number:
     if value <= 0.0:
         raise fields.need(key).error(f"{key} is above zero, not {value:g}")
     return Number(value)
+
+
+def expression_text(expression: Expression, where: str) -> str:
+    """Return the text of a rate for a comment of a file: ``"__rate": "5.7e-34*(TEMP/300)^-2.8*M"`` [molecules, cm3, s].
+
+    :func:`read_expression` turns it into the same folded expression.
+
+    Raises MechanismError, which names the reaction, for a parameter whose name no formula can spell.
+    """
+    folded = fold(expression)
+    text = str(folded)
+    try:
+        same = read_rate(text) == folded
+    except MechanismError:
+        same = False
+    if not same:
+        raise MechanismError(f"{where}: the rate {text[:80]!r} cannot be written as text: rename what it leaves open")
+    return text
+
+
+def read_expression(node: Node) -> Expression:
+    """Return the expression of a text; raise MechanismError with the place."""
+    try:
+        return read_rate(node.text())
+    except MechanismError as error:
+        raise node.error(str(error)) from None

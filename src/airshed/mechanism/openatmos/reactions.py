@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from airshed.core.plain import printable
+from airshed.core.text import printable
 from airshed.formula.tree import Expression
 from airshed.mechanism.location import nearest
 from airshed.mechanism.names import check_label
@@ -19,10 +19,10 @@ from airshed.mechanism.openatmos.rates import (
     branched_rates,
     form_rate,
     open_rate,
+    read_expression,
     surface_rate,
 )
 from airshed.mechanism.openatmos.species import Gas
-from airshed.mechanism.openatmos.texts import read_expression
 
 RATE: Final = "__rate"
 LABEL: Final = "__label"

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from airshed.core.plain import printable
+from airshed.core.text import printable
 from airshed.formula.tree import Binary, Expression, Number, Symbol
 from airshed.mechanism.expressions import SYMBOLS
 from airshed.mechanism.location import nearest

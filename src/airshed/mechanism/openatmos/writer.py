@@ -16,9 +16,9 @@ from airshed.mechanism.expressions import SYMBOLS, Environment, Value, evaluate,
 from airshed.mechanism.network import OpenParameter, ReactionNetwork, Species
 from airshed.mechanism.openatmos.document import YAML_SUFFIXES
 from airshed.mechanism.openatmos.entries import Entries, Entry
+from airshed.mechanism.openatmos.rates import expression_text
 from airshed.mechanism.openatmos.reader import ATOMS, BINDINGS, CHECKED, PARAMETERS
 from airshed.mechanism.openatmos.species import CONSTANT, DIFFUSION, FIXED, INITIAL, MASS, MIXING_RATIO, THIRD_BODY
-from airshed.mechanism.openatmos.texts import expression_text
 from airshed.mechanism.openatmos.units import concentration_to_molar, rate_to_molar
 
 VERSION: Final = "1.0.0"

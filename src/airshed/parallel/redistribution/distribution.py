@@ -9,8 +9,8 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.errors import RedistributionError
 from airshed.parallel.decomposition import even_cuts, largest_part
-from airshed.parallel.redistribution.errors import RedistributionError
 from airshed.parallel.redistribution.index_sets import Runs, Selection, checked, count, positions, runs_of
 
 Part = tuple[Runs, ...]

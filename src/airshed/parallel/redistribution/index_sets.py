@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from airshed.parallel.redistribution.errors import RedistributionError
+from airshed.core.errors import RedistributionError
 
 Run = tuple[int, int]
 Runs = tuple[Run, ...]

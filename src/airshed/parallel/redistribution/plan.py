@@ -17,8 +17,8 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
+from airshed.core.errors import RedistributionError
 from airshed.parallel.redistribution.distribution import Distribution, Part
-from airshed.parallel.redistribution.errors import RedistributionError
 from airshed.parallel.redistribution.index_sets import count, intersection
 
 Strategy = Literal["direct", "funnel", "parallel funnel"]

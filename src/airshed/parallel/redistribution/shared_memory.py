@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from airshed.parallel.redistribution.errors import RedistributionError
+from airshed.core.errors import RedistributionError
 from airshed.parallel.redistribution.messages import AnyArray, converted_copy
 from airshed.parallel.redistribution.plan import Hop
 from airshed.parallel.waiting import barrier

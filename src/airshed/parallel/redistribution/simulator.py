@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.errors import RedistributionError
 from airshed.parallel.redistribution.distribution import Distribution, Part
-from airshed.parallel.redistribution.errors import RedistributionError
 from airshed.parallel.redistribution.plan import Hop, Message, Plan
 
 Parts = dict[int, npt.NDArray[Any]]

@@ -17,7 +17,7 @@ from zmq.auth.thread import ThreadAuthenticator
 from zmq.utils import z85
 from zmq.utils.monitor import recv_monitor_message
 
-from airshed.parallel.redistribution.errors import LinkError
+from airshed.core.errors import LinkError
 
 SHORTEST_TOKEN: Final = 32
 _BEAT: Final = 1.0

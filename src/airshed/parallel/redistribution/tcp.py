@@ -8,8 +8,8 @@ from typing import Final, Self
 import numpy as np
 from zmq import MessageTracker
 
+from airshed.core.errors import LinkError
 from airshed.parallel.communicator import Alone, Communicator
-from airshed.parallel.redistribution.errors import LinkError
 from airshed.parallel.redistribution.messages import Bytes, MessageHop
 from airshed.parallel.redistribution.mpi import MpiMessages, OwnMessages
 from airshed.parallel.redistribution.plan import Hop

@@ -16,8 +16,7 @@ from airshed.formula.dialect import PACKS
 from airshed.formula.factoring import LONGEST_SUM, product, total
 from airshed.formula.tree import ZERO, Binary, Expression, Negate, Number, Symbol
 from airshed.kernels.chemistry.sparsity import Elimination, eliminate, pattern_of
-from airshed.kernels.cpu.coefficients import Coefficients
-from airshed.kernels.cpu.template import comment, described, header, render
+from airshed.kernels.cpu.template import Coefficients, comment, described, header, render
 from airshed.kernels.step.rates import rate_code
 from airshed.kernels.step.shape import Shape
 from airshed.mechanism.network import ReactionNetwork

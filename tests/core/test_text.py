@@ -3,9 +3,8 @@
 import pytest
 
 from airshed.core.errors import CaseError
-from airshed.core.nearest import suggestion
+from airshed.core.text import shown, suggestion
 from airshed.core.units import quantity
-from airshed.core.words import shown
 
 
 def test_values_are_shown_in_short() -> None:

@@ -1,4 +1,4 @@
-"""The median of measurements and how sure it is, whatever their distribution."""
+"""The median of measurements and its confidence interval, for any distribution."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ FEWEST: Final = 6
 
 
 @dataclass(frozen=True)
-class Middle:
+class Median:
     """The median of a sample and the ends of its confidence interval; None where the sample is too small for one."""
 
     median: float
@@ -20,7 +20,7 @@ class Middle:
     high: float | None
 
 
-def middle(sample: Sequence[float]) -> Middle:
+def median_of(sample: Sequence[float]) -> Median:
     """Return the median and its confidence interval of at least 95 %, between two values of the sample.
 
     The number of values below the median of what they are drawn from is binomial, whatever its distribution.
@@ -28,8 +28,8 @@ def middle(sample: Sequence[float]) -> Middle:
     ordered, count = sorted(sample), len(sample)
     cut, beyond = 0, 0.5**count  # the chance that the median lies below the smallest value
     if 2.0 * beyond > 1.0 - _CONFIDENCE:
-        return Middle(median(ordered), None, None)
+        return Median(median(ordered), None, None)
     while 2.0 * (beyond + comb(count, cut + 1) * 0.5**count) <= 1.0 - _CONFIDENCE:
         cut += 1
         beyond += comb(count, cut) * 0.5**count
-    return Middle(median(ordered), ordered[cut], ordered[count - 1 - cut])
+    return Median(median(ordered), ordered[cut], ordered[count - 1 - cut])

@@ -1,0 +1,68 @@
+"""Texts of messages: numbers of things, texts of others made printable, and the known name that was probably meant."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+def printable(text: str, *, lines: bool = False) -> str:
+    """Return a text with an escape, such as ``\\x1b``, for each character that does not print.
+
+    lines  whether ends of lines stay what they are
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        each if each.isprintable() or (lines and each == "\n") else each.encode("unicode_escape").decode("ascii")
+        for each in text
+    )
+
+
+def counted(number: int, what: str) -> str:
+    """Return a number of things: "1 rank", "2 ranks"."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def there_are(number: int) -> str:
+    """Return that there are so many: "there is 1", "there are 2"."""
+    return "there is 1" if number == 1 else f"there are {number}"
+
+
+def quoted(text: str, most: int = 60) -> str:
+    """Return somebody's text in quotes, on one line and in short."""
+    shown = printable(text)
+    return f'"{shown}"' if len(shown) <= most else f'"{shown[: most - 3]}...'
+
+
+def shown(value: object, most: int = 60) -> str:
+    """Return somebody's value as Python writes it, on one line and in short."""
+    try:
+        text = printable(repr(value))
+    except ValueError:  # a whole number of more digits than Python prints
+        return "a number of thousands of digits"
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def shortened(text: str, most: int = 1200) -> str:
+    """Return a text without its middle where it is longer than a screen takes, and how much that was."""
+    if len(text) <= most:
+        return text
+    return f"{text[: most // 2]} ... [{len(text) - most} characters] ... {text[-most // 2 :]}"
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name closest to ``name``, upper and lower case alike, or None when none is close."""
+    by_folded = {candidate.casefold(): candidate for candidate in sorted(known)}
+    matches = get_close_matches(name.casefold(), by_folded, n=1, cutoff=0.6)
+    return by_folded[matches[0]] if matches else None
+
+
+def suggestion(name: str, known: Iterable[str], *, limit: int = 12) -> str:
+    """Return the end of an error message: ``did you mean X?``, or the names there are when they are few."""
+    candidates = sorted(set(known))
+    match = nearest(name, candidates)
+    if match is not None:
+        return f"did you mean {match}?"
+    if not candidates:
+        return "there are none to choose from"
+    listed = ", ".join(candidates[:limit])
+    return f"known are {listed}" + (f" and {len(candidates) - limit} more" if len(candidates) > limit else "")
