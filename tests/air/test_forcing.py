@@ -10,7 +10,7 @@ import pytest
 from airshed.air.assembly import assemble
 from airshed.air.case import Case
 from airshed.air.deposition import DryDeposition
-from airshed.air.forcing import Forcing
+from airshed.air.forcing import Forcing, StepNeeds
 from airshed.air.meteorology import Meteorology, MetState
 from airshed.air.meteorology.series import around
 from airshed.air.sources import PackedSources, hour_of
@@ -42,9 +42,7 @@ def forcing(*, sunlit: bool) -> tuple[Forcing, int]:
     rows, columns = parts.grid.shape[1:]
     until = CASE.time.length.value if sunlit else None
     layout = Layout(rows, columns, 4, np.dtype(np.float64))
-    made = Forcing(
-        parts.grid, layout, parts.meteorology, parts.processes, nothing_open, begin=parts.begin, sunlit_until=until
-    )
+    made = Forcing(parts.grid, layout, parts.meteorology, parts.processes, nothing_open, StepNeeds(parts.begin, until))
     (deposited,) = (each for each in parts.processes.operators if each.name == "dry_deposition_deposited")
     return made, list(deposited.species).index(parts.network.index("O3"))
 
@@ -171,8 +169,8 @@ def ask_for_weather(every: float, *, resumed: bool, threads: int, announced: boo
         [Vegetation(air, start)], layout, (2, 2), start, lambda rate: lambda: rate.sum(axis=(-2, -1))
     )
     made = Forcing(
-        parts.grid, layout, air, Processes([]), lambda met, seconds: np.zeros((0, 2, 2, 2)), begin=begin,
-        also=sources.middles if announced else lambda first, last: [],
+        parts.grid, layout, air, Processes([]), lambda met, seconds: np.zeros((0, 2, 2, 2)),
+        StepNeeds(begin, also=sources.middles if announced else lambda first, last: []),
     )  # fmt: skip
     with ThreadPoolExecutor(1) as pool:
         seconds = 4.3 * HOUR if resumed else begin

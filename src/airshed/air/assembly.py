@@ -1,6 +1,6 @@
 """From a case to the parts of the air-quality model: one function for each section of the case."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -37,7 +37,7 @@ from airshed.grid import Grid
 from airshed.grid.lonlat import lonlat_axes
 from airshed.io.cf import own_names
 from airshed.io.netcdf import load_netcdf
-from airshed.kernels.backend import backend
+from airshed.kernels.backend import StepKernel, backend
 from airshed.mechanism import load_mechanism
 from airshed.mechanism.network import ReactionNetwork
 from airshed.mechanism.rate_check import RateCheck
@@ -83,6 +83,10 @@ class Parts:
     def begin(self) -> float:
         """The first moment of the simulation [s since the start], negative by the spin-up."""
         return 0.0 - self.case.time.spinup.value
+
+    def total(self, kernel: StepKernel) -> Callable[[Array], Array]:
+        """Return what sums over the columns of all ranks, by the exact sums of a kernel."""
+        return lambda sums: self.subdomain.total(sums, kernel.sums)
 
     @cached_property
     def rate_check(self) -> RateCheck:

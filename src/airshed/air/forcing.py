@@ -77,39 +77,57 @@ def _hours(begin: float, until: float | None) -> list[float]:
     return [] if until is None else [_HOUR * n for n in range(floor(begin / _HOUR) + 1, floor(until / _HOUR) + 1)]
 
 
+@dataclass(frozen=True)
+class StepNeeds:
+    """What the steps of a run ask of a forcing.
+
+    begin         [s] of the first of them
+    sunlit_until  [s] up to which there is an instant at every hour, also where the meteorology has none: its fields are
+                  linear in between, but processes and open rates follow the sun; None where they do not
+    directions    in which transport may go in a step
+    also          times [s] whose weather others ask for, from the hour of one time to that of another
+    """
+
+    begin: float
+    sunlit_until: float | None = None
+    directions: Sequence[Directions] = ("all",)
+    also: Callable[[float, float], list[float]] = lambda first, last: []
+
+
+@dataclass(frozen=True)
+class Together:
+    """What ranks do together for a forcing.
+
+    greatest  the greatest of what every rank has found; identity where there is one
+    whole     of an interval of these columns, which it lets be made, that of the whole area, where that is needed
+    """
+
+    greatest: Callable[[float], float] = float
+    whole: Callable[[Callable[[], Interval]], Interval] = lambda make: make()
+
+
 class Forcing:
     """Packed forcing at any time, made from a :class:`Meteorology` instant by instant.
 
     processes   those that act in steps
     open_rates  what the mechanism leaves open (parameter, level, lat, lon) [molecules, cm3, s] for the air at a time
-    sunlit_until  [s] up to which there is an instant at every hour, also where the meteorology has none: its fields are
-                  linear in between, but processes and open rates follow the sun; None where they do not
-    directions  in which transport may go in a step
-    greatest  the greatest of what every rank has found; identity where there is one
-    whole     of an interval of these columns, which it lets be made, that of the whole area, where that is needed
-    also      times [s] whose weather others ask for between two times, from the hour of the one to that of the other
 
     All ranks make a forcing, ask for intervals and let them be read ahead together: that is when input is sent.
     """
 
     def __init__(
-        self, grid: Grid, layout: Layout, meteorology: Meteorology, processes: Processes,
-        open_rates: OpenRates, *, begin: float, sunlit_until: float | None = None,
-        directions: Sequence[Directions] = ("all",),
-        greatest: Callable[[float], float] = float,
-        whole: Callable[[Callable[[], Interval]], Interval] = lambda make: make(),
-        also: Callable[[float, float], list[float]] = lambda first, last: [],
+        self, grid: Grid, layout: Layout, meteorology: Meteorology, processes: Processes, open_rates: OpenRates,
+        needs: StepNeeds, together: Together = Together(),
     ) -> None:  # fmt: skip
         self.grid, self.layout, self.meteorology = grid, layout, meteorology
-        self.processes, self._open_rates, self._begin = processes, open_rates, begin
-        later = (time for time in meteorology.times if time > begin)
-        self._times = sorted({begin, *later, *_hours(begin, sunlit_until)})
+        self.processes, self._open_rates, self._needs, self._together = processes, open_rates, needs, together
+        later = (time for time in meteorology.times if time > needs.begin)
+        self._times = sorted({needs.begin, *later, *_hours(needs.begin, needs.sunlit_until)})
         spans = Listed(self._times)
         self._instants = Timeline[Instant](spans, self._build_instant)
-        self._intervals = Timeline[Interval](spans, self._read, aside=self._build_aside, finish=whole)
-        self._directions, self._greatest = directions, greatest
+        self._intervals = Timeline[Interval](spans, self._read, aside=self._build_aside, finish=together.whole)
         self._outflow_rates: tuple[int, dict[Directions, float]] = -1, {}
-        self._also, self._taken = also, range(0)
+        self._taken = range(0)
         self._take(range(1))
 
     def instant(self, index: int) -> Instant:
@@ -149,7 +167,7 @@ class Forcing:
             self._outflow_rates = index, {}
         rates = self._outflow_rates[1]
         if directions not in rates:
-            rates[directions] = self._greatest(self.interval(index).outflow_rates[directions])
+            rates[directions] = self._together.greatest(self.interval(index).outflow_rates[directions])
         return rates[directions]
 
     def _read(self, begin: float) -> Interval:
@@ -165,7 +183,7 @@ class Forcing:
         self._taken = intervals
         ends = [self._times[min(index, len(self._times) - 1)] for index in (intervals[0], intervals[0] + 1)]
         last = nextafter(ends[1] + (_HOUR if len(intervals) > 1 else 0.0), -inf)
-        moments = [*self._times[intervals[0] : intervals[-1] + 2], *self._also(ends[0], last)]
+        moments = [*self._times[intervals[0] : intervals[-1] + 2], *self._needs.also(ends[0], last)]
         first, last = min(moments), max(moments)
         self.meteorology.take([first, *(time for time in self._times if first < time < last), last])
 
@@ -248,7 +266,7 @@ class Forcing:
         upward = [upward_air_flux(each.eastward, each.northward, change) for each in (start, end)]
         rates = {
             where: max(_largest_outflow(*pair, where) for pair in zip((start, end), upward, strict=True))
-            for where in self._directions
+            for where in self._needs.directions
         }
         first, last = (self.layout.pack(up, padding="constant") for up in upward)
         return Interval(start, end, until, (first, last), rates)

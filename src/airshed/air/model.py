@@ -16,7 +16,7 @@ from airshed.air.case import Case
 from airshed.air.case_weather import Given
 from airshed.air.cell_chemistry import CellCounts
 from airshed.air.fields import WEATHER, air_registry
-from airshed.air.forcing import Forcing
+from airshed.air.forcing import Forcing, StepNeeds, Together
 from airshed.air.light import PackedLight
 from airshed.air.meteorology import MetState
 from airshed.air.open_rates import open_rates
@@ -26,7 +26,7 @@ from airshed.air.schemes.moving import without_reactions
 from airshed.air.schemes.scheme import Scheme, Setup
 from airshed.air.schemes.splitting import make_strang
 from airshed.air.sources import BiogenicSource, PackedSources
-from airshed.air.stepping import batch_size, make_halo, make_own_stepper
+from airshed.air.stepping import batch_size, make_halo, step_constants
 from airshed.air.wall import WAITING
 from airshed.core.errors import CaseError
 from airshed.core.protocols import FieldView
@@ -90,9 +90,10 @@ class AirModel:
         self.seconds, self.steps = self.parts.begin, 0
         self._looked_ahead_until = -inf
         self._weather: tuple[float, MetState] | None = None
-        self.stepper = make_own_stepper(
-            self.parts, self.kernel, self.layout, self.sources, threads=threads, neighbours=halo, batch=batch
-        )
+        self.stepper = self.kernel.stepper(
+            self.layout, step_constants(self.parts, self.sources.species), threads=threads, neighbours=halo,
+            total=self.parts.total(self.kernel), batch=batch,
+        )  # fmt: skip
         self.budget = Budget(len(self.network.species), len(self.families), self.parts.processes.terms)
         light = PackedLight(
             self.kernel, self.layout, self.grid.lon, self.grid.lat, case.time.start, clouds=case.photolysis.cloud,
@@ -281,9 +282,11 @@ class AirModel:
     def _make_forcing(self) -> Forcing:
         return Forcing(
             self.grid, self.layout, self.parts.meteorology, self.parts.processes, self._open_rates,
-            begin=self.parts.begin, sunlit_until=self.parts.sunlit_until,
-            greatest=self.subdomain.greatest, also=self.sources.middles,
-            directions=("all", "horizontal", "vertical") if self.case.moves_planes else ("all",),
+            StepNeeds(
+                self.parts.begin, self.parts.sunlit_until,
+                ("all", "horizontal", "vertical") if self.case.moves_planes else ("all",), self.sources.middles,
+            ),
+            Together(self.subdomain.greatest),
         )  # fmt: skip
 
     def _set_initial(self, given: xr.Dataset | None) -> None:

@@ -1,6 +1,6 @@
 """The compiled code of a case, bound to its columns: the step, its halo, and chemistry that has its own steps."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -8,13 +8,12 @@ import numpy.typing as npt
 
 from airshed.air.assembly import Parts
 from airshed.air.cell_chemistry import CellChemistry
-from airshed.air.sources import PackedSources
 from airshed.core.constants import AVOGADRO, NITROGEN_FRACTION, OXYGEN_FRACTION
 from airshed.grid import Grid
-from airshed.kernels.backend import StepKernel, Stepper
+from airshed.kernels.backend import StepKernel
 from airshed.kernels.chemistry import ChemistrySolver, Tolerances, compile_chemistry, method
 from airshed.kernels.layout import Layout
-from airshed.kernels.step.data import OF_PLANES, Neighbours, State, StepConstants
+from airshed.kernels.step.data import OF_PLANES, StepConstants
 from airshed.kernels.step.rates import REFERENCE_DENSITY
 from airshed.mechanism.balance import follow
 from airshed.parallel.balance import Balance, message_costs
@@ -34,40 +33,22 @@ _SUMS = 2**21
 """Bytes of what blocks add to budgets in the steps of a batch."""
 
 
-def make_stepper(
-    parts: Parts, kernel: StepKernel, layout: Layout, some: Planes | None = None, *, emitted: Sequence[int],
-    threads: int, neighbours: Neighbours | None = None, total: Callable[[Array], Array] | None = None,
-    state: State | None = None, batch: int = 1,
-) -> Stepper:  # fmt: skip
-    """Return the stepper of the columns held here; or of some species and levels in the whole area.
+def step_constants(parts: Parts, emitted: Sequence[str], some: Planes | None = None) -> StepConstants:
+    """Return what stays the same from step to step, of the columns held here; or of some planes of the whole area.
 
-    emitted  their numbers among those species;  the others  see StepKernel.stepper
+    emitted  names of the species of all sources, in their order
     """
     species, levels = (slice(None), slice(None)) if some is None else (some.species, some.levels)
     grid = parts.grid if some is None else parts.whole
     start = parts.meteorology.at(parts.begin)
     pressure = parts.subdomain.mean_over_columns(start.pressure)
-    constants = StepConstants(
+    return StepConstants(
         ghosts=parts.boundary.lateral_of(pressure)[species, levels],
         top=parts.boundary.top(float(pressure[-1]))[species],
         density_factor=number_per_mole(grid)[levels] / REFERENCE_DENSITY,
-        vertical_weights=parabola_weights(grid.thickness)[levels], thickness=grid.thickness[levels], emitted=emitted,
+        vertical_weights=parabola_weights(grid.thickness)[levels], thickness=grid.thickness[levels],
+        emitted=[parts.network.index(name) for name in emitted],
         sweeps=parts.case.chemistry.sweeps, oxygen=OXYGEN_FRACTION, nitrogen=NITROGEN_FRACTION,
-    )  # fmt: skip
-    return kernel.stepper(
-        layout, constants, threads=threads, neighbours=neighbours, total=total, state=state, batch=batch
-    )
-
-
-def make_own_stepper(
-    parts: Parts, kernel: StepKernel, layout: Layout, sources: PackedSources, *, threads: int,
-    neighbours: Neighbours | None = None, state: State | None = None, batch: int = 1,
-) -> Stepper:  # fmt: skip
-    """Return the stepper of all species and levels in the columns held here; its sums are those of all ranks."""
-    index = parts.network.index
-    return make_stepper(
-        parts, kernel, layout, emitted=[index(name) for name in sources.species], threads=threads,
-        neighbours=neighbours, total=lambda sums: parts.subdomain.total(sums, kernel.sums), state=state, batch=batch,
     )  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from airshed.air.case_weather import Given
 from airshed.air.schemes.moving import Mover, without_reactions
 from airshed.air.schemes.scheme import Setup
 from airshed.air.schemes.strang import Strang
-from airshed.air.stepping import make_chemistry, make_own_stepper
+from airshed.air.stepping import make_chemistry, step_constants
 from airshed.air.two_groups.remote_transport import RemoteTransport, TransportedSpecies, make_exchange
 from airshed.kernels.backend import Stepper, backend
 from airshed.parallel.groups import Groups
@@ -50,4 +50,7 @@ def _make_column_stepper(setup: Setup, threads: int) -> Stepper:
         without_reactions(parts.network), parts.grid.shape[0], parts.case.chemistry.precision, directions="vertical",
         operators=parts.processes.operators,
     )  # fmt: skip
-    return make_own_stepper(parts, kernel, stepper.layout, setup.sources, threads=threads, state=stepper.state)
+    return kernel.stepper(
+        stepper.layout, step_constants(parts, setup.sources.species), threads=threads, total=parts.total(kernel),
+        state=stepper.state,
+    )  # fmt: skip

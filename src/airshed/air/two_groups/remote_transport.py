@@ -15,10 +15,10 @@ from airshed.air.assembly import Parts, assemble
 from airshed.air.case import Case
 from airshed.air.case_weather import Given
 from airshed.air.emissions.source import CombinedEmissions
-from airshed.air.forcing import Forcing
+from airshed.air.forcing import Forcing, StepNeeds, Together
 from airshed.air.schemes.moving import Moved, Mover, without_reactions
 from airshed.air.sources import PackedSources
-from airshed.air.stepping import make_stepper
+from airshed.air.stepping import step_constants
 from airshed.air.two_groups.shared_forcing import SharedForcing
 from airshed.core.errors import CaseError
 from airshed.core.report import Table
@@ -157,7 +157,8 @@ class TransportedSpecies:
             sources, tile, parts.grid.shape[1:], parts.start, _told_elsewhere, in_parts.emission
         )
         self._forcing = self._make_forcing(tile, processes, in_parts)
-        self._stepper = make_stepper(parts, kernel, layout, own, emitted=emitted[1], threads=threads)
+        constants = step_constants(parts, (), own)
+        self._stepper = kernel.stepper(layout, replace(constants, emitted=emitted[1]), threads=threads)
         air = tile.pack(self._forcing.instant(0).air)
         self._stepper.state.air[...] = self._gathering.whole([(air, own.levels)])[0]
         self._mover = Mover(
@@ -226,9 +227,11 @@ class TransportedSpecies:
         parts = self._parts
         return Forcing(
             parts.grid, tile, parts.meteorology, processes, lambda met, _: np.zeros((0, *parts.grid.shape)),
-            begin=parts.begin, sunlit_until=parts.sunlit_until,
-            directions=("horizontal",) if parts.case.moves_planes else ("all",),
-            greatest=parts.subdomain.greatest, whole=in_parts.interval, also=self._sources.middles,
+            StepNeeds(
+                parts.begin, parts.sunlit_until, ("horizontal",) if parts.case.moves_planes else ("all",),
+                self._sources.middles,
+            ),
+            Together(parts.subdomain.greatest, in_parts.interval),
         )  # fmt: skip
 
 
