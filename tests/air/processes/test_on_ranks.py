@@ -1,4 +1,4 @@
-"""Processes of users and those of the package have the same bits on any ranks, and on groups of them."""
+"""Processes of users, of docs/adding-a-process.md and of the package have the same bits on any ranks, and on groups."""
 
 import json
 import shutil
@@ -11,6 +11,7 @@ import pytest
 
 from airshed.case.toml import write_toml
 
+from .test_documented import blocks
 from .test_users import MECHANISM, OF_PACKAGE, SETTINGS, USERS, case
 
 MPIEXEC = Path(sys.executable).with_name("mpiexec")
@@ -27,13 +28,16 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     (folder / "chain.def").write_text(MECHANISM)
     for file in USERS.glob("*.py"):
         shutil.copy(file, folder)
+    (folder / "washout.py").write_text(blocks("python"))
     rain = {"precipitation": "1 mm/h", "eastward": "8 m/s", "northward": "-3 m/s", "diffusivity": "10 m2/s"}
     whole = case(
         folder, *ASKED, grid={"spacing": "0.25 deg"}, time={"length": "20 min"}, meteorology=rain,
         **(OF_PACKAGE | {"convection": {}}),
         emissions={"point": [{"species": "RN", "lon": -28.0, "lat": 41.0, "rate": "1 mol/s"}]},
     )  # fmt: skip
-    (folder / "case.toml").write_text(write_toml(whole.to_dict()), encoding="utf-8")
+    data = whole.to_dict()
+    data["process"] = [*data["process"], {"file": "washout.py", "coefficients": {"RN": "1e-4 1/s"}}]
+    (folder / "case.toml").write_text(write_toml(data), encoding="utf-8")
     command = [MPIEXEC, "-n", "3", sys.executable, "-m", "mpi4py", PROGRAM, folder]
     answer = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert answer.returncode == 0, answer.stderr[-4000:]
