@@ -21,7 +21,8 @@ from airshed.bench.chemistry.step_cells import StepCells
 from airshed.bench.chemistry.sweep import Entry, fastest, finalists, sweep
 from airshed.cli.program import app
 from airshed.core.errors import CaseError, MechanismError
-from airshed.kernels.chemistry import ChemistryKernel, compile_chemistry, method
+from airshed.kernels.chemistry import method
+from airshed.kernels.cpu.chemistry import ChemistryKernel, compile_chemistry
 from airshed.kernels.cpu.pipeline import compile_mechanism
 from airshed.mechanism import load_mechanism
 from airshed.mechanism.openatmos import NO_MUSICA, has_musica

@@ -10,7 +10,7 @@ import numpy as np
 from mpi4py import MPI
 
 import airshed
-from airshed.air import assembly, stepping
+from airshed.air import assembly
 from airshed.air.emissions import builder
 from airshed.kernels.cpu import backend
 from airshed.parallel.communicator import Alone, MpiRanks
@@ -37,7 +37,7 @@ def remember(module, name, again=copy.deepcopy):
 remember(builder, "build_inventory")
 remember(assembly, "load_mechanism")
 remember(backend, "compile_mechanism", lambda kernel: kernel)
-remember(stepping, "compile_chemistry", lambda kernel: kernel)
+remember(backend, "compile_chemistry", lambda kernel: kernel)
 
 
 def group(size):

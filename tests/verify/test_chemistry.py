@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from airshed.formula.tree import Binary, Number
-from airshed.kernels.chemistry import METHODS, Tableau, compile_chemistry
+from airshed.kernels.chemistry import METHODS, Tableau
+from airshed.kernels.cpu.chemistry import compile_chemistry
 from airshed.kernels.cpu.chemistry import emit as chemistry_emit
 from airshed.mechanism import load_mechanism
 from airshed.mechanism.balance import follow

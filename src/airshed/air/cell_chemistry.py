@@ -10,15 +10,8 @@ import numpy.typing as npt
 
 from airshed.air.box import ChemistryFailure, Stopped, replay_conditions
 from airshed.air.rate_environment import rate_environment
-from airshed.kernels.chemistry import (
-    AIR_INPUTS,
-    CellSteps,
-    ChemistrySolver,
-    Place,
-    list_of_cells,
-    pack_cells,
-    unpack_cells,
-)
+from airshed.kernels.backend import CellSolver
+from airshed.kernels.chemistry import AIR_INPUTS, CellSteps, Place, list_of_cells, pack_cells, unpack_cells
 from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray, aligned_zeros
 from airshed.mechanism.expressions import evaluate
@@ -104,7 +97,7 @@ class CellChemistry:
     """
 
     def __init__(
-        self, solver: ChemistrySolver, network: ReactionNetwork, layout: Layout, levels: int,
+        self, solver: CellSolver, network: ReactionNetwork, layout: Layout, levels: int,
         place_of: Callable[[int, int, int], str], balance: Balance | None = None,
     ) -> None:  # fmt: skip
         self.balance = balance
@@ -206,7 +199,7 @@ class CellChemistry:
         steps = CellSteps.zeros(len(y), width)
         steps.step[...] = _FIRST_RETRY * (end - begin)
         place = replace(list_of_cells(count, self._species, width), mixing_ratios=True)
-        again = replace(self.solver, threads=1, most_steps=_MORE_STEPS * self.solver.most_steps)
+        again = self.solver.patient(_MORE_STEPS)
         inputs = np.asarray(pack_cells(table[None], width))
         again.advance(y, y, place, inputs, steps, 0.0, end - begin, clipped=added, extra=extra)
         self.counts.retried += count

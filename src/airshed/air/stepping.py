@@ -10,8 +10,8 @@ from airshed.air.assembly import Parts
 from airshed.air.cell_chemistry import CellChemistry
 from airshed.core.constants import AVOGADRO, NITROGEN_FRACTION, OXYGEN_FRACTION
 from airshed.grid import Grid
-from airshed.kernels.backend import StepKernel
-from airshed.kernels.chemistry import ChemistrySolver, Tolerances, compile_chemistry, method
+from airshed.kernels.backend import StepKernel, backend
+from airshed.kernels.chemistry import Tolerances, method
 from airshed.kernels.layout import Layout
 from airshed.kernels.step.data import OF_PLANES, StepConstants
 from airshed.kernels.step.rates import REFERENCE_DENSITY
@@ -82,9 +82,9 @@ def make_chemistry(parts: Parts, layout: Layout, families: tuple[str, ...], *, t
     chosen, network = parts.case.chemistry, parts.network
     if not network.reactions:
         return None
-    kernel = compile_chemistry(follow(network, families), chosen.precision, width=layout.width)
+    kernel = backend().compile_chemistry(follow(network, families), chosen.precision, width=layout.width)
     tolerances = Tolerances(chosen.relative_tolerance, chosen.absolute_tolerance.value)
-    solver = ChemistrySolver(kernel, method(chosen.solver), tolerances, threads=threads)
+    solver = kernel.solver(method(chosen.solver), tolerances, threads=threads)
     place = partial(_words_for_cell, parts.grid)
     return CellChemistry(solver, network, layout, parts.grid.shape[0], place, _make_balance(parts))
 

@@ -11,6 +11,7 @@ from airshed.air.case.sections import OutputSection
 from airshed.case.case import RunCase
 from airshed.core.constants import EARTH_RADIUS
 from airshed.core.report import Cell, Report, Table
+from airshed.kernels.chemistry import method
 
 SECONDS_PER_CELL_SPECIES = 7.8e-9
 """One core's time for transport, rates and sources in a step of one cell and species [s]."""
@@ -119,7 +120,6 @@ def strang_estimate(case: Case, step: float) -> float:
     Two half steps of chemistry, and two stages of transport and column for each piece of the step. Vertical transport
     split from the horizontal one takes as long as another piece.
     """
-    from airshed.kernels.chemistry import method
 
     stages = method(case.chemistry.solver).stages
     chemistry = SECONDS_PER_HALF_STEP + TRIES * (SECONDS_PER_TRY + stages * SECONDS_PER_STAGE)

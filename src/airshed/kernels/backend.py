@@ -2,18 +2,20 @@
 
 A backend is a folder beside ``cpu/`` with files of the same names, whose ``backend.py`` has a ``BACKEND``. It keeps
 arrays where NumPy can read and write them too, in memory of its own (*allocate* and *view*: ``Layout.memory``); its
-kernels make steppers (*step*) and exact sums (*reduce*).
+kernels make steppers and solvers of cells (*step*) and exact sums (*reduce*).
 """
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib import import_module
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from airshed.kernels.chemistry import Place, Sources, Tableau, Tolerances
+from airshed.kernels.chemistry.data import NO_SOURCES, CellSteps
 from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray
 from airshed.kernels.step.data import (
@@ -28,7 +30,7 @@ from airshed.kernels.step.data import (
     TwoStepWeights,
 )
 from airshed.kernels.step.operators import BY_THE_WIND, Operator
-from airshed.kernels.step.shape import MechanismShape
+from airshed.kernels.step.shape import MechanismShape, Shape
 from airshed.mechanism.network import ReactionNetwork
 
 Array = npt.NDArray[np.float64]
@@ -162,6 +164,102 @@ class StepKernel(Protocol):
         ...
 
 
+class CellSolver(Protocol):
+    """Advances dy/dt = P(y) - L(y) y + E - D y in every cell, see :mod:`airshed.kernels.chemistry.tableau`.
+
+    inputs  the number of inputs of a cell: those of the kernel, emissions, loss rates
+    A cell's result does not depend on which cells stand beside it, nor on the number of threads.
+    """
+
+    @property
+    def kernel(self) -> "CellKernel":
+        """The compiled chemistry."""
+        ...
+
+    @property
+    def method(self) -> Tableau:
+        """The method."""
+        ...
+
+    @property
+    def tolerances(self) -> Tolerances:
+        """When a step is accepted."""
+        ...
+
+    @property
+    def most_steps(self) -> int:
+        """Steps of a cell in one call, after which it counts as failed."""
+        ...
+
+    @property
+    def inputs(self) -> int:
+        """See above."""
+        ...
+
+    def advance(
+        self, y: AnyArray, result: AnyArray, place: Place, inputs: AnyArray, steps: CellSteps, start: float,
+        end: float, *, clipped: AnyArray | None = None, extra: AnyArray | None = None,
+    ) -> None:  # fmt: skip
+        """Integrate packed cells from `start` to `end` [s].
+
+        reads   y       concentrations, as `place` says
+                inputs  (pack, degree + 1, inputs, width) Chebyshev coefficients over [start, end], see :attr:`inputs`
+        writes  result  concentrations at the end, where `steps.reached` says so; may be y itself
+                clipped what was added to keep them from getting negative
+                extra   (pack, species, width): the last species of the mechanism, which begin at zero and are not
+                        among those of y and result
+        """
+        ...
+
+    def patient(self, factor: int) -> "CellSolver":
+        """Return a solver on one thread that may take so many times as many steps, for cells that have failed."""
+        ...
+
+    def close(self) -> None:
+        """End the threads."""
+        ...
+
+
+class CellKernel(Protocol):
+    """A mechanism's chemistry of independent cells as compiled code.
+
+    inputs   names of a cell's inputs: its air, then what the mechanism leaves open
+    dtype    of concentrations
+    seconds  wall time of each stage of its making by its name
+    """
+
+    @property
+    def network(self) -> ReactionNetwork:
+        """The mechanism."""
+        ...
+
+    @property
+    def shape(self) -> Shape:
+        """What the code was compiled for."""
+        ...
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """See above."""
+        ...
+
+    @property
+    def dtype(self) -> type[np.floating]:
+        """See above."""
+        ...
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """See above."""
+        ...
+
+    def solver(
+        self, method: Tableau, tolerances: Tolerances, sources: Sources = NO_SOURCES, *, threads: int = 1, **limits: Any
+    ) -> CellSolver:  # fmt: skip
+        """Return what integrates cells; limits: `longest` step [s], `most_steps` of a cell in one call."""
+        ...
+
+
 class Backend(Protocol):
     """Compiled code on one kind of processor.
 
@@ -186,6 +284,16 @@ class Backend(Protocol):
         operators   what acts on species besides reactions, the wind alone unless said; those that act where transport
                     does not go are left out
         Raises KernelError when it cannot be compiled, or for operators that no code can be made of.
+        """
+        ...
+
+    def compile_chemistry(
+        self, network: ReactionNetwork, precision: str = "double", *, width: int | None = None
+    ) -> CellKernel:
+        """Return the compiled chemistry of a mechanism for independent cells, in "double" or "single" precision.
+
+        width  cells in a pack; without it those that fill a register of the widest vectors
+        Raises KernelError when it cannot be compiled.
         """
         ...
 

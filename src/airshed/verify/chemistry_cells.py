@@ -14,8 +14,9 @@ from scipy.linalg import null_space
 
 from airshed.core.constants import BOLTZMANN, NITROGEN_FRACTION, OXYGEN_FRACTION
 from airshed.core.files import resource
-from airshed.kernels.chemistry import METHODS, ChemistrySolver, Tableau, Tolerances, compile_chemistry, stack_inputs
+from airshed.kernels.chemistry import METHODS, Tableau, Tolerances, stack_inputs
 from airshed.kernels.chemistry.cells import Integrated, integrate_cells
+from airshed.kernels.cpu.chemistry import ChemistrySolver, compile_chemistry
 from airshed.mechanism import ReactionNetwork, load_mechanism
 from airshed.mechanism.balance import atom_counts, follow
 from airshed.verify.chemistry_emep import published

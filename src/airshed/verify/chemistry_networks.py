@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.integrate import solve_ivp
 
-from airshed.kernels.chemistry import METHODS, ChemistryKernel, ChemistrySolver, Tableau, Tolerances, compile_chemistry
+from airshed.kernels.chemistry import METHODS, Tableau, Tolerances, stack_inputs
 from airshed.kernels.chemistry.cells import integrate_cells
-from airshed.kernels.cpu.chemistry.solver import stack_inputs
+from airshed.kernels.cpu.chemistry import ChemistryKernel, ChemistrySolver, compile_chemistry
 from airshed.kernels.step.schedule import NOON
 from airshed.mechanism.expressions import Parameter
 from airshed.mechanism.network import OpenParameter, Reaction, ReactionNetwork, Species

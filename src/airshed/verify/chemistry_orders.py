@@ -7,8 +7,9 @@ import numpy.typing as npt
 from scipy.integrate import solve_ivp
 
 from airshed.formula.tree import Number
-from airshed.kernels.chemistry import METHODS, ChemistryKernel, ChemistrySolver, Tableau, Tolerances, compile_chemistry
+from airshed.kernels.chemistry import METHODS, Tableau, Tolerances
 from airshed.kernels.chemistry.cells import integrate_cells, series
+from airshed.kernels.cpu.chemistry import ChemistryKernel, ChemistrySolver, compile_chemistry
 from airshed.kernels.step.schedule import NOON
 from airshed.mechanism.expressions import Parameter
 from airshed.mechanism.network import OpenParameter, Reaction, ReactionNetwork, Species, tendency

@@ -12,15 +12,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from airshed.kernels.chemistry import (
-    METHODS,
-    ChemistrySolver,
-    Tableau,
-    Tolerances,
-    compile_chemistry,
-    stack_inputs,
-)
+from airshed.kernels.chemistry import METHODS, Tableau, Tolerances, stack_inputs
 from airshed.kernels.chemistry.cells import initial, integrate_cells
+from airshed.kernels.cpu.chemistry import ChemistrySolver, compile_chemistry
 from airshed.kernels.step.schedule import NOON
 from airshed.mechanism import ReactionNetwork, load_mechanism
 from airshed.verify.figure import Figure

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from airshed.kernels.chemistry import ChemistryKernel, compile_chemistry
+from airshed.kernels.cpu.chemistry import ChemistryKernel, compile_chemistry
 from airshed.kernels.cpu.chemistry import emit as chemistry_emit
 from airshed.mechanism import ReactionNetwork, load_mechanism
 

@@ -12,17 +12,15 @@ from airshed.core.errors import KernelError
 from airshed.kernels.chemistry import (
     METHODS,
     CellSteps,
-    ChemistryKernel,
-    ChemistrySolver,
     Place,
     Sources,
     Tolerances,
-    compile_chemistry,
     pack_cells,
     stack_inputs,
     unpack_cells,
 )
 from airshed.kernels.chemistry.cells import Integrated, integrate_cells, series
+from airshed.kernels.cpu.chemistry import ChemistryKernel, ChemistrySolver, compile_chemistry
 from airshed.kernels.memory import aligned_zeros
 from airshed.kernels.step.schedule import noon
 from airshed.mechanism import ReactionNetwork

@@ -9,7 +9,8 @@ import numpy.typing as npt
 import pytest
 
 from airshed.formula.tree import Binary, Number
-from airshed.kernels.chemistry import ChemistryKernel, compile_chemistry, pack_cells, stack_inputs, unpack_cells
+from airshed.kernels.chemistry import pack_cells, stack_inputs, unpack_cells
+from airshed.kernels.cpu.chemistry import ChemistryKernel, compile_chemistry
 from airshed.kernels.memory import address, aligned_zeros
 from airshed.kernels.reference.rosenbrock import Cell
 from airshed.kernels.step.schedule import noon

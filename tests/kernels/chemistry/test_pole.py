@@ -7,19 +7,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from airshed.kernels.chemistry import (
-    METHODS,
-    CellSteps,
-    ChemistryKernel,
-    ChemistrySolver,
-    Place,
-    Tableau,
-    Tolerances,
-    compile_chemistry,
-    pack_cells,
-    stack_inputs,
-)
+from airshed.kernels.chemistry import METHODS, CellSteps, Place, Tableau, Tolerances, pack_cells, stack_inputs
 from airshed.kernels.chemistry.cells import Integrated, integrate_cells, series
+from airshed.kernels.cpu.chemistry import ChemistryKernel, ChemistrySolver, compile_chemistry
 from airshed.kernels.reference.rosenbrock import Cell, integrate
 from airshed.kernels.step.schedule import noon
 from airshed.mechanism import load_mechanism

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airshed.kernels.chemistry import ChemistryKernel
 from airshed.kernels.chemistry.sparsity import Elimination, Pattern, eliminate, pattern_of
+from airshed.kernels.cpu.chemistry import ChemistryKernel
 
 Array = npt.NDArray[np.float64]
 

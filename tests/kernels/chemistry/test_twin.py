@@ -9,16 +9,9 @@ import numpy.typing as npt
 import pytest
 
 from airshed.core.errors import KernelError
-from airshed.kernels.chemistry import (
-    METHODS,
-    ChemistryKernel,
-    ChemistrySolver,
-    Sources,
-    Tableau,
-    Tolerances,
-    stack_inputs,
-)
+from airshed.kernels.chemistry import METHODS, Sources, Tableau, Tolerances, stack_inputs
 from airshed.kernels.chemistry.cells import integrate_cells, series
+from airshed.kernels.cpu.chemistry import ChemistryKernel, ChemistrySolver
 from airshed.kernels.reference.rosenbrock import Cell, Step, integrate
 from airshed.kernels.step.schedule import noon
 from airshed.mechanism import ReactionNetwork

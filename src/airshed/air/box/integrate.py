@@ -18,7 +18,7 @@ from airshed.air.box.rosenbrock import RosenbrockCells
 from airshed.air.box.states import CellStates
 from airshed.air.box.steps import JUST_BEFORE, Event, events, steps
 from airshed.core.errors import NumericalError
-from airshed.kernels.chemistry import compile_chemistry
+from airshed.kernels.backend import backend
 from airshed.mechanism.network import ReactionNetwork
 
 Array = npt.NDArray[np.float64]
@@ -57,7 +57,7 @@ class BoxRun:
         self._rosenbrock: RosenbrockCells | None = None
         self._gauss_seidel: GaussSeidelCells | None = None
         if conditions.solver.method in METHODS:
-            kernel = compile_chemistry(self.network, precision)
+            kernel = backend().compile_chemistry(self.network, precision)
             self.compile_seconds = kernel.seconds["compile"]
             self._rosenbrock = RosenbrockCells(kernel, self.forcing, conditions, threads)
         else:

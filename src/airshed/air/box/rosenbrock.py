@@ -18,17 +18,8 @@ from airshed.air.box.forcing import INPUTS, BoxForcing
 from airshed.air.box.smooth import TOLERANCE, Series, degree_of, fit, times_in
 from airshed.air.box.steps import Event
 from airshed.core.errors import CaseError
-from airshed.kernels.chemistry import (
-    CellSteps,
-    ChemistryKernel,
-    ChemistrySolver,
-    Sources,
-    Tolerances,
-    list_of_cells,
-    method,
-    pack_cells,
-    unpack_cells,
-)
+from airshed.kernels.backend import CellKernel, CellSolver
+from airshed.kernels.chemistry import CellSteps, Sources, Tolerances, list_of_cells, method, pack_cells, unpack_cells
 from airshed.kernels.memory import aligned_zeros
 
 Array = npt.NDArray[np.float64]
@@ -52,7 +43,7 @@ class RosenbrockCells:
     retried  how many times a cell had to begin an interval again with smaller steps
     """
 
-    def __init__(self, kernel: ChemistryKernel, forcing: BoxForcing, conditions: BoxConditions, threads: int) -> None:
+    def __init__(self, kernel: CellKernel, forcing: BoxForcing, conditions: BoxConditions, threads: int) -> None:
         self.kernel, self.forcing, self.conditions = kernel, forcing, conditions
         start = np.array([conditions.time.start.value])
         air = forcing.at(start)
@@ -104,7 +95,7 @@ class RosenbrockCells:
     def _inputs(self) -> int:
         return self._solvers[0][1].inputs
 
-    def _make_solvers(self, air: dict[str, Array], threads: int) -> list[tuple[Array, ChemistrySolver]]:
+    def _make_solvers(self, air: dict[str, Array], threads: int) -> list[tuple[Array, CellSolver]]:
         """Return solvers, each with the cells (a mask) that are its own.
 
         A tolerance that is a part of air goes by the power of two next to the air's density: so a few solvers do for
@@ -117,9 +108,9 @@ class RosenbrockCells:
         return [
             (
                 absolute == value,
-                ChemistrySolver(
-                    self.kernel, method(solver.method), Tolerances(solver.relative_tolerance, float(value)),
-                    self._sources, threads, most_steps=solver.most_steps,
+                self.kernel.solver(
+                    method(solver.method), Tolerances(solver.relative_tolerance, float(value)), self._sources,
+                    threads=threads, most_steps=solver.most_steps,
                 ),
             )
             for value in np.unique(absolute)
@@ -156,13 +147,13 @@ class RosenbrockCells:
                 self._call(solver, cells[chosen], start, end, mine)
         self._expand(cells, rows[2], beginning=False)
 
-    def _call(self, solver: ChemistrySolver, cells: Cells, start: float, end: float, rows: list[Array]) -> None:
+    def _call(self, solver: CellSolver, cells: Cells, start: float, end: float, rows: list[Array]) -> None:
         before = self.y[:, cells]
         y, clipped, steps = self._run(solver, before, rows, end - start, self._step[cells])
         self._count(len(cells), steps)
         failed = np.flatnonzero(unpack_cells(steps.reached, len(cells)) < end - start)
         if failed.size:
-            again = replace(solver, threads=1, most_steps=_MORE_STEPS * solver.most_steps)
+            again = solver.patient(_MORE_STEPS)
             few = [row if len(row) == 1 else row[failed] for row in rows]
             first = np.full(len(failed), _FIRST_RETRY * (end - start))
             y[:, failed], clipped[:, failed], steps_again = self._run(again, before[:, failed], few, end - start, first)
@@ -181,7 +172,7 @@ class RosenbrockCells:
         self.clipped[:, cells] += clipped
 
     def _run(
-        self, solver: ChemistrySolver, y: Array, rows: list[Array], length: float, first: Array
+        self, solver: CellSolver, y: Array, rows: list[Array], length: float, first: Array
     ) -> tuple[Array, Array, CellSteps]:
         species, count = y.shape
         width, dtype = self.kernel.shape.width, self.kernel.dtype

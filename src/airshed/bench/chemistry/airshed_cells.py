@@ -10,8 +10,6 @@ from airshed.bench.chemistry.contender import CALL, Array
 from airshed.bench.chemistry.problem import Problem
 from airshed.kernels.chemistry import (
     CellSteps,
-    ChemistryKernel,
-    ChemistrySolver,
     Tolerances,
     list_of_cells,
     method,
@@ -19,6 +17,7 @@ from airshed.kernels.chemistry import (
     stack_inputs,
     unpack_cells,
 )
+from airshed.kernels.cpu.chemistry import ChemistryKernel, ChemistrySolver
 
 
 @dataclass(frozen=True)

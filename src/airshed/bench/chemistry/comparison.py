@@ -22,7 +22,8 @@ from airshed.bench.chemistry.sweep import (
     micm_families,
     sweep,
 )
-from airshed.kernels.chemistry import ChemistryKernel, compile_chemistry, method
+from airshed.kernels.chemistry import method
+from airshed.kernels.cpu.chemistry import ChemistryKernel, compile_chemistry
 from airshed.kernels.cpu.pipeline import MechanismKernel, compile_mechanism
 from airshed.mechanism.openatmos import has_musica
 

@@ -9,7 +9,8 @@ from typing import Final
 
 import numpy as np
 
-from airshed.kernels.chemistry import ChemistryKernel, Tableau
+from airshed.kernels.chemistry import Tableau
+from airshed.kernels.cpu.chemistry import ChemistryKernel
 from airshed.kernels.host import processor
 
 DECODED: Final = 16.0

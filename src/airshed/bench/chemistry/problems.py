@@ -13,7 +13,7 @@ from airshed.bench.chemistry.problem import Problem
 from airshed.core.constants import BOLTZMANN, NITROGEN_FRACTION, OXYGEN_FRACTION
 from airshed.core.errors import CaseError
 from airshed.core.text import suggestion
-from airshed.kernels.chemistry import ChemistryKernel, compile_chemistry
+from airshed.kernels.cpu.chemistry import ChemistryKernel, compile_chemistry
 from airshed.kernels.step.schedule import NOON
 from airshed.mechanism import ReactionNetwork, load_mechanism
 from airshed.mechanism.expressions import AIR_GASES

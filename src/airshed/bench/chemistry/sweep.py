@@ -9,7 +9,8 @@ from airshed.bench.chemistry.airshed_cells import AirshedCells, Settings
 from airshed.bench.chemistry.contender import REGIMES, Contender, Run, Trial, measure
 from airshed.bench.chemistry.micm_cells import MicmCells, MicmModel, MicmSettings
 from airshed.bench.chemistry.problem import Problem
-from airshed.kernels.chemistry import METHODS, ChemistryKernel
+from airshed.kernels.chemistry import METHODS
+from airshed.kernels.cpu.chemistry import ChemistryKernel
 
 RELATIVE: Final = (1.0, 0.1, 0.03, 0.01, 3e-3, 1e-3)
 """Relative tolerances, from loose to tight."""

@@ -1,10 +1,8 @@
-"""Chemistry of independent cells: Rosenbrock methods with generated sparse elimination."""
+"""Chemistry of independent cells by Rosenbrock methods: the methods, the elimination, and what backends share."""
 
-from airshed.kernels.chemistry.tableau import METHODS, Tableau, method
-from airshed.kernels.cpu.chemistry.kernel import AIR_INPUTS, ChemistryKernel, compile_chemistry
-from airshed.kernels.cpu.chemistry.solver import (
+from airshed.kernels.chemistry.data import (
+    AIR_INPUTS,
     CellSteps,
-    ChemistrySolver,
     Place,
     Sources,
     Tolerances,
@@ -13,21 +11,9 @@ from airshed.kernels.cpu.chemistry.solver import (
     stack_inputs,
     unpack_cells,
 )
+from airshed.kernels.chemistry.tableau import METHODS, Tableau, method
 
 __all__ = [
-    "AIR_INPUTS",
-    "METHODS",
-    "CellSteps",
-    "ChemistryKernel",
-    "ChemistrySolver",
-    "Place",
-    "Sources",
-    "Tableau",
-    "Tolerances",
-    "compile_chemistry",
-    "list_of_cells",
-    "method",
-    "pack_cells",
-    "stack_inputs",
-    "unpack_cells",
-]
+    "AIR_INPUTS", "METHODS", "CellSteps", "Place", "Sources", "Tableau", "Tolerances", "list_of_cells", "method",
+    "pack_cells", "stack_inputs", "unpack_cells",
+]  # fmt: skip

@@ -6,15 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from airshed.kernels.chemistry import (
-    CellSteps,
-    ChemistryKernel,
-    ChemistrySolver,
-    list_of_cells,
-    pack_cells,
-    stack_inputs,
-    unpack_cells,
-)
+from airshed.kernels.backend import CellKernel, CellSolver
+from airshed.kernels.chemistry.data import CellSteps, list_of_cells, pack_cells, stack_inputs, unpack_cells
 from airshed.kernels.memory import AnyArray, aligned_zeros
 from airshed.mechanism.network import ReactionNetwork
 
@@ -37,7 +30,7 @@ class Integrated:
 
 
 def integrate_cells(
-    solver: ChemistrySolver, y: npt.ArrayLike, inputs: AnyArray, start: float, end: float, *, first: npt.ArrayLike = 0.0
+    solver: CellSolver, y: npt.ArrayLike, inputs: AnyArray, start: float, end: float, *, first: npt.ArrayLike = 0.0
 ) -> Integrated:
     """Integrate y (species, cell) from `start` to `end` [s].
 
@@ -58,7 +51,7 @@ def integrate_cells(
 
 
 def series(
-    kernel: ChemistryKernel, values: Callable[[Array], Mapping[str, npt.ArrayLike]], start: float, end: float, *,
+    kernel: CellKernel, values: Callable[[Array], Mapping[str, npt.ArrayLike]], start: float, end: float, *,
     degree: int, cells: int = 1, sources: Callable[[Array], Sequence[npt.ArrayLike]] = lambda times: (),
 ) -> AnyArray:  # fmt: skip
     """Return inputs (pack, degree + 1, inputs, width) that interpolate functions of time at Chebyshev's points.

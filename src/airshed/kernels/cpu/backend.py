@@ -2,7 +2,8 @@
 
 from typing import Final
 
-from airshed.kernels.backend import Backend, StepKernel
+from airshed.kernels.backend import Backend, CellKernel, StepKernel
+from airshed.kernels.cpu.chemistry import compile_chemistry
 from airshed.kernels.cpu.pipeline import WIDTH, compile_mechanism
 from airshed.kernels.step.data import Directions
 from airshed.kernels.step.operators import BY_THE_WIND, Operator
@@ -22,6 +23,12 @@ class CpuBackend:
         return compile_mechanism(
             network, levels, precision, families=families, directions=directions, operators=operators
         )
+
+    def compile_chemistry(
+        self, network: ReactionNetwork, precision: str = "double", *, width: int | None = None
+    ) -> CellKernel:
+        """See :class:`Backend`."""
+        return compile_chemistry(network, precision, width=width)
 
 
 BACKEND: Final[Backend] = CpuBackend()

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from airshed.kernels.chemistry import Tolerances
+from airshed.kernels.chemistry.data import MOST_STEPS
 from airshed.kernels.chemistry.sparsity import eliminate, pattern_of
 from airshed.kernels.chemistry.tableau import Tableau
-from airshed.kernels.cpu.chemistry.solver import MOST_STEPS, Tolerances
 from airshed.mechanism.expressions import Environment
 from airshed.mechanism.network import ReactionNetwork, rates, tendency
 

@@ -3,14 +3,16 @@
 import ctypes
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
+from airshed.kernels.chemistry.data import AIR_INPUTS, NO_SOURCES, Sources, Tolerances
+from airshed.kernels.chemistry.tableau import Tableau
 from airshed.kernels.cpu.chemistry.emit import ChemistryShape, ChemistrySource, emit_chemistry
 from airshed.kernels.cpu.compiled import CompiledKernel, Signatures, compile_and_load, timed
 from airshed.mechanism.network import ReactionNetwork
 
-AIR_INPUTS: Final = ("TEMP", "PRESS", "M", "O2", "N2", "H2O", "SUN", "sec_zenith", "daylight")
-"""The inputs of a cell that every mechanism has, in the order of the compiled code."""
+if TYPE_CHECKING:
+    from airshed.kernels.cpu.chemistry.solver import ChemistrySolver
 
 WIDTHS: Final = {"double": 8, "single": 16}
 """Cells in a pack: one AVX-512 register; 8 floats to a pack would take as many instructions as 16."""
@@ -36,6 +38,14 @@ class ChemistryKernel(CompiledKernel[ChemistryShape, ChemistrySource]):
     def inputs(self) -> tuple[str, ...]:
         """Names of a cell's inputs: its air, then what the mechanism leaves open."""
         return AIR_INPUTS + tuple(each.name for each in self.network.parameters)
+
+    def solver(
+        self, method: Tableau, tolerances: Tolerances, sources: Sources = NO_SOURCES, *, threads: int = 1, **limits: Any
+    ) -> "ChemistrySolver":  # fmt: skip
+        """Return what integrates cells, see :class:`airshed.kernels.backend.CellKernel`."""
+        from airshed.kernels.cpu.chemistry.solver import ChemistrySolver
+
+        return ChemistrySolver(self, method, tolerances, sources, threads, **limits)
 
 
 def compile_chemistry(

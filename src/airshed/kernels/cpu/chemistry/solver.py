@@ -1,15 +1,16 @@
 """Integrates the chemistry of many independent cells by a Rosenbrock method, on threads."""
 
 import ctypes
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from airshed.core.errors import KernelError
+from airshed.kernels.chemistry.data import MOST_STEPS, CellSteps, Place, Sources, Tolerances
 from airshed.kernels.chemistry.tableau import Tableau
 from airshed.kernels.cpu.chemistry.arguments import Cells, method_argument
 from airshed.kernels.cpu.chemistry.kernel import ChemistryKernel
@@ -17,84 +18,7 @@ from airshed.kernels.memory import ALIGNMENT, AnyArray, address, aligned_zeros
 
 Array = npt.NDArray[np.float64]
 
-MOST_STEPS = 100_000
-"""Steps of a cell in one call, after which it counts as failed."""
-
 _PACKS_IN_PIECE = 64
-
-
-@dataclass(frozen=True)
-class Tolerances:
-    """When a step is accepted: its error's root mean square over absolute + relative |y| is at most 1.
-
-    absolute  [molecules cm-3], one for all species or one for each
-    """
-
-    relative: float = 1e-3
-    absolute: float | Array = 1e3
-
-
-@dataclass(frozen=True)
-class Place:
-    """How packs of cells lie in memory: pack p is level p % levels of block p // levels, strides in numbers.
-
-    blocks, last_lanes  blocks in a row, and the lanes in use in the last one of each row
-    mixing_ratios  whether concentrations are in parts of air [mol/mol] rather than the mechanism's own unit
-    """
-
-    levels: int
-    blocks: int
-    last_lanes: int
-    block_stride: int
-    level_stride: int
-    species_stride: int
-    mixing_ratios: bool = False
-
-    def needed(self, packs: int, species: int, width: int) -> int:
-        """Return how many numbers an array must have at least; raise KernelError where packs would overlap."""
-        if self.levels < 1 or self.blocks < 1 or not 1 <= self.last_lanes <= width:
-            raise KernelError(f"cells need a level, a block and 1 to {width} lanes in use, not {self}")
-        extents = -(-packs // self.levels), min(self.levels, packs), species
-        strides = self.block_stride, self.level_stride, self.species_stride
-        free = width
-        for stride, extent in sorted(zip(strides, extents, strict=True)):
-            if extent < 2:
-                continue
-            if stride % width or stride < free:
-                wanted = f"{extent} times {stride} must be a multiple of {width}, and not below {free}"
-                raise KernelError(f"packs of {self} overlap, or begin within one another: {wanted}")
-            free = stride * extent
-        ends = (stride * (extent - 1) for stride, extent in zip(strides, extents, strict=True) if extent > 1)
-        return width + sum(ends)
-
-
-@dataclass
-class CellSteps:
-    """What the solver knows of each cell, (pack, width).
-
-    step      [s] to try first in the next call; 0 where none is known
-    reached   [s] time up to which the result goes: the end, or less where it failed
-    accepted, rejected  steps of the last call
-    """
-
-    step: Array
-    reached: Array
-    accepted: npt.NDArray[np.int32]
-    rejected: npt.NDArray[np.int32]
-
-    @classmethod
-    def zeros(cls, packs: int, width: int) -> "CellSteps":
-        """Return steps of cells that nothing is known of."""
-        shape = packs, width
-        return cls(np.zeros(shape), np.zeros(shape), np.zeros(shape, np.int32), np.zeros(shape, np.int32))
-
-
-@dataclass(frozen=True)
-class Sources:
-    """Species that are emitted and species that are lost at a rate, by number, in the order of their inputs."""
-
-    emitted: tuple[int, ...] = ()
-    lost: tuple[int, ...] = ()
 
 
 @dataclass
@@ -226,46 +150,11 @@ class ChemistrySolver:
         if not self._memory or self._memory[0].nbytes < size:
             self._memory = [aligned_zeros((size,), np.uint8) for _ in range(self.threads)]
 
+    def patient(self, factor: int) -> "ChemistrySolver":
+        """Return a solver on one thread that may take so many times as many steps, for cells that have failed."""
+        return replace(self, threads=1, most_steps=factor * self.most_steps)
+
     def close(self) -> None:
         """End the threads."""
         if self._pool is not None:
             self._pool.shutdown()
-
-
-def pack_cells(values: npt.ArrayLike, width: int, dtype: npt.DTypeLike = np.float64) -> AnyArray:
-    """Return (..., cell) as (pack, ..., width), the last cell repeated in what is left over of the last pack."""
-    array = np.asarray(values, np.float64)
-    packs = -(-array.shape[-1] // width)
-    padded = np.pad(array, [(0, 0)] * (array.ndim - 1) + [(0, packs * width - array.shape[-1])], mode="edge")
-    packed = aligned_zeros((packs, *array.shape[:-1], width), dtype)
-    packed[...] = np.moveaxis(padded.reshape(*array.shape[:-1], packs, width), -2, 0)
-    return packed
-
-
-def unpack_cells(packed: AnyArray, cells: int) -> Array:
-    """Return (pack, ..., width) as (..., cell) in double."""
-    moved = np.moveaxis(packed, 0, -2)
-    return np.asarray(moved.reshape(*moved.shape[:-2], len(packed) * packed.shape[-1])[..., :cells], np.float64)
-
-
-def list_of_cells(count: int, species: int, width: int) -> Place:
-    """Return how :func:`pack_cells` lays out `count` cells with (species, cell) concentrations."""
-    packs = -(-count // width)
-    return Place(1, packs, count - (packs - 1) * width, species * width, 0, width)
-
-
-def stack_inputs(
-    kernel: ChemistryKernel, values: Mapping[str, npt.ArrayLike], sources: Sequence[npt.ArrayLike], cells: int
-) -> Array:
-    """Return constant inputs (pack, 1, inputs, width) from values by name [molecules, cm3, s, K, Pa], (cell,) or one.
-
-    sources  emissions and loss rates in the order of :class:`Sources`
-    Raises KernelError for an input that is not given and has no default.
-    """
-    known = {each.name: each.default for each in kernel.network.parameters if each.default is not None} | dict(values)
-    missing = [name for name in kernel.inputs if name not in known]
-    if missing:
-        raise KernelError(f"cells need {', '.join(missing)}: give a value for each")
-    rows = [known[name] for name in kernel.inputs] + list(sources)
-    table = np.stack([np.broadcast_to(np.asarray(row, np.float64), (cells,)) for row in rows])
-    return np.asarray(pack_cells(table[None], kernel.shape.width))
