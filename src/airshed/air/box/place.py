@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import nan
+from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -93,7 +94,8 @@ class Boxes:
     def _surrogates(self) -> Mapping[str, str] | None:
         """As which substances species go into rain, by the mechanism's species map; None without one."""
         network = self.network
-        found = species_map_of(network.sources[0] if network.sources else network.name, network.name)
+        files = [file for file in network.sources[:1] if Path(file).is_file()]
+        found = species_map_of(*files or [network.name], network.name)
         if not found.source:
             return None
         known = {name.casefold(): name for name in network.names}
