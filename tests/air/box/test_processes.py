@@ -218,14 +218,34 @@ def test_a_method_is_given_one_time_after_the_other(make: Run, declare: Any) -> 
         make(**given).run()
 
 
+@both
+def test_methods_and_many_boxes(make: Run, declare: Any, solver: str) -> None:
+    """The rate goes with the temperature of each box, and a box has the same bits alone as among others."""
+    settings, near = SOLVERS[solver]
+    temperatures = np.linspace(250.0, 310.0, 5)
+    states = xr.Dataset(
+        {"RN": ("cell", np.full(5, 1.0), {"units": "ppb"}), "temperature": ("cell", temperatures, {"units": "K"})}
+    )
+    sections = {
+        "process": [declare(METHOD, rates={"RN": "2e-4 1/s"})], "rates": {"SUN": 0.5}, "weather": {"cloud_cover": 1},
+        "solver": settings,
+    }  # fmt: skip
+    series = make(states=states, **sections).run()
+    expected = np.exp(-1e-4 * temperatures / 285.0 * series["time"].values[:, None])
+    np.testing.assert_allclose(shares(series, "RN"), expected, rtol=near)
+    alone = make(states=states.isel(cell=[3]), **sections).run()
+    assert np.array_equal(alone["RN"].values[:, 0], series["RN"].values[:, 3])
+
+
 SOURCE = """
 shares = per_species("1", "Parts of the water.")
+other = weather("other_gas", "mol/mol")
 strength = quantity("1e-7 1/s", "1/s", "Of the source.")
 wind = weather("eastward_wind", "m/s", shape="surface")
 
 @at_instant("1")
-def by_the_wind(wind, seconds, layer_thickness, cell_area):
-    return np.abs(wind) * seconds / 3600.0 * layer_thickness / 800.0 * cell_area
+def by_the_wind(wind, other, seconds, layer_thickness, cell_area):
+    return np.abs(wind) * other / 2e-8 * seconds / 3600.0 * layer_thickness / 800.0 * cell_area
 
 @source(term="made")
 def made(strength, shares, water_vapour, by_the_wind):
@@ -238,7 +258,7 @@ def test_a_source_is_a_mixing_ratio_and_weather_may_be_below_zero(make: Run, dec
     """dq/dt = 2e-7 s-1 q_H2O |u| t/3600 s, of 1 % of water in air; so also where the air grows warm and thin."""
     settings, near = SOLVERS[solver]
     series = make(
-        process=[declare(SOURCE, shares={"PO": 2.0})], fixed={"H2O": "0.01*M"}, weather={"eastward_wind": "-3 m/s"},
+        process=[declare(SOURCE, shares={"PO": 2.0})], fixed={"H2O": "0.01*M"}, weather={"eastward_wind": "-3 m/s", "other_gas": "20 ppb"},
         environment={"temperature": "285 + t/1000"}, solver=settings,
     ).run()  # fmt: skip
     expected = 1e9 * 2e-7 * 0.01 * 3.0 * series["time"].values ** 2 / 7200.0
