@@ -258,7 +258,8 @@ def test_a_source_is_a_mixing_ratio_and_weather_may_be_below_zero(make: Run, dec
     """dq/dt = 2e-7 s-1 q_H2O |u| t/3600 s, of 1 % of water in air; so also where the air grows warm and thin."""
     settings, near = SOLVERS[solver]
     series = make(
-        process=[declare(SOURCE, shares={"PO": 2.0})], fixed={"H2O": "0.01*M"}, weather={"eastward_wind": "-3 m/s", "other_gas": "20 ppb"},
+        process=[declare(SOURCE, shares={"PO": 2.0})], fixed={"H2O": "0.01*M"},
+        weather={"eastward_wind": "-3 m/s", "other_gas": "20 ppb"},
         environment={"temperature": "285 + t/1000"}, solver=settings,
     ).run()  # fmt: skip
     expected = 1e9 * 2e-7 * 0.01 * 3.0 * series["time"].values ** 2 / 7200.0
