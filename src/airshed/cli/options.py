@@ -18,7 +18,11 @@ Ranks = Annotated[
     int | None, typer.Option("--ranks", "-n", min=1, help="Ranks to compute on; more than one are started by mpiexec.")
 ]
 AllowCode = Annotated[
-    bool, typer.Option("--allow-code", help="Run the Python functions that the mechanism brings: it is code of others.")
+    bool,
+    typer.Option(
+        "--allow-code",
+        help="Run the Python code that the mechanism or a process in a file brings: it is code of others.",
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of tables.")]
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run, such as runs/west-europe.")]

@@ -29,11 +29,28 @@ def test_python_examples(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_conditions_example(emep: ReactionNetwork) -> None:
-    (example,) = blocks("toml")
+    example, _ = blocks("toml")
     run = BoxRun(emep, BoxConditions.from_dict(tomllib.loads(example)))
     series = run.run()
     assert set(series["daylight"].values) == {0.0, 1.0}
     assert float(series["time"][-1]) == 40 * 3600.0
+
+
+def test_processes_example(emep: ReactionNetwork, tmp_path: Path) -> None:
+    """HNO3 is washed out, O3 hardly; the process of the other page runs beside it."""
+    page = (Path(__file__).parents[3] / "docs" / "adding-a-process.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "washout.py").write_text(code, encoding="utf-8")
+    _, example = blocks("toml")
+    given = tomllib.loads(example) | {
+        "time": {"start": "6 h", "length": "3 h"}, "rates": {"SUN": 0.0},
+        "initial": {"HNO3": "1 ppb", "O3": "40 ppb", "HCHO": "1 ppb"},
+    }  # fmt: skip
+    run = BoxRun(emep, BoxConditions.from_dict(given, tmp_path), allow_code=True)
+    assert [each.name for each in run.processes.acting] == ["wet_deposition", "washout"]
+    series = run.run()
+    left = {name: float(series[name][-1] / series[name][0]) for name in ("HNO3", "O3", "HCHO")}
+    assert left["HNO3"] < 0.1 < 0.8 < left["HCHO"] < left["O3"]
 
 
 def test_states_example(tmp_path: Path) -> None:
@@ -49,6 +66,6 @@ def test_states_example(tmp_path: Path) -> None:
 def test_every_setting_is_there() -> None:
     sections = set(BoxConditions.model_fields) - {"title"}
     assert all(f"[{section}]" in TEXT for section in sections)
-    (example,) = blocks("toml")
+    example, _ = blocks("toml")
     keys = {*BoxTime.model_fields, *BoxEnvironment.model_fields, *BoxSolver.model_fields} - {"most_steps"}
     assert all(f"\n{key} = " in example for key in keys)

@@ -38,7 +38,8 @@ _FOLLOWS_FROM: Final[Mapping[str, tuple[str, ...]]] = {
 }  # fmt: skip
 """Names in formulas of conditions from which follows what functions of a process are given."""
 _OF_HEIGHT: Final = {"air", "thickness", "layer_thickness"}
-_KEPT: Final = 8  # numbers of columns for which a process is kept
+_SUN: Final = "height of the sun"
+_KEPT: Final = 4  # numbers of columns for which a process is kept
 
 
 @dataclass(frozen=True)
@@ -184,17 +185,14 @@ class BoxProcess:
 
     def _by_methods(self, moment: Moment) -> dict[str, Array]:
         """Return the fields where methods make them: they are given the boxes at one time after the other."""
-        columns = max((len(each) for each in moment.state.values()), default=1)
-
-        def now(values: Array, number: int) -> Array:
-            return np.broadcast_to(values[:, min(number, values.shape[1] - 1)], columns)
-
+        given = moment.state | ({} if moment.sun is None else {_SUN: moment.sun})
+        shape = max((len(each) for each in given.values()), default=1), moment.times.size
+        whole = {name: np.broadcast_to(values, shape) for name, values in given.items()}
         parts = []
         for number, time in enumerate(moment.times.tolist()):
-            if moment.sun is not None:
-                self._sky.height = now(moment.sun, number)[None]
-            state = {name: now(values, number) for name, values in moment.state.items()}
-            parts.append(self._in_columns(state, columns, time))
+            now = {name: values[:, number] for name, values in whole.items()}
+            self._sky.height = now.pop(_SUN, self._sky.height)
+            parts.append(self._in_columns(now, shape[0], time))
         return {name: np.stack([part[name] for part in parts], axis=-1) for name in parts[0]}
 
     def _at_once(self, moment: Moment) -> dict[str, Array]:
@@ -210,7 +208,7 @@ class BoxProcess:
             return np.broadcast_to(values, shape).reshape(-1)
 
         if sun is not None:
-            self._sky.height = flat(sun)[None]
+            self._sky.height = flat(sun)
         columns = {name: flat(values) for name, values in state.items()}
         found = self._in_columns(columns, shape[0] * shape[1], flat(moment.times[None]) if clock else 0.0)
         return {name: values.reshape(*values.shape[:-1], *shape) for name, values in found.items()}

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from itertools import product
 from typing import Final
 
 import numpy as np
@@ -225,9 +226,7 @@ class BoxForcing:
 
     def key(self, name: str) -> str:
         """Return the key of the conditions file that gives a value, or the process, for messages."""
-        return (
-            ", ".join(found) if (found := [each[name] for each in (self._keys, self._told) if name in each]) else name
-        )
+        return ", ".join(each[name] for each in (self._keys, self._told) if name in each) or name
 
     def own_values(self, cell: int) -> dict[str, float]:
         """Return what a cell has of its own: names of formulas -> values."""
@@ -288,6 +287,15 @@ class BoxForcing:
         return known
 
     def _add(self, name: str, key: str, value: Value, *, molar: bool = True) -> None:
+        unit = self._take(name, key, value)
+        if unit == "mol/mol":
+            if not molar or isinstance(value, FromCsv):
+                raise CaseError(f"{key} must be in {CONCENTRATION}, not a part of air")
+            del self._constants[name]
+            self._formulas[name] = parse(f"{value.value!r}*M", where=key)
+
+    def _take(self, name: str, key: str, value: Value) -> str | None:
+        """Take a value as it is given, and return its unit."""
         self._keys[name] = key
         unit = value.unit
         if isinstance(value, FromCsv):
@@ -298,11 +306,7 @@ class BoxForcing:
         else:
             number = value.value if value.formula is None else float(value.formula.evaluate({}))
             self._constants[name] = np.full((1, 1), number)
-        if unit == "mol/mol":
-            if not molar or isinstance(value, FromCsv):
-                raise CaseError(f"{key} must be in {CONCENTRATION}, not a part of air")
-            del self._constants[name]
-            self._formulas[name] = parse(f"{value.value!r}*M", where=key)
+        return unit
 
     def _add_sources(self, section: str, values: Mapping[str, Value]) -> tuple[int, ...]:
         found = _by_species(section, values, self.network)
@@ -313,17 +317,15 @@ class BoxForcing:
     def _add_processes(self) -> None:
         """Add the weather that processes ask for, and the species that they touch."""
         for name, value in self._processes.weather.items():
-            self._add(f"weather {name}", f"weather.{name}", value)
+            self._take(f"weather {name}", f"weather.{name}", value)
         self.emitted = tuple(sorted({*self.emitted, *self._processes.touched("emission")}))
         self.deposited = tuple(sorted({*self.deposited, *self._processes.touched("deposition")}))
-        for each in self._processes.acting:
-            for section in ("emission", "deposition"):
-                touched = each.touched(section)
-                self.opened[each.name] = self.opened.get(each.name, set()) | touched
-                for species in touched:
-                    key = f"{section} {species}"
-                    whose = f"{each.name}: {section} of {self.network.names[species]}"
-                    self._told[key] = f"{self._told[key]}, {whose}" if key in self._told else whose
+        for each, section in product(self._processes.acting, ("emission", "deposition")):
+            touched = each.touched(section)
+            self.opened[each.name] = self.opened.get(each.name, set()) | touched
+            for species in touched:
+                key, whose = f"{section} {species}", f"{each.name}: {section} of {self.network.names[species]}"
+                self._told[key] = f"{self._told[key]}, {whose}" if key in self._told else whose
 
     def _add_air(self) -> None:
         """Add what follows from pressure or density; a mechanism's own air where the conditions tell nothing of it."""
@@ -402,9 +404,7 @@ class BoxForcing:
             raise self._too_humid(value, times)
         above = name in _ABOVE_ZERO
         least, most, unit = RANGES.get(name.partition(" ")[0], (0.0, np.inf, ""))
-        wrong = ~(
-            np.isfinite(value) & ((value > 0.0) if above else (value >= least)) & (value >= least) & (value <= most)
-        )
+        wrong = ~(np.isfinite(value) & ((value > 0.0) | (not above)) & (value >= least) & (value <= most))
         if not wrong.any():
             return
         cell, first = (int(each[0]) for each in np.nonzero(wrong))

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import nan
+from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -62,14 +63,14 @@ class Columns(Grid):
 class Sky:
     """The sun over the columns at the times at which a process is asked.
 
-    height  cosine of its zenith angle (1, lon)
+    height  cosine of its zenith angle (lon,), or one for all
     """
 
-    height: Array = field(default_factory=lambda: np.full((1, 1), nan))
+    height: Array = field(default_factory=lambda: np.full(1, nan))
 
     def at(self, seconds: float) -> Array:
-        """Return the height of the sun now, whatever the time."""
-        return self.height
+        """Return the height of the sun now (lat, lon), whatever the time."""
+        return self.height[None]
 
 
 class Boxes:
@@ -82,10 +83,10 @@ class Boxes:
         """Return the place of so many boxes. Times are counted from local midnight of the first day."""
         environment, network = self.environment, self.network
         grid, window = Columns(columns, environment), Window.whole(1, columns)
-        land = nan if environment.land_fraction is None else environment.land_fraction
+        land = np.full(1, nan if environment.land_fraction is None else environment.land_fraction)
         return Place(
-            network.names, grid, grid, np.full((1, columns), land), sky.at, _midnight(environment.location), {}, grid,
-            window, {species.name: species.molar_mass for species in network.species},
+            network.names, grid, grid, np.broadcast_to(land, (1, columns)), sky.at, _midnight(environment.location), {},
+            grid, window, {species.name: species.molar_mass for species in network.species},
             {"reactions": network.reactions, "deposition surrogates": self._surrogates},
         )  # fmt: skip
 
@@ -93,7 +94,8 @@ class Boxes:
     def _surrogates(self) -> Mapping[str, str] | None:
         """As which substances species go into rain, by the mechanism's species map; None without one."""
         network = self.network
-        found = species_map_of(network.sources[0] if network.sources else network.name, network.name)
+        file = network.sources[0] if network.sources else ""
+        found = species_map_of(file if Path(file).is_file() else network.name, network.name)
         if not found.source:
             return None
         known = {name.casefold(): name for name in network.names}
@@ -104,7 +106,7 @@ class Boxes:
 class BoxWeather:
     """The state of the air that a method of a process is given: what it looks at as an attribute, (..., lat, lon).
 
-    fields  name -> values (column,);  shapes  of those that processes declare;  whose  for messages
+    fields  name -> values (column,);  declared  those that the process declares;  whose  its name, for messages
 
     A field has one level, or two where it is of layer faces; one of the ground has none.
     """
@@ -121,7 +123,7 @@ class BoxWeather:
     @property
     def extra(self) -> Mapping[str, Array]:
         """The fields of [weather]."""
-        return {name: self._shaped(name) for name in self._fields}
+        return {name: self._shaped(name) for name in self._fields if name not in OF_AIR}
 
     def _shaped(self, name: str) -> Array:
         value = self._fields[name]

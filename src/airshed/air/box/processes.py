@@ -8,7 +8,7 @@ from airshed.air.asked import Asked, OwnFiles
 from airshed.air.box.acting import BoxProcess, Moment, Rate
 from airshed.air.box.conditions import PROCESSES, BoxConditions
 from airshed.air.box.place import OF_AIR, Boxes
-from airshed.air.box.values import Unread, Value, read_later
+from airshed.air.box.values import Value, read_now
 from airshed.air.fields import WEATHER
 from airshed.core.errors import CaseError
 from airshed.core.text import suggestion
@@ -108,10 +108,10 @@ def _is_same(unit: str, other: str) -> bool:
         return False
 
 
-def _read(name: str, value: Unread, units: Mapping[str, str]) -> Value:
+def _read(name: str, value: Value, units: Mapping[str, str]) -> Value:
     if name in OF_AIR:
         raise CaseError(f"weather.{name}: it follows from [environment] and [fixed]; leave it out")
     if name not in units:
         known = [each for each in units if each not in OF_AIR]
         raise CaseError(f"weather.{name}: no process asks for such a field; {suggestion(name, known)}")
-    return read_later(value, (units[name],), where=f"weather.{name}")
+    return read_now(value, (units[name],), where=f"weather.{name}")

@@ -73,8 +73,6 @@ class FromCsv:
 
 
 Value = Given | FromCsv
-Unread = str | int | float | FromCsv
-"""A value whose unit is known later: a text or a number as it stands, or a column of a file."""
 
 
 def value_of(value: object, units: Sequence[str], *, where: str) -> Value:
@@ -87,8 +85,8 @@ def value_of(value: object, units: Sequence[str], *, where: str) -> Value:
     return replace(column, units=tuple(units))
 
 
-def read_later(value: Unread, units: Sequence[str], *, where: str) -> Value:
-    """Return a value that was not read before its unit was known; raises CaseError."""
+def read_now(value: Value, units: Sequence[str], *, where: str) -> Value:
+    """Return a value that :class:`ReadLater` has left as it stands, its unit being known now; raises CaseError."""
     return value_of(value.to_dict() if isinstance(value, FromCsv) else value, units, where=where)
 
 
@@ -161,18 +159,20 @@ class GivenIn:
 
 
 class ReadLater:
-    """Annotates a field that holds a value of which only others tell the unit."""
+    """Annotates a field that holds a value of which others tell the unit: until then it has none."""
 
-    def __call__(self, value: object) -> Unread:
-        """Return the value as it stands, a column of a file as such; raises the validator's error."""
+    def __call__(self, value: object) -> Value:
+        """Return the value, nothing in it read but the keys of a column of a file; raises the validator's error."""
         if isinstance(value, Mapping):
             try:
                 return _column(value, KEY)
             except CaseError as error:
                 raise refuse(str(error)) from error
-        if isinstance(value, bool) or not isinstance(value, str | int | float | FromCsv):
+        if isinstance(value, Given | FromCsv):
+            return value
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
             raise refuse(f"{KEY} must be a number with its unit, or a formula, in quotes, not {shown(value)}")
-        return value
+        return Given(str(value), float("nan"), "")
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Make pydantic validate the field by this object alone."""
@@ -186,7 +186,7 @@ Concentration = Annotated[Value, GivenIn((CONCENTRATION, "mol/mol"))]
 Rate = Annotated[Value, GivenIn(RATE_UNITS)]
 Source = Annotated[Value, GivenIn((f"{CONCENTRATION}/s",))]
 LossRate = Annotated[Value, GivenIn(("1/s",))]
-OfWeather = Annotated[Unread, ReadLater()]
+OfWeather = Annotated[Value, ReadLater()]
 
 
 def converted(numbers: Array, unit: str, units: Sequence[str], *, where: str) -> tuple[Array, str]:
