@@ -17,7 +17,7 @@ from airshed.core.report import Report
 from airshed.io.channel import Channel
 from airshed.io.copying import Lent
 from airshed.io.folder import RunFolder, check_usable
-from airshed.io.output import OutputWriter
+from airshed.io.output import Output, OutputWriter
 from airshed.io.restart import RestartStore
 from airshed.io.strategies.names import AUTO, Strategy, check_there
 from airshed.parallel.communicator import Alone, Communicator
@@ -177,21 +177,15 @@ class RunRecords:
 
     def _writer(self, section: OutputSection, resume_from: float | None) -> OutputWriter:
         domain = self._model.domain
-        return OutputWriter(
-            self._folder,
-            domain.axes,
-            self._model.fields.for_output(section.fields),
-            start=self._case.start,
-            title=self._case.title,
-            every=section.every.value,
-            kept=section.kept(),
-            attributes={**domain.attributes, "airshed_case": self._case.to_toml(machine=False)},
-            name=section.name,
-            resume_from=resume_from,
-            box=domain.box,
-            strategy=section.strategy,
-            compression=section.compression,
+        fields, case = self._model.fields.for_output(section.fields), self._case
+        output = Output(
+            fields, section.every.value, section.name, section.kept(), section.strategy, section.compression
         )
+        attributes = {"title": case.title, **domain.attributes, "airshed_case": case.to_toml(machine=False)}
+        return OutputWriter(
+            self._folder, domain.axes, output, start=case.start, attributes=attributes, resume_from=resume_from,
+            box=domain.box,
+        )  # fmt: skip
 
 
 def _time_of(saved: Snapshot) -> tuple[float, int]:

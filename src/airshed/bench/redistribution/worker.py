@@ -20,7 +20,7 @@ from airshed.parallel.communicator import Communicator, world
 from airshed.parallel.redistribution.measure import timer_overhead
 from airshed.parallel.redistribution.mpi import MpiMessages
 from airshed.parallel.redistribution.shared_memory import SharedMemory
-from airshed.parallel.redistribution.tcp import TwoJobs
+from airshed.parallel.redistribution.tcp import Line, TwoJobs
 
 TOLD: Final = "AIRSHED_BENCH_REDISTRIBUTION"
 _REPEATS: Final = 15
@@ -45,7 +45,7 @@ def within_one_world(ranks: Communicator, told: dict[str, Any]) -> dict[str, Any
 def between_two_jobs(ranks: Communicator, job: int, told: dict[str, Any]) -> dict[str, Any]:
     """Return what TCP takes."""
     first, second = told["sizes"]
-    with TwoJobs(job, (first, second), told["token"], ranks, port=told["port"]) as link:
+    with TwoJobs(job, (first, second), told["token"], ranks, Line(port=told["port"])) as link:
         moves, costs = measured(link, "two", range(first), range(first, first + second), told)
     return {"moves": [asdict(move) for move in moves], "costs": {link.name: costs}}
 

@@ -1,4 +1,4 @@
-"""Time steps of every column, one or a batch of them: they are prepared here, and computed by threads."""
+"""Prepares batches of steps and lets the threads compute them."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -33,9 +33,9 @@ Array = npt.NDArray[np.float64]
 class Stepper:
     """Advances a :class:`State` by the compiled code of a mechanism.
 
-    pool  threads that help with steps, None for one thread; what else is put there is done beside the steps
+    pool  the other threads, None for one thread; further jobs may be submitted to it, which run beside the steps
 
-    The others are those of :class:`airshed.kernels.backend.StepKernel`.
+    The parameters are those of :meth:`airshed.kernels.backend.StepKernel.stepper`.
     """
 
     def __init__(
@@ -56,10 +56,9 @@ class Stepper:
         self.pool = ThreadPoolExecutor(self.threads - 1) if self.threads > 1 else None
         sides: Collection[Side] = () if neighbours is None else neighbours.sides
         self._table = ArgumentTable(layout, batch, sides, constants, kernel.shape.operators, levels)
-        inner, outer = cut(layout.rows, layout.blocks, self.threads, Open(**{side: side in sides for side in SIDES}))
+        pieces = cut(layout.rows, layout.blocks, self.threads, Open(**{side: side in sides for side in SIDES}))
         self._work = WorkSharing(
-            kernel, self._table.address, batch, np.concatenate([inner, outer]), len(inner), layout.blocks,
-            threads=self.threads, pool=self.pool, edges=bool(sides),
+            kernel, self._table, pieces, layout.blocks, threads=self.threads, pool=self.pool, edges=bool(sides)
         )  # fmt: skip
         self._arrived = True
 
