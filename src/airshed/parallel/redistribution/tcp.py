@@ -122,7 +122,7 @@ class TwoJobs:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """Close; after an error the connections alone and at once, so that the other job learns of it."""
+        """Close; after an error the connections alone and immediately, so that the other job notices it."""
         if kind is None:
             self.close()
         else:
@@ -136,7 +136,7 @@ class TwoJobs:
         return f"tcp://{hosts[rank if len(hosts) > 1 else 0]}:{self._line.port + rank}"
 
     def _agree(self, peers: list[int], digest: bytes) -> None:
-        """Exchange the digest of a hop with the ranks of the other job; each side sees that the other's is its own."""
+        """Exchange the digest of a hop with the ranks of the other job; both sides compare it with their own."""
         if self._listens and not self._bound:
             self._sockets.listen(self._address(self.rank))
             self._bound = True
