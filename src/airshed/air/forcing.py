@@ -106,7 +106,7 @@ class Forcing:
         self._times = sorted({begin, *later, *_hours(begin, sunlit_until)})
         spans = Listed(self._times)
         self._instants = Timeline[Instant](spans, self._build_instant)
-        self._intervals = Timeline[Interval](spans, self._read, aside=self._build_aside, finish=whole)
+        self._intervals = Timeline[Interval](spans, self._read, ahead=self._build_aside, finish=whole)
         self._directions, self._greatest = directions, greatest
         self._outflow_rates: tuple[int, dict[Directions, float]] = -1, {}
         self._also, self._taken = also, range(0)

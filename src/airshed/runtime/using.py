@@ -1,4 +1,4 @@
-"""Who may use a simulation: one thread at a time; and what becomes of one that nobody can reach any more."""
+"""A simulation is used by one thread at a time; one that is no longer referenced is freed here."""
 
 from collections.abc import Callable
 from contextlib import ExitStack
