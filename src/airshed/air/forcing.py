@@ -14,7 +14,7 @@ from airshed.air.meteorology.wrapped import ReadInTime
 from airshed.grid import Grid
 from airshed.io.timeline import Listed, Timeline
 from airshed.kernels.layout import Layout
-from airshed.kernels.memory import AnyArray, give_back
+from airshed.kernels.memory import AnyArray, return_to_system
 from airshed.kernels.step.data import Directions, Pair, TransportForcing
 from airshed.process.continuity import outflow_rate, upward_air_flux
 from airshed.process.processes import Processes
@@ -229,7 +229,7 @@ class Forcing:
         What each of several threads frees only this thread would use again; the computing thread does so by itself.
         """
         interval = self._build_interval(begin)
-        give_back()
+        return_to_system()
         return interval
 
     def _build_interval(self, begin: float) -> Interval:

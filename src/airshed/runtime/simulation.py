@@ -30,7 +30,7 @@ from airshed.runtime.model import Model
 from airshed.runtime.provisional_step import ProvisionalStep
 from airshed.runtime.records import RunRecords, check_folder
 from airshed.runtime.registry import Built, load_case, model_kind
-from airshed.runtime.using import by_one_thread, give_free_unreached
+from airshed.runtime.using import by_one_thread, free_unreferenced
 from airshed.runtime.wall_time import waited_for_sums, wall_time
 
 _TURN = 2e-4  # s
@@ -132,10 +132,10 @@ class Simulation:
         self._written_at = [] if self._folder is None else outputs
         self._provisional = ProvisionalStep(self._model)
         self._stop = False
-        self._unreached = weakref.finalize(
-            self, give_free_unreached, self._everybody, self._stack, self._records, self._model
+        self._finalizer = weakref.finalize(
+            self, free_unreferenced, self._everybody, self._stack, self._records, self._model
         )
-        self._unreached.atexit = False  # the system frees all then
+        self._finalizer.atexit = False  # the system frees all then
 
     def _built(self, given: tuple[Any, ...], named: dict[str, Any], *, resume: bool) -> Built:
         """Return the model of the case; the folder is checked before anything costly is done."""
@@ -209,7 +209,7 @@ class Simulation:
                 if stopped or self.seconds >= self.end:
                     self._finish_records()
         except BaseException:
-            self._give_free()
+            self._free()
             raise
         finally:
             self._stop = False
@@ -291,13 +291,13 @@ class Simulation:
                 if not (self._closed or self._in_step):
                     self._timed_records(lambda each: each.stop(self._clock.planned, self._provisional.left))
         finally:
-            self._give_free()
+            self._free()
 
-    def _give_free(self) -> None:
+    def _free(self) -> None:
         if self._closed:
             return
         self._closed = True
-        self._unreached.detach()
+        self._finalizer.detach()
         self._stack.close()
         self._model.close()
 
@@ -310,7 +310,7 @@ class Simulation:
         if error is None:
             self.close()
         else:
-            self._give_free()
+            self._free()
 
     def _check_whole(self) -> None:
         """Refuse to show a state that an error left within a step; that of a closed simulation is shown."""

@@ -70,7 +70,7 @@ class Place:
 
 @dataclass
 class CellSteps:
-    """What the solver knows of each cell, (pack, width).
+    """The state of the step control of each cell, (pack, width).
 
     step      [s] to try first in the next call; 0 where none is known
     reached   [s] time up to which the result goes: the end, or less where it failed
@@ -84,7 +84,7 @@ class CellSteps:
 
     @classmethod
     def zeros(cls, packs: int, width: int) -> "CellSteps":
-        """Return steps of cells that nothing is known of."""
+        """Return steps of cells without a history."""
         shape = packs, width
         return cls(np.zeros(shape), np.zeros(shape), np.zeros(shape, np.int32), np.zeros(shape, np.int32))
 
@@ -103,7 +103,7 @@ class ChemistrySolver:
 
     longest     [s] longest step
     most_steps  of a cell in one call
-    A cell's result does not depend on which cells stand beside it, nor on the number of threads.
+    A cell's result does not depend on its neighbours in a pack, nor on the number of threads.
     """
 
     kernel: ChemistryKernel
@@ -179,7 +179,7 @@ class ChemistrySolver:
         self._run(cells, packs, coefficients - 1)
 
     def _check_arrays(self, arrays: Mapping[str, AnyArray], dtype: npt.DTypeLike) -> None:
-        """Refuse what the compiled code, which takes every address as it is, would read or write wrongly."""
+        """Refuse arrays that the compiled code, which gets addresses only, would read or write wrongly."""
         for name, array in arrays.items():
             if array.dtype != dtype or not array.flags.c_contiguous or (array.size and address(array) % ALIGNMENT):
                 wanted = f"{np.dtype(dtype)}, contiguous, at a multiple of {ALIGNMENT} bytes"
@@ -217,7 +217,7 @@ class ChemistrySolver:
         taken = np.zeros(1, np.int64)
         shared = ctypes.addressof(cells), ctypes.addressof(self._method), address(pieces), len(pieces), address(taken)
         own, *others = ((*shared, address(memory)) for memory in self._memory)
-        jobs = [self._pool.submit(function, *share) for share in others] if self._pool else []
+        jobs = [self._pool.submit(function, *arguments) for arguments in others] if self._pool else []
         function(*own)
         for job in jobs:
             job.result()
