@@ -84,7 +84,7 @@ def reading(path: Path, what: Callable[[], str] = str) -> Iterator[None]:
         if reason.startswith("unable to decode time"):
             raise DataError(f"{path}: {reason.partition('. Try')[0]}; mend the attributes of its times") from None
         where = f"{path} is truncated or damaged{(place := what()) and f' at {place}'}"
-        raise DataError(f"{where} ({reason}); copy or download it again, or mend what is told") from None
+        raise DataError(f"{where} ({reason}); copy or download it again, or mend what the message names") from None
 
 
 def _first_bytes(path: Path) -> bytes:

@@ -99,7 +99,7 @@ def _end_with_launcher(line: int) -> None:
     It is no child of the launcher, so the system sends it no signal. MPI ends the ranks of other machines with it.
     """
     queue = select.poll()
-    queue.register(line, 0)  # its end is told unasked, and nothing else
+    queue.register(line, 0)  # reports the end alone
     while not queue.poll():
         pass
     os._exit(LOST)
