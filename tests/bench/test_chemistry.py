@@ -202,7 +202,7 @@ def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
 @WITH_MUSICA
 @pytest.mark.usefixtures("narrow")
 def test_the_report_has_ratios_by_mechanism(small):
-    report = reports.report([comparisons.compare(small, tell=lambda name: None)])
+    report = reports.report([comparisons.compare(small, progress=lambda name: None)])
     content = json.loads(json.dumps(report.to_dict(), allow_nan=False))
     assert report.ok
     names = ("ratio_to_micm", "ratio_to_micm_first_call", "ratio_to_micm_disturbed", "ratio_to_micm_tuned_first_step")
@@ -215,7 +215,7 @@ def test_the_report_has_ratios_by_mechanism(small):
 def test_without_musica_airshed_is_measured_alone(small, monkeypatch):
     for module in (comparisons, reports):
         monkeypatch.setattr(module, "has_musica", lambda: False)
-    report = reports.report([comparisons.compare(small, tell=lambda name: None)])
+    report = reports.report([comparisons.compare(small, progress=lambda name: None)])
     assert report.ok
     assert "pip install musica" in str(report.facts["musica"])
     assert report.to_dict()["ratio_to_micm"] == {"small": None}

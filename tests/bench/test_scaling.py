@@ -245,7 +245,7 @@ def test_the_command_tells_tables_and_draws(monkeypatch: pytest.MonkeyPatch, tmp
     )
 
 
-def _made_up(asked: list[Setup], hours: float, rounds: int, tell: object) -> dict[Setup, list[Run]]:
+def _made_up(asked: list[Setup], hours: float, rounds: int, progress: object) -> dict[Setup, list[Run]]:
     """Runs of a machine that is known."""
     return {setup: [_made_up_run(setup)] * rounds for setup in asked}
 

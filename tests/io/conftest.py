@@ -9,7 +9,7 @@ from airshed.air.fields import air_registry
 from airshed.grid import Grid
 from airshed.grid.lonlat import lonlat_axes
 from airshed.io.folder import RunFolder
-from airshed.io.output import OutputWriter
+from airshed.io.output import Output, OutputWriter
 
 CASE = '[time]\nstep = "120 s"\n'
 
@@ -45,9 +45,13 @@ def start_run(grid, registry):
 
     def begin(path, *, resume=False, case=CASE, fields=("O3", "surface_pressure"), **options):
         run = RunFolder(path, case, resume=resume)
-        settings = {"start": np.datetime64("2022-08-31T00:00"), "title": "A test", "every": 3600.0, **options}
+        start, title = options.pop("start", np.datetime64("2022-08-31T00:00")), options.pop("title", "A test")
+        attributes, resume_from = {"title": title, **options.pop("attributes", {})}, options.pop("resume_from", None)
         try:
-            writer = OutputWriter(run, lonlat_axes(grid), registry.select(fields), **settings)
+            output = Output(registry.select(fields), **{"every": 3600.0, **options})
+            writer = OutputWriter(
+                run, lonlat_axes(grid), output, start=start, attributes=attributes, resume_from=resume_from
+            )
         except BaseException:
             run.close()
             raise

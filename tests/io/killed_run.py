@@ -15,7 +15,7 @@ from airshed.air.fields import air_registry
 from airshed.grid import Grid
 from airshed.grid.lonlat import lonlat_axes
 from airshed.io.folder import RunFolder
-from airshed.io.output import OutputWriter
+from airshed.io.output import Output, OutputWriter
 from airshed.io.restart import RestartStore
 
 HOURS = 24
@@ -68,12 +68,10 @@ def simulate(options):
         writer = OutputWriter(
             run,
             lonlat_axes(grid),
-            fields,
+            Output(fields, 3600.0, compression=options.compression),
             start=np.datetime64("2022-08-31"),
-            title="Chaos",
-            every=3600.0,
+            attributes={"title": "Chaos"},
             resume_from=None if restart is None else restart.seconds,
-            compression=options.compression,
         )
         print("started", flush=True)
         for step in range(first, HOURS * STEPS_PER_HOUR + 1):

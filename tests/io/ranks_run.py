@@ -22,7 +22,7 @@ from airshed.grid.box import Box
 from airshed.grid.lonlat import lonlat_axes
 from airshed.io.copying import Lent
 from airshed.io.folder import RunFolder
-from airshed.io.output import OutputWriter
+from airshed.io.output import Output, OutputWriter
 from airshed.io.restart import RestartStore
 from airshed.parallel.communicator import world
 from airshed.parallel.decomposition import Decomposition
@@ -81,9 +81,9 @@ def simulate(options, strategy, folder):
             if not options.forget:
                 state = unpacked(restart.part("state", held), state.shape)
         writer = OutputWriter(
-            run, lonlat_axes(grid), fields, start=np.datetime64("2022-08-31"), title="Chaos", every=3600.0,
-            resume_from=None if restart is None else restart.seconds, box=tile.window.box, strategy=strategy,
-            compression=options.compression,
+            run, lonlat_axes(grid), Output(fields, 3600.0, strategy=strategy, compression=options.compression),
+            start=np.datetime64("2022-08-31"), attributes={"title": "Chaos"},
+            resume_from=None if restart is None else restart.seconds, box=tile.window.box,
         )  # fmt: skip
         print("started", flush=True)
         other, lent = np.empty_like(state), Lent()  # two time levels take turns, as in the model

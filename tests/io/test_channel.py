@@ -6,7 +6,7 @@ import pickle
 import pytest
 
 from airshed.core.errors import CaseError, DataError, NumericalError, OutputError
-from airshed.io.channel import told
+from airshed.io.channel import sendable
 
 
 class PickyError(NumericalError):
@@ -38,6 +38,6 @@ class SecretiveError(DataError):
     ],
 )
 def test_an_error_keeps_its_kind_and_its_message(error, kind):
-    received = pickle.loads(pickle.dumps(told(error)))
+    received = pickle.loads(pickle.dumps(sendable(error)))
     assert type(received) is kind
     assert str(received) == str(error)

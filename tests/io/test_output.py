@@ -8,7 +8,7 @@ import xarray as xr
 from airshed import __version__
 from airshed.core.errors import DataError, NumericalError, OutputError
 from airshed.grid.lonlat import lonlat_axes
-from airshed.io.output import OutputWriter
+from airshed.io.output import Output, OutputWriter
 from airshed.io.results import open_run
 
 
@@ -153,11 +153,12 @@ def test_missing_and_misshapen_fields_are_refused(tmp_path, start_run, values):
 
 def test_several_outputs_share_a_run(tmp_path, start_run, registry, grid, values):
     run = start_run(tmp_path / "run")
-    options = {"start": np.datetime64("2022-08-31"), "title": "Ground", "every": 1800.0, "kept": {"level": [0]}}
+    output = Output(registry.select(["NO2"]), 1800.0, "ground", {"level": [0]})
+    options = {"start": np.datetime64("2022-08-31"), "attributes": {"title": "Ground"}}
     with run.folder:
-        ground = OutputWriter(run.folder, lonlat_axes(grid), registry.select(["NO2"]), name="ground", **options)
+        ground = OutputWriter(run.folder, lonlat_axes(grid), output, **options)
         with pytest.raises(OutputError, match="two outputs have the name 'ground'"):
-            OutputWriter(run.folder, lonlat_axes(grid), registry.select(["NO2"]), name="ground", **options)
+            OutputWriter(run.folder, lonlat_axes(grid), output, **options)
         run.writer.write(0, values(0))
         for seconds in (0, 1800):
             ground.write(seconds, values(seconds))

@@ -76,7 +76,7 @@ def test_what_is_made_aside_fails_where_it_is_asked_for_and_ranks_meet_there():
     def spoilt(begin):
         raise ValueError(f"no data at {begin:g}")
 
-    timeline = Timeline(Listed(TIMES), float, aside=spoilt, finish=finish)
+    timeline = Timeline(Listed(TIMES), float, ahead=spoilt, finish=finish)
     with ThreadPoolExecutor(1, "aside") as pool:
         assert timeline.of(0.0) == 0.0
         timeline.read_ahead(0.0, pool)

@@ -16,10 +16,10 @@ def test_freed_memory_goes_back_to_the_system() -> None:
     held = [np.ones(4000) for _ in range(2000)]  # 32 kB each: none of them a mapping of its own
     del held[:-1]  # the last one keeps the heap from shrinking by itself
     before = resident()
-    memory.give_back()
+    memory.return_to_system()
     assert before - resident() > 50_000
 
 
 def test_without_the_gnu_library_nothing_happens(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "_TRIM", None)
-    memory.give_back()
+    memory.return_to_system()

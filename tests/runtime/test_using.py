@@ -56,7 +56,7 @@ def test_a_simulation_that_is_lost_gives_its_threads_files_and_folder_free(tmp_p
 def test_a_closed_simulation_is_not_given_free_once_more(tmp_path):
     simulation = airshed.Simulation(case(), output=tmp_path)
     simulation.close()
-    assert not simulation._unreached.alive
+    assert not simulation._finalizer.alive
 
 
 @pytest.mark.parametrize(

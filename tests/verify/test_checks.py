@@ -53,7 +53,7 @@ def test_running_tells_what_it_does_and_gathers_all_figures(monkeypatch):
     stand_ins = {"one": lambda: [HOLDS], "two": lambda: [HOLDS, MISSES]}
     monkeypatch.setattr(checks, "checks", lambda *, full: stand_ins)
     told = []
-    report = checks.run(tell=told.append)
+    report = checks.run(progress=told.append)
     assert told == ["one", "two"]
     assert len(report.tables[0].rows) == 3
     assert not report.ok

@@ -14,7 +14,7 @@ from airshed.air.meteorology.wrapped import ReadInTime
 from airshed.grid import Grid
 from airshed.io.timeline import Listed, Timeline
 from airshed.kernels.layout import Layout
-from airshed.kernels.memory import AnyArray, give_back
+from airshed.kernels.memory import AnyArray, return_to_system
 from airshed.kernels.step.data import Directions, Pair, TransportForcing
 from airshed.process.continuity import outflow_rate, upward_air_flux
 from airshed.process.processes import Processes
@@ -125,7 +125,7 @@ class Forcing:
         self._times = sorted({needs.begin, *later, *_hours(needs.begin, needs.sunlit_until)})
         spans = Listed(self._times)
         self._instants = Timeline[Instant](spans, self._build_instant)
-        self._intervals = Timeline[Interval](spans, self._read, aside=self._build_aside, finish=together.whole)
+        self._intervals = Timeline[Interval](spans, self._read, ahead=self._build_aside, finish=together.whole)
         self._outflow_rates: tuple[int, dict[Directions, float]] = -1, {}
         self._taken = range(0)
         self._take(range(1))
@@ -253,7 +253,7 @@ class Forcing:
         What each of several threads frees only this thread would use again; the computing thread does so by itself.
         """
         interval = self._build_interval(begin)
-        give_back()
+        return_to_system()
         return interval
 
     def _build_interval(self, begin: float) -> Interval:

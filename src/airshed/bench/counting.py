@@ -66,7 +66,7 @@ def array_bytes(*holders: object, without: Iterable[object] = ()) -> int:
 
 
 def _held(holder: object) -> Iterable[object]:
-    """What an object of the model, a container, a method or a finished job holds."""
+    """The objects held by an object of the model, a container, a method or a finished job."""
     if isinstance(holder, Mapping):
         return list(holder.values())
     if isinstance(holder, list | tuple):

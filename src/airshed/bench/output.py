@@ -1,8 +1,8 @@
-"""Measures what the output of a case costs, by whole runs with and without it in turn.
+"""Measures the cost of a case's output, by pairs of whole runs with and without it.
 
-Runs of one case differ by more than output costs, and a machine becomes slower and faster in the meantime. So they are
-compared in pairs that follow each other, the two changing places from turn to turn, and the median of the differences
-has a confidence interval by ranks, see :mod:`airshed.bench.median`.
+Runs of one case differ by more than output costs, and the speed of a machine drifts. So the two runs of a pair follow
+each other in alternating order, and the median of the differences has a confidence interval by ranks,
+see :mod:`airshed.bench.median`.
 """
 
 import gc
@@ -51,7 +51,7 @@ Pair = tuple[Spent, Spent]
 
 def run(
     case: str | Path, hours: float = HOURS, pairs: int = PAIRS, folder: Path | None = None,
-    tell: Callable[[str], object] = lambda what: None,
+    progress: Callable[[str], object] = lambda what: None,
 ) -> Report:  # fmt: skip
     """Run the first hours of a case, without its spin-up and restarts, in a folder on the disk in question.
 
@@ -63,7 +63,7 @@ def run(
     found: list[Pair] = []
     with tempfile.TemporaryDirectory(prefix="airshed-bench-output-", dir=folder) as place:
         for turn in range(pairs + 1):
-            tell(f"pair {turn} of {pairs}" if turn else "a pair that does not count")
+            progress(f"pair {turn} of {pairs}" if turn else "a pair that does not count")
             results = Path(place) / str(turn)
             if turn % 2:
                 written = _spent(loaded, results)

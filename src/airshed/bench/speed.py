@@ -1,4 +1,4 @@
-"""How fast this machine computes: the west-europe case for a day, counted against what memory and cores allow.
+"""Measures the speed of the west-europe case for a day, and compares it with the limits of memory and cores.
 
 Every figure comes from running the case itself, forcing included, output not. Speeds are quoted as the median over
 simulated hours, on one core in double precision, on one in single, and on two threads, taken in turn hour by hour.
@@ -91,7 +91,7 @@ def run(hours: float = 24.0) -> Report:
 def measure(settings: Sequence[tuple[str, int]], hours: float) -> list[Speed]:
     """Run the case without output at several settings (precision, threads), each simulated hour at all of them in turn.
 
-    A machine that others share changes its speed from minute to minute; taken in turn, ratios keep their meaning.
+    The speed of a machine with other users changes from minute to minute; alternating keeps ratios meaningful.
     """
     with ExitStack() as stack:
         runs = [stack.enter_context(_simulation(precision, threads, hours)) for precision, threads in settings]
@@ -154,7 +154,7 @@ def _speed(
 
 
 def _taken_by_others() -> float:
-    """Time of the machine's cores that other programs took since it started [s]; 0 where the system does not tell."""
+    """Time of the machine's cores that other programs took since it started [s]; 0 if the system has no record."""
     try:
         with open("/proc/stat") as statistic:
             user, nice, system, _, _, interrupts, soft, stolen, *_ = map(int, statistic.readline().split()[1:])
@@ -170,7 +170,7 @@ def _undisturbed(speed: Speed) -> list[bool]:
 
 
 def _ratio(one: Speed, other: Speed, rates: str = "rates") -> float:
-    """How much faster one run was than another: the median over undisturbed hours, each measured side by side."""
+    """The speed of one run over that of another: the median over undisturbed hours, each measured side by side."""
     ratios = [a / b for a, b in zip(getattr(one, rates), getattr(other, rates), strict=True)]
     undisturbed = _undisturbed(one)
     return float(statistics.median(compress(ratios, undisturbed) if sum(undisturbed) >= _FEWEST else ratios))

@@ -8,9 +8,9 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from airshed.core import text as texts
 from airshed.core.errors import CaseError, DataError
 from airshed.core.files import read_text
-from airshed.core.text import shown as readable
 
 KeyPath = tuple[int | str, ...]
 """Where a setting stands: the names of its tables and its own, numbers for the items of lists."""
@@ -122,7 +122,7 @@ def _syntax(path: Path, text: str, message: str) -> str:
     hint = (
         "; TOML writes times with seconds, 2022-08-31T00:00:00Z"
         if _SHORT_TIME.search(shown)
-        else f" in {readable(shown, 100)}"
+        else f" in {texts.shown(shown, 100)}"
     )
     return f"{path}:{number}:{column}: this is not TOML: {problem[0].lower()}{problem[1:]}{hint}"
 

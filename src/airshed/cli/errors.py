@@ -143,5 +143,5 @@ def refusal(error: Any) -> tuple[str, int]:
     for theirs, ours in _PLAINER:
         message = re.sub(theirs, ours, message)
     command = error.ctx.command_path if error.ctx is not None else "airshed"
-    told = f"airshed: error: {message[0].lower()}{message[1:]} (help: {command} --help)" if message else ""
-    return told, int(error.exit_code)
+    line = f"airshed: error: {message[0].lower()}{message[1:]} (help: {command} --help)" if message else ""
+    return line, int(error.exit_code)

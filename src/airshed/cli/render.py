@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 def on_terminal(name: Literal["stdout", "stderr"]) -> bool:
     """Tell whether a stream ends on the user's terminal, be it through the launcher of several ranks."""
-    told = os.environ.get(TERMINALS)
-    if told is not None:  # ranks of OpenMPI write to terminals of their own
-        return name in told.split(",")
+    terminals = os.environ.get(TERMINALS)
+    if terminals is not None:  # ranks of OpenMPI write to terminals of their own
+        return name in terminals.split(",")
     return (sys.stdout if name == "stdout" else sys.stderr).isatty()
 
 

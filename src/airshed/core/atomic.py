@@ -1,7 +1,7 @@
 """Files that are written whole or not at all.
 
 A file gets its content under a temporary name in the same folder, reaches the disk, and only then takes its name in one
-indivisible step; whoever finds the name finds the whole file, however the writing process ended.
+indivisible step; a file with its name is always whole, however the writing process ended.
 """
 
 import errno

@@ -59,7 +59,12 @@ class Measured:
         zero = "0, or " if self.or_zero else ""
         ends = list(zip(self.least or (0.0,) * len(self.most), self.most, strict=True))
         above = "above " if self.above is not None and not self.least else ""
-        return zero + above + " or ".join(f"{_told(least)} to {_told(most)}" for least, most in ends) + self._others()
+        return (
+            zero
+            + above
+            + " or ".join(f"{_as_text(least)} to {_as_text(most)}" for least, most in ends)
+            + self._others()
+        )
 
     def _fault(self, value: float, unit: str) -> str:
         """Return what a value, in one of the units, must be and is not."""
@@ -78,7 +83,7 @@ class Measured:
         if not ends:
             return None
         end = ends[min(self.units.index(unit), len(ends) - 1)]
-        return (end if isinstance(end, float) else quantity(end, (unit,), where=end).value), _told(end)
+        return (end if isinstance(end, float) else quantity(end, (unit,), where=end).value), _as_text(end)
 
     def _others(self) -> str:
         return ", or the same below 0" if self.or_negative else ""
@@ -100,5 +105,5 @@ def _each(ends: Bound | Sequence[Bound], units: Sequence[str]) -> tuple[Bound, .
     return (ends,) * len(units) if isinstance(ends, float | str) else tuple(ends)
 
 
-def _told(end: Bound) -> str:
+def _as_text(end: Bound) -> str:
     return end if isinstance(end, str) else f"{end:g}"

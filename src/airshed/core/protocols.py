@@ -1,4 +1,4 @@
-"""Where layers meet: a field as whoever holds it lets others read it."""
+"""The protocol between models and output: a readable field in the memory of its owner."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
@@ -11,7 +11,7 @@ Indices = slice | Sequence[int]
 
 @runtime_checkable
 class FieldView(Protocol):
-    """A field where a model holds it, in an order of its own."""
+    """A field in the memory of a model, in the model's own layout."""
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -189,9 +189,9 @@ def _reads_plainly(factors: Sequence[Factor], unit: str) -> bool:
         uppers = [_product(ratio[:1]).dimensionality for ratio in ratios]
         return factors[0][1] > 0 and _product(factors[:1]).dimensionality in uppers
     shares = [number for number, kind in enumerate(kinds) if not kind]
-    told = [kind for kind in kinds if kind]
+    named = [kind for kind in kinds if kind]
     before_a_line = shares == [0] and factors[0][1] == 1 and all(power < 0 for _, power in factors[1:])
-    return len(set(told)) == len(told) and (not shares or before_a_line)
+    return len(set(named)) == len(named) and (not shares or before_a_line)
 
 
 def _expected(units: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""One thread that writes behind the computation, in the order in which it is told."""
+"""One thread that writes behind the computation, in the order of submission."""
 
 import threading
 import time
@@ -84,7 +84,7 @@ class BackgroundWriter:
             self._changed.notify_all()
 
     def do(self, job: Job, size: int = 0) -> None:
-        """Do a job at once, after those that wait; raises its error."""
+        """Do a job on this thread, after those that wait; raises its error."""
         self.wait()
         with self.counted(size):
             began = time.perf_counter()

@@ -1,8 +1,7 @@
-"""Messages between the ranks about files: from one thread of each, beside those of the computation.
+"""Messages between ranks about files, on a communicator of their own.
 
-Ranks write files with a communicator of their own, so that their threads that write never take a message of the threads
-that compute. A rank that waits for others here sleeps between looks: an MPI library that spins would take the core
-from the computation. What goes wrong on one rank is raised on all of them alike.
+So a writer thread never receives a message of the computing threads. A rank that waits here sleeps between polls, as an
+MPI library that spins would take the core from the computation. An error on one rank is raised on all of them.
 """
 
 import pickle
@@ -25,11 +24,11 @@ T = TypeVar("T")
 Bytes = NDArray[np.uint8]
 
 _TURNS: Final = 20
-_SHORT, _LONG = 5e-5, 1e-3  # s between two looks: at first, and after a while
+_SHORT, _LONG = 5e-5, 1e-3  # s between two polls: at first, and after a while
 
 
 class AbandonedError(Exception):
-    """The run ends by an error while files were being written; nobody waits for them any more."""
+    """The run ends by an error while files are being written; they are not waited for."""
 
 
 class Channel:
@@ -45,7 +44,7 @@ class Channel:
 
     @property
     def is_root(self) -> bool:
-        """Whether this rank is the one that writes what there is one of."""
+        """Whether this is rank 0, which writes files that exist once."""
         return self.rank == 0
 
     @property
@@ -58,7 +57,7 @@ class Channel:
         return MPI.Query_thread() >= MPI.THREAD_MULTIPLE
 
     def barrier(self) -> None:
-        """Return when all ranks have come here."""
+        """Return when all ranks have called this."""
         if self.handle is not None:
             self._wait([self.handle.Ibarrier()])
 
@@ -77,11 +76,11 @@ class Channel:
         if first == self.size:
             return
         raised = error if first == self.rank else None
-        theirs = self.handle.bcast(None if raised is None else told(raised), first)
+        theirs = self.handle.bcast(None if raised is None else sendable(raised), first)
         raise theirs if raised is None else raised
 
     def close(self) -> None:
-        """Give the communicator back to MPI, which has some 2000; in a run that is given up it may be in use."""
+        """Free the communicator, as MPI has only some 2000; in an abandoned run it may be in use."""
         if self.handle is not None and not self.abandoned.is_set():
             self.handle.Free()
 
@@ -96,7 +95,7 @@ class Channel:
         self.settle(error)
 
     def on_root(self, work: Callable[[], T]) -> T:
-        """Let the root do what is done once, and return its result, or raise its error, on every rank."""
+        """Run a function on the root, and return its result, or raise its error, on every rank."""
         result: T | None = None
         with self.together():
             if self.is_root:
@@ -105,11 +104,11 @@ class Channel:
         return shared
 
     def broadcast(self, value: Any) -> Any:
-        """Return what the root gave, to all."""
+        """Broadcast: return the value of the root."""
         return value if self.handle is None else self.handle.bcast(value)
 
     def gather_all(self, value: T) -> list[T]:
-        """Return what every rank gave, by rank, to all."""
+        """All-gather: return the values of all ranks, by rank."""
         return [value] if self.handle is None else self.handle.allgather(value)
 
     def exchange(self, sends: Sequence[tuple[int, Bytes]], receives: Sequence[tuple[int, Bytes]]) -> None:
@@ -129,10 +128,10 @@ class Channel:
             time.sleep(_SHORT if turns < _TURNS else _LONG)
 
 
-def told(error: BaseException) -> BaseException:
-    """Return an error as one that travels and is of the same kind.
+def sendable(error: BaseException) -> BaseException:
+    """Return an error that can be sent to other ranks.
 
-    That is the error itself; or where that cannot be made anew elsewhere, the nearest of its classes with its message.
+    That is the error itself if it can be pickled, else one of the nearest of its classes with its message.
     """
     ways: list[Callable[[], object]] = [lambda: error, *(partial(kind, str(error)) for kind in type(error).__mro__)]
     for make in ways:

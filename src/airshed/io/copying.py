@@ -1,4 +1,4 @@
-"""Copies of what a model holds: made behind its next step where they can be, and in time before that changes."""
+"""Copies of a model's fields: made by the writer thread beside the next step, or before a step that changes them."""
 
 import threading
 from collections import deque
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 
 class Copy:
-    """A copy that whoever comes first makes: the thread that writes, or the computation before it changes the original.
+    """A copy that is made once: by the writer thread, or by the computation before it changes the original.
 
     make  makes it; it is called once, and dropped then with what it holds of the original
     """
@@ -16,7 +16,7 @@ class Copy:
         self._turn = threading.Lock()
 
     def ensure(self) -> bool:
-        """Return when the copy is made, and whether this call made it; raises what goes wrong with that."""
+        """Return when the copy is made, and whether this call made it; raises its error."""
         with self._turn:
             if self._make is None:
                 return False
@@ -26,17 +26,17 @@ class Copy:
 
 
 class Lent:
-    """Copies that are still to be made of what a model holds, and up to which step they must be."""
+    """Copies of a model's fields that are still to be made, and the step before which they must be."""
 
     def __init__(self) -> None:
         self._copies: deque[tuple[int, Callable[[], object]]] = deque()
 
     def add(self, until: int, ensure: Callable[[], object]) -> None:
-        """Note what makes a copy, or waits for it, once the model has made so many steps."""
+        """Add a function that makes a copy, or waits for it, to be called when the model has made so many steps."""
         self._copies.append((until, ensure))
 
     def release(self, steps: int) -> None:
-        """Return when what the next step may change is copied, of a model that has made so many steps."""
+        """Return when all is copied that the next step may change, of a model that has made so many steps."""
         while self._copies and self._copies[0][0] <= steps:
             self._copies.popleft()[1]()
 

@@ -31,7 +31,7 @@ from airshed.io.packed import values_of
 _ORDER = ("time", "level", "latitude", "longitude")
 _ON_LEVELS = ("u", "v", "t", "q", "z", "cc", "clwc")
 _NO_UNITS = frozenset({"", "1", "~", "level", "levels", "count", "numeric", "model_level_number"})
-"""What stands for the unit of level numbers."""
+"""The unit of level numbers."""
 _CALENDARS = frozenset({"standard", "gregorian", "proleptic_gregorian"})
 
 
@@ -148,7 +148,7 @@ def _standard(path: Path, original: str, name: str, field: xr.DataArray) -> Stor
 
 
 def _unit(path: Path, original: str, name: str, field: xr.Variable) -> Conversion:
-    """Return how numbers in the unit that the file tells become values in that of ERA5."""
+    """Return the conversion from the unit in the file to that of ERA5."""
     unit = FIELDS["z" if name == "zs" else name].unit
     return conversion(field.attrs, unit, f"{path}: variable {original}", also=ALSO.get(name))
 
@@ -157,10 +157,10 @@ def _check_times(path: Path, times: xr.DataArray) -> None:
     """Raise DataError unless all times are moments of the calendar of every day, each of them once."""
     values, calendar = times.values, str(times.encoding.get("calendar") or times.attrs.get("calendar") or "standard")
     if values.dtype.kind != "M":
-        told = f" in the calendar {calendar!r}" if calendar not in _CALENDARS else ""
+        also = f" in the calendar {calendar!r}" if calendar not in _CALENDARS else ""
         unit = str(times.encoding.get("units") or times.attrs.get("units") or "none")[:60]
         raise DataError(
-            f"{path}: its times (units {unit!r}{told}) are no moments in UTC of the years 1678 to 2262; give such as "
+            f"{path}: its times (units {unit!r}{also}) are no moments in UTC of the years 1678 to 2262; give such as "
             "'hours since 1900-01-01' in the standard calendar"
         )
     if np.isnat(values).any():
@@ -232,11 +232,11 @@ def _join_times(name: str, parts: list[StoredField]) -> xr.DataArray:
 
 
 def _told_units(name: str, parts: Sequence[StoredField]) -> str:
-    """Return what became of the units that files tell, for the provenance; empty where they are those of ERA5."""
+    """Return the conversions of units, for the provenance; empty where files have those of ERA5."""
     unit = FIELDS["z" if name == "zs" else name].unit
-    told = [f"from {part.unit.given}" for part in parts if part.unit.changes]
-    told += [f"no unit told, taken as {unit}" for part in parts if part.unit.missing]
-    return ", ".join(dict.fromkeys(told))
+    texts = [f"from {part.unit.given}" for part in parts if part.unit.changes]
+    texts += [f"no unit told, taken as {unit}" for part in parts if part.unit.missing]
+    return ", ".join(dict.fromkeys(texts))
 
 
 def _lazy(

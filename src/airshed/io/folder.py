@@ -1,11 +1,11 @@
-"""The folder of a run: who may write to it, what state it is in, and the thread that writes.
+"""The folder of a run: its lock, its state, and the writer thread.
 
 RUN/run.json      the case, the version and the state: running, interrupted or finished
 RUN/records/      the records so far, as the strategy has them, until the result holds them all
 RUN/restart/      the last two restarts
 RUN/previous/     outputs and pictures of the run before, until this one is finished
 RUN/output.nc     the result; it exists only once it is whole; some strategies leave output.files or output.zarr instead
-RUN/summary.*     what the run has to say at its end, for people (.txt) and programs (.json)
+RUN/summary.*     the summary of the run, for people (.txt) and programs (.json)
 """
 
 import fcntl
@@ -30,7 +30,7 @@ from airshed.io.run_state import STATE_FILE, RunState, case_hash, check_resumabl
 from airshed.parallel.communicator import Alone, Communicator
 
 RUNS: Final = Path("runs")
-"""Where runs go that are given no folder."""
+"""The default folder of runs."""
 
 _LOCK_FILE: Final = ".lock"
 RECORDS: Final = "records"
@@ -40,7 +40,7 @@ SUMMARIES: Final = ("summary.txt", "summary.json")
 
 
 def check_usable(path: Path, case_toml: str, *, resume: bool = False, may_differ: Collection[str] = ()) -> None:
-    """Look whether a run may write to a folder, and change nothing.
+    """Check that a run may write to a folder; nothing is changed.
 
     Raises OutputError when the folder is a file or holds other files; with ``resume`` FinishedRunError when nothing is
     left to do, CaseError when the run there has another case, OutputError when another version made it.
@@ -52,10 +52,10 @@ def check_usable(path: Path, case_toml: str, *, resume: bool = False, may_differ
 
 
 class RunFolder:
-    """A run folder that this process writes to, and the one thread with which it does.
+    """A run folder that this process writes to, and its writer thread.
 
-    A new run in the folder of an earlier one sets its outputs aside until it is itself finished; ``resume`` goes on
-    with an unfinished run, or begins when there is none yet. ``may_differ`` names settings, such as "run.threads",
+    A new run in the folder of an earlier one sets its outputs aside until it is itself finished; ``resume`` continues
+    an unfinished run, or begins when there is none yet. ``may_differ`` names settings, such as "run.threads",
     that a resumed run may have changed. Use it in a ``with`` block: left without :meth:`finish`, the run stays
     unfinished and can be resumed. With several ``ranks`` each makes one, and the same calls in the same order; the
     first of them locks the folder and writes what there is one of. ``bandwidth`` [byte/s of this rank] makes writing
@@ -108,7 +108,7 @@ class RunFolder:
         return self.path / name
 
     def submit(self, job: Callable[[], None], size: int, *, asynchronous: bool) -> None:
-        """Do a job that all ranks do together, behind the computation or at once; it holds copies of ``size`` bytes.
+        """Do a job of all ranks together, behind the computation or immediately; it holds copies of ``size`` bytes.
 
         The job ends alike on all ranks, see :meth:`Channel.settle`; an error of an earlier one is raised on all of
         them at the same call.
@@ -120,9 +120,9 @@ class RunFolder:
             self.writer.do(job, size)
 
     def write_summary(self, text: str, data: Mapping[str, Any]) -> None:
-        """Write what the run has to say, for people and for programs, each file whole or not at all.
+        """Write the summary, for people and for programs, each file whole or not at all.
 
-        All that was submitted is written first, as the thread that writes and the caller share one channel.
+        All that was submitted is written first, as the writer thread and the caller use one channel.
         """
         self.wait()
         contents = (text, json.dumps(data, indent=1, allow_nan=False))
@@ -148,7 +148,7 @@ class RunFolder:
             self.close()
 
     def close(self) -> None:
-        """End the thread and give the folder free; the state on disk stays as it is."""
+        """End the thread and unlock the folder; the state on disk stays as it is."""
         if self._open:
             self._open = False
             self.writer.close(None if self.channel.handle is None else self.channel.abandoned.set)
@@ -156,7 +156,7 @@ class RunFolder:
             self._unlock()
 
     def abandon(self) -> None:
-        """End the thread and give the folder free by this rank alone, which waits for no other; see :meth:`close`."""
+        """End the thread and unlock the folder on this rank alone, without waiting for others; see :meth:`close`."""
         if self.channel.handle is not None:
             self.channel.abandoned.set()
         self.close()
@@ -170,7 +170,7 @@ class RunFolder:
         self.close()
 
     def _take(self, resume: bool, may_differ: Collection[str]) -> bool:
-        """Lock and prepare the folder; return whether an earlier run there goes on."""
+        """Lock and prepare the folder; return whether an earlier run there is resumed."""
         with guarded(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
             earlier = _earlier_run(self.path)
@@ -212,7 +212,7 @@ class RunFolder:
         self._set_pictures_aside()
 
     def _set_pictures_aside(self) -> None:
-        """Set pictures of an older result aside too: beside a new one they would pass for its own."""
+        """Move pictures of an older result away too: beside a new one they would pass for its own."""
         pictures, aside = drawn(self.path), self.path / _PREVIOUS / PICTURES
         if not pictures:
             return
@@ -220,7 +220,7 @@ class RunFolder:
         aside.mkdir(parents=True)
         for path in pictures:
             os.replace(path, aside / path.name)
-        with suppress(OSError):  # somebody else's files stay
+        with suppress(OSError):  # other files stay
             (self.path / PICTURES).rmdir()
 
     def _store_state(self) -> None:

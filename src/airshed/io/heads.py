@@ -1,7 +1,7 @@
-"""Lets a child process read the heads of HDF5 files first: some damage makes the library compute without end, or die.
+"""Reads the heads of HDF5 files in a child process first, as some damage makes the library loop or crash.
 
 A few zeros in a global heap of HDF5, which holds what the dimensions of variables are, keep the library in a loop:
-``H5HG__cache_heap_deserialize`` goes on by the size of an object, also where it is 0. Of 9,000 files with wrong bytes
+``H5HG__cache_heap_deserialize`` advances by the size of an object, also where it is 0. Of 9,000 files with wrong bytes
 29 did so, none in another place, and none while values were read. No caller gets out of that: a thread in a loop in C
 cannot be stopped, it keeps the lock of the library, and an alarm would end the whole process, which may be a notebook
 or a server. A heap could be checked here, but where one lies is known only to who reads all that refers to it, which
@@ -12,7 +12,7 @@ variables are no damage. The longest sound call, which opens a file, takes 0.1 m
 not read, so that the cost does not grow with a file's size: some 30 ms of processor time for all files that are opened
 together, nothing for a file that has passed in this process and has not changed. `make demo` starts three children.
 
-Where no child can be started, or it ends in any other way, the file is opened all the same; what fails is told then.
+If no child can be started, or it ends in any other way, the file is opened anyway, and errors are raised then.
 """
 
 import subprocess
@@ -38,7 +38,7 @@ _passed: set[_Identity] = set()
 def check_heads(paths: Iterable[Path]) -> None:
     """Raise DataError for the first of files whose head the HDF5 library cannot read to its end.
 
-    Files that are missing, or no HDF5, are passed over: who opens them tells.
+    Files that are missing, or no HDF5, are skipped; opening them raises the error.
     """
     new = {identity: path for path in paths if (identity := _identity(path)) and identity not in _passed}
     if new:
@@ -78,5 +78,5 @@ def _let_read(paths: Sequence[Path], library: str, seconds: float) -> None:
     begun = len(child.stdout)
     if begun and child.returncode in {-SIGPROF, *(-number for number in _DIES)}:
         how = "comes to no end in" if child.returncode == -SIGPROF else "crashes on"
-        told = f"the HDF5 library {how} its description of the variables, which is damaged"
-        raise DataError(f"{paths[begun - 1]}: {told}; copy or download it again")
+        fault = f"the HDF5 library {how} its description of the variables, which is damaged"
+        raise DataError(f"{paths[begun - 1]}: {fault}; copy or download it again")

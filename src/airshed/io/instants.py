@@ -1,9 +1,8 @@
-"""Input that is needed instant after instant: a thread reads the next while the computation uses the last few.
+"""Input by instants: a thread reads the next instant while the computation uses the last few.
 
-A run over a month neither holds a month in memory nor waits for it: at its start only the first instants are read. MPI
-is called by the thread that computes alone, when it takes an instant, at a moment that all ranks share; the thread that
-reads ahead knows files alone. What goes wrong in it is raised on all ranks, when the instant is taken. Who goes
-backwards in time, as an adjoint does, has the instant before read ahead.
+At the start of a run only the first instants are read, and only a few are held. Only the computing thread calls MPI,
+when it takes an instant, in the same step on all ranks; the thread that reads ahead uses files alone. Its errors are
+raised on all ranks when the instant is taken. Backwards in time, as in an adjoint, the instant before is read ahead.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -15,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from airshed.core.errors import DataError
-from airshed.io.channel import told
+from airshed.io.channel import sendable
 from airshed.parallel.communicator import Communicator
 
 Fields = Mapping[str, NDArray[Any]]
@@ -28,7 +27,7 @@ class Instants:
     sends   whether the first rank reads for all
     finish  closes the files
 
-    Called with a number it returns the fields of an instant; one that is not held is read at once, and kept until
+    Called with a number it returns the fields of an instant; one that is not held is read immediately, and kept until
     another one is. With ``sends`` that is a DataError.
     """
 
@@ -63,7 +62,7 @@ class Instants:
 
         That is the one after the last, or the one before the first where these lie just before those of the last time.
 
-        raises  DataError on all ranks where one of them cannot read an instant
+        raises  DataError on all ranks if one of them cannot read an instant
         """
         wanted, self._other = list(indices), {}
         if self._first is not None and wanted[0] != self._first:
@@ -116,5 +115,5 @@ def together(ranks: Communicator) -> Iterator[None]:
         return
     if ranks.size == 1 and error is not None:
         raise error
-    errors = ranks.gather_all(None if error is None else told(error))
+    errors = ranks.gather_all(None if error is None else sendable(error))
     raise next(each for each in errors if each is not None)

@@ -66,7 +66,7 @@ def _merge(path: Path, target: Path, compression: cf.Compression) -> None:
 
 
 def _record(dataset: xr.Dataset, field: str, index: int, path: Path) -> np.ndarray[Any, Any]:
-    """Return a record of a field; what cannot be read is told as damage, and not as a fault of writing."""
+    """Return a record of a field; an error of reading is reported as damage."""
     try:
         record: np.ndarray[Any, Any] = dataset[field][index].to_numpy()
     except Exception as error:  # whatever damage leads to

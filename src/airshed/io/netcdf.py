@@ -1,4 +1,4 @@
-"""Opens netCDF files, and says in a line what is wrong with one that does not open."""
+"""Opens netCDF files, with an error of one line for a file that does not open."""
 
 import warnings
 from collections.abc import Callable, Iterator
@@ -71,7 +71,7 @@ def reading(path: Path, what: Callable[[], str] = str) -> Iterator[None]:
 
     What xarray has to say of odd attributes is not printed: what cannot be used is refused where it is used.
 
-    what  returns what is being read, to be told
+    what  returns what is being read, for the message
     """
     try:
         with hdf5(), warnings.catch_warnings():
@@ -83,8 +83,8 @@ def reading(path: Path, what: Callable[[], str] = str) -> Iterator[None]:
         reason = str(error).splitlines()[0][:120] if str(error).strip() else type(error).__name__
         if reason.startswith("unable to decode time"):
             raise DataError(f"{path}: {reason.partition('. Try')[0]}; mend the attributes of its times") from None
-        where = f"{path} is truncated or damaged{(told := what()) and f' at {told}'}"
-        raise DataError(f"{where} ({reason}); copy or download it again, or mend what is told") from None
+        where = f"{path} is truncated or damaged{(place := what()) and f' at {place}'}"
+        raise DataError(f"{where} ({reason}); copy or download it again, or mend what the message names") from None
 
 
 def _first_bytes(path: Path) -> bytes:

@@ -1,11 +1,11 @@
-"""Results: chosen fields at chosen times, by the strategy that the case names.
+"""Results: chosen fields at chosen times as float32, by the strategy that the case names.
 
-What each strategy does is in :mod:`airshed.io.strategies`; here is what they share: which fields, what of them, when,
-and as float32.
+This is common to all strategies; what each of them does is in :mod:`airshed.io.strategies`.
 """
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -29,55 +29,60 @@ from airshed.io.strategies.store import Block, Place, Record, prepare_records
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _SPARE: Final = 2
-"""Records whose memory is kept, taken at the start: one that is filled while another is written."""
+"""Records whose memory is kept: one is filled while another is written."""
+
+
+@dataclass(frozen=True)
+class Output:
+    """One output of a run: which fields, what of them, when, and how they are written.
+
+    every  seconds between records
+    name   of the result, ``RUN/NAME.nc`` (or ``.files``, ``.zarr``)
+    kept   indices to keep along undivided dimensions; all of a dimension that is not named
+    """
+
+    fields: Sequence[FieldSpec]
+    every: float
+    name: str = "output"
+    kept: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    strategy: Strategy | str = "gather:async"
+    compression: Compression = "none"
 
 
 class OutputWriter:
-    """Writes chosen fields every ``every`` seconds, as float32, to ``RUN/NAME.nc`` (or ``.files``, ``.zarr``).
+    """Writes one output of a run; with several ranks each makes a writer and the same calls.
 
-    ``kept`` are the indices to keep along undivided dimensions, all where one is not named; ``attributes`` are global
-    attributes to add, such as ``references`` with the licence of the input data, or another text for ``airshed_case``.
-    A run resumed at ``resume_from`` seconds must have the records up to then. ``box`` is what this rank holds along the
-    divided dimensions, all for None; with several ranks each makes a writer and the same calls. ``bytes`` counts what
-    this rank gave to be written. Raises OutputError when records are missing, when the folder cannot be written to, and
-    for a strategy that this machine lacks; CaseError for a field on other dimensions.
+    attributes   global attributes: the title, ``references`` with the licence of the input data ...
+    resume_from  time [s] from which the run is resumed; it must have the records up to then
+    box          what this rank holds along the divided dimensions, all for None
+    bytes        what this rank gave to be written
+
+    Raises OutputError when records are missing, when the folder cannot be written to, and for a strategy that this
+    machine lacks; CaseError for a field on other dimensions.
     """
 
     def __init__(
-        self,
-        run: RunFolder,
-        axes: Axes,
-        fields: Sequence[FieldSpec],
-        *,
-        start: np.datetime64,
-        title: str,
-        every: float,
-        kept: Mapping[str, Sequence[int]] | None = None,
-        attributes: Mapping[str, str] | None = None,
-        name: str = "output",
-        resume_from: float | None = None,
-        box: Box | None = None,
-        strategy: Strategy | str = "gather:async",
-        compression: Compression = "none",
-    ) -> None:
-        if not _NAME.fullmatch(name):
-            raise OutputError(f"output name {name!r} is not usable: letters, digits, '.', '-' and '_' only")
-        self.fields, self._due = tuple(fields), Every(every, first=0.0)
+        self, run: RunFolder, axes: Axes, output: Output, *, start: np.datetime64, attributes: Mapping[str, str],
+        resume_from: float | None = None, box: Box | None = None,
+    ) -> None:  # fmt: skip
+        if not _NAME.fullmatch(output.name):
+            raise OutputError(f"output name {output.name!r} is not usable: letters, digits, '.', '-' and '_' only")
+        self.fields, self._due = tuple(output.fields), Every(output.every, first=0.0)
         self._run = run
         for spec in self.fields:
             axes.check_dims(spec.name, spec.dims)
-        self._picks = {dim: list(indices) for dim, indices in (kept or {}).items()}
-        texts = {"title": title, "airshed_case": run.case, **(attributes or {})}
+        self._picks = {dim: list(indices) for dim, indices in output.kept.items()}
+        texts = {"title": "", "airshed_case": run.case, **attributes}  # in this order
         layout = Layout(axes, self._picks, self.fields, start, texts)
         self._layout, self._box = layout, box or layout.whole
         self._sizes = {**axes.sizes, **dict(zip(axes.divided, self._box.shape, strict=True))}
-        result, records = run.add_output(name), run.path / RECORDS / name
+        result, records = run.add_output(output.name), run.path / RECORDS / output.name
         with run.channel.together(), guarded(records):
             records.mkdir(parents=True, exist_ok=True)
         boxes = tuple(run.channel.gather_all(self._box))
-        place = Place(result, records, run.channel, layout, boxes, compression)
-        chosen = Strategy.parse(strategy) if isinstance(strategy, str) else strategy
-        opened = open_store(chosen, place)
+        place = Place(result, records, run.channel, layout, boxes, output.compression)
+        chosen = output.strategy
+        opened = open_store(Strategy.parse(chosen) if isinstance(chosen, str) else chosen, place)
         self.strategy, self._store, self.measured = opened.strategy, opened.store, opened.measured
         self.bytes = 0
         self._spare = [self._new() for _ in range(_SPARE if self.strategy.asynchronous else 1)]
@@ -87,17 +92,18 @@ class OutputWriter:
         self._store.resume(last)
 
     def is_due(self, seconds: float) -> bool:
-        """Say whether a record belongs at this time since the start [s]."""
+        """Return whether a record is due at this time since the start [s]."""
         return self._due.is_due(seconds)
 
     def write(self, seconds: float, values: Mapping[str, FieldView | ArrayLike], *, lasting: bool = False) -> Copy:
         """Take the fields at a time since the start [s], each on its dimensions, and return.
 
-        They are copied at once; or, ``lasting``, when the thread that writes comes to it: then they must stay as they
-        are until the caller has called :meth:`ensure` of what this returns, which makes the copy where that thread has
-        not. With an asynchronous strategy the copy is written behind the run; this waits only when many are still
-        unwritten. Raises OutputError for a time between records or a missing field, and for an earlier record that
-        failed; DataError for a field of another shape, NumericalError for one that is not finite.
+        They are copied immediately; if ``lasting``, the writer thread copies them, and they must not change until the
+        caller has called :meth:`ensure` of the returned copy. With an asynchronous strategy the copy is written behind
+        the run; this waits only when many are still unwritten.
+
+        Raises OutputError for a time between records or a missing field, and for an earlier record that failed;
+        DataError for a field of another shape, NumericalError for one that is not finite.
         """
         if not self.is_due(seconds):
             raise OutputError(f"there is no output record at {seconds} s: records are due every {self._due.interval} s")
@@ -116,11 +122,11 @@ class OutputWriter:
         return copy
 
     def ensure(self, copy: Copy) -> None:
-        """Return when what :meth:`write` took is copied; its original may change then."""
+        """Return when what :meth:`write` took is copied, by the writer thread or by this one; it may change then."""
         self._run.writer.ensure(copy)
 
     def _record(self, index: int, block: Record, copy: Copy) -> None:
-        """Write a record, and keep its memory for a later one: taking it anew costs as much as the copy."""
+        """Write a record, and keep its memory for a later one, as allocating it costs as much as the copy."""
         with self._run.channel.together():
             copy.ensure()
         self._store.write(index, index * self._due.interval, block)
@@ -139,7 +145,7 @@ class OutputWriter:
 
     def _copy(self, seconds: float, block: Block, given: Sequence[tuple[FieldSpec, FieldView | NDArray[Any]]]) -> None:
         """Copy fields into a record; raises NumericalError for one that is not finite, or not as a float32."""
-        with np.errstate(over="ignore", invalid="ignore"):  # it is told below
+        with np.errstate(over="ignore", invalid="ignore"):  # it is checked below
             self._fill(block, given)
             for spec in self.fields:
                 # in double the sum of finite ones is finite
@@ -165,7 +171,7 @@ class OutputWriter:
 
 
 def _as_field(spec: FieldSpec, value: FieldView | ArrayLike, sizes: Mapping[str, int]) -> FieldView | NDArray[Any]:
-    """Return a value as the field that it is; raises DataError for another shape."""
+    """Return a value as a field; raises DataError for another shape."""
     field = value if isinstance(value, FieldView) else np.asarray(value)
     spec.check_shape(field.shape, sizes)
     return field

@@ -13,11 +13,11 @@ SOFTWARE: Final = f"Airshed {__version__}"
 
 _MARKS: Final = ((b"\x89PNG", b"Software\0Airshed "), (b"GIF89a", b"Airshed "))
 _HEAD: Final = 4096
-"""Bytes at whose head such words stand, before the picture itself."""
+"""Bytes at the beginning of a picture that may contain these words."""
 
 
 def drawn(folder: Path) -> list[Path]:
-    """Return the pictures in a run folder that Airshed drew; what somebody else put there is none."""
+    """Return the pictures in a run folder that Airshed drew; other files are left out."""
     return [path for path in sorted((folder / PICTURES).glob("*")) if path.is_file() and _is_drawn(path)]
 
 

@@ -1,4 +1,4 @@
-"""Restarts: all that a run needs to go on, bit for bit, on the same number of ranks or another one.
+"""Restarts: all that a run needs to continue with the same bits, on any number of ranks.
 
 A restart holds two kinds of arrays: *tiled* ones, whose first axes ranks divide, so that each has a box of them, and
 *whole* ones that are the same on all ranks. It is written by one of the strategies in
@@ -61,7 +61,7 @@ class Restart:
     def part(self, name: str, box: Box) -> Array:
         """Return a box of a tiled array, however it was cut when it was written.
 
-        Raises OutputError where the restart does not hold all of it.
+        Raises OutputError if the restart does not hold all of it.
         """
         if not box.ends:
             return self._parts.load(0, name)

@@ -1,4 +1,4 @@
-"""What a run folder tells of its run: its state, its results, and whether it can be taken up again."""
+"""The state of a run folder: its run, its results, and whether it can be resumed."""
 
 import hashlib
 import json
@@ -62,7 +62,7 @@ def case_hash(case_toml: str) -> str:
 
 
 def check_resumable(path: Path, earlier: RunState, case_toml: str, may_differ: Collection[str]) -> None:
-    """Look whether a run may be taken up with a case; ``may_differ`` names settings that may have changed.
+    """Check that a run may be resumed with a case; ``may_differ`` names settings that may have changed.
 
     Raises FinishedRunError when nothing is left to do, OutputError when another version made it, CaseError when the
     run has another case.

@@ -1,7 +1,7 @@
-"""What stands at instants, or holds from one to the next: made when it is asked for, in any order, and ahead of time.
+"""Values at instants, or for spans between them, that are made on demand in any order, and ahead of time.
 
-A run asks forwards, an adjoint backwards, and who looks at an hour jumps there. What is made depends on its instant
-alone, so that all of them find the same bits.
+A run moves forwards, an adjoint backwards, and a reader of one hour jumps there. A value depends on its instant alone,
+so that all of them get the same bits.
 """
 
 from bisect import bisect_right
@@ -15,14 +15,14 @@ T = TypeVar("T")
 
 
 class Spans(Protocol):
-    """How time is cut: into hours, or between the instants of some data."""
+    """A division of time: into hours, or between the instants of some data."""
 
     def begin_of(self, seconds: float) -> float:
-        """When the span began that holds a time [s]; the first one holds all that is earlier."""
+        """The begin of the span that holds a time [s]; the first one holds all earlier times."""
         ...
 
     def next_change(self, seconds: float) -> float:
-        """When the next span begins [s]; infinity where there is none."""
+        """The begin of the next span [s]; infinity where there is none."""
         ...
 
 
@@ -33,17 +33,17 @@ class Listed:
         self.times = times
 
     def begin_of(self, seconds: float) -> float:
-        """When the span began that holds a time; see :class:`Spans`."""
+        """The begin of the span that holds a time; see :class:`Spans`."""
         return self.times[max(bisect_right(self.times, seconds) - 1, 0)]
 
     def next_change(self, seconds: float) -> float:
-        """When the next span begins; see :class:`Spans`."""
+        """The begin of the next span; see :class:`Spans`."""
         later = bisect_right(self.times, seconds)
         return self.times[later] if later < len(self.times) else inf
 
 
 class Between(NamedTuple, Generic[T]):
-    """What stands at the instants around a time, and where the time lies between them, 0 to 1."""
+    """The values at the instants around a time, and the weight of the second one, 0 to 1."""
 
     before: T
     after: T
@@ -51,26 +51,26 @@ class Between(NamedTuple, Generic[T]):
 
 
 class Timeline(Generic[T]):
-    """Something for each span of time, by the time [s] at which it begins.
+    """A value for each span of time, by the time [s] at which it begins.
 
-    make    makes it, on the thread that asks
-    aside   makes it on a thread of a pool; :meth:`read_ahead` lets that happen
-    finish  is given what makes it, or has it from the pool, and returns it: on the thread that asks, where ranks meet
-    keep    how many are kept: those that are nearest to the one that was asked for last
+    make    makes it, on the calling thread
+    ahead   makes it on a thread of a pool, after :meth:`read_ahead`
+    finish  gets a function that returns it, and completes it on the calling thread, with messages to other ranks
+    keep    how many are kept: those nearest to the last one that was used
     """
 
     def __init__(
-        self, spans: Spans, make: Callable[[float], Any], *, aside: Callable[[float], Any] | None = None,
+        self, spans: Spans, make: Callable[[float], Any], *, ahead: Callable[[float], Any] | None = None,
         finish: Callable[[Callable[[], Any]], T] = lambda make: make(), keep: int = 2,
     ) -> None:  # fmt: skip
-        self._spans, self._make, self._aside, self._finish, self._keep = spans, make, aside or make, finish, keep
+        self._spans, self._make, self._make_ahead, self._finish, self._keep = spans, make, ahead or make, finish, keep
         self._kept: dict[float, T] = {}
         self._ahead: tuple[float, Future[Any]] | None = None
         self._seen: float | None = None
         self.backwards = False
 
     def of(self, begin: float) -> T:
-        """Return what belongs to the span that begins at a time."""
+        """Return the value of the span that begins at a time."""
         if begin not in self._kept:
             made = self._finish(partial(self._made, begin))
             nearest = sorted({*self._kept, begin}, key=lambda each: abs(each - begin))[: self._keep]
@@ -84,7 +84,7 @@ class Timeline(Generic[T]):
         self._ahead, self._kept = None, {}
 
     def at(self, seconds: float) -> Between[T]:
-        """Return what stands at the instants around a time; beyond the first and the last one that one, twice."""
+        """Return the values at the instants around a time; beyond the first or the last one that one, twice."""
         begin, end = self._spans.begin_of(seconds), self._spans.next_change(seconds)
         before = self.of(begin)
         if end == inf or seconds <= begin:
@@ -92,7 +92,7 @@ class Timeline(Generic[T]):
         return Between(before, self.of(end), (seconds - begin) / (end - begin))
 
     def travel(self, seconds: float) -> bool:
-        """Take note of where somebody is, and say whether they go backwards: as they did if they have not moved."""
+        """Note the present time, and return whether the direction is backwards; unchanged if time is."""
         if self._seen is not None and seconds != self._seen:
             self.backwards = seconds < self._seen
         self._seen = seconds
@@ -108,9 +108,9 @@ class Timeline(Generic[T]):
         return before if before < begin else None
 
     def read_ahead(self, seconds: float, pool: Executor | None) -> None:
-        """Let a thread of a pool make what follows the span that holds a time, as somebody travels; see :meth:`travel`.
+        """Let a thread of a pool make the next value in the direction of travel, see :meth:`travel`; drop those behind.
 
-        What lies behind them is given up. Without a pool that is all: what follows is made when it is asked for.
+        Without a pool the next value is made on demand.
         """
         begin, following = self._spans.begin_of(seconds), self.following(seconds)
         behind = [each for each in self._kept if each != begin and (each > begin) == self.backwards]
@@ -119,7 +119,7 @@ class Timeline(Generic[T]):
         if pool is None or following is None or following in self._kept:
             return
         if self._ahead is None or self._ahead[0] != following:
-            self._ahead = following, pool.submit(self._aside, following)
+            self._ahead = following, pool.submit(self._make_ahead, following)
 
     def _made(self, begin: float) -> Any:
         ahead, self._ahead = self._ahead, None

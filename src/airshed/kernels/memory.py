@@ -67,11 +67,11 @@ HOST: Final = HostMemory()
 _TRIM: Final[Callable[[int], int] | None] = getattr(ctypes.CDLL(None), "malloc_trim", None)
 
 
-def give_back() -> None:
+def return_to_system() -> None:
     """Return freed memory to the system: a quarter of what a run holds, after its set-up; takes about 1 ms.
 
-    What NumPy frees below some MiB the C library keeps, in pieces, and later arrays do not always fit in between.
-    Only the GNU library can be asked; with others nothing happens.
+    The C library keeps what NumPy frees below some MiB, in pieces into which later arrays do not always fit. Only the
+    GNU library has such a call; with others nothing happens.
     """
     if _TRIM is not None:
         _TRIM(0)

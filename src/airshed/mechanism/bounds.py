@@ -1,6 +1,6 @@
 """Between which values an expression lies when its symbols lie between given ones: interval arithmetic.
 
-What cannot be told, as that of a quotient whose divisor may be zero, lies anywhere. Bounds are not sharp: a symbol that
+What is not known, as that of a quotient whose divisor may be zero, lies anywhere. Bounds are not sharp: a symbol that
 occurs twice counts as two.
 """
 

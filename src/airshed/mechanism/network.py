@@ -65,7 +65,7 @@ class Species:
 
     @property
     def molar_mass(self) -> float | None:
-        """Molar mass [kg/mol]: as told, else from the atoms; None where neither is known."""
+        """Molar mass [kg/mol]: as given, else from the atoms; None where neither is known."""
         if self.mass is not None:
             return self.mass
         weights = [ATOMIC_WEIGHTS.get(atom, np.nan) * number for atom, number in self.atoms.items()]

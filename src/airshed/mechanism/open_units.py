@@ -20,7 +20,7 @@ def units_of_open(network: ReactionNetwork) -> dict[str, tuple[str, ...]]:
     the sun, has the unit of the rate over that of the air; beside a number, a function, a power or a sum, any of which
     may hold that unit, also 1. One that stands inside of these could be anything.
     """
-    told = {each.name: (each.unit,) for each in network.parameters if each.unit}
+    given = {each.name: (each.unit,) for each in network.parameters if each.unit}
     found: dict[str, dict[str, None]] = {}
     anything: set[str] = set()
     for reaction in network.reactions:
@@ -28,7 +28,7 @@ def units_of_open(network: ReactionNetwork) -> dict[str, tuple[str, ...]]:
         for name, units in _uses(substitute(reaction.rate, network.bound), order):
             found.setdefault(name, {}).update(dict.fromkeys(units))
             anything.update(() if units else {name})
-    return {name: tuple(units) for name, units in found.items() if name not in anything} | told
+    return {name: tuple(units) for name, units in found.items() if name not in anything} | given
 
 
 def _uses(rate: Expression, order: int) -> Iterator[tuple[str, tuple[str, ...]]]:

@@ -1,5 +1,5 @@
-"""Several ranks on one run: who holds what, what travels between them, and how.
+"""Several ranks in one run: domain decomposition and communication.
 
-``decomposition`` cuts the grid, ``communicator`` passes messages, ``exact_sum`` adds up alike for any number of ranks,
-``halo`` brings the neighbours' edges.
+``decomposition`` divides the grid into tiles, ``subdomain`` is this rank's tile with exact sums over all ranks,
+``communicator`` has the collective calls, ``halo`` exchanges edges with neighbours.
 """

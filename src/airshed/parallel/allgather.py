@@ -1,6 +1,6 @@
-"""Ranks that all need packed fields of the whole area: each makes those of a tile, and has the others' from the others.
+"""An all-gather of packed fields: each rank computes them for one tile and receives those of the other tiles.
 
-Any number of ranks fits: those of a group form as few parties as let the area be cut into a tile for each rank of one.
+Any number of ranks is possible: they form as few sets as allow a decomposition with one tile for each rank of a set.
 """
 
 from bisect import bisect_right
@@ -24,10 +24,10 @@ Wanted = slice | list[int]
 
 
 class Allgather:
-    """The ranks with which this one shares an area; all ranks of a group make one at the same time.
+    """The set of ranks that together compute fields of the whole area; all ranks of a group make one at the same time.
 
     rows, columns, width  of the grid and of a pack
-    ranks                 of this party
+    ranks                 of this set
     """
 
     def __init__(self, group: Communicator, rows: int, columns: int, width: int) -> None:
@@ -40,7 +40,7 @@ class Allgather:
         self._rows, self._blocks = decomposition.row_cuts[-1], decomposition.block_cuts[-1]
 
     def whole(self, fields: Sequence[tuple[AnyArray, Wanted]]) -> list[AnyArray]:
-        """Return fields of the whole area, of those of tiles, by one message; all ranks give theirs together.
+        """Return fields of the whole area from those of tiles, by one collective message.
 
         fields  packed ones [lat][block][n]... of one type, of this rank's tile, with the faces around it or without;
                 and which n are wanted here, which may differ from rank to rank
@@ -55,7 +55,7 @@ class Allgather:
         return [self._of_all(pieces[number :: len(fields)], *field) for number, field in enumerate(fields)]
 
     def _of_all(self, pieces: Sequence[AnyArray], part: AnyArray, wanted: Wanted) -> AnyArray:
-        """A field of what each rank sent of it; `part` is that of this one."""
+        """A field, assembled from the parts of all ranks; `part` is that of this one."""
         rows, blocks = self._more(part)
         rest = part[:1, :1, wanted].shape[2:]
         result = aligned_empty((self._rows + rows, self._blocks + blocks, *rest), part.dtype)
@@ -78,15 +78,15 @@ class Allgather:
         return part.shape[0] - (north - south), part.shape[1] - (east - west)
 
     def close(self) -> None:
-        """Give the party's communicator back to MPI; all its ranks do."""
+        """Free the communicator of the set; all its ranks do."""
         if self.ranks is not self._group and self.ranks.handle:
             self.ranks.handle.Free()
 
 
 def allgather_cuts(ranks: int, rows: int, columns: int, width: int) -> tuple[int, ...]:
-    """Return 0 = c0 < c1 < ... = ranks: parties as even, and as few, as let each of them share the area."""
-    for parties in range(1, ranks):
-        cuts = even_cuts(ranks, parties)
+    """Return 0 = c0 < c1 < ... = ranks: as few sets as possible, of even size, each of which can divide the area."""
+    for sets in range(1, ranks):
+        cuts = even_cuts(ranks, sets)
         if all(fits(rows, columns, width, after - before) for before, after in pairwise(cuts)):
             return cuts
     return tuple(range(ranks + 1))

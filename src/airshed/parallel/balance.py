@@ -1,8 +1,8 @@
-"""Balances work on columns among ranks: those with more than their share let others do some, for one call.
+"""Load balance: for one call, ranks with more work than the mean send columns to ranks with less.
 
-Columns of packs are independent. Others take those at the end of a rank's arrays as they lie, so that nothing is copied
-at home, and no result depends on where it was made. What a column costs is known from the last call. The plan is made
-by every rank from the same gathered numbers, and only where it pays, see `parallel.levelling`.
+Columns are independent, so no result depends on the rank that computes it. A rank sends the columns at the end of its
+arrays, without a copy. The cost of a column is that of the last call. Every rank makes the same plan from the same
+gathered numbers, and work moves only if that saves time, see `parallel.levelling`.
 """
 
 import time
@@ -29,18 +29,18 @@ AnyArray = npt.NDArray[Any]
 
 _WORK: Final = "work"
 _RUNS: Final = 2
-"""Pieces that a move goes in at most: up to the end of a row, and what begins with a row."""
+"""The most pieces of a move: up to the end of a row, and from the beginning of a row."""
 _TAG: Final = 100
-"""Of all messages here: halos have others."""
+"""The tag of all messages here; halos use others."""
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Columns of packs, row by row: what is given and what is made of them, (column, ...) each, both where it changes.
+    """Columns of packs, row by row: their input and their result, (column, ...) each; an array may be both.
 
     blocks      columns in a row
     width       lanes of a pack;  last_lanes  those in use in the last column of a row
-    One array that is made is `work` (column,): how much each column was, in a unit that all ranks share.
+    One result is `work` (column,): the cost of each column, in the same unit on all ranks.
     """
 
     given: Mapping[str, AnyArray]
@@ -54,11 +54,11 @@ class Columns:
 
     @property
     def column_bytes(self) -> int:
-        """What it takes to send a column there, and to get it back [B]."""
+        """The size of the messages for a column, both ways [B]."""
         return sum(array[:1].nbytes for array in (*self.given.values(), *self.made.values()))
 
     def part(self, first: int, last: int) -> "Columns":
-        """Return columns first <= n < last, as they lie; they begin with a row, or are of one."""
+        """Return columns first <= n < last, as a view; they begin with a row, or lie in one."""
         begin = first % self.blocks
         blocks = last - first if begin else self.blocks
         given, made = ({n: a[first:last] for n, a in arrays.items()} for arrays in (self.given, self.made))
@@ -67,7 +67,7 @@ class Columns:
         )
 
     def runs(self, first: int, last: int) -> "list[Columns]":
-        """Return columns first <= n < last in pieces that each begin with a row, or are of one."""
+        """Return columns first <= n < last in pieces that each begin with a row, or lie in one."""
         row = min(last, -(-first // self.blocks) * self.blocks)
         return [self.part(begin, end) for begin, end in ((first, row), (row, last)) if begin < end]
 
@@ -87,7 +87,7 @@ class BalanceRecord:
 
     work    of all calls whose work is known, the mean of the ranks
     before  of them, the work of the rank that has most in each call;  after  of that which did most
-    own     work that this rank did, for whomever
+    own     work that this rank did, for any rank
     moved   columns of this rank that others worked on;  bytes  sent and received for them
     """
 
@@ -99,14 +99,14 @@ class BalanceRecord:
     bytes: int = 0
 
     def imbalance(self) -> tuple[float, float]:
-        """By how much the busiest rank had more than the mean, and by how much it did more."""
+        """The imbalance before and after balancing: the busiest rank over the mean, less one."""
         return (self.before / self.work - 1.0, self.after / self.work - 1.0) if self.work > 0.0 else (0.0, 0.0)
 
 
 class Balance:
     """Balances calls of some kinds, such as the halves of a step, among ranks, which all make the same calls.
 
-    line    [s] of a message of so many bytes; None where work is to move whatever that costs
+    line    [s] of a message of so many bytes; None to move work at any cost
     wait    [s] in messages, with waiting for other ranks
     record  what was done so far
     """
@@ -118,7 +118,7 @@ class Balance:
         self.record, self.wait = BalanceRecord(), 0.0
 
     def advance(self, columns: Columns, kind: int, do: Callable[[Columns], object]) -> None:
-        """Let `do` make what is to be made of all columns, here or elsewhere; costs are those of the last of a kind."""
+        """Let `do` compute all columns, here or on other ranks; costs are those of the last call of this kind."""
         began = time.perf_counter()
         moves = self._plan(columns, kind)
         gives = [move for move in moves if move.giver == self._ranks.rank]
@@ -150,7 +150,7 @@ class Balance:
         self.record.bytes += moved * columns.column_bytes
 
     def _plan(self, columns: Columns, kind: int) -> list[Move]:
-        """Return all moves of a call, and record how the last one of its kind went; the same on all ranks."""
+        """Return all moves of a call, the same on all ranks; record the last call of its kind."""
         work, done = self._work.get(kind, (np.zeros(1), 0.0))
         mine = np.array([work.sum(), done, len(columns), self._seconds])
         table = np.empty((self._ranks.size, len(mine)))
@@ -175,7 +175,7 @@ class Balance:
     def _send_out(
         self, columns: Columns, given: Mapping[int, list[Columns]], takes: list[int]
     ) -> dict[int, list[Columns]]:
-        """Send columns to those that take them; return those that are taken here, by giver."""
+        """Send columns to other ranks; return the columns that were received, by their rank."""
         leaving, arriving, taken = [], [], {}
         for taker, runs in given.items():
             shapes = np.zeros((_RUNS, 3), np.int64)
@@ -197,7 +197,7 @@ class Balance:
         return [self._ranks.handle.Irecv(_bytes(array), giver, _TAG) for array in arrays.values()]
 
     def summary(self) -> str:
-        """What balancing did so far on all ranks, which all ask, in words."""
+        """Describe what balancing did so far; all ranks call this together."""
         before, after = self.record.imbalance()
         moved, sent = self._ranks.total(np.array([self.record.moved, self.record.bytes]))
         return (

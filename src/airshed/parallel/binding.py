@@ -1,4 +1,4 @@
-"""Gives each rank of a machine its own cores, so that none wanders or shares while others idle."""
+"""Binds each rank of a machine to its own cores."""
 
 import os
 import socket
@@ -13,16 +13,16 @@ _CORES: Final = Path("/sys/devices/system/cpu")
 
 
 def bind(ranks: Communicator) -> frozenset[int]:
-    """Keep this rank to its share of the cores that the ranks of this machine have; return the cores it then has.
+    """Bind this rank to its part of the cores that the ranks of this machine have; return its cores.
 
-    Nothing is changed where a launcher has bound them already (their cores differ), where ranks outnumber cores, and
+    Nothing is changed if a launcher has bound them already (their cores differ), if ranks outnumber cores, and
     on systems that bind no processes. Every rank must call it, before it starts threads.
     """
     if not hasattr(os, "sched_setaffinity"):
         return frozenset()
     mine = frozenset(os.sched_getaffinity(0))
-    told = ranks.gather_all((socket.gethostname(), mine))
-    here = [(rank, cores) for rank, (host, cores) in enumerate(told) if host == told[ranks.rank][0]]
+    bound = ranks.gather_all((socket.gethostname(), mine))
+    here = [(rank, cores) for rank, (host, cores) in enumerate(bound) if host == bound[ranks.rank][0]]
     if len(here) == 1 or len(here) > len(mine) or any(cores != mine for _, cores in here):
         return mine
     place = [rank for rank, _ in here].index(ranks.rank)
@@ -32,7 +32,7 @@ def bind(ranks: Communicator) -> frozenset[int]:
 
 
 def cores_each(ranks: Communicator) -> int:
-    """Return how many cores each rank of this machine can count on, at least one, whether they are bound or not.
+    """Return the number of cores for each rank of this machine, at least one, whether they are bound or not.
 
     Every rank must call it.
     """
@@ -41,13 +41,13 @@ def cores_each(ranks: Communicator) -> int:
         if hasattr(os, "sched_getaffinity")
         else frozenset(range(os.cpu_count() or 1))
     )
-    told = ranks.gather_all((socket.gethostname(), mine))
-    here = [cores for host, cores in told if host == told[ranks.rank][0]]
+    bound = ranks.gather_all((socket.gethostname(), mine))
+    here = [cores for host, cores in bound if host == bound[ranks.rank][0]]
     return max(1, len(frozenset().union(*here)) // len(here))
 
 
 def shares(cores: list[int], ranks: int) -> list[frozenset[int]]:
-    """Return what each of so many ranks has of the cores: neighbours in the list, as even as can be."""
+    """Divide cores evenly among so many ranks; each gets neighbours in the list."""
     cuts = even_cuts(len(cores), ranks)
     return [frozenset(cores[cuts[rank] : cuts[rank + 1]]) for rank in range(ranks)]
 

@@ -1,7 +1,7 @@
-"""How ranks speak to each other: the few collective calls that the model makes, over MPI or with nobody.
+"""The collective calls that the model makes, over MPI or for one rank alone.
 
-Every rank makes the same calls in the same order, from one thread. Arrays keep their type and shape. No call depends on
-the order in which ranks answer: greatest values and sums of integers are the same in any order.
+Every rank makes the same calls in the same order, from one thread. Arrays keep their type and shape. No
+result depends on the order in which ranks answer: maxima and sums of integers are the same in any order.
 """
 
 import sys
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 AnyArray = npt.NDArray[Any]
 
 _ABANDONED: "Final[list[tuple[MPI.Request, AnyArray, AnyArray]]]" = []
-"""What MPI still reads and writes after an error broke off the wait for it."""
+"""Buffers that MPI may still use after an error interrupted a wait."""
 
 
 class Communicator(Protocol):
@@ -35,11 +35,11 @@ class Communicator(Protocol):
 
     @property
     def handle(self) -> "MPI.Intracomm | None":
-        """The MPI communicator itself, for what speaks MPI on its own; None with nobody."""
+        """The MPI communicator itself, for code that calls MPI; None for one rank alone."""
         ...
 
     def largest(self, values: AnyArray) -> AnyArray:
-        """Return the greatest values of all ranks, element by element; NaN counts as infinite."""
+        """Return the maximum over all ranks, element by element; NaN counts as infinite."""
         ...
 
     def total(self, counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -47,23 +47,23 @@ class Communicator(Protocol):
         ...
 
     def gather(self, value: Any) -> list[Any] | None:
-        """Return what every rank gave, by rank, to the first; None to the others."""
+        """Gather: return the values of all ranks, by rank, on the first; None on the others."""
         ...
 
     def gather_all(self, value: Any) -> list[Any]:
-        """Return what every rank gave, by rank, to all."""
+        """All-gather: return the values of all ranks, by rank."""
         ...
 
     def broadcast(self, value: Any) -> Any:
-        """Return what the first rank gave, to all."""
+        """Broadcast: return the value of the first rank."""
         ...
 
     def scatter(self, values: Sequence[Any] | None) -> Any:
-        """Return to each rank its own of the values that the first one gave, by rank."""
+        """Scatter: return this rank's one of the values, by rank, of the first rank."""
         ...
 
     def barrier(self) -> None:
-        """Return when all ranks have come here."""
+        """Return when all ranks have called this."""
         ...
 
 
@@ -106,8 +106,8 @@ class Alone:
 class MpiRanks:
     """The ranks of an MPI communicator.
 
-    wait            [s] spent so far in greatest values and sums, with waiting for the last rank to ask for them
-    fails_together  whether somebody sees to it already that an error of some ranks ends all, see ``failure``
+    wait            [s] spent so far in maxima and sums, with waiting for the last rank
+    fails_together  whether an error of some ranks already ends all, see ``failure``
     """
 
     def __init__(self, handle: "MPI.Intracomm") -> None:
@@ -116,11 +116,11 @@ class MpiRanks:
 
     @cached_property
     def line(self) -> "MPI.Intracomm":
-        """A communicator for last words, on which nothing else is ever on its way; all ranks ask for it together."""
+        """A communicator for error messages alone; all ranks ask for it together."""
         return self.handle.Dup()
 
     def largest(self, values: AnyArray) -> AnyArray:
-        """Return the greatest values of all ranks, element by element; NaN counts as infinite."""
+        """Return the maximum over all ranks, element by element; NaN counts as infinite."""
         return self._combined(_comparable(values), np.maximum)
 
     def total(self, counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -128,27 +128,27 @@ class MpiRanks:
         return self._combined(counts, np.add)
 
     def gather(self, value: Any) -> list[Any] | None:
-        """Return what every rank gave, by rank, to the first; None to the others."""
+        """Gather: return the values of all ranks, by rank, on the first; None on the others."""
         return self.handle.gather(value)
 
     def gather_all(self, value: Any) -> list[Any]:
-        """Return what every rank gave, by rank, to all."""
+        """All-gather: return the values of all ranks, by rank."""
         return self.handle.allgather(value)
 
     def broadcast(self, value: Any) -> Any:
-        """Return what the first rank gave, to all."""
+        """Broadcast: return the value of the first rank."""
         return self.handle.bcast(value)
 
     def scatter(self, values: Sequence[Any] | None) -> Any:
-        """Return to each rank its own of the values that the first one gave, by rank."""
+        """Scatter: return this rank's one of the values, by rank, of the first rank."""
         return self.handle.scatter(values)
 
     def barrier(self) -> None:
-        """Return when all ranks have come here."""
+        """Return when all ranks have called this."""
         self.handle.Barrier()
 
     def _combined(self, given: AnyArray, combine: np.ufunc) -> AnyArray:
-        """Greatest values, np.maximum, or sums, np.add, of all ranks; signals are answered meanwhile."""
+        """Maxima, np.maximum, or sums, np.add, over all ranks; signals are handled meanwhile."""
         from mpi4py import MPI
 
         began, given = time.perf_counter(), np.ascontiguousarray(given)
@@ -167,7 +167,7 @@ class MpiRanks:
 def world() -> Communicator:
     """Return all ranks that were started together; a process that no launcher started is alone, and loads no MPI.
 
-    Raises AirshedError where the launcher belongs to another MPI than the library, which gives many worlds of one.
+    Raises AirshedError if the launcher belongs to another MPI than the library, as each process is then alone.
     """
     if not launched():
         return Alone()
@@ -193,7 +193,7 @@ def world() -> Communicator:
 
 
 def _end_all_on_error(handle: "MPI.Intracomm") -> None:
-    """Let an exception that nobody catches, on any rank, end all: the others would wait for this one for ever."""
+    """Let an uncaught exception of any rank end all ranks, as the others would wait for this one for ever."""
     tell = sys.excepthook
 
     def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

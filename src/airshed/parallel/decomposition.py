@@ -1,6 +1,6 @@
-"""Cuts the columns of a grid into one rectangle for each rank, along longitude in whole SIMD packs.
+"""Domain decomposition: one rectangle of columns (tile) for each rank, along longitude of whole SIMD packs.
 
-Each has at least as many cells as a face of the transport scheme looks at on a side, see ``kernels.cpu.pieces``.
+A tile is at least as wide as the halo of the transport scheme, see ``kernels.cpu.pieces``.
 """
 
 from bisect import bisect_right
@@ -20,7 +20,7 @@ OPPOSITE: Final[dict[Side, Side]] = {"west": "east", "east": "west", "south": "n
 
 @dataclass(frozen=True)
 class Tile:
-    """What one rank holds: rows and blocks (packs of columns) first <= n < last, by their numbers in the whole grid."""
+    """The tile of a rank: rows and blocks (packs of columns) first <= n < last, numbered in the whole grid."""
 
     rank: int
     rows: tuple[int, int]
@@ -30,7 +30,7 @@ class Tile:
 
 @dataclass(frozen=True)
 class Decomposition:
-    """A grid of rows x columns cut into tiles; ranks count from the south-west, eastward first.
+    """A grid of rows x columns divided into tiles; ranks are numbered from the south-west, eastward first.
 
     width       columns in a pack
     row_cuts    0 = r0 < r1 < ... = rows
@@ -45,10 +45,10 @@ class Decomposition:
 
     @classmethod
     def of(cls, rows: int, columns: int, width: int, ranks: int, tiles: tuple[int, int] | None = None) -> Self:
-        """Return the cut into so many tiles with the least work and traffic of the busiest rank.
+        """Return the decomposition into so many tiles with the least work and traffic of the busiest rank.
 
-        tiles  ranks from south to north and from west to east, where that is to be chosen
-        Raises CaseError where the grid is too small for so many ranks, or the tiles chosen are not as many.
+        tiles  ranks from south to north and from west to east, where they are given
+        Raises CaseError if the grid is too small for so many ranks, or if the given tiles are not as many.
         """
         blocks = _blocks(columns, width)
         if tiles is not None and min(tiles) < 1:
@@ -85,7 +85,7 @@ class Decomposition:
         return len(self.block_cuts) - 1
 
     def tile(self, rank: int) -> Tile:
-        """Return what a rank holds."""
+        """Return the tile of a rank."""
         row, column = divmod(rank, self._across)
         south, north = self.row_cuts[row : row + 2]
         west, east = self.block_cuts[column : column + 2]
@@ -93,7 +93,7 @@ class Decomposition:
         return Tile(rank, (south, north), (west, east), window)
 
     def tiles(self) -> list[Tile]:
-        """Return what each rank holds, by rank."""
+        """Return the tiles of all ranks, by rank."""
         return [self.tile(rank) for rank in range(self.ranks)]
 
     def neighbour(self, rank: int, side: Side) -> int | None:
@@ -111,7 +111,7 @@ class Decomposition:
 
 
 def fits(rows: int, columns: int, width: int, ranks: int) -> bool:
-    """Return whether a grid can be cut into so many tiles."""
+    """Return whether a grid can be divided into so many tiles."""
     return bool(_fitting(rows, _blocks(columns, width), _cuts(ranks)))
 
 
@@ -127,25 +127,25 @@ def largest_part(cuts: Sequence[int]) -> int:
 
 
 def _cuts(ranks: int) -> list[tuple[int, int]]:
-    """All numbers of tiles from south to north and from west to east that make so many."""
+    """All factorings of a number of tiles into south to north and west to east."""
     return [(down, ranks // down) for down in range(1, ranks + 1) if ranks % down == 0]
 
 
 def _fitting(rows: int, blocks: int, cuts: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Those that leave each tile as many cells as it needs."""
+    """The factorings in which each tile is large enough."""
     return [(down, across) for down, across in cuts if down <= max(rows // REACH, 1) and across <= blocks]
 
 
 def _blocks(columns: int, width: int) -> int:
-    """Packs in a row that can be held apart: a last pack of one column stays with its neighbour, see REACH."""
+    """Packs in a row that tiles may divide: a last pack of one column stays with its neighbour, see REACH."""
     blocks = -(-columns // width)
     return blocks - 1 if blocks > 1 and columns - (blocks - 1) * width < REACH else blocks
 
 
 def _cost(rows: int, blocks: int, width: int, cut: tuple[int, int]) -> float:
-    """Cells of the largest tile, and what its halo costs: a cell exchanged is worth about a twentieth of one computed.
+    """The cost of the largest tile: its cells, and a twentieth of that for each cell of its halo.
 
-    Rows lie together in memory and packs of a column do not, so that a halo to the west or east costs twice as much.
+    A halo to the west or east costs twice as much, as its cells are not contiguous in memory.
     """
     down, across = cut
     tall, wide = largest_part(even_cuts(rows, down)), largest_part(even_cuts(blocks, across)) * width
@@ -154,6 +154,6 @@ def _cost(rows: int, blocks: int, width: int, cut: tuple[int, int]) -> float:
 
 
 def _most_ranks(rows: int, blocks: int, ranks: int) -> int:
-    """Return the greatest number of ranks below the one asked for that can share the grid."""
+    """Return the largest number of ranks, below the one asked for, that can divide the grid."""
     possible = (down * across for down in range(1, rows // REACH + 1) for across in range(1, blocks + 1))
     return max((count for count in possible if count < ranks), default=1)

@@ -1,4 +1,4 @@
-"""Edges of the state that neighbours exchange by messages, see ``parallel.halo``."""
+"""Exchange of edges of the state with neighbours by messages, see ``parallel.halo``."""
 
 import weakref
 from collections.abc import Mapping
@@ -18,9 +18,9 @@ _TAGS: Final[dict[Side, int]] = {side: number for number, side in enumerate(SIDE
 
 
 class EdgeMessages:
-    """One rank's end of the messages with some of its neighbours; satisfies ``parallel.halo.Edges``.
+    """The messages between one rank and some of its neighbours; satisfies ``parallel.halo.Edges``.
 
-    They go by persistent requests from the edges of the state itself, or from buffers where columns are gathered.
+    Persistent requests send rows from the state itself, and columns from buffers in which they are gathered.
     bytes  received in an exchange
     """
 
@@ -39,7 +39,7 @@ class EdgeMessages:
         weakref.finalize(self, _free, self._requests)  # at the latest when Python ends, before MPI does
 
     def start(self, q: AnyArray) -> Mapping[Side, AnyArray]:
-        """Begin to send the edges of the mixing ratios; return where the neighbours' will lie."""
+        """Begin to send the edges of the mixing ratios; return the arrays for those of the neighbours."""
         from mpi4py import MPI
 
         for side, (outgoing, _) in self._lanes.items():
@@ -49,7 +49,7 @@ class EdgeMessages:
         return self._received
 
     def arrived(self) -> bool:
-        """Let MPI see to messages under way; return whether all edges are here, and the own ones where they go."""
+        """Let MPI progress; return whether all edges have arrived, and the own ones are sent."""
         from mpi4py import MPI
 
         if not MPI.Request.Testall(self._started):
@@ -63,7 +63,7 @@ class EdgeMessages:
         return True
 
     def close(self) -> None:
-        """Give the requests back to MPI."""
+        """Free the requests."""
         _free(self._requests)
 
     def _make_buffers(self, side: Side) -> None:
@@ -76,7 +76,7 @@ class EdgeMessages:
         self._lanes[side] = np.empty(shape, layout.dtype), np.empty(shape, layout.dtype)
 
     def _requests_of(self, q: AnyArray) -> "list[MPI.Prequest]":
-        """The requests for one of the two arrays that take turns as the state; made once for each."""
+        """The requests for one of the two arrays that alternate as the state; made once for each."""
         kept = self._requests.get(id(q))
         if kept is None:
             requests = [self._receive(side, rank) for side, rank in self._to.items()]
@@ -96,7 +96,7 @@ class EdgeMessages:
 
 
 def _free(plans: "dict[int, tuple[AnyArray, list[MPI.Prequest]]]") -> None:
-    """Give requests back to MPI, which complains of those that it finds at its end."""
+    """Free requests, as MPI complains of those that are left at its end."""
     for _, requests in plans.values():
         for request in requests:
             request.Free()

@@ -1,4 +1,4 @@
-"""Which of several ranks of this machine ended first, though none of them is a child of their launcher."""
+"""Finds which rank of this machine ended first, though ranks are no children of their launcher."""
 
 import fcntl
 import os
@@ -21,14 +21,14 @@ _OWNER: Final = struct.Struct("=iII")
 
 
 class Ends:
-    """Watches ranks by sockets, which the system closes when a rank ends; it keeps the order.
+    """Watches ranks by sockets, which the system closes when a rank ends, in order.
 
     Hydra names whichever process it finds ended, and where one is killed it kills the others at once: only the order of
     their ends tells which was lost. Hydra too misses a rank by a socket, long before the process has quite ended, and
     those that it kills may be gone first; but the socket to here is closed before Hydra's. Where the system has no
     epoll (other than Linux) nothing is known.
 
-    address  what ranks are to give to `be_watched`; empty where they cannot be watched
+    address  the argument of `be_watched` in the ranks; empty where they cannot be watched
     """
 
     def __init__(self) -> None:
@@ -44,12 +44,12 @@ class Ends:
             self._doorkeeper.start()
 
     def first(self) -> int | None:
-        """Return the rank that ended first; None where none has, or it cannot be told."""
+        """Return the rank that ended first; None where none has, or it is not known."""
         ended = self._queue.poll(0, len(self._ranks)) if self._ranks else []
         return self._ranks[ended[0][0]][0] if ended else None
 
     def close(self) -> None:
-        """Watch no longer."""
+        """End watching."""
         if self.address:
             with suppress(OSError):  # closed already
                 self._door.shutdown(socket.SHUT_RDWR)
@@ -66,7 +66,7 @@ class Ends:
                 self._watch(self._door.accept()[0])
 
     def _watch(self, line: socket.socket) -> None:
-        """Watch a rank from now on, and tell it so."""
+        """Watch a rank from now on, and confirm it."""
         _, user, _ = _OWNER.unpack(line.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _OWNER.size))
         rank = line.recv(16) if user == os.getuid() else b""  # any user may come
         if not rank:
@@ -94,12 +94,12 @@ def be_watched(address: str, rank: int) -> None:
 
 
 def _end_with_launcher(line: int) -> None:
-    """End this process when the system closes the launcher's end: a rank whose launcher was killed works for nobody.
+    """End this process when the system closes the launcher's end: a rank without its launcher is of no use.
 
-    It is no child of the launcher, so that no signal of the system tells it. MPI ends those of other machines with it.
+    It is no child of the launcher, so the system sends it no signal. MPI ends the ranks of other machines with it.
     """
     queue = select.poll()
-    queue.register(line, 0)  # its end is told unasked, and nothing else
+    queue.register(line, 0)  # reports the end alone
     while not queue.poll():
         pass
     os._exit(LOST)

@@ -1,4 +1,4 @@
-"""What the variables of its environment tell a process about the ranks that it was started with; loads no MPI."""
+"""Reads from the environment how a launcher started this process; loads no MPI."""
 
 import os
 from typing import Final
@@ -6,26 +6,26 @@ from typing import Final
 from airshed.core.errors import AirshedError
 
 ASKED_FOR: Final = "AIRSHED_RANKS"
-"""The number of ranks that whoever launched them asked for; the world must have it."""
+"""The number of ranks that was asked for; the world must have it."""
 
 LIBRARY: Final = "MPI4PY_MPIABI"
-"""Which MPI mpi4py speaks to: mpich or openmpi."""
+"""The MPI that mpi4py uses: mpich or openmpi."""
 
 _SIZES: Final = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE")
-"""Variables in which MPI launchers (Hydra and Slurm, OpenMPI) tell each process how many there are."""
+"""Variables in which MPI launchers (Hydra and Slurm, OpenMPI) give each process the number of ranks."""
 
 _RANKS: Final = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK")
 
 _OTHERS: Final = ("PMIX_RANK", "MPI_LOCALNRANKS")
-"""Variables of launchers (PRRTE, Slurm with PMIx) that tell only that there are several."""
+"""Variables of launchers (PRRTE, Slurm with PMIx) that only show that there are several ranks."""
 
 _TASKS: Final = "SLURM_STEP_NUM_TASKS"
 
 
 def launched() -> bool:
-    """Tell whether an MPI launcher started this process.
+    """Return whether an MPI launcher started this process.
 
-    Raises AirshedError where Slurm started several that no MPI connects: each would do the whole run.
+    Raises AirshedError if Slurm started several without MPI: each would do the whole run.
     """
     if ranks_asked_for() or any(name in os.environ for name in _OTHERS):
         return True
@@ -38,20 +38,20 @@ def launched() -> bool:
 
 
 def ranks_asked_for() -> int:
-    """Return the number of ranks in the launcher's words; 0 where it does not tell, or there is none."""
+    """Return the number of ranks by the launcher's variables; 0 if it sets none, or there is no launcher."""
     return _number(ASKED_FOR) or next((_number(name) for name in _SIZES if name in os.environ), 0)
 
 
 def launched_rank() -> int | None:
-    """Return the number of this rank in the launcher's words, which holds before MPI is there; None without one."""
+    """Return the number of this rank by the launcher's variables, before MPI is loaded; None without one."""
     return next((_number(name) for name in _RANKS if name in os.environ), None)
 
 
 def choose_library() -> None:
-    """Let mpi4py take the MPI of the launcher: under OpenMPI's it would otherwise take the MPICH beside it.
+    """Let mpi4py load the MPI of the launcher: under OpenMPI's it would otherwise load the MPICH of the environment.
 
     srun --mpi=pmix names no MPI, but the MPICH of the package mpich does not speak PMIx and would abort.
-    What the environment says about mpi4py holds. To be called before mpi4py.MPI is imported.
+    A setting of mpi4py in the environment takes precedence. To be called before mpi4py.MPI is imported.
     """
     pmix = "PMIX_RANK" in os.environ and "PMI_SIZE" not in os.environ
     if ("OMPI_COMM_WORLD_SIZE" in os.environ or pmix) and "MPI4PY_LIBMPI" not in os.environ:

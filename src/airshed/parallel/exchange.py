@@ -1,4 +1,4 @@
-"""What passes between ranks that move species and those with chemistry: orders, mixing ratios, air, sums, times."""
+"""Communication between transport and chemistry ranks: orders, mixing ratios, air, sums, times."""
 
 import time
 from collections.abc import Sequence
@@ -28,10 +28,10 @@ END: Final = 2.0
 
 @dataclass
 class Times:
-    """Where the time of all steps so far went [s]; steps are counted.
+    """Times of all steps so far [s], and their number.
 
-    out, back  redistributions, from the last rank's arrival to its end: what they took themselves, without waiting
-    moving     of the rank of TRANS that took longest
+    out, back  redistributions, from the last rank's arrival to the end, without waiting
+    moving     of the slowest transport rank
     """
 
     steps: int = 0
@@ -41,15 +41,15 @@ class Times:
 
 
 class Exchange:
-    """This rank's end of all that the two groups tell each other; every rank makes one, at the same time.
+    """All communication of this rank between the two groups; every rank makes one, at the same time.
 
     layout    of the packed state of the whole area
-    apart     whether levels are apart in TRANS; its air is then renewed before each move
-    strategy  of the redistribution: "auto" for the one that is expected to be fastest
+    apart     whether transport ranks hold single levels; their air is then updated before each move
+    strategy  of the redistribution: "auto" for the one with the shortest predicted time
     line      cost of a message between two ranks
-    predicted [s] that redistributions to TRANS and back are expected to take
+    predicted [s] of redistributions to the transport ranks and back
     wall      [s] spent here so far, with waiting for the other group
-    Raises CaseError where there are not enough ranks for a strategy.
+    Raises CaseError if there are not enough ranks for a strategy.
     """
 
     def __init__(
@@ -80,11 +80,11 @@ class Exchange:
         self._spent = [0.0, 0.0]
 
     def close(self) -> None:
-        """Give the communicator of the messages back to MPI; all ranks do."""
+        """Free the communicator of the messages; all ranks do."""
         self._messages.close()
 
     def order(self, what: float, begin: float = 0.0, end: float = 0.0) -> None:
-        """Tell the ranks that only move species what comes next; the first rank does, the others need not."""
+        """Send the next order to the transport ranks; the first rank does, the others need not."""
         handle = self.groups.world.handle
         if handle is None or self.groups.same or self.groups.world.rank != 0:
             return
@@ -92,7 +92,7 @@ class Exchange:
             handle.Send(np.array([what, begin, end]), rank)
 
     def next_order(self) -> tuple[float, float, float]:
-        """Return what is to be done next, and from when to when; waits for it asleep."""
+        """Return the next order with its interval; sleeps while waiting for it."""
         handle, order = self.groups.world.handle, np.empty(3)
         assert handle is not None
         all_of([handle.Irecv(order, 0)])
@@ -102,7 +102,7 @@ class Exchange:
     def to_transport(
         self, columns: AnyArray | None, planes: AnyArray | None, air: AnyArray | None, air_there: AnyArray | None
     ) -> None:
-        """Bring mixing ratios, and air where levels are apart, from tiles into planes; None for what is not here."""
+        """Redistribute mixing ratios, and air if levels are apart, from tiles to planes; None for what is not here."""
         began = time.perf_counter()
         self._there(columns, planes)
         self._spent[0] = self._there.seconds
@@ -113,7 +113,7 @@ class Exchange:
     def to_chemistry(
         self, planes: AnyArray | None, columns: AnyArray | None, air_there: AnyArray | None, air: AnyArray | None
     ) -> None:
-        """Bring mixing ratios, and the air of the ranks that hold the first species, into tiles."""
+        """Redistribute mixing ratios, and the air of the ranks with the first species, to tiles."""
         began = time.perf_counter()
         self._back(planes, columns)
         self._spent[1] = self._back.seconds
@@ -121,12 +121,12 @@ class Exchange:
         self.wall += time.perf_counter() - began
 
     def load_air(self, air: AnyArray | None, air_there: AnyArray | None) -> None:
-        """Bring the air of tiles to all ranks of TRANS."""
+        """Send the air of tiles to all transport ranks."""
         for bring in self._air_there:
             bring(air, self._held(air_there, bring))
 
     def share_sums(self, stages: int, terms: int, mine: Sequence[Array] | None, moving: float = 0.0) -> Array:
-        """Return the sums (stage, term, species) of all ranks of TRANS, to all; each gives those of what it moves.
+        """Return the sums (stage, term, species) of all transport ranks, on all ranks; each gives those of its planes.
 
         Where levels are apart they are (stage, term, species, level).
         Where all but one have zeros, integers of the same bits add up exactly. Times go with them.
@@ -138,13 +138,13 @@ class Exchange:
         times = np.zeros((self.groups.world.size, 3))
         times[self.groups.world.rank] = *self._spent, moving
         bits = np.concatenate([sums.ravel(), times.ravel()]).view(np.int64)
-        told = self.groups.world.total(bits).view(np.float64)
-        self._add_times(told[sums.size :].reshape(times.shape))
+        found = self.groups.world.total(bits).view(np.float64)
+        self._add_times(found[sums.size :].reshape(times.shape))
         self.wall += time.perf_counter() - began
-        return told[: sums.size].reshape(sums.shape)
+        return found[: sums.size].reshape(sums.shape)
 
     def _add_times(self, times: Array) -> None:
-        """The rank that came last to a redistribution waited for nobody."""
+        """Reduce times over ranks: the rank that came last to a redistribution did not wait."""
         out, back, _ = times.min(axis=0).tolist()
         self.times.steps += 1
         self.times.out, self.times.back = self.times.out + out, self.times.back + back

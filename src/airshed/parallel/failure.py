@@ -1,4 +1,4 @@
-"""What becomes of the others when a rank raises: nobody waits for it for ever, and its message is told once."""
+"""Ends all ranks when one raises: none waits for it for ever, and its message is printed once."""
 
 import sys
 import time
@@ -26,11 +26,11 @@ _WRONG, _DEFECT = 2, 1  # exit codes, those of the program
 
 @contextmanager
 def failing_together(ranks: Communicator, explain: Callable[[BaseException], Last]) -> Iterator[None]:
-    """Let an error of any rank in the block end all of them, each message told once on standard error.
+    """Let an error of any rank in the block end all of them, each message printed once on standard error.
 
-    Where every rank raises, all end by SystemExit with the greatest exit code. Where only some do, the others may be
-    waiting for them in the middle of anything: the lowest that raised tells what it knows of, and aborts all. An
-    exception that is explained by exit code 0 ends its own rank alone. Every rank must enter the block.
+    If every rank raises, all end by SystemExit with the largest exit code. If only some do, the others may be waiting
+    for them anywhere: the lowest rank that raised prints the messages that it has, and aborts all. An exception with
+    exit code 0 ends its own rank alone. Every rank must enter the block.
     """
     if not isinstance(ranks, MpiRanks):
         yield
@@ -47,10 +47,10 @@ def failing_together(ranks: Communicator, explain: Callable[[BaseException], Las
 
 @contextmanager
 def raising_together(ranks: Communicator) -> Iterator[None]:
-    """Let an error in the block go on where every rank raises one; else end all of them, after its message.
+    """Let an error in the block propagate if every rank raises one; else print its message and end all ranks.
 
-    So whoever catches it does that on all ranks: one that went on alone would let the others wait for ever. In a block
-    of :func:`failing_together` that sees to it. Every rank must enter the block.
+    So it is caught on all ranks or on none: one that continued alone would let the others wait for ever. In a block
+    of :func:`failing_together` that is so. Every rank must enter the block.
     """
     if not isinstance(ranks, MpiRanks) or ranks.fails_together:
         yield
@@ -59,63 +59,63 @@ def raising_together(ranks: Communicator) -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        told = _exchange(line, _words(error))
-        if len(told) < line.size:
-            _stop_all(line, told)
+        errors = _exchange(line, _words(error))
+        if len(errors) < line.size:
+            _stop_all(line, errors)
         raise
 
 
 def _words(error: BaseException) -> Last:
-    """Return the message of an error that a user can mend, else where it comes from."""
+    """Return the message of an error that a user can mend, else its traceback."""
     if isinstance(error, AirshedError):
         return f"airshed: error: {error}", _WRONG
     return "".join(traceback.format_exception(error)), _DEFECT
 
 
 def _end(line: "MPI.Intracomm", last: Last) -> int:
-    """Return the exit code where all ranks came here, or this one has not failed; else end them all."""
-    told = _exchange(line, last)
-    first = min(rank for rank in told if told[rank][0] == last[0])
-    if len(told) == line.size:
+    """Return the exit code if all ranks came here, or if this one has not failed; else end them all."""
+    errors = _exchange(line, last)
+    first = min(rank for rank in errors if errors[rank][0] == last[0])
+    if len(errors) == line.size:
         if line.rank == first:
-            _tell(last[0], told, line.size)
+            _print(last[0], errors, line.size)
     elif last[1] == 0:
         return 0
     else:
-        _stop_all(line, told)
-    return max(code for _, code in told.values())
+        _stop_all(line, errors)
+    return max(code for _, code in errors.values())
 
 
-def _stop_all(line: "MPI.Intracomm", told: Mapping[int, Last]) -> None:
-    """Tell what some ranks told, each message once, and end all of them, of which the others can only wait."""
-    if line.rank != min(told):
-        time.sleep(GRACE)  # it is that rank's to end all; should it have gone meanwhile, this one does
-    for text in dict.fromkeys(text for text, _ in told.values()):
-        _tell(text, told, line.size)
-    line.Abort(max(code for _, code in told.values()))
+def _stop_all(line: "MPI.Intracomm", errors: Mapping[int, Last]) -> None:
+    """Print the messages of some ranks, each once, and end all ranks, as the others can only wait."""
+    if line.rank != min(errors):
+        time.sleep(GRACE)  # the lowest rank ends all; if it has gone meanwhile, this one does
+    for text in dict.fromkeys(text for text, _ in errors.values()):
+        _print(text, errors, line.size)
+    line.Abort(max(code for _, code in errors.values()))
 
 
 def _exchange(line: "MPI.Intracomm", last: Last) -> dict[int, Last]:
-    """Tell the other ranks, and return what they tell; silent ones are not waited for any longer than GRACE."""
-    told = {line.rank: last}
+    """Exchange last messages with the other ranks; wait for silent ones no longer than GRACE."""
+    errors = {line.rank: last}
     sent = [line.isend(last, rank) for rank in range(line.size) if rank != line.rank]
     deadline = time.monotonic() + GRACE
-    while len(told) < line.size and time.monotonic() < deadline:
+    while len(errors) < line.size and time.monotonic() < deadline:
         for rank in range(line.size):
-            if rank not in told and line.iprobe(rank):
-                told[rank] = line.recv(source=rank)
+            if rank not in errors and line.iprobe(rank):
+                errors[rank] = line.recv(source=rank)
         time.sleep(_PAUSE)
-    if len(told) == line.size:
+    if len(errors) == line.size:
         for request in sent:
             request.wait()
-    return told
+    return errors
 
 
-def _tell(text: str, told: Mapping[int, Last], size: int) -> None:
-    """Write a message and, unless it is of all ranks, of which it is."""
+def _print(text: str, errors: Mapping[int, Last], size: int) -> None:
+    """Write a message, with its ranks unless it is that of all."""
     if not text:
         return
-    ranks = [str(rank) for rank in sorted(told) if told[rank][0] == text]
+    ranks = [str(rank) for rank in sorted(errors) if errors[rank][0] == text]
     whose = "" if len(ranks) == size else f" (rank{'s' if len(ranks) > 1 else ''} {', '.join(ranks)} of {size})"
     sys.stderr.write(f"{text.rstrip()}{whose}\n")
     sys.stderr.flush()

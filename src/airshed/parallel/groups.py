@@ -1,8 +1,8 @@
-"""Two groups of ranks, one for each phase of a run: what moves air and species, and what chemistry does to cells.
+"""Two groups of ranks, one for transport (TRANS) and one for chemistry (CHEM).
 
-CHEM holds tiles of whole columns, TRANS some species in the whole area each, with all their levels, or with some where
-these are apart from each other: what Segall et al. (Environmental modeling on the C90-T3D heterogeneous system) run on
-two machines. The two distributions of the packed mixing ratios [lat][block][species][level][W] are data for
+A rank of CHEM holds a tile of whole columns, a rank of TRANS some species in the whole area, with all levels or, where
+levels are apart, with some of them, as Segall et al. (Environmental modeling on the C90-T3D heterogeneous system) did
+on two machines. The two distributions of the packed mixing ratios [lat][block][species][level][W] are data for
 ``parallel.redistribution``.
 """
 
@@ -27,10 +27,10 @@ Members = int | Literal["same"]
 
 @dataclass(frozen=True)
 class Groups:
-    """Which ranks of a world have which phase; chemistry's come first, and rank 0 of the world is theirs.
+    """The ranks of both phases; those of chemistry come first and include rank 0 of the world.
 
     world      all ranks
-    chemistry, transport  the numbers of the ranks of both groups, apart from each other or the same
+    chemistry, transport  the numbers of the ranks of both groups, disjoint or the same
     own        the communicator of the group that this rank is in
     """
 
@@ -44,7 +44,7 @@ class Groups:
         """Return the groups of so many ranks; None where both numbers are 0. All ranks call this together.
 
         transport  "same" lets every rank have both phases
-        Raises CaseError where the numbers do not add up to the ranks that there are.
+        Raises CaseError if the numbers do not add up to the number of ranks.
         """
         if transport == 0 and chemistry == 0:
             return None
@@ -67,8 +67,8 @@ class Groups:
         return cls(world, everybody[:chemistry], everybody[chemistry:], own)
 
     def close(self) -> None:
-        """Give the communicator of the group back to MPI; all its ranks do, and do not speak to each other any more."""
-        if self.own is not self.world and self.own.handle:  # a communicator that was given back is false
+        """Free the communicator of the group; all its ranks do, and communicate no more."""
+        if self.own is not self.world and self.own.handle:  # a communicator that was freed is false
             self.own.handle.Free()
 
     @property
@@ -78,18 +78,18 @@ class Groups:
 
     @property
     def moves(self) -> bool:
-        """Whether this rank moves species."""
+        """Whether this is a transport rank."""
         return self.world.rank in self.transport
 
     def mine(self, species: int, levels: int, *, apart: bool) -> Planes:
-        """Return what this rank moves of so many species and levels."""
+        """Return the planes of this rank, of so many species and levels."""
         everything = [planes for span in self._cut(species, levels, apart) for planes in span]
         return everything[self.transport.index(self.world.rank)]
 
     def columns(
         self, decomposition: Decomposition, blocks: int, rest: Sequence[int], dtype: npt.DTypeLike
     ) -> Distribution:
-        """Return who of CHEM holds what of a packed array of so many blocks in a row, [lat][block] and the rest."""
+        """Return the distribution over CHEM of a packed array of so many blocks in a row, [lat][block] and the rest."""
         parts = {
             rank: (slice(*tile.rows), slice(*tile.blocks), *(slice(length) for length in rest))
             for rank, tile in zip(self.chemistry, decomposition.tiles(), strict=True)
@@ -97,7 +97,7 @@ class Groups:
         return Distribution((decomposition.rows, blocks, *rest), parts, dtype)
 
     def planes(self, rows: int, blocks: int, rest: Sequence[int], dtype: npt.DTypeLike, *, apart: bool) -> Distribution:
-        """Return who of TRANS holds what of a packed array: all columns of some of `rest[0]` species and levels."""
+        """Return the distribution over TRANS of a packed array: all columns of some of `rest[0]` species and levels."""
         species, levels, width = rest
         everything = [planes for span in self._cut(species, levels, apart) for planes in span]
         parts = {
@@ -109,7 +109,7 @@ class Groups:
     def air(
         self, rows: int, blocks: int, rest: Sequence[int], dtype: npt.DTypeLike, *, apart: bool
     ) -> list[Distribution]:
-        """Return who holds what of the packed air of the levels of `rest`, for each span of species."""
+        """Return the distributions of the packed air of the levels of `rest`, for each span of species."""
         species, levels, width = rest
         ranks = iter(self.transport)
         return [
@@ -122,9 +122,9 @@ class Groups:
         ]
 
     def check_species(self, species: int, levels: int, *, apart: bool) -> None:
-        """Raise CaseError where so many species have fewer parts than there are ranks to move them.
+        """Raise CaseError if there are more transport ranks than parts of so many species.
 
-        Levels cannot be shared out where vertical mixing, in the same step, couples all of them at once.
+        Levels cannot be distributed where vertical mixing couples all of them in the same step.
         """
         most = most_ranks(species, levels, apart)
         if len(self.transport) <= most:

@@ -1,10 +1,9 @@
-"""What neighbours hold along the edges of a tile: who needs what of whom, and how a rank comes to see it.
+"""The halo of a tile, two cells wide: which edges neighbours exchange, and the exchange itself.
 
-The transport scheme looks two cells beyond each face. Along latitude these are two rows of packs, which lie together in
-memory; along longitude the two nearest columns, which lie in two lanes of a pack. No corner is needed: each face looks
-along its own direction alone.
+Along latitude the halo is two rows of packs, which are contiguous in memory; along longitude two columns, which are two
+lanes of a pack. Corners are not needed, as the stencil of a face lies along its own direction.
 
-Neighbours on one machine read them where they lie, in memory that they share; others get messages by MPI.
+Neighbours on one machine read the edges in shared memory; others get messages by MPI.
 """
 
 from collections.abc import Mapping
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Message:
-    """What one tile sends to its neighbour on one side: rows x columns of its own, rising."""
+    """The message of a tile to its neighbour on one side: its own rows x columns, rising."""
 
     sender: int
     receiver: int
@@ -62,7 +61,7 @@ def _nearest(numbers: tuple[int, ...], side: Side) -> tuple[int, ...]:
 
 
 class Edges(Protocol):
-    """One rank's end of the exchange of edges with some of its neighbours, by messages or in memory that they share.
+    """The exchange of edges of one rank with some of its neighbours, by messages or in shared memory.
 
     sides  of those neighbours;  bytes  that messages bring in an exchange
     """
@@ -86,12 +85,12 @@ class Edges(Protocol):
         ...
 
     def close(self) -> None:
-        """Give free what the exchange holds."""
+        """Release the resources of the exchange."""
         ...
 
 
 class Halo:
-    """What lies beyond the open sides of one rank's tile; satisfies ``kernels.step.data.Neighbours``.
+    """The halo beyond the open sides of one rank's tile; satisfies ``kernels.step.data.Neighbours``.
 
     shared_memory  whether neighbours on one machine exchange edges in shared memory; else all send messages
     shared         the number of neighbours that do
@@ -126,12 +125,12 @@ class Halo:
         return edges
 
     def arrived(self) -> bool:
-        """See to the exchange under way, and return whether all edges are here, and can be looked at."""
+        """Let the exchange progress; return whether all edges have arrived."""
         self._pending = [each for each in self._pending if not each.arrived()]
         return not self._pending
 
     def close(self) -> None:
-        """Give free what the exchange holds."""
+        """Release the resources of the exchange."""
         for each in self._exchanges:
             each.close()
 
@@ -139,7 +138,7 @@ class Halo:
 def _shared_edges(
     handle: "MPI.Intracomm", layout: Layout, middle: tuple[int, int], to: Mapping[Side, int]
 ) -> Edges | None:
-    """The exchange with neighbours on this machine; None where the package that has it is not there."""
+    """The exchange with neighbours on this machine; None if the package ``same_machine`` is missing."""
     try:
         from airshed.parallel.same_machine import SharedEdges
     except ImportError:

@@ -1,7 +1,7 @@
-"""Starts a command on several ranks under mpiexec, and stands between them and the user.
+"""Starts a command on several ranks under mpiexec.
 
-Output passes live and whole, Ctrl-C reaches every rank once, and what the launcher has to say of an end is put into
-one plain line.
+Output is passed on immediately and whole, Ctrl-C reaches every rank once, and the launcher's report of a lost rank
+becomes one line.
 """
 
 import os
@@ -24,10 +24,10 @@ from airshed.parallel.mpiexec import find_mpiexec
 from airshed.parallel.noise import ANNOUNCEMENT, Facts, Filter
 
 TERMINALS: Final = "AIRSHED_TERMINALS"
-"""Tells the ranks, which write into pipes, which of stdout and stderr end on the user's terminal."""
+"""Variable with the streams, stdout and stderr, that end on the user's terminal; ranks write into pipes."""
 
 _LAUNCHER: Final = "AIRSHED_LAUNCHER"
-"""Set in ranks that this module launched, to where they are watched."""
+"""Variable with the address at which ranks are watched; set in ranks that this module launched."""
 
 _PR_SET_PDEATHSIG: Final = 1
 _ENDING_WITH_PARENT: Final = f"""
@@ -45,9 +45,9 @@ _LAST_WAIT: Final = 5.0
 
 
 def must_launch(ranks: int | None) -> bool:
-    """Tell whether this process is to launch so many ranks, rather than to be one of them, or alone.
+    """Return whether this process has to launch so many ranks, rather than to be one of them, or alone.
 
-    Raises AirshedError where a launcher has started another number already.
+    Raises AirshedError if a launcher has started another number already.
     """
     started = ranks_asked_for() if launched() else 0
     if ranks is None or ranks == started:
@@ -58,7 +58,7 @@ def must_launch(ranks: int | None) -> bool:
 
 
 def launch(ranks: int, command: Sequence[str]) -> int:
-    """Run a command on so many ranks, and return their exit code; 128 + signal where one was lost by a signal.
+    """Run a command on so many ranks, and return their exit code; 128 + signal if one was lost by a signal.
 
     The first Ctrl-C (or SIGTERM, SIGHUP) is passed to every rank, see `hear_interrupts`; the second kills all.
     """
@@ -74,7 +74,7 @@ def launch(ranks: int, command: Sequence[str]) -> int:
 
 
 def _run(command: Sequence[str], environment: Mapping[str, str], facts: Facts) -> tuple[int, bool]:
-    """Run mpiexec, and return its exit code and whether a signal came; what it tells goes into the facts."""
+    """Run mpiexec, and return its exit code and whether a signal came; facts from its output are kept."""
     with subprocess.Popen(
         _ending_with_this(command),
         env=environment,
@@ -93,45 +93,45 @@ def _run(command: Sequence[str], environment: Mapping[str, str], facts: Facts) -
 
 
 def _ending_with_this(command: Sequence[str]) -> list[str]:
-    """Return a command that ends with this process; its ranks see to that themselves once they are watched."""
+    """Return a command that ends with this process; watched ranks end by themselves."""
     if sys.platform != "linux":
         return [*command]
     return [sys.executable, "-I", "-S", "-c", _ENDING_WITH_PARENT, str(os.getpid()), *command]
 
 
 def join() -> None:
-    """Make this rank known to the launcher; does nothing in a process that `launch` did not start."""
+    """Register this rank with the launcher; does nothing in a process that `launch` did not start."""
     rank = launched_rank()
     if _LAUNCHER not in os.environ or rank is None:
         return
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            # lines go out as they are written, and whole: PYTHONUNBUFFERED would send the words of a line one by one
+            # lines are sent whole; PYTHONUNBUFFERED would send the words of a line one by one
             stream.reconfigure(line_buffering=True, write_through=False)
     be_watched(os.environ[_LAUNCHER], rank)
     os.write(2, f"{ANNOUNCEMENT} {rank} {os.getpid()} {socket.gethostname()}\n".encode())
 
 
 def hear_interrupts() -> None:
-    """Let the signal that the launcher passes on count as Ctrl-C; before, it ends this rank and all others with it."""
+    """Treat the signal from the launcher as Ctrl-C; before this call it ends this rank and all others."""
     if _LAUNCHER in os.environ:
         signal.signal(signal.SIGUSR1, lambda number, frame: signal.raise_signal(signal.SIGINT))
 
 
 def _told(ranks: int, ends: Ends) -> dict[str, str]:
-    """Return what the ranks are told of themselves and of the terminal."""
+    """Return the environment of the ranks: their number, the launcher, the terminal."""
     terminals = [name for name in ("stdout", "stderr") if getattr(sys, name).isatty()]
-    told = {ASKED_FOR: str(ranks), _LAUNCHER: ends.address, TERMINALS: ",".join(terminals)}
+    variables = {ASKED_FOR: str(ranks), _LAUNCHER: ends.address, TERMINALS: ",".join(terminals)}
     if terminals:
         with suppress(OSError):
             size = os.get_terminal_size(1 if "stdout" in terminals else 2)
             sizes = {"COLUMNS": size.columns, "LINES": size.lines}
-            told |= {name: str(number) for name, number in sizes.items() if number}  # 0: not known
-    return told
+            variables |= {name: str(number) for name, number in sizes.items() if number}  # 0: not known
+    return variables
 
 
 def _pump(source: IO[bytes], target: IO[bytes], facts: Facts) -> Thread:
-    """Copy a stream of the ranks to the user in a thread, less the launcher's lines."""
+    """Copy a stream of the ranks to the user in a thread, without the launcher's lines."""
     sieve = Filter(facts)
 
     def copy() -> None:
@@ -145,7 +145,7 @@ def _pump(source: IO[bytes], target: IO[bytes], facts: Facts) -> Thread:
 
 
 def _write(target: IO[bytes], data: bytes) -> None:
-    """Write to the user; where the reader of a pipe has gone, the ranks go on without."""
+    """Write to the user; if the reader of a pipe has gone, the ranks continue without output."""
     if data:
         with suppress(BrokenPipeError):
             target.write(data)
@@ -154,7 +154,7 @@ def _write(target: IO[bytes], data: bytes) -> None:
 
 @contextmanager
 def _passing_signals(process: "subprocess.Popen[bytes]", facts: Facts) -> Iterator[list[int]]:
-    """Pass the first signal on to the ranks, kill them at the second; gives the list of signals that came."""
+    """Pass the first signal on to the ranks, kill them at the second; returns the list of signals that came."""
     came: list[int] = []
 
     def handle(number: int, frame: FrameType | None) -> None:
@@ -176,12 +176,12 @@ def _passing_signals(process: "subprocess.Popen[bytes]", facts: Facts) -> Iterat
 
 
 def _is_heard(number: signal.Signals) -> bool:
-    """Tell whether a signal has an effect: nohup, for one, turns SIGHUP off."""
+    """Return whether a signal has an effect; nohup turns SIGHUP off."""
     return signal.getsignal(number) is not signal.SIG_IGN
 
 
 def _kill(process: "subprocess.Popen[bytes]", facts: Facts) -> None:
-    """Kill the ranks of this machine, upon which mpiexec ends those of others and itself; it too if it does not."""
+    """Kill the ranks of this machine; mpiexec then ends those of others and itself, or is killed too."""
     for number, host in facts.processes.values():
         if host == socket.gethostname():
             with suppress(ProcessLookupError):
@@ -193,7 +193,7 @@ def _kill(process: "subprocess.Popen[bytes]", facts: Facts) -> None:
 
 
 def _ending(code: int, facts: Facts, first: int | None, *, interrupted: bool) -> int:
-    """Return the exit code of the whole, and say what the ranks could not say themselves.
+    """Return the exit code of the run, and report a lost rank.
 
     first  the rank of this machine that ended first, where it is known
     """

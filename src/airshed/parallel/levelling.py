@@ -1,8 +1,8 @@
-"""Who gives how much work to whom, so that all ranks end together, and whether that pays.
+"""Plans of load balance: which rank sends how much work to which, and whether that saves time.
 
-Ranks with more work than the mean give what they have above it to those below, the largest surplus to the largest
-deficit first: fewer moves than ranks. Moving work w costs either end alpha + beta w; a plan is worth it where the
-busiest rank, with what it then pays, ends earlier than without.
+Ranks with more work than the mean send their surplus to those with less, the largest surplus to the largest deficit
+first, in fewer moves than ranks. Moving work w costs both ends alpha + beta w. A plan is used if the busiest rank, with
+that cost, ends earlier than without.
 """
 
 from collections.abc import Sequence
@@ -17,12 +17,12 @@ from airshed.parallel.redistribution.costs import Line
 Array = npt.NDArray[np.float64]
 
 _LEAST_GAIN: Final = 0.01
-"""Part of the busiest rank's time that is to be gained at least: what was predicted is not known to less."""
+"""The least part of the busiest rank's time that a plan must save; predictions are no more accurate."""
 
 
 @dataclass(frozen=True)
 class Move:
-    """Some of a rank's work, in the unit in which work is counted, that another rank does."""
+    """Work of one rank that another rank does, in the unit of work."""
 
     giver: int
     taker: int
@@ -49,7 +49,7 @@ def level(work: Sequence[float]) -> list[Move]:
 
 
 def worthwhile(moves: Sequence[Move], work: Sequence[float], seconds: float, price: Line) -> list[Move]:
-    """Return those moves that pay, where all of them together let the busiest rank end earlier; none otherwise.
+    """Return the moves that save time, if all of them together let the busiest rank end earlier; else none.
 
     seconds  [s] that a unit of work takes;  price  [s] of moving so many units, at either end
     """

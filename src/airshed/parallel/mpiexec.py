@@ -1,4 +1,4 @@
-"""Finds the mpiexec that belongs to the MPI in use, and what it needs in its environment."""
+"""Finds the mpiexec of the MPI in use, and the environment that it needs."""
 
 import os
 import shutil
@@ -16,27 +16,27 @@ from airshed.parallel.environment import LIBRARY
 Family = Literal["mpich", "openmpi"]
 
 PROGRAM: Final = "AIRSHED_MPIEXEC"
-"""Names the mpiexec to take."""
+"""Variable with the mpiexec to use."""
 
 _YIELDING: Final[dict[Family, str]] = {
     "mpich": "MPIR_CVAR_ENABLE_HEAVY_YIELD",
     "openmpi": "OMPI_MCA_mpi_yield_when_idle",
 }
-"""What makes ranks sleep while they wait: a sum over six MPICH ranks on two cores takes 1 ms so, 20 ms otherwise."""
+"""Lets waiting ranks yield their core: a sum over six MPICH ranks on two cores takes 1 ms rather than 20 ms."""
 
 _OPENMPI_NAMES: Final = ("mpiexec.openmpi", "mpirun.openmpi", "mpiexec", "mpirun")
 
 
 @dataclass(frozen=True)
 class Mpiexec:
-    """A program that starts ranks, and whose it is."""
+    """A program that starts ranks, and its MPI."""
 
     path: str
     family: Family
 
     @classmethod
     def at(cls, path: str) -> Self:
-        """Return the one at a path; raises AirshedError where it does not run."""
+        """Return the one at a path; raises AirshedError if it does not run."""
         return cls(path, _family(path))
 
     def command(self, ranks: int) -> list[str]:
@@ -45,10 +45,10 @@ class Mpiexec:
         return [self.path, *binding, "-n", str(ranks)]
 
     def environment(self, *, crowded: bool = False) -> dict[str, str]:
-        """Return the variables that it needs: which MPI its ranks load, and OpenMPI's leave to run as root or crowded.
+        """Return the variables that it needs: the MPI of its ranks, and OpenMPI's permission to run as root or crowded.
 
-        crowded  ranks outnumber cores: those that wait are to leave theirs to others, rather than to ask on and on
-        MPICH's ranks find their library themselves, and a name in the environment holds.
+        crowded  ranks outnumber cores: those that wait yield their core instead of polling
+        MPICH's ranks find their library by themselves; a library that the environment names is used.
         """
         yielding = {name: os.environ.get(name, "1") for name in (_YIELDING[self.family],) if crowded}
         if self.family == "mpich":
@@ -67,7 +67,7 @@ class Mpiexec:
 def find_mpiexec() -> Mpiexec:
     """Return the mpiexec of AIRSHED_MPIEXEC, else of the MPI that MPI4PY_MPIABI names, else the one beside Python.
 
-    Raises AirshedError where there is none, or the one that is named does not run.
+    Raises AirshedError if there is none, or if the named one does not run.
     """
     named = os.environ.get(PROGRAM)
     if named:
@@ -84,7 +84,7 @@ def find_mpiexec() -> Mpiexec:
 
 
 def _mpich_places() -> list[str]:
-    """The scripts of this Python come first: what is on the PATH may be another MPI's."""
+    """The scripts of this Python come first, as the PATH may have another MPI's."""
     beside = [Path(sys.executable).parent / "mpiexec", Path(sysconfig.get_path("scripts")) / "mpiexec"]
     places = [str(path) for path in beside if path.is_file()]
     on_path = shutil.which("mpiexec")
@@ -97,13 +97,13 @@ def _openmpi_places() -> list[str]:
 
 @lru_cache
 def _family(path: str) -> Family:
-    """Return whose an mpiexec is, by what it says of its version; raises AirshedError where it does not run."""
+    """Return the MPI of an mpiexec, by the text of its version; raises AirshedError if it does not run."""
     return "openmpi" if any(word in version(path) for word in ("Open MPI", "OpenRTE", "PRRTE", "prte")) else "mpich"
 
 
 @lru_cache
 def version(path: str) -> str:
-    """Return what an mpiexec says of its version."""
+    """Return the text of an mpiexec's version."""
     try:
         done = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=20, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:

@@ -1,4 +1,4 @@
-"""Takes what launchers say of themselves out of a stream of the ranks' output, and keeps the facts in it."""
+"""Filters messages of MPI launchers out of the ranks' output, and keeps the facts in them."""
 
 import re
 import socket
@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from typing import Final
 
 ANNOUNCEMENT: Final = "airshed-rank"
-"""Begins the line by which a rank tells its launcher its number, process and host."""
+"""Begins the line in which a rank sends its launcher its number, process and host."""
 
 _RULES: Final = (b"=" * 83, b"-" * 74)
-"""Lines of this kind begin and end what Hydra and OpenMPI have to say at length."""
+"""Lines of this kind begin and end long messages of Hydra and OpenMPI."""
 
 _LONGEST: Final = 30
-"""Lines between two rules; more of them are somebody else's text."""
+"""Lines between two rules; more of them are other text."""
 
 _LINES: Final = tuple(
     re.compile(text)
@@ -32,7 +32,7 @@ _STARTS: Final = (
     *(b"Abort(", b"YOUR APPL", b"This typi", b"Please see", b"[", b"mpirun", b"mpiexec", b"MPICH: ", b"airshed-rank "),
     *(rule[:20] for rule in _RULES),
 )
-"""How lines begin that are looked at whole before they are passed on; all others go as they come."""
+"""Beginnings of lines that are held back until they are complete; all others are passed on as they come."""
 
 _BLOCKS: Final = re.compile(
     rb"BAD TERMINATION|MPI_ABORT was invoked|Primary job  terminated|Primary job terminated"
@@ -43,7 +43,7 @@ _BLOCKS: Final = re.compile(
 
 @dataclass
 class Facts:
-    """What the launcher and the ranks have told.
+    """Facts from the messages of the launcher and the ranks.
 
     processes     rank -> (process, host)
     lost_process  the process that was lost (Hydra), or lost_rank the rank (OpenMPI), by a signal
@@ -57,7 +57,7 @@ class Facts:
     aborted: int | None = None
 
     def learn(self, text: str) -> None:
-        """Take the facts from what was taken out."""
+        """Take the facts from text that was filtered out."""
         for rank, process, host in re.findall(rf"^{ANNOUNCEMENT} (\d+) (\d+) (\S+)$", text, re.MULTILINE):
             self.processes[int(rank)] = (int(process), host)
         if found := re.search(r"PID (\d+) RUNNING AT (\S+)", text):
@@ -70,7 +70,7 @@ class Facts:
             self.aborted = int(found[1] or found[2])
 
     def lost(self, first: int | None = None) -> int | None:
-        """Return the rank that was lost, as far as it can be told.
+        """Return the rank that was lost, as far as it is known.
 
         first  the rank of this machine that ended first, where it is known: Hydra may name any that has ended
         """
@@ -84,7 +84,7 @@ class Facts:
 class Filter:
     """Passes a stream on as it comes, without the launcher's own lines.
 
-    Only lines that begin like one of those, and what stands between two of the launchers' rules, wait for their end.
+    Only lines that begin like one of those, and text between two of the launchers' rules, are held back to their end.
     """
 
     def __init__(self, facts: Facts) -> None:
@@ -95,11 +95,11 @@ class Filter:
         self._block: list[bytes] = []  # lines from a rule on
 
     def feed(self, data: bytes) -> bytes:
-        """Return what of the data, and of earlier data, is to be passed on now."""
+        """Return the part of the data, and of earlier data, that can be passed on now."""
         return b"".join(self._piece(piece) for piece in re.findall(rb"[^\n]*\n|[^\n]+", data))
 
     def end(self) -> bytes:
-        """Return what still waits, at the end of the stream."""
+        """Return the text that is held back, at the end of the stream."""
         return self._released([*self._block, self._line])
 
     def _piece(self, piece: bytes) -> bytes:
@@ -115,7 +115,7 @@ class Filter:
         return self._whole(line) if whole else self._waiting() + line
 
     def _whole(self, line: bytes) -> bytes:
-        """Return what is to be passed on after a whole line."""
+        """Return the text to pass on after a whole line."""
         is_rule = line.rstrip() in _RULES
         if self._block or is_rule:
             self._block.append(line)

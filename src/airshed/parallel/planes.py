@@ -1,4 +1,4 @@
-"""Cuts species and levels into one rectangle for each rank that moves them along whole planes."""
+"""Partition of species and levels for transport ranks: one rectangle of whole planes for each rank."""
 
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
@@ -8,28 +8,28 @@ from airshed.parallel.decomposition import even_cuts
 
 @dataclass(frozen=True)
 class Planes:
-    """What one rank moves: the planes of some species in some levels."""
+    """The planes of one rank: some species in some levels."""
 
     species: slice
     levels: slice
 
     @property
     def work(self) -> int:
-        """What moving them takes, in planes: the air of a level, with its fluxes, takes about as much as a species."""
+        """The work of moving them, in planes: the air of a level, with its fluxes, counts as one species."""
         return int(self.species.stop - self.species.start + 1) * int(self.levels.stop - self.levels.start)
 
 
 def most_ranks(species: int, levels: int, apart: bool) -> int:
-    """Return how many ranks can share so many planes; levels that are not apart from each other stay on one rank."""
+    """Return the largest number of ranks for so many planes; levels that are not apart stay on one rank."""
     return species * levels if apart else species
 
 
 def cut_planes(species: int, levels: int, ranks: int, *, apart: bool) -> list[list[Planes]]:
-    """Return what ranks move: spans of species, each with one rank for each of its own spans of levels.
+    """Return the planes of all ranks: spans of species, each with one rank for each of its spans of levels.
 
-    The rank with most work has as little as it can; of cuts that are alike in that, the one with most spans of
-    species is taken, since all levels of a species lie one after the other in memory.
-    apart  whether levels move each by itself; else each span of species has one rank
+    The partition minimises the work of the busiest rank; of equal ones it has the most spans of species, as all levels
+    of a species are contiguous in memory.
+    apart  whether levels can be on different ranks; else each span of species has one rank
 
     Raises ValueError for more ranks than :func:`most_ranks`.
     """
@@ -42,7 +42,7 @@ def cut_planes(species: int, levels: int, ranks: int, *, apart: bool) -> list[li
 
 
 def _cut(species: int, levels: int, ranks: int, spans: int) -> list[list[Planes]] | None:
-    """So many spans of species, each with species for its ranks; None where there are too few levels."""
+    """A partition into so many spans of species, sized by their ranks; None if there are too few levels."""
     members = [after - before for before, after in pairwise(even_cuts(ranks, spans))]
     if max(members) > levels:
         return None

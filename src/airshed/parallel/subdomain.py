@@ -18,13 +18,13 @@ Array = npt.NDArray[np.float64]
 
 
 def total(values: Array, ranks: Communicator, sums: Sums = exact_sum) -> Array:
-    """Return the sums over the first axis, and over all ranks: (summand, ...) -> (...)."""
+    """Exact shared reduction: return the sums over the first axis and all ranks: (summand, ...) -> (...)."""
     flat = np.ascontiguousarray(values, np.float64).reshape(len(values), -1)
     return totals(flat, ranks, sums).reshape(values.shape[1:])
 
 
 def totals(values: Array, ranks: Communicator, sums: Sums = exact_sum) -> Array:
-    """Return the sums over an axis, and over all ranks: (..., summand, column) -> (..., column)."""
+    """Return the sums over an axis and all ranks: (..., summand, column) -> (..., column)."""
     greatest = ranks.largest(sums.magnitudes(values))
     return sums.value(ranks.total(sums.parts(values, greatest)), greatest)
 
@@ -41,7 +41,7 @@ class Subdomain:
         cls, rows: int, columns: int, width: int, ranks: Communicator | None = None,
         tiles: tuple[int, int] | None = None,
     ) -> Self:  # fmt: skip
-        """Return this rank's subdomain of a grid; raises CaseError for a grid that cannot be cut so, or summed up."""
+        """Return this rank's subdomain of a grid; raises CaseError for a grid that cannot be divided so, or summed."""
         if rows * columns > exact_sum.MOST:
             raise CaseError(f"{rows} x {columns} columns are more than the {exact_sum.MOST} that sums are exact for")
         ranks = ranks or Alone()
@@ -49,12 +49,12 @@ class Subdomain:
 
     @cached_property
     def tile(self) -> Tile:
-        """What is held here."""
+        """The tile of this rank."""
         return self.decomposition.tile(self.ranks.rank)
 
     @property
     def window(self) -> Window:
-        """The columns that are held here."""
+        """The columns of this rank."""
         return self.tile.window
 
     @property
@@ -64,7 +64,7 @@ class Subdomain:
 
     @property
     def is_root(self) -> bool:
-        """Whether this rank speaks for all."""
+        """Whether this is rank 0, which writes messages for all."""
         return self.ranks.rank == 0
 
     def total(self, values: Array, sums: Sums = exact_sum) -> Array:
@@ -85,11 +85,11 @@ class Subdomain:
         return self.total_over_columns(field) / (self.decomposition.rows * self.decomposition.columns)
 
     def greatest(self, value: float) -> float:
-        """Return the greatest of all ranks' numbers."""
+        """Return the maximum over all ranks."""
         return float(self.ranks.largest(np.array([value]))[0])
 
     def whole(self, field: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return the whole grid's field (..., lat, lon) of all tiles', to every rank."""
+        """Return the field (..., lat, lon) of the whole grid on every rank."""
         if self.alone:
             return field
         decomposition = self.decomposition

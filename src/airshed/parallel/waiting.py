@@ -1,7 +1,7 @@
-"""Waiting for MPI without keeping a core from the ranks waited for, which matters once there are more ranks than cores.
+"""Waiting for MPI that leaves the core to other ranks, for runs with more ranks than cores.
 
-MPI waits by asking again and again. So does this, for a moment; then it sleeps in between. With six ranks on two cores
-a barrier takes 0.8 ms this way, and 12 ms in MPI's own.
+MPI waits by polling. This polls for a moment and then sleeps between polls. With six ranks on two cores a barrier takes
+0.8 ms this way, and 12 ms in MPI's own.
 """
 
 import time
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from mpi4py import MPI
 
 _EAGER: Final = 200
-"""Questions without a pause, about 0.1 ms."""
+"""Polls without a pause, about 0.1 ms."""
 _PAUSE: Final = 2e-5
 
 
 def barrier(handle: "MPI.Intracomm") -> None:
-    """Return when all ranks have come here."""
+    """Return when all ranks have called this."""
     request = handle.Ibarrier()
     asked = 0
     while not request.Test():

@@ -51,4 +51,4 @@ def save_strategies(measured: Measured, path: Path) -> Path:
 
 def _label(measured: Measured, name: str) -> str:
     found = hiding(measured, name)
-    return name if found is None or not found.told else f"{name}\n{100.0 * found.hidden.median:.0f} % hidden"
+    return name if found is None or not found.has_interval else f"{name}\n{100.0 * found.hidden.median:.0f} % hidden"

@@ -1,4 +1,4 @@
-"""Cuts simulated time into steps, and says when there is something to be done between them."""
+"""Divides simulated time into steps that end where output, restarts and changes of the forcing need it."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,7 +21,7 @@ class Clock:
     """The times at which steps end, from one change of the forcing to the next.
 
     due  when output and restarts are due. Steps end there, too, unless that left a part shorter than half a step. The
-         time then lies within a step; what is wanted there comes from a :mod:`airshed.runtime.provisional_step`.
+         time then lies within a step; the state there comes from a :mod:`airshed.runtime.provisional_step`.
 
     The steps depend on the case alone, not on when a run was stopped, looked at, or resumed.
     """
@@ -33,7 +33,7 @@ class Clock:
 
     @property
     def planned(self) -> list[float]:
-        """The ends [s] of the steps that are planned from here on: what another clock needs to go on."""
+        """The ends [s] of the steps that are planned from here on, which another clock needs to continue."""
         return [end for end in self._planned if end > self._model.seconds]
 
     def next_steps(self, look: float, most: int) -> list[float]:

@@ -1,4 +1,4 @@
-"""Where a model computes: coordinates, the ranks that share it, and what this one holds."""
+"""The domain of a model: coordinates, its ranks, and the part of this rank."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -37,7 +37,7 @@ class Domain:
 
     @classmethod
     def even(cls, axes: Axes, ranks: Communicator | None = None) -> Self:
-        """Return a domain without neighbours: the first divided dimension is cut into parts as even as can be.
+        """Return a domain without neighbours: the first divided dimension is cut into even parts.
 
         Raises CaseError for more ranks than cells there, and for several ranks where nothing can be divided.
         """
@@ -61,7 +61,7 @@ class Domain:
 
     @property
     def is_root(self) -> bool:
-        """Whether this rank speaks for all."""
+        """Whether this is rank 0, which writes messages for all."""
         return self.ranks.rank == 0
 
     @cached_property
@@ -74,11 +74,11 @@ class Domain:
         return total(values, self.ranks)
 
     def greatest(self, value: float) -> float:
-        """Return the greatest of all ranks' numbers."""
+        """Return the maximum over all ranks."""
         return float(self.ranks.largest(np.array([value]))[0])
 
     def whole(self, field: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return the whole field of what all ranks hold of it, to every rank."""
+        """Return the whole field, from the parts of all ranks, on every rank."""
         if self.alone:
             return field
         result = np.empty((*self.box.undivided(field.shape), *self.axes.whole.shape), field.dtype)

@@ -1,4 +1,4 @@
-"""What the runtime asks of a model, whatever it simulates: fifteen members, and defaults for most of them."""
+"""The interface between the runtime and a model: fifteen members, with defaults for most of them."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ Arrays = Mapping[str, Array]
 
 
 class Saved(Protocol):
-    """What a model needs to go on with the same bits, as it was saved or as a restart holds it.
+    """All that a model needs to continue with the same bits, as it was saved or as a restart holds it.
 
     whole     arrays that are the same on all ranks
     metadata  plain values
@@ -36,7 +36,7 @@ class Saved(Protocol):
         ...
 
     def part(self, name: str, box: Box) -> Array:
-        """The part of an array that ranks share: a box of its first axes."""
+        """The part of a tiled array: a box of its first axes."""
         ...
 
 
@@ -58,7 +58,7 @@ class Snapshot:
         return self.tiled[name]
 
     def copied(self) -> "Snapshot":
-        """Return a copy that stays as it is when the model goes on."""
+        """Return a copy that the next steps do not change."""
         return Snapshot(_copies(self.tiled), _copies(self.whole), dict(self.metadata))
 
 
@@ -80,10 +80,10 @@ class Pace:
 
 @dataclass(frozen=True)
 class Timings:
-    """Wall time [s] of the parts of all steps so far; what threads share as their mean.
+    """Wall time [s] of the parts of all steps so far; of parallel parts the mean over threads.
 
     waiting  the parts in which a rank does not compute
-    notes    what there is to say of these times
+    notes    remarks on these times
     """
 
     parts: Mapping[str, float] = field(default_factory=dict)
@@ -99,22 +99,22 @@ class Model(Protocol):
 
     @property
     def domain(self) -> Domain:
-        """Coordinates, ranks, and what this one holds of the whole."""
+        """Coordinates, ranks, and the part of this rank."""
         ...
 
     @property
     def fields(self) -> FieldRegistry:
-        """The fields that can be asked for, with their dimensions and units."""
+        """The available fields, with their dimensions and units."""
         ...
 
     @property
     def seconds(self) -> float:
-        """The time that the state belongs to."""
+        """The time of the state."""
         ...
 
     @property
     def steps(self) -> int:
-        """The number of steps since the start; a restart brings it back."""
+        """The number of steps since the start, also of a resumed run."""
         ...
 
     @property
@@ -131,14 +131,14 @@ class Model(Protocol):
         ...
 
     def step_through(self, ends: Sequence[float]) -> None:
-        """Advance the state by steps that end at these rising times, with the bits of one call for each.
+        """Advance the state by a batch of steps that end at these rising times, with the bits of one call for each.
 
-        The last one lies no later than :meth:`next_change`. Nobody looks in between.
+        The last one lies no later than :meth:`next_change`.
         """
         ...
 
     def view(self, name: str) -> FieldView | Array:
-        """What this rank holds of a field, not copied: it stays as it is for ``pace.lasting`` more steps."""
+        """A view of this rank's part of a field, unchanged for ``pace.lasting`` more steps."""
         ...
 
     def set(self, name: str, value: object) -> None:
@@ -149,7 +149,7 @@ class Model(Protocol):
         ...
 
     def save(self) -> Snapshot:
-        """All that :meth:`restore` needs to go on with the same bits; its arrays are the model's own, until copied."""
+        """The state that :meth:`restore` needs for the same bits; its arrays are the model's own, until copied."""
         ...
 
     def restore(self, saved: Saved) -> None:
@@ -161,19 +161,19 @@ class Model(Protocol):
         ...
 
     def timings(self) -> Timings:
-        """Where the time of the steps went."""
+        """The wall time of the parts of steps."""
         ...
 
     def close(self) -> None:
-        """End the model's threads and give its files free."""
+        """End the model's threads and close its files."""
         ...
 
 
 class PlainModel:
-    """What most models have in common, to inherit from: no forcing, steps one by one, nothing under way.
+    """A base class for simple models: no forcing, single steps.
 
-    A model adds `domain`, `fields`, `longest_step`, `step_to`, `view`, `save` and `restore`. The two last ones have the
-    time with :meth:`_moment` and :meth:`_set_moment`.
+    A model adds `domain`, `fields`, `longest_step`, `step_to`, `view`, `save` and `restore`. The two last ones save and
+    restore the time by :meth:`_moment` and :meth:`_set_moment`.
     """
 
     pace = Pace()
@@ -208,7 +208,7 @@ class PlainModel:
         return Timings()
 
     def close(self) -> None:
-        """Nothing is to be given free."""
+        """Nothing to close."""
 
     def _moment(self) -> dict[str, Any]:
         return {"seconds": self.seconds, "steps": self.steps}

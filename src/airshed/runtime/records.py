@@ -1,4 +1,4 @@
-"""What a run leaves on disk: output files and restarts, in one run folder."""
+"""The records of a run, output files and restarts, in one run folder."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ from airshed.core.report import Report
 from airshed.io.channel import Channel
 from airshed.io.copying import Lent
 from airshed.io.folder import RunFolder, check_usable
-from airshed.io.output import OutputWriter
+from airshed.io.output import Output, OutputWriter
 from airshed.io.restart import RestartStore
 from airshed.io.strategies.names import AUTO, Strategy, check_there
 from airshed.parallel.communicator import Alone, Communicator
@@ -28,9 +28,9 @@ _PLANNED = "planned_steps"
 
 
 def check_folder(case: RunCase, folder: Path, *, resume: bool, ranks: Communicator | None = None) -> None:
-    """Look whether the records of a run can go to a folder, before anything costly is done; see io.folder.
+    """Check that the records of a run can go to a folder, before anything costly is done; see io.folder.
 
-    The root looks, and what it finds is raised on all ranks. So is a strategy whose library is not there.
+    The root checks, and its error is raised on all ranks, also for a strategy whose library is missing.
     """
     with closing(Channel(ranks or Alone())) as channel:
         channel.on_root(lambda: check_usable(folder, case.to_toml(), resume=resume, may_differ=_MAY_DIFFER))
@@ -40,10 +40,10 @@ def check_folder(case: RunCase, folder: Path, *, resume: bool, ranks: Communicat
 
 
 class RunRecords:
-    """Writes output and restarts of a model when they are due, and takes a run up again.
+    """Writes output and restarts of a model when they are due, and resumes a run.
 
     outputs  what is to be written, in the model's own names
-    notices  what a person should know of the beginning: from where a run goes on, and which restarts were damaged
+    notices  messages on the beginning: the time from which a run is resumed, and damaged restarts
     Raises OutputError for a folder that cannot be used, CaseError when the run to resume has another case.
     """
 
@@ -69,7 +69,7 @@ class RunRecords:
         self._lent = Lent()
 
     def restore(self) -> list[float]:
-        """Set the model to the newest restart, if the run is taken up again; return the steps that are to come."""
+        """Set the model to the newest restart, if the run is resumed; return the ends of its planned steps."""
         if self._restart is None:
             return []
         self._model.restore(self._restart)
@@ -80,10 +80,10 @@ class RunRecords:
         return planned
 
     def keep(self, planned: Callable[[], Sequence[float]] = list, *, provisional: bool = False) -> None:
-        """Write what is due at the model's present time; a restart at the end of the first step that passes its time.
+        """Write output that is due now, and a restart at the end of the first step after its due time.
 
         planned      returns the ends of the steps that are planned, which a restart holds
-        provisional  whether the present state is that of a provisional step, from which a run cannot go on
+        provisional  whether the present state is that of a provisional step, from which a run cannot continue
         """
         seconds = self._model.seconds
         due = [writer for writer in self._writers if writer.is_due(seconds)]
@@ -98,11 +98,11 @@ class RunRecords:
             self._save(self._model.save(), planned())
 
     def release(self, *, everything: bool = False) -> None:
-        """Have copied, before the model's next step, what that may change of what is to be written; or all of it."""
+        """Copy records that are still to be written and that the model's next step may change; or all of them."""
         self._lent.release(sys.maxsize if everything else self._model.steps)
 
     def steps_free(self, most: int) -> int:
-        """Return how many of the model's next steps, `most` of them, nobody need interrupt by :meth:`release`.
+        """Return how many of the model's next steps, at most `most`, need no call of :meth:`release` in between.
 
         There is at least one, after :meth:`release`, and on all ranks the same number.
         """
@@ -111,8 +111,8 @@ class RunRecords:
     def stop(self, planned: Sequence[float], left: Snapshot | None = None) -> None:
         """Write a restart where a run is left, if there is none, with the ends of the steps that are planned.
 
-        left  the state to go on from, where that is not the model's own
-        Returns when all is written, since nobody asks any more; raises what went wrong with that.
+        left  the state to continue from, where that is not the model's own
+        Returns when all is written; raises errors of writing.
         """
         seconds, steps = (self._model.seconds, self._model.steps) if left is None else _time_of(left)
         if self._saved_at != seconds and steps > 0:
@@ -129,7 +129,7 @@ class RunRecords:
         return [writer.finish(complete=complete) for writer in self._writers]
 
     def written(self) -> str:
-        """Say what has been written so far, by all ranks, and how much of the time nobody waited for it."""
+        """Describe what all ranks have written so far, and which part of that time was hidden behind the run."""
         traffic, domain = self._folder.writer.traffic, self._model.domain
         output = float(sum(writer.bytes for writer in self._writers))
         amounts = domain.total(np.array([[output, float(self._store.bytes), traffic.written, traffic.waited]]))
@@ -147,7 +147,7 @@ class RunRecords:
         self._folder.finish(complete=complete)
 
     def abandon(self) -> None:
-        """Give files free by this rank alone, whatever the others do; the run stays as a kill leaves it."""
+        """Close files on this rank alone; the run folder stays as a kill leaves it."""
         self._folder.abandon()
 
     def __enter__(self) -> Self:
@@ -167,7 +167,7 @@ class RunRecords:
         return [*damaged, f"resumed at {self._restart.seconds / 3600.0:g} h of the case"]
 
     def _tell_taken(self) -> list[str]:
-        """Say by which strategy the records of a run go on where the case leaves that open."""
+        """Report the strategy by which records are continued where the case leaves that open."""
         pairs = zip(self._outputs, self._writers, strict=True)
         return [
             f"{section.name} goes on by {writer.strategy}, as its records are"
@@ -177,21 +177,15 @@ class RunRecords:
 
     def _writer(self, section: OutputSection, resume_from: float | None) -> OutputWriter:
         domain = self._model.domain
-        return OutputWriter(
-            self._folder,
-            domain.axes,
-            self._model.fields.for_output(section.fields),
-            start=self._case.start,
-            title=self._case.title,
-            every=section.every.value,
-            kept=section.kept(),
-            attributes={**domain.attributes, "airshed_case": self._case.to_toml(machine=False)},
-            name=section.name,
-            resume_from=resume_from,
-            box=domain.box,
-            strategy=section.strategy,
-            compression=section.compression,
+        fields, case = self._model.fields.for_output(section.fields), self._case
+        output = Output(
+            fields, section.every.value, section.name, section.kept(), section.strategy, section.compression
         )
+        attributes = {"title": case.title, **domain.attributes, "airshed_case": case.to_toml(machine=False)}
+        return OutputWriter(
+            self._folder, domain.axes, output, start=case.start, attributes=attributes, resume_from=resume_from,
+            box=domain.box,
+        )  # fmt: skip
 
 
 def _time_of(saved: Snapshot) -> tuple[float, int]:

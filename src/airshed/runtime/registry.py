@@ -1,4 +1,4 @@
-"""The models by name: those that Airshed brings, those of other packages, and those of tests.
+"""The registry of models: those of Airshed, of other packages, and of tests.
 
 A package of its own brings a model by an entry point, whose name is what `model = "..."` in a case says:
 
@@ -29,8 +29,8 @@ GROUP: Final = "airshed.models"
 class Built:
     """A model that is ready to begin.
 
-    notices  what a person should know of its case: settings without an effect, or with a bad one
-    outputs  what is to be written in the model's own names, where they are others than the case's
+    notices  messages on its case: settings without an effect, or with a bad one
+    outputs  what is to be written, in the model's own names, if they differ from the case's
     """
 
     model: "Model"
@@ -52,14 +52,14 @@ def _nothing(case: Any, ranks: "Communicator") -> None:
 
 @dataclass(frozen=True)
 class ModelKind:
-    """A kind of model: its case, and how a model is made of one.
+    """A kind of model: the class of its cases, and how to build a model from one.
 
     case         the class of its cases
-    build        (case, ranks, check, *given, **given) -> Built; it calls `check` with the ranks that will share the
-                 domain before it does anything costly. `given` is what a user hands to `Simulation` beside the case
-    check_ranks  raises CaseError for a number of ranks that a case cannot be shared by, before any is started
-    helps        whether a rank holds nothing of the domain, but helps the others by `help` until they end
-    budget       what a model has to tell of what came in, went out and stays
+    build        (case, ranks, check, *given, **given) -> Built; it calls `check` with the ranks of the
+                 domain before it does anything costly. `given` are a user's further arguments of `Simulation`
+    check_ranks  raises CaseError for a number of ranks that cannot run a case, before any is started
+    helps        whether a rank holds no part of the domain, but serves the others by `help` until they end
+    budget       returns the budget of a model: what came in, went out and stays
     evidence     files that the model leaves in the run folder where a run fails
     """
 

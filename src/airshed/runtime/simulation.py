@@ -30,7 +30,7 @@ from airshed.runtime.model import Model
 from airshed.runtime.provisional_step import ProvisionalStep
 from airshed.runtime.records import RunRecords, check_folder
 from airshed.runtime.registry import Built, load_case, model_kind
-from airshed.runtime.using import by_one_thread, give_free_unreached
+from airshed.runtime.using import by_one_thread, free_unreferenced
 from airshed.runtime.wall_time import waited_for_sums, wall_time
 
 _TURN = 2e-4  # s
@@ -79,18 +79,18 @@ class Simulation:
         sim["O3"].sel(level=10, method="nearest").plot()
 
     case         a case of any model, or the path or name of one
-    given        what its model takes beside the case. Air takes `meteorology` in place of the case's: an xarray.Dataset
+    given        further arguments of its model. Air takes `meteorology` in place of the case's: an xarray.Dataset
                  with CF names (eastward_wind, northward_wind, air_temperature, air_pressure ... on time, level, lat,
                  lon), or a function seconds -> Dataset; and `initial`: a Dataset of species on level, lat, lon
     output       folder for results and restarts; None keeps everything in memory
-    resume       go on from the newest restart in that folder, or begin where there is none; `notices` says which,
+    resume       continue from the newest restart in that folder, or begin if there is none; `notices` says which,
                  and which settings of the case have no effect, or a bad one
     allow_code   whether functions in Python that the case brings may run, with your rights
-    ranks        those that share the work; None for all that were started together (`mpiexec -n 4`), which is one
-                 where none were. Each makes the same calls; fields are whole on all of them
+    ranks        those of the run; None for all that were started together (`mpiexec -n 4`), which is one without
+                 mpiexec. Each makes the same calls; fields are whole on all of them
     Raises AirshedError for everything that is wrong with the case and its data, before anything is computed. An error
-    that only some ranks meet, here or in a step, ends all of them with its message: the others could only wait.
-    One thread at a time may use it, all but :meth:`request_stop`; another one is refused by CaseError.
+    of only some ranks, here or in a step, ends all of them with its message, as the others could only wait.
+    One thread at a time may use it, except :meth:`request_stop`; a second one gets a CaseError.
     """
 
     def __init__(
@@ -126,19 +126,19 @@ class Simulation:
         self._begin = self._model.seconds
         planned = [] if self._folder is None else self._open_records(built, self._folder, resume=resume)
         self._closed, self._sums, self._written = False, 0.0, ""
-        self._amid_steps = False  # for good, where an error breaks them off: the state is then that of no time
+        self._in_step = False  # also after an error in a step: the state then belongs to no time
         outputs = [Every(each.every.value, first=0.0) for each in self.case.output]
         self._clock = Clock(self._model, [*outputs, Every(self.case.restart.every.value)], self.end, planned)
         self._written_at = [] if self._folder is None else outputs
         self._provisional = ProvisionalStep(self._model)
         self._stop = False
-        self._unreached = weakref.finalize(
-            self, give_free_unreached, self._everybody, self._stack, self._records, self._model
+        self._finalizer = weakref.finalize(
+            self, free_unreferenced, self._everybody, self._stack, self._records, self._model
         )
-        self._unreached.atexit = False  # the system gives all free then
+        self._finalizer.atexit = False  # the system frees all then
 
     def _built(self, given: tuple[Any, ...], named: dict[str, Any], *, resume: bool) -> Built:
-        """Return the model of the case; the folder is looked at before anything costly is done."""
+        """Return the model of the case; the folder is checked before anything costly is done."""
 
         def check(ranks: Communicator) -> None:
             if self._folder is not None:
@@ -147,7 +147,7 @@ class Simulation:
         return self._kind.build(self.case, self._everybody, check, *given, **named)
 
     def _open_records(self, built: Built, folder: Path, *, resume: bool) -> list[float]:
-        """Prepare the folder, or take its run up again; return the ends of the steps that were to come there."""
+        """Prepare the folder, or resume its run; return the ends of the steps that were planned there."""
         try:
             self._model.longest_step(self._model.next_change())  # refuses its step before earlier results are set aside
             self._records = self._stack.enter_context(
@@ -191,7 +191,7 @@ class Simulation:
     def run(self, until: Until = None, observer: Observer | None = None, *, stride: int = 1) -> None:
         """Advance to a time since the start ("6 h", seconds, a timedelta), by default to the end of the case.
 
-        Where that lies amid a step the state is shown there, and what comes later has the bits of a run without a stop.
+        If that lies within a step, a provisional step shows the state there; later bits are those without a stop.
         `observer` is called with a StepInfo after each step, or less often: after `stride` steps at the latest, since
         a batch of several steps takes less time than single steps. Their ends and bits are the same. At the end of the
         case the output file is written.
@@ -209,7 +209,7 @@ class Simulation:
                 if stopped or self.seconds >= self.end:
                     self._finish_records()
         except BaseException:
-            self._give_free()
+            self._free()
             raise
         finally:
             self._stop = False
@@ -219,7 +219,7 @@ class Simulation:
         self._stop = True
 
     def _stops(self) -> bool:
-        """Whether the run is to stop here, as one of the ranks was asked to; all of them ask together."""
+        """Whether a stop was requested on any of the ranks; all of them call this together."""
         domain = self._model.domain
         return self._stop if domain.alone else domain.greatest(float(self._stop)) > 0.0
 
@@ -248,7 +248,7 @@ class Simulation:
     def __getitem__(self, name: str) -> xr.DataArray:
         """A field with its unit and coordinates, of the whole domain, such as a species [mol/mol] on (level, lat, lon).
 
-        With several ranks all of them ask.
+        With several ranks all of them call this.
         """
         self._check_whole()
         (spec,) = self._model.fields.select([name], where="field")
@@ -299,22 +299,22 @@ class Simulation:
 
     @by_one_thread
     def close(self) -> None:
-        """Give threads and files free; what is unfinished can be resumed from here. Once is enough, by all ranks.
+        """End threads and close files; an unfinished run can be resumed from here. All ranks call this, once.
 
-        It ends the other group; ranks in groups cannot ask for fields and sums any more.
+        It ends the other group; ranks in groups cannot ask for fields and sums afterwards.
         """
         try:
             with raising_together(self._everybody):
-                if not (self._closed or self._amid_steps):
+                if not (self._closed or self._in_step):
                     self._timed_records(lambda each: each.stop(self._clock.planned, self._provisional.left))
         finally:
-            self._give_free()
+            self._free()
 
-    def _give_free(self) -> None:
+    def _free(self) -> None:
         if self._closed:
             return
         self._closed = True
-        self._unreached.detach()
+        self._finalizer.detach()
         self._stack.close()
         self._model.close()
 
@@ -327,15 +327,15 @@ class Simulation:
         if error is None:
             self.close()
         else:
-            self._give_free()
+            self._free()
 
     def _check_whole(self) -> None:
-        """Refuse to show a state that an error left amid steps; one that was closed may be seen."""
-        if self._amid_steps:
+        """Refuse to show a state that an error left within a step; that of a closed simulation is shown."""
+        if self._in_step:
             self._check_open()
 
     def _check_open(self) -> None:
-        if self._closed or self._amid_steps:
+        if self._closed or self._in_step:
             raise CaseError("this simulation was closed, or ended by an error; make a new one")
 
     def _steps(self, until: float, most: int) -> StepInfo | None:
@@ -376,18 +376,18 @@ class Simulation:
             self._provisional.undo()
 
     def _advance(self, make_steps: Callable[[], None]) -> None:
-        self._amid_steps = True
+        self._in_step = True
         try:
             make_steps()
         except ReplayableError as failure:
             if self._folder is None:
                 raise
             raise failure.keep(self._folder, self.case) from None
-        self._amid_steps = False
+        self._in_step = False
 
     @contextmanager
     def _telling_to_resume(self) -> Iterator[None]:
-        """Add to what is wrong with data that is read as the run goes on that the run can."""
+        """Add to an error of data that is read during the run that the run can be resumed."""
         try:
             yield
         except DataError as error:

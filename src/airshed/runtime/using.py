@@ -1,4 +1,4 @@
-"""Who may use a simulation: one thread at a time; and what becomes of one that nobody can reach any more."""
+"""A simulation is used by one thread at a time; one that is no longer referenced is freed here."""
 
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -22,8 +22,8 @@ Owner = TypeVar("Owner")
 def by_one_thread(method: Callable[Concatenate[Owner, Given], Result]) -> Callable[Concatenate[Owner, Given], Result]:
     """Return a method that refuses, by CaseError, a thread while another one is in such a method of the same object.
 
-    The state changes while steps are made: who computed on, or read it, would have results of no time. What the thread
-    itself calls meanwhile, as an observer does, goes on. The object has the lock ``_use``.
+    The state changes during a step, so another thread would read values of no time. Calls of the same thread, as in an
+    observer, are allowed. The object has the lock ``_use``.
     """
 
     @wraps(method)
@@ -39,11 +39,11 @@ def by_one_thread(method: Callable[Concatenate[Owner, Given], Result]) -> Callab
     return alone
 
 
-def give_free_unreached(ranks: Communicator, stack: ExitStack, records: "RunRecords | None", model: "Model") -> None:
-    """Give free what a simulation held that was never closed: its threads, its files and its folder's lock.
+def free_unreferenced(ranks: Communicator, stack: ExitStack, records: "RunRecords | None", model: "Model") -> None:
+    """Free the threads, the files and the folder's lock of a simulation that was never closed.
 
-    What is unfinished is left as a kill leaves it. Of several ranks each does only what needs no other, as nobody knows
-    when garbage is collected there.
+    An unfinished run is left as a kill leaves it. With several ranks each does only what needs no other, as garbage is
+    collected at another time there.
     """
     if not isinstance(ranks, MpiRanks):
         stack.close()

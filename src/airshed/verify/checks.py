@@ -60,15 +60,15 @@ def checks(*, full: bool = False) -> Mapping[str, Check]:
     }
 
 
-def run(*, full: bool = False, tell: Callable[[str], object] | None = None) -> Report:
+def run(*, full: bool = False, progress: Callable[[str], object] | None = None) -> Report:
     """Run all checks and return a table of their figures; the report is not ok when one misses its threshold.
 
-    tell  called with the name of each check before it runs
+    progress  called with the name of each check before it runs
     """
     figures = []
     for name, check in checks(full=full).items():
-        if tell is not None:
-            tell(name)
+        if progress is not None:
+            progress(name)
         figures += check()
     return report(figures)
 

@@ -42,7 +42,7 @@ LARGEST_DIFFERENCE: Final = 1e-4
 
 _TIGHT: Final = MicmSettings("rosenbrock_dae6", 1e-8, 1e-2)
 
-Tell = Callable[[str], object]
+Progress = Callable[[str], object]
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Comparison:
     """What came out for one mechanism.
 
     entries    of each solver and precision the fastest accurate settings, timed in turns
-    own_steps  the same of MICM with the first step that it chooses itself, as whoever sets none has it
+    own_steps  the same of MICM with the first step that it chooses itself, its default
     seconds    (precision, "cold" or "cached") -> [s] from the network to loaded code
     costs      (solver, precision) -> what a step costs
     """
@@ -92,24 +92,24 @@ def is_micm(contender: Contender) -> bool:
     return isinstance(contender, MicmCells)
 
 
-def compare(problem: Problem, tell: Tell = print) -> Comparison:
+def compare(problem: Problem, progress: Progress = print) -> Comparison:
     """Compare all solvers on a problem; MICM where it is installed."""
     seconds: dict[tuple[str, str], float] = {}
-    tell(f"{problem.name}: compiling")
+    progress(f"{problem.name}: compiling")
     kernels = [_compiled(problem, precision, seconds) for precision in PRECISIONS]
     step_kernel = compile_mechanism(problem.network, 1)
     seconds[StepCells.solver, "cold"] = sum(step_kernel.seconds.values())
     run = trial(problem, kernels[0])
-    tell(f"{problem.name}: Airshed")
+    progress(f"{problem.name}: Airshed")
     entries = [
         entry for kernel in kernels for family in airshed_families(problem, kernel) for entry in sweep(family, run)
     ]
     chosen, own, agreed = finalists(entries), list[Entry](), None
     if has_musica():
-        tell(f"{problem.name}: MICM")
+        progress(f"{problem.name}: MICM")
         chosen_of_micm, own, agreed = _micm(problem, run)
         chosen += chosen_of_micm
-    tell(f"{problem.name}: in turns")
+    progress(f"{problem.name}: in turns")
     timed = in_turns([*chosen, *own, *_steps(problem, step_kernel, run)], run)
     micm_own = [each for each in timed if _chooses(each.contender)]
     costs = {

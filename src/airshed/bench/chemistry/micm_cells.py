@@ -21,7 +21,7 @@ _ORDERS: Final = {"molecules/cm3/s": 0, "1/s": 1, "cm3/molecules/s": 2, "cm6/mol
 _MOST_STEPS: Final = 100_000
 
 Places = dict[str, npt.NDArray[np.int64]]
-"""Species -> where its cells stand in the vector of a state."""
+"""Species -> the places of its cells in the vector of a state."""
 
 
 @dataclass(frozen=True)

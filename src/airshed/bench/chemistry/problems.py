@@ -1,6 +1,7 @@
 """The states and conditions on which solvers are compared: balanced air of a mechanism, spread by a factor of two."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -62,8 +63,8 @@ def _disturbances(problem: Problem) -> list[Array | None]:
 
 
 def spread(
-    name: str, network: ReactionNetwork, initial: Mapping[str, float], cells: int, *, file: Path | None = None,
-    parameters: Mapping[str, float] | None = None, density: float = NOON["M"], notes: str = "",
+    name: str, network: ReactionNetwork, initial: Mapping[str, float], cells: int, *,
+    parameters: Mapping[str, float] | None = None, density: float = NOON["M"],
 ) -> Problem:  # fmt: skip
     """Return a problem of cells at noon whose states lie around the balanced one, log-uniform and from a fixed seed.
 
@@ -75,11 +76,11 @@ def spread(
     factors = SPREAD ** rng.uniform(-1.0, 1.0, (len(network.names), cells))
     factors[[species in AIR_GASES for species in network.names]] = 1.0
     y = np.array([[initial.get(species, 0.0)] for species in network.names])
-    one = Problem(name, network, file, _air(np.full(1, np.mean(TEMPERATURES)), density), given, y)
+    one = Problem(name, network, None, _air(np.full(1, np.mean(TEMPERATURES)), density), given, y)
     balanced = AirshedCells(compile_chemistry(network), one, _TIGHT, call=BALANCE)
     balanced.start()
     balanced.call()
-    return Problem(name, network, file, _air(temperature, density), given, balanced.result() * factors, notes)
+    return Problem(name, network, None, _air(temperature, density), given, balanced.result() * factors)
 
 
 def _air(temperature: Array, density: float) -> dict[str, npt.ArrayLike]:
@@ -96,7 +97,7 @@ def _air(temperature: Array, density: float) -> dict[str, npt.ArrayLike]:
 
 def _emep(cells: int) -> Problem:
     network = load_mechanism("emep")
-    return spread("emep", network, network.initial, cells, notes="initial values of the test problem EMEP")
+    return replace(spread("emep", network, network.initial, cells), notes="initial values of the test problem EMEP")
 
 
 def _carbon_bond(cells: int) -> Problem:
@@ -107,8 +108,9 @@ def _carbon_bond(cells: int) -> Problem:
     notes = (
         "conditions of the package musica, but M (which they leave at 0), O2 and H2O (above all air) as at the ground"
     )
-    return spread("carbon_bond", network, {**found.initial, **air}, cells, file=file, parameters=found.parameters,
-                  density=density, notes=notes)  # fmt: skip
+    initial = {**found.initial, **air}
+    states = spread("carbon_bond", network, initial, cells, parameters=found.parameters, density=density)
+    return replace(states, file=file, notes=notes)
 
 
 def _ts1(cells: int) -> Problem:
@@ -116,8 +118,8 @@ def _ts1(cells: int) -> Problem:
     found = read_conditions(file.with_name(CONDITIONS), network)
     changed = {f"PHOTO.{name}": 0.0 for name in _PLACEHOLDERS} | {"USER.usr_CO_OH": _CO_OH}
     notes = "conditions of the package musica, but its placeholders of 1/s set to 0, and a rate for CO + OH"
-    return spread("ts1", network, found.initial, cells, file=file, parameters={**found.parameters, **changed},
-                  notes=notes)  # fmt: skip
+    parameters = {**found.parameters, **changed}
+    return replace(spread("ts1", network, found.initial, cells, parameters=parameters), file=file, notes=notes)
 
 
 def _of_musica(name: str) -> tuple[Path, ReactionNetwork]:

@@ -61,7 +61,7 @@ class ChemistryReport(Report):
 
 
 def run(
-    mechanisms: Sequence[str] = (), cells: int = CELLS_BY_DEFAULT, tell: Callable[[str], object] = print
+    mechanisms: Sequence[str] = (), cells: int = CELLS_BY_DEFAULT, progress: Callable[[str], object] = print
 ) -> ChemistryReport:
     """Compare on the mechanisms that are named, on all that there are where none is.
 
@@ -71,7 +71,7 @@ def run(
     with _empty_cache():
         problems = [problem(name, cells) for name in names]
     with _empty_cache():
-        return report([compare(each, tell) for each in problems])
+        return report([compare(each, progress) for each in problems])
 
 
 @contextmanager

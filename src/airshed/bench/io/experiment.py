@@ -17,7 +17,7 @@ from airshed.grid import Grid
 from airshed.grid.lonlat import lonlat_axes
 from airshed.io.copying import Lent
 from airshed.io.folder import RunFolder
-from airshed.io.output import OutputWriter
+from airshed.io.output import Output, OutputWriter
 from airshed.io.strategies.names import STRATEGIES, Strategy, missing
 from airshed.parallel.communicator import Communicator
 from airshed.parallel.decomposition import Decomposition, Tile
@@ -182,8 +182,8 @@ class _Bench:
         folder = self._folder / "run"
         with RunFolder(folder, "", ranks=self._ranks, bandwidth=limit) as run:
             writer = OutputWriter(
-                run, lonlat_axes(self._grid), self._fields, start=np.datetime64("2022-08-31T00:00"),
-                title="bench io", every=1.0, box=self._window.box, strategy=strategy, compression="none",
+                run, lonlat_axes(self._grid), Output(self._fields, 1.0, strategy=strategy),
+                start=np.datetime64("2022-08-31T00:00"), attributes={"title": "bench io"}, box=self._window.box,
             )  # fmt: skip
             self._ranks.barrier()
             computed, waited, lent = [], [], Lent()

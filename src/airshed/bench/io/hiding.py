@@ -13,9 +13,8 @@ the last writing, so that (K - 1) / K min(W, C) is the most that it can be short
 
     share = (W - V - S) / ((K - 1) / K min(W, C)).
 
-W and V are told by clocks inside the run, whatever the computing takes. S is a difference of large numbers: the median
-of steps leaves out single disturbances, and the median of pairs has a confidence interval by ranks, which supposes no
-distribution.
+W and V are measured by clocks inside the run. S is a difference of large numbers: the median of steps leaves out single
+disturbances, and the median of pairs has a confidence interval by ranks, for any distribution.
 """
 
 from collections.abc import Callable
@@ -68,8 +67,8 @@ class Hiding:
     unwaited: Median
 
     @property
-    def told(self) -> bool:
-        """Whether there are pairs enough for an interval; the shares of fewer may be anything, also far beyond 0..1."""
+    def has_interval(self) -> bool:
+        """Whether there are enough pairs for an interval; of fewer the shares may lie far beyond 0..1."""
         return self.hidden.low is not None
 
 

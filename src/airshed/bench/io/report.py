@@ -32,8 +32,8 @@ def run(asked: Experiment, ranks: int = 1, folder: Path | None = None) -> Measur
     """Measure on so many ranks, in a folder on the disk in question; raises AirshedError where that fails."""
     asked.names()
     with tempfile.TemporaryDirectory(prefix="airshed-bench-io-", dir=folder) as place:
-        told = json.dumps({"experiment": asdict(asked), "folder": place})
-        command = [sys.executable, "-m", "airshed.bench.io.worker", told]
+        request = json.dumps({"experiment": asdict(asked), "folder": place})
+        command = [sys.executable, "-m", "airshed.bench.io.worker", request]
         environment = {**os.environ, "OMP_NUM_THREADS": "1"}
         if ranks > 1:
             mpiexec = find_mpiexec()
@@ -83,8 +83,8 @@ def _shares(measured: Measured) -> Table:
         if found is not None:
             parts = (found.writing, found.handing, found.drained, found.slowed, found.possible)
             shares = (found.unwaited.median, found.hidden.median, found.hidden.low, found.hidden.high)
-            told = shares if found.told else [None] * len(shares)
-            rows.append((name, *parts, *(None if share is None else 100.0 * share for share in told)))
+            known = shares if found.has_interval else [None] * len(shares)
+            rows.append((name, *parts, *(None if share is None else 100.0 * share for share in known)))
     note = (
         "Medians of pairs of runs, without the final file. writing: what the synchronous run waits. handed over, "
         "waited at the end: what the asynchronous run waits. slowed down: what computing takes longer beside the "
@@ -94,7 +94,7 @@ def _shares(measured: Measured) -> Table:
     )
     if measured.asked.repeats < FEWEST:
         note += (
-            f" No shares are told: {counted(measured.asked.repeats, 'pair')} of runs, and how much computing differs "
-            f"from run to run, would decide what they are; an interval needs {FEWEST} at least (--repeats {FEWEST})."
+            f" No shares are reported: with {counted(measured.asked.repeats, 'pair')} of runs they would depend on how "
+            f"much computing differs from run to run; an interval needs {FEWEST} at least (--repeats {FEWEST})."
         )
     return Table("What is hidden of the writing", _HIDDEN, rows, note)

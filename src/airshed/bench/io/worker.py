@@ -12,11 +12,11 @@ from airshed.parallel.communicator import world
 
 def main() -> None:
     """Measure."""
-    told = json.loads(sys.argv[1])
-    asked = {**told["experiment"], "strategies": tuple(told["experiment"]["strategies"])}
+    request = json.loads(sys.argv[1])
+    asked = {**request["experiment"], "strategies": tuple(request["experiment"]["strategies"])}
     ranks = world()
     try:
-        runs = measure(Experiment(**asked), ranks, Path(told["folder"]))
+        runs = measure(Experiment(**asked), ranks, Path(request["folder"]))
     except AirshedError as error:
         sys.exit(str(error))
     if ranks.rank == 0:

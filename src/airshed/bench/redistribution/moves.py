@@ -44,7 +44,7 @@ def distributions(shape: tuple[int, ...], sources: range, targets: range) -> tup
 
 
 def measured(
-    transport: Transport, groups: str, sources: range, targets: range, told: Mapping[str, Any]
+    transport: Transport, groups: str, sources: range, targets: range, request: Mapping[str, Any]
 ) -> tuple[list[Move], dict[str, Any]]:
     """Return the round trips of all arrays and strategies, and the costs; all ranks call this, rank 0 has the times.
 
@@ -53,11 +53,11 @@ def measured(
     Raises AirshedError where an array does not come back as it left.
     """
     moves: list[Move] = []
-    for name, shape in told["arrays"].items():
+    for name, shape in request["arrays"].items():
         planes, columns = distributions(tuple(shape), sources, targets)
         choice = choose(transport, planes, columns)
         for plan in possible_plans(planes, columns, most_lanes=2):
-            spans = _round_trips(transport, plan, told["span"])
+            spans = _round_trips(transport, plan, request["span"])
             moves.append(
                 Move(
                     name, planes.nbytes, transport.name, groups, plan.name, _predicted(plan, choice.costs),

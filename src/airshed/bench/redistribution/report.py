@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from airshed.bench.redistribution.moves import ARRAYS, SPAN
-from airshed.bench.redistribution.worker import TOLD
+from airshed.bench.redistribution.worker import REQUEST
 from airshed.core.errors import AirshedError
 from airshed.core.report import Cell, Report, Table
 from airshed.kernels.host import processor, usable_cores
@@ -34,10 +34,10 @@ def run(ranks: int = RANKS_BY_DEFAULT, arrays: Mapping[str, tuple[int, ...]] = A
     if ranks < 2:
         raise AirshedError("two groups need two ranks or more: airshed bench redistribution -n 2")
     sizes = (ranks // 2, ranks - ranks // 2)
-    load, told = os.getloadavg()[0], {"arrays": dict(arrays), "span": span}
-    world = _answer([_start(ranks, 0, told)])
-    told |= {"sizes": sizes, "token": new_token(), "port": _free_ports(sizes[0])}
-    jobs = _answer([_start(size, job, told) for job, size in enumerate(sizes)])
+    load, request = os.getloadavg()[0], {"arrays": dict(arrays), "span": span}
+    world = _answer([_start(ranks, 0, request)])
+    request |= {"sizes": sizes, "token": new_token(), "port": _free_ports(sizes[0])}
+    jobs = _answer([_start(size, job, request) for job, size in enumerate(sizes)])
     moves = [*world["moves"], *jobs["moves"]]
     raw = {each["array"]: each for each in world["raw"]}
     slowest = max(move["median"] for move in moves if move["array"] == next(iter(arrays)) and move["picked"])
@@ -94,11 +94,11 @@ def _costs(costs: dict[str, Any]) -> Table:
     return Table("Costs alpha + beta L", ("transport", "of", "alpha [us]", "beta [ns/B]"), rows, note)
 
 
-def _start(ranks: int, job: int, told: dict[str, Any]) -> "subprocess.Popen[str]":
+def _start(ranks: int, job: int, request: dict[str, Any]) -> "subprocess.Popen[str]":
     mpiexec = find_mpiexec()
     worker = [sys.executable, "-m", "airshed.bench.redistribution.worker", str(job)]
-    # By the environment, as any user of the machine sees arguments, and a token is among what is told.
-    environment = {**os.environ, **mpiexec.environment(), ASKED_FOR: str(ranks), TOLD: json.dumps(told)}
+    # By the environment, as any user of the machine sees arguments, and a token is part of the request.
+    environment = {**os.environ, **mpiexec.environment(), ASKED_FOR: str(ranks), REQUEST: json.dumps(request)}
     return subprocess.Popen(
         [*mpiexec.command(ranks), *worker],
         env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -118,7 +118,7 @@ def _answer(jobs: "list[subprocess.Popen[str]]") -> dict[str, Any]:
 
 
 def _free_ports(count: int) -> int:
-    """Return the first of so many ports that nobody uses, most likely."""
+    """Return the first of so many ports that are most likely free."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1]) // count * count

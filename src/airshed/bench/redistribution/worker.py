@@ -1,6 +1,6 @@
 """One rank of the benchmark: ``python -m airshed.bench.redistribution.worker JOB``, started by `report`.
 
-What all ranks are told comes by the environment, as JSON; rank 0 of the first job prints what was found, as JSON.
+The request comes by the environment, as JSON; rank 0 of the first job prints the results, as JSON.
 """
 
 import json
@@ -20,33 +20,33 @@ from airshed.parallel.communicator import Communicator, world
 from airshed.parallel.redistribution.measure import timer_overhead
 from airshed.parallel.redistribution.mpi import MpiMessages
 from airshed.parallel.redistribution.shared_memory import SharedMemory
-from airshed.parallel.redistribution.tcp import TwoJobs
+from airshed.parallel.redistribution.tcp import Line, TwoJobs
 
-TOLD: Final = "AIRSHED_BENCH_REDISTRIBUTION"
+REQUEST: Final = "AIRSHED_BENCH_REDISTRIBUTION"
 _REPEATS: Final = 15
 
 
-def within_one_world(ranks: Communicator, told: dict[str, Any]) -> dict[str, Any]:
+def within_one_world(ranks: Communicator, request: dict[str, Any]) -> dict[str, Any]:
     """Return what messages and shared memory take, and raw copies and messages beside them."""
     handle, half = ranks.handle, ranks.size // 2
     if handle is None:
         raise AirshedError("the redistribution needs two ranks")
-    raw = [_raw(ranks, name, shape, half) for name, shape in told["arrays"].items()]
+    raw = [_raw(ranks, name, shape, half) for name, shape in request["arrays"].items()]
     moves, costs = [], {}
     for make in (MpiMessages, SharedMemory):
         transport = make(handle)
-        apart, costs[transport.name] = measured(transport, "two", range(half), range(half, ranks.size), told)
-        same, _ = measured(transport, "one", range(ranks.size), range(ranks.size), told)
+        apart, costs[transport.name] = measured(transport, "two", range(half), range(half, ranks.size), request)
+        same, _ = measured(transport, "one", range(ranks.size), range(ranks.size), request)
         moves += [asdict(move) for move in apart + same]
         transport.close()
     return {"moves": moves, "costs": costs, "raw": raw, "timer": timer_overhead()}
 
 
-def between_two_jobs(ranks: Communicator, job: int, told: dict[str, Any]) -> dict[str, Any]:
+def between_two_jobs(ranks: Communicator, job: int, request: dict[str, Any]) -> dict[str, Any]:
     """Return what TCP takes."""
-    first, second = told["sizes"]
-    with TwoJobs(job, (first, second), told["token"], ranks, port=told["port"]) as link:
-        moves, costs = measured(link, "two", range(first), range(first, first + second), told)
+    first, second = request["sizes"]
+    with TwoJobs(job, (first, second), request["token"], ranks, Line(port=request["port"])) as link:
+        moves, costs = measured(link, "two", range(first), range(first, first + second), request)
     return {"moves": [asdict(move) for move in moves], "costs": {link.name: costs}}
 
 
@@ -74,10 +74,10 @@ def _raw(ranks: Communicator, name: str, shape: Sequence[int], half: int) -> dic
 
 def main() -> None:
     """Measure what this rank's job was started for."""
-    job, told = int(sys.argv[1]), json.loads(os.environ[TOLD])
+    job, request = int(sys.argv[1]), json.loads(os.environ[REQUEST])
     ranks = world()
     try:
-        found = between_two_jobs(ranks, job, told) if "sizes" in told else within_one_world(ranks, told)
+        found = between_two_jobs(ranks, job, request) if "sizes" in request else within_one_world(ranks, request)
     except AirshedError as error:
         sys.exit(f"airshed: error: {error}")
     if job == 0 and ranks.rank == 0:

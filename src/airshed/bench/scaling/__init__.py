@@ -1,4 +1,4 @@
-"""How the model scales over ranks, and what that foretells; see docs/scaling.md."""
+"""How the model scales over ranks, and what that predicts; see docs/scaling.md."""
 
 from airshed.bench.scaling.predictions import Prediction
 from airshed.bench.scaling.study import CASE, HOURS, RANKS, ROUNDS, Scaling, run

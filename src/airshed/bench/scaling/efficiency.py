@@ -38,7 +38,7 @@ class Efficiency:
         return self.together[0].setup.ranks
 
     def of(self, kind: str = "wall") -> Median:
-        """T1 / (N TN) [1]: by the clock, or "cost", as if nobody else had used the cores."""
+        """T1 / (N TN) [1]: by the clock, or "cost", without the time of other programs."""
         pairs = zip(self.one, self.together, strict=True)
         return median_of([getattr(one, kind) / (self.ranks * getattr(many, kind)) for one, many in pairs])
 
@@ -56,13 +56,13 @@ class Efficiency:
 
 def efficiency(
     case: str = CASE, ranks: int = 2, hours: float = HOURS, rounds: int = ROUNDS,
-    tell: Callable[[str], None] = lambda _: None,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> Efficiency:  # fmt: skip
     """Measure a case on one rank, on several, and as often at once, in turn."""
     check_shared(case, [ranks])
     size = size_of(case, ())
     setups = [Setup(case, size, 1), Setup(case, size, ranks), Setup(case, size, ranks, apart=True)]
-    runs = measure(setups, hours, rounds, tell)
+    runs = measure(setups, hours, rounds, progress)
     return Efficiency(*(runs[setup] for setup in setups))
 
 

@@ -1,7 +1,7 @@
 """Runs a case on several numbers of ranks, in turn, and keeps what each rank spent.
 
 A machine that others share changes its speed from minute to minute. So every round runs all setups once, one after the
-other; ratios are taken inside a round, and their median over the rounds is what is told.
+other; ratios are taken inside a round, and their median over the rounds is reported.
 """
 
 import json
@@ -121,7 +121,7 @@ class Run:
 
     @property
     def cost(self) -> float:
-        """What a step would take on cores that nobody else uses [s]: the busiest rank's time and that of calls."""
+        """What a step would take on cores without other programs [s]: the busiest rank's time and that of calls."""
         return self.busiest + self.halo + self.sums
 
     def _cost(self, kind: int) -> float:
@@ -136,12 +136,14 @@ class Run:
         return {name: value / self.cost for name, value in seconds.items()}
 
 
-def measure(setups: Sequence[Setup], hours: float, rounds: int, tell: Callable[[str], None]) -> dict[Setup, list[Run]]:
+def measure(
+    setups: Sequence[Setup], hours: float, rounds: int, progress: Callable[[str], None]
+) -> dict[Setup, list[Run]]:
     """Run all setups once in each round; returns the runs of each, by round."""
     runs: dict[Setup, list[Run]] = {setup: [] for setup in setups}
     for number in range(rounds):
         for setup in setups:
-            tell(f"round {number + 1} of {rounds}: {setup.size} on {setup.ranks}")
+            progress(f"round {number + 1} of {rounds}: {setup.size} on {setup.ranks}")
             runs[setup].append(run_once(setup, hours))
     return runs
 

@@ -115,7 +115,7 @@ class Machine:
 
     @classmethod
     def fitted(cls, points: Sequence[Measured]) -> Self:
-        """Return the machine that fits measured points best; what no point tells of stays 0."""
+        """Return the machine that fits measured points best; numbers that no point determines stay 0."""
         shared = [point for point in points if point.load.ranks > 1]
         cell, column = _fit([(p.load.cells, p.load.columns) for p in points], [p.compute for p in points])
         control, control_column = _fit([(1.0, p.load.columns) for p in points], [p.control for p in points])
@@ -154,7 +154,7 @@ class Disk:
     def wait(self, cells: int, computing: float, *, behind: bool) -> float:
         """Return how long ranks wait for one record [s] that comes after so much computing [s].
 
-        behind  whether writing goes on while the next interval is computed
+        behind  whether writing overlaps with the next interval
         """
         writing = self.bytes_per_cell * cells / self.bandwidth
         return max(writing - computing, 0.0) if behind else writing

@@ -1,8 +1,8 @@
 """A region of the size that a Cray C90 and a T3D simulated in 1995: a day of the north-eastern USA.
 
-Segall, Walker, Steenkiste and Russell tell of their array C (species x layers x nodes) 4.7 MB, and aim at 24 hours of
+Segall, Walker, Steenkiste and Russell give 4.7 MB for their array C (species x layers x nodes), and aim at 24 hours of
 the region in 15 minutes on both together. 4.7 MB are 587 500 numbers of 8 bytes; with 35 species and five layers,
-which we assume since the paper does not tell, about 3 360 nodes. So here: 60 x 56 columns of five layers, in the air
+which we assume, as the paper does not say, about 3 360 nodes. So here: 60 x 56 columns of five layers, in the air
 and with the emission of the synthetic benchmark, and all 66 species: 1.9 times as many numbers. A second grid has 18
 layers.
 """

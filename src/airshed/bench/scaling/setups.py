@@ -18,7 +18,7 @@ _MESSAGES = "parallel.halo=messages"
 def setups(name: str, ranks: Sequence[int]) -> dict[str, list[Setup]]:
     """Return the setups by size: as the case is, four times the columns, half the layers; raises CaseError.
 
-    The thin one, on one and two ranks, tells what a column costs apart from its cells.
+    The thin one, on one and two ranks, separates the cost of a column from that of its cells.
     """
     if sorted(set(ranks)) != list(ranks) or ranks[0] != 1:
         raise CaseError(f"--ranks {','.join(map(str, ranks))}: give rising numbers that begin with 1, such as 1,2,4")

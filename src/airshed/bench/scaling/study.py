@@ -46,16 +46,16 @@ class Scaling:
 
 def run(
     case: str = CASE, ranks: Sequence[int] = RANKS, hours: float = HOURS, rounds: int = ROUNDS,
-    tell: Callable[[str], None] = lambda _: None,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> Scaling:  # fmt: skip
     """Measure `hours` of a case on each number of ranks, in as many rounds, and fit and predict from it."""
     sizes = setups(case, ranks)
     between = [by_messages(setup) for each in sizes.values() for setup in each]
-    runs = measure(list(dict.fromkeys([*sizes[SMALL], *sizes[LARGE], *between])), hours, rounds, tell)
+    runs = measure(list(dict.fromkeys([*sizes[SMALL], *sizes[LARGE], *between])), hours, rounds, progress)
     machine = Machine.fitted([_measured(setup, runs[setup]) for setup in between if setup.ranks <= usable_cores()])
-    tell("writing results")
+    progress("writing results")
     written = writing_rate(case)
-    tell("a region of the size of the north-eastern USA")
+    progress("a region of the size of the north-eastern USA")
     first = runs[sizes[SMALL][0]][0].ranks[0]
     steps = first.steps / (hours - hours / (first.steps + 1))
     return Scaling(

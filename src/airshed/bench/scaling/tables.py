@@ -51,7 +51,7 @@ def _walls(scaling: Scaling) -> Table:
     )  # fmt: skip
     note = "undisturbed: time on its core of the busiest rank, and what calls cost in the quickest step"
     if any(isinstance(row[1], int) and row[1] > usable_cores() for row in rows):
-        note += f"; more ranks than {usable_cores()} take turns on the cores"
+        note += f"; more ranks than {usable_cores()} alternate on the cores"
     return Table("Wall time and speed-up, N against N/2 ranks", columns, rows, note)
 
 

@@ -61,7 +61,7 @@ class TimedRanks(MpiRanks):
 
 
 class TimedMessages:
-    """What a rank tells and asks its neighbours, with the time that messages take; satisfies ``Neighbours``."""
+    """The exchange of a rank with its neighbours, timed; satisfies ``Neighbours``."""
 
     def __init__(self, base: Neighbours) -> None:
         self._base, self.spent = base, Spent()

@@ -43,7 +43,7 @@ def bench_chemistry(mechanisms: Mechanisms = None, cells: Cells = None, as_json:
         report = chemistry.run(
             mechanisms or (),
             cells or chemistry.CELLS_BY_DEFAULT,
-            tell=lambda name: status.update(f"bench: {name}"),
+            progress=lambda name: status.update(f"bench: {name}"),
         )
     show(report, as_json=as_json)
     if not report.ok:
@@ -75,7 +75,9 @@ def bench_scaling(
 
     _check_picture(picture)
     with Console(stderr=True).status("bench") as status:
-        measured = scaling.run(case, _numbers(ranks), hours, rounds, tell=lambda what: status.update(f"bench: {what}"))
+        measured = scaling.run(
+            case, _numbers(ranks), hours, rounds, progress=lambda what: status.update(f"bench: {what}")
+        )
     show(scaling.report(measured), as_json=as_json)
     if picture is not None:
         from airshed.plot.scaling import save_scaling
@@ -95,7 +97,7 @@ def bench_ranks(
     from airshed.cli.render import show
 
     with Console(stderr=True).status("bench") as status:
-        found = efficiency.efficiency(case, ranks, hours, rounds, tell=lambda what: status.update(f"bench: {what}"))
+        found = efficiency.efficiency(case, ranks, hours, rounds, progress=lambda what: status.update(f"bench: {what}"))
     show(efficiency.report(found), as_json=as_json)
 
 
@@ -164,5 +166,5 @@ def bench_output(
     from airshed.cli.render import show
 
     with Console(stderr=True).status("bench output") as status:
-        report = output.run(case, hours, pairs, folder, tell=lambda what: status.update(f"bench output: {what}"))
+        report = output.run(case, hours, pairs, folder, progress=lambda what: status.update(f"bench output: {what}"))
     show(report, as_json=as_json)

@@ -18,7 +18,7 @@ def verify(
     from airshed.verify import checks
 
     with Console(stderr=True).status("verify") as status:
-        report = checks.run(full=full, tell=lambda name: status.update(f"verify: {name}"))
+        report = checks.run(full=full, progress=lambda name: status.update(f"verify: {name}"))
     show(report, as_json=as_json)
     if not report.ok:
         raise typer.Exit(1)

@@ -41,7 +41,7 @@ class ParallelFile(NetcdfFile):
         self._call(function, communicator(handle), bytes(self.path), mode, no_info(), ctypes.byref(self._id))
 
     def _ready(self, number: ctypes.c_int) -> None:
-        """Nothing is to be done: blocks are written together without being told so."""
+        """Nothing to do: blocks are written collectively by default."""
 
     def _put(self, number: ctypes.c_int, start: Any, count: Any, values: npt.NDArray[Any]) -> None:
         """Hand over a block; the library reads it, and swaps its bytes where it lies, until the commit."""

@@ -57,5 +57,5 @@ def _candidates(place: Place) -> list[str]:
     """Return the names that "auto" may take: of a run that is taken up again those that go on with its records."""
     names = [name for name in _STORES if place.compression == "none" or name in COMPRESSING]
     found = place.channel.on_root(lambda: kind_of(place.records))
-    # none go on with them where the compression is another one: that is told when the records are looked at
+    # with another compression none can continue them; the check of the records raises that error
     return [name for name in names if found in (None, _STORES[name](place).kind)] or names

@@ -92,7 +92,7 @@ class PrivateRecords:
     def _groups(self) -> dict[Box, list[int]]:
         """Return the records of each box; the boxes of this run's ranks come first, by rank.
 
-        Windows without any are left out, but where there are no records at all: the fields are told by the files.
+        Windows without records are left out, unless there are no records at all, as the fields follow from the files.
         """
         groups: dict[Box, list[int]] = {box: [] for box in self._place.boxes}
         for index, parts in found_records(self._place.records).items():

@@ -31,7 +31,7 @@ class SharedFile(FileInPlace):
         if self._channel.handle is None:
             self._write_at(at, content)
         else:
-            self._channel.barrier()  # all come at once: those that wait in the library's own calls would spin
+            self._channel.barrier()  # ranks meet here first, as those that wait in the library's own calls would spin
             with self._channel.together(), mpi_guarded(self._path):
                 self._write_together(at, content)
 

@@ -39,7 +39,7 @@ class Regrouping:
     def move(self, arrays: Arrays) -> list[dict[str, NDArray[Any]]]:
         """Return the arrays of this rank's targets, in their order; every rank calls it.
 
-        A target that is just what this rank holds is given back as it is, not copied.
+        A target that is exactly the box of this rank is returned without a copy.
         """
         rank, held = self._channel.rank, self._sources[self._channel.rank]
         results: list[dict[str, NDArray[Any]]] = []

@@ -1,7 +1,7 @@
 """How restarts are written by each strategy, and how their parts are found and read.
 
 gather  RUN/restart/SECONDS.npz: one NumPy archive that the root writes, the same bytes for any number of ranks
-others  RUN/restart/SECONDS.parts/: the parts of all ranks, and an archive with what they share and their checksums
+others  RUN/restart/SECONDS.parts/: the parts of all ranks, and an archive with the whole arrays and the checksums
 """
 
 import shutil
@@ -114,7 +114,7 @@ class GatheredStates:
     def hand_over(
         self, seconds: float, tiled: Arrays, whole: Arrays, metadata: Mapping[str, Any]
     ) -> Callable[[], None] | None:
-        """Give the state of a rank that is alone to the system, and return what brings it to the disk and names it.
+        """Pass the state of a single rank to the system; return a function that syncs and renames the file.
 
         That costs no copy of the state, which may change as soon as this returns. None where there are other ranks.
         """

@@ -1,4 +1,4 @@
-"""Where the records of one output go: what each strategy does in its own way."""
+"""The interface of strategies for the records of one output."""
 
 import os
 import shutil
@@ -60,16 +60,16 @@ SHARED_FILE: Final = "records.nc"
 SHARDED: Final = "records.zarr"
 """All records in one store."""
 TAKEN: Final = "strategy"
-"""What the strategy "auto" took, beside the records."""
+"""The file with the choice of the strategy "auto", beside the records."""
 
 IN_PLACE: Final = "gather without compression, mpiio or pnetcdf"
 BY_ROOT, PRIVATE, TOGETHER, SHARDS = "gather with compression", "files", "netcdf4", "zarr"
-"""Strategies that go on with the records of each other."""
+"""Strategies that can continue each other's records."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where an output goes, and who holds what of it.
+    """The paths of an output, and the boxes of the ranks.
 
     result   path of the result without its ending
     records  folder of what there is while the run is unfinished
@@ -92,7 +92,7 @@ class Place:
 class Store(Protocol):
     """The records of one output. Every rank makes the same calls in the same order; all end alike on all ranks.
 
-    kind   which strategies go on with its records: IN_PLACE, BY_ROOT ...
+    kind   strategies of the same kind can continue its records: IN_PLACE, BY_ROOT ...
     dtype  how numbers best lie in the blocks that it is given
     """
 
@@ -145,7 +145,7 @@ def found_records(folder: Path) -> dict[int, list[tuple[Path, Box | None]]]:
 
 
 def _box_of(place: str) -> Box:
-    """Return the box that the name of a part tells."""
+    """Return the box in the name of a part."""
     return Box.of_numbers(*(() if place == _UNDIVIDED else map(int, place.split("-"))))
 
 
@@ -159,7 +159,7 @@ def count_records(folder: Path) -> int:
 
 
 def prepare_records(folder: Path, kind: str, last: int) -> None:
-    """Make the folder fit for a run that goes on behind a record, or begins and removes what another one left.
+    """Prepare the folder for a run that continues after a record, or that begins and removes earlier records.
 
     Raises OutputError for records of a strategy that writes others; they stay as they are.
     """
@@ -212,7 +212,7 @@ def check_sequence(folder: Path, indices: Any, last: int | None = None) -> None:
 
 
 def keep_until(folder: Path, last: int) -> None:
-    """Remove the records after one, that a run goes on behind; raises OutputError where one up to it is missing."""
+    """Remove the records after the one from which a run continues; raises OutputError if one up to it is missing."""
     found = found_records(folder)
     for index in [index for index in found if index > last]:
         for path, _ in found.pop(index):

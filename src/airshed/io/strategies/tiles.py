@@ -92,7 +92,7 @@ class CollectiveTiles:
             return
         from mpi4py import MPI
 
-        channel.barrier()  # all come at once: those that wait in the library's own calls would spin
+        channel.barrier()  # ranks meet here first, as those that wait in the library's own calls would spin
         with channel.together(), mpi_guarded(path):
             file = MPI.File.Open(channel.handle, os.fspath(path), MPI.MODE_WRONLY | MPI.MODE_CREATE)
             try:

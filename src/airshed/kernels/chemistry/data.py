@@ -87,7 +87,7 @@ class Place:
 
 @dataclass
 class CellSteps:
-    """What the solver knows of each cell, (pack, width).
+    """The state of the step control of each cell, (pack, width).
 
     step      [s] to try first in the next call; 0 where none is known
     reached   [s] time up to which the result goes: the end, or less where it failed
@@ -101,7 +101,7 @@ class CellSteps:
 
     @classmethod
     def zeros(cls, packs: int, width: int) -> "CellSteps":
-        """Return steps of cells that nothing is known of."""
+        """Return steps of cells without a history."""
         shape = packs, width
         return cls(np.zeros(shape), np.zeros(shape), np.zeros(shape, np.int32), np.zeros(shape, np.int32))
 

@@ -28,10 +28,10 @@ Array = npt.NDArray[np.float64]
 
 
 class ArgumentTable:
-    """Where the constants of a stepper, its state and the forcing of steps lie.
+    """The argument table of steps: addresses of constants, state and forcing, for the compiled code.
 
     address     of a ring of `room` structures, for the compiled code: step n is at n % room
-    open_sides  where a neighbour goes on
+    open_sides  the sides with a neighbour
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The CPU as a backend; what is asked of it stands in :mod:`airshed.kernels.backend`."""
+"""The CPU as a backend; the interface is in :mod:`airshed.kernels.backend`."""
 
 from typing import Final
 

@@ -62,7 +62,7 @@ def write_problem(folder: Path) -> str | None:
 
 
 def _temporary_folder() -> Path:
-    """Return a folder in the temporary one that nobody else can have put a library into.
+    """Return a folder in the temporary one into which no other user can have put a library.
 
     Its name can be guessed, so owner and mode are checked: a library from a stranger would run as this user.
     """

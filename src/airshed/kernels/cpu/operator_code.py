@@ -50,7 +50,7 @@ class RateCode:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """Return all lines, where no species are told apart."""
+        """Return all lines, where species are not distinguished."""
         return self.shared + self.statements
 
 

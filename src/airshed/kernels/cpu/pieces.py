@@ -1,4 +1,4 @@
-"""Cuts a step into rectangles of rows and blocks that threads take as they are free."""
+"""Partition of a step into rectangles of rows and blocks (pieces), for the queue of the threads."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -9,7 +9,7 @@ import numpy.typing as npt
 from airshed.kernels.step.data import REACH
 
 LEAST_ROWS = 2
-"""Rows of the smallest piece of a step; a piece computes a row of faces twice, unless it goes on where one ended."""
+"""Rows of the smallest piece; a piece computes a row of faces again, unless it begins where the last one ended."""
 
 Pieces = npt.NDArray[np.int64]
 """(piece, 4): first and last row, first and last block; as ``struct Piece`` of ``cpu/step.hpp``."""
@@ -17,7 +17,7 @@ Pieces = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Open:
-    """On which sides a neighbour goes on, rather than the edge of the area."""
+    """The sides with a neighbour; at the others is the edge of the area."""
 
     west: bool = False
     east: bool = False
@@ -28,11 +28,10 @@ class Open:
         return self.west or self.east or self.south or self.north
 
 
-def shares(rows: int, threads: int) -> list[tuple[int, int]]:
-    """Return the pieces of rows that threads take as they are free: large ones first, small ones to even out.
+def guided(rows: int, threads: int) -> list[tuple[int, int]]:
+    """Return pieces of rows by guided scheduling: large ones first, small ones at the end.
 
-    Each piece is a share of what is left, rows left / (1.5 threads), so that few pieces (each costs a row of faces)
-    leave nobody waiting long at the end.
+    A piece has remaining rows / (1.5 threads): few pieces, as each costs a row of faces, and little waiting at the end.
     """
     cuts = [0]
     while cuts[-1] < rows:
@@ -42,14 +41,15 @@ def shares(rows: int, threads: int) -> list[tuple[int, int]]:
 
 
 def cut(rows: int, blocks: int, threads: int, open_to: Open) -> tuple[Pieces, Pieces]:
-    """Return pieces that need nothing of a neighbour, and those that do: two rows or one block at each open side."""
+    """Return the pieces that need no neighbour, and the others: two rows or one block at each open side."""
     south, north = min(REACH * open_to.south, rows), max(rows - REACH * open_to.north, 0)
     west, east = min(int(open_to.west), blocks), max(blocks - open_to.east, 0)
     if south >= north or west >= east:
-        return _pieces([]), _pieces([(first, last, 0, blocks) for first, last in shares(rows, threads)])
-    several = shares(north - south, 2 * threads if open_to else threads)  # edges are looked after between pieces
+        return _pieces([]), _pieces([(first, last, 0, blocks) for first, last in guided(rows, threads)])
+    # with neighbours twice as many, as the first thread drives the exchange between pieces
+    several = guided(north - south, 2 * threads if open_to else threads)
     inner = [(south + first, south + last, west, east) for first, last in several]
-    # the north first: where the inner pieces reach from west to east it goes on where they ended
+    # the north first: where the inner pieces reach from west to east it begins where they ended
     outer = [(north, rows, 0, blocks), (0, south, 0, blocks), (south, north, 0, west), (south, north, east, blocks)]
     return _pieces(inner), _pieces([each for each in outer if each[0] < each[1] and each[2] < each[3]])
 

@@ -23,7 +23,7 @@ class Ghost(ctypes.Structure):
 
 
 class Step(ctypes.Structure):
-    """What every step reads and writes; the meaning of each field stands in ``cpu/layout.hpp``."""
+    """The arguments of every step; the meaning of each field is in ``cpu/layout.hpp``."""
 
     _fields_ = (
         ("rows", ctypes.c_int64), ("blocks", ctypes.c_int64), ("last_lanes", ctypes.c_int64),

@@ -1,4 +1,4 @@
-"""Time steps of every column, one or a batch of them: they are prepared here, and computed by threads."""
+"""Prepares batches of steps and lets the threads compute them."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -33,9 +33,9 @@ Array = npt.NDArray[np.float64]
 class Stepper:
     """Advances a :class:`State` by the compiled code of a mechanism.
 
-    pool  threads that help with steps, None for one thread; what else is put there is done beside the steps
+    pool  the other threads, None for one thread; further jobs may be submitted to it, which run beside the steps
 
-    The others are those of :class:`airshed.kernels.backend.StepKernel`.
+    The parameters are those of :meth:`airshed.kernels.backend.StepKernel.stepper`.
     """
 
     def __init__(
@@ -56,10 +56,9 @@ class Stepper:
         self.pool = ThreadPoolExecutor(self.threads - 1) if self.threads > 1 else None
         sides: Collection[Side] = () if neighbours is None else neighbours.sides
         self._table = ArgumentTable(layout, batch, sides, constants, kernel.shape.operators, levels)
-        inner, outer = cut(layout.rows, layout.blocks, self.threads, Open(**{side: side in sides for side in SIDES}))
+        pieces = cut(layout.rows, layout.blocks, self.threads, Open(**{side: side in sides for side in SIDES}))
         self._work = WorkSharing(
-            kernel, self._table.address, batch, np.concatenate([inner, outer]), len(inner), layout.blocks,
-            threads=self.threads, pool=self.pool, edges=bool(sides),
+            kernel, self._table, pieces, layout.blocks, threads=self.threads, pool=self.pool, edges=bool(sides)
         )  # fmt: skip
         self._arrived = True
 
@@ -74,19 +73,19 @@ class Stepper:
         return self.by_term(self._totals)[0]
 
     def advance(self, steps: Sequence[StepForcing]) -> Array:
-        """Advance the state by the steps of a batch; return what is to be summed up, (step, block, sum).
+        """Advance the state by the steps of a batch; return the summands of the budgets, (step, block, sum).
 
         See :meth:`by_term`. The array stays as it is until the next call.
         """
         sums = self._sums[: len(steps)]
-        together = len(steps) if self.neighbours is None else 1  # what is beyond the sides is exchanged for each step
+        together = len(steps) if self.neighbours is None else 1  # the halo is exchanged for each step
         for first in range(0, len(steps), together):
             some = slice(first, first + together)
             self._advance(steps[some], sums[some])
         return sums
 
     def _advance(self, steps: Sequence[StepForcing], sums: Array) -> None:
-        """Advance by steps that need no exchange in between."""
+        """Advance by steps without an exchange in between."""
         edges: Mapping[Side, AnyArray] = {}
         if self.neighbours is not None:
             edges, self._arrived = self.neighbours.start(self.state.q), False
@@ -94,10 +93,10 @@ class Stepper:
             which = self._work.steps + 1 + number
             self._table.fill(which, self.state, each, edges, sums[number], self.sweeps)
             self.state.rotate()
-        self._work.work(len(steps), None if self.neighbours is None else self._see_to_edges)
+        self._work.work(len(steps), None if self.neighbours is None else self._drive_exchange)
 
-    def _see_to_edges(self) -> None:
-        """Let the step look at the edges of neighbours when they are here."""
+    def _drive_exchange(self) -> None:
+        """Let threads use the edges of neighbours once they have arrived."""
         assert self.neighbours is not None
         if not self._arrived and self.neighbours.arrived():
             self._arrived = True
@@ -125,7 +124,7 @@ class Stepper:
 
     @property
     def waited(self) -> float:
-        """Wall time [s] in which there was nothing to do, as the edges of neighbours were not here."""
+        """Wall time [s] in which there was nothing to do, as the edges of neighbours had not arrived."""
         return self._work.waited
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""The sun over packed columns, by compiled code; what it computes stands in ``control.hpp`` and ``air/light.py``."""
+"""The sun over packed columns, by compiled code; its formulas are in ``control.hpp`` and ``air/light.py``."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ Array = npt.NDArray[np.float64]
 
 
 class Sunlight:
-    """Fills secant of the zenith angle and light factor [time][lat][block][2][W], which stay where they are.
+    """Fills secant of the zenith angle and light factor [time][lat][block][2][W] of fixed arrays.
 
     places  [lat][block][3][W] unit vectors to the zenith of each column
     limits  smallest cosine of the zenith angle, light under an overcast sky over it, smallest cosine for that
@@ -25,10 +25,10 @@ class Sunlight:
         self._places, self._limits, self._suns = (address(each) for each in self._held)
 
     def __call__(self, directions: Array, cloud: Pair | None, weights: Array) -> None:
-        """Fill those of as many times as there are directions to the sun (time, 3).
+        """Fill them for each direction to the sun (time, 3).
 
         cloud    packed cover at both ends of an interval, None for a clear sky
-        weights  where the times lie between them
+        weights  of the second end at each time
         """
         ends = [None, None] if cloud is None else [address(each) for each in cloud]
         self._function(

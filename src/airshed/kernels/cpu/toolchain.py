@@ -40,7 +40,7 @@ FLAGS: Final[dict[str, str]] = {
     "-std=c++17": "the language of the generated code",
     "-O3": "unroll and vectorise the inner loops",
     "-fPIC": "the code goes into a shared library",
-    "-fno-math-errno": "nobody reads errno after sqrt or exp, and setting it forbids vector forms",
+    "-fno-math-errno": "errno is not read after sqrt or exp, and setting it forbids vector forms",
     "-fno-trapping-math": "no code waits for floating-point exceptions, so both sides of a choice may be computed",
     "-ffp-contract=fast": "a * b + c in one rounding, where the processor has it",
 }
@@ -173,7 +173,7 @@ def _key(units: list[Unit], toolchain: Toolchain, extra_flags: Sequence[str]) ->
 
 
 def _library_path(folder: Path, name: str, key: str) -> Path:
-    """Return where a library lies; what it is called is for readers, and the key alone tells it from others."""
+    """Return the path of a library; the key identifies it, the name is for readers."""
     return folder / f"{re.sub(r'[^A-Za-z0-9_+-]', '_', name)[:80]}-{key}.so"
 
 

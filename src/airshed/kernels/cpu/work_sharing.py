@@ -1,6 +1,6 @@
-"""Work sharing: the threads of a rank take piece after piece of a batch of steps, whoever is free the next one.
+"""Work sharing: each free thread of a rank takes the next piece of a batch of steps from the queue of the rank.
 
-The other side of ``cpu/work_sharing.hpp``. Which thread computes a piece changes no bit.
+This is the Python side of ``cpu/work_sharing.hpp``. Which thread computes a piece changes no bit.
 """
 
 import ctypes
@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.core.errors import KernelError
+from airshed.kernels.cpu.argument_table import ArgumentTable
 from airshed.kernels.cpu.pieces import Pieces
 from airshed.kernels.cpu.pipeline import MechanismKernel
 from airshed.kernels.memory import address, aligned_zeros
@@ -21,23 +22,23 @@ from airshed.kernels.step.data import PARTS
 Array = npt.NDArray[np.float64]
 
 ALWAYS: Final = 2**62
-"""More steps than there will be, or more turns of waiting."""
+"""More steps, or turns of waiting, than there will be."""
 
 _TURNS: Final = 16
-"""Turns of waiting, some microseconds each, after which the first thread sees to the neighbours' edges."""
+"""Turns of waiting, some microseconds each, after which the first thread drives the exchange of edges."""
 
 _LINE: Final = 64  # bytes of a cache line
 
 
 def _lines(number: int, names: Sequence[str]) -> list[tuple[str, type]]:
-    """Numbers that begin on a cache line of their own, and what fills their last one up."""
+    """Numbers that begin on a cache line of their own, and the padding of their last line."""
     fields: list[tuple[str, type]] = [(name, ctypes.c_int64) for name in names]
     room = -8 * len(names) % _LINE
     return fields + ([(f"_room{number}", ctypes.c_char * room)] if room else [])
 
 
 class WorkQueue(ctypes.Structure):
-    """The steps that threads share; the meaning of each field stands in ``cpu/work_sharing.hpp``."""
+    """The queue of a rank; the meaning of each field is in ``cpu/work_sharing.hpp``."""
 
     _fields_ = (
         *_lines(0, ["taken"]), *_lines(1, ["finished"]), *_lines(2, ["prepared", "edges", "given_up"]),
@@ -51,25 +52,26 @@ class _Spent(ctypes.Structure):
 
 
 class WorkSharing:
-    """The threads of a rank, and the queue of steps that they share.
+    """The threads of a rank, and their queue of pieces of steps.
 
-    steps, count   address of the ring of prepared steps, and how many it has room for: step n at n % count
-    pieces, inner  of a step, and how many of them, the first ones, need no neighbour
+    table    the ring of prepared steps
+    pieces   of a step: those that need no neighbour, and the others
     blocks   packs in a row of the tile
-    threads  with the one that calls;  pool  the others; None for none
-    edges    whether other pieces wait for :meth:`edges_are_here`, which the first thread looks after piece by piece
+    threads  their number with the calling one;  pool  the others, None for none
+    edges    whether the other pieces wait for :meth:`edges_are_here`; the first thread drives the exchange of edges
     """
 
     def __init__(
-        self, kernel: MechanismKernel, steps: int, count: int, pieces: Pieces, inner: int, blocks: int, *,
+        self, kernel: MechanismKernel, table: ArgumentTable, pieces: tuple[Pieces, Pieces], blocks: int, *,
         threads: int, pool: ThreadPoolExecutor | None, edges: bool = False,
     ) -> None:  # fmt: skip
-        self._functions, self._pool, self._pieces = kernel.functions, pool, pieces
+        self._functions, self._pool, self._pieces = kernel.functions, pool, np.concatenate(pieces)
         memory = aligned_zeros((ctypes.sizeof(WorkQueue),), np.uint8)
         self._queue = WorkQueue.from_buffer(memory.data)
         self._reference = address(memory)
-        self._queue.taken, self._queue.pieces, self._queue.inner = len(pieces), len(pieces), inner
-        self._queue.room, self._queue.steps, self._queue.piece = count, steps, address(pieces)
+        count = len(self._pieces)
+        self._queue.taken, self._queue.pieces, self._queue.inner = count, count, len(pieces[0])
+        self._queue.room, self._queue.steps, self._queue.piece = table.room, table.address, address(self._pieces)
         self._queue.edges = 0 if edges else ALWAYS
         self._most = 1 if edges else ALWAYS
         size = kernel.functions.airshed_worker_bytes(blocks)
@@ -82,14 +84,14 @@ class WorkSharing:
         return int(self._queue.prepared)
 
     def edges_are_here(self) -> None:
-        """Let threads compute what needs the edges of neighbours."""
+        """Let threads compute the pieces that need the edges of neighbours."""
         self._functions.airshed_edges_are_here(self._reference)
 
     def work(self, count: int, between: Callable[[], None] | None = None) -> None:
         """Compute so many further steps, which are prepared.
 
-        between  sees to the edges of neighbours, after every piece and while there is nothing to do
-        raises   KernelError where an earlier step was broken off
+        between  drives the exchange of edges, after every piece and while there is nothing to do
+        raises   KernelError if an earlier step was broken off
         """
         if self._queue.given_up:
             raise KernelError("a step was broken off, and the state with it; make a new model, or resume the run")
@@ -113,7 +115,7 @@ class WorkSharing:
 
     @contextmanager
     def _helped(self) -> Iterator[None]:
-        """Let the other threads work, and wait for them, also after Ctrl-C: what they look at must not go first."""
+        """Let the other threads work, and wait for them, also after Ctrl-C, as they use memory of this object."""
         others = [] if self._pool is None else self._memory[1:]
         jobs = [self._submit(self._reference, ALWAYS, ALWAYS, address(memory)) for memory in others]
         try:
@@ -123,7 +125,7 @@ class WorkSharing:
             raise
         finally:
             for job in jobs:
-                if not job.cancel():  # a thread that was busy with something else all the time has nothing left to do
+                if not job.cancel():  # a job that has not begun has nothing left to do
                     job.result()
 
     def _submit(self, *arguments: int) -> "Future[int]":

@@ -177,7 +177,7 @@ def _apply_lists(collection: Collection) -> tuple[str, ...]:
 
 
 def _reactions(collection: Collection, meaning: Meaning, rates: RatesFile) -> tuple[Reaction, ...]:
-    """Return the reactions; what is wrong with several of them is told at once."""
+    """Return the reactions; the faults of several of them are reported together."""
     reactions: dict[str, Reaction] = {}
     faults: list[MechanismError] = []
     unknown: list[tuple[Location, str, Unknown]] = []
@@ -201,8 +201,8 @@ def _reactions(collection: Collection, meaning: Meaning, rates: RatesFile) -> tu
     if unknown:
         faults.append(_unexplained(unknown, rates))
     if faults:
-        told = [str(fault) for fault in faults[:_MOST_FAULTS]]
-        raise MechanismError("\n".join([*told, *(["and more"] if len(faults) > _MOST_FAULTS else [])]))
+        messages = [str(fault) for fault in faults[:_MOST_FAULTS]]
+        raise MechanismError("\n".join([*messages, *(["and more"] if len(faults) > _MOST_FAULTS else [])]))
     return tuple(reactions.values())
 
 

@@ -32,8 +32,8 @@ def read_kpp(path: Path, shown: str | None = None, code: Code = Code.REFUSED) ->
         advice = f"declare them under #DEFVAR, or #INCLUDE a file that does{absent}"
         raise MechanismError(f"{shown or path}: no species; {advice}")
     side = rates_path(path)
-    told = str(Path(shown).with_name(side.name)) if shown else None
-    return assemble(path.stem, collection, read_rates_file(side, told, code))
+    name = str(Path(shown).with_name(side.name)) if shown else None
+    return assemble(path.stem, collection, read_rates_file(side, name, code))
 
 
 def _collect(source: SourceFile, collection: Collection, above: tuple[SourceFile, ...]) -> None:

@@ -142,22 +142,22 @@ def read_source(path: Path, name: str) -> SourceFile:
 
     UTF-8 with or without a byte order mark, else Latin-1, in which old files have their comments; any line ends.
     """
-    told = printable(name)
+    where = printable(name)
     try:
         if not path.is_file():
             fault = "is not a file" if path.exists() else "there is no such file"
-            raise MechanismError(f"{told}: {fault}; expected a reaction file in KPP syntax (.def, .eqn, .spc)")
+            raise MechanismError(f"{where}: {fault}; expected a reaction file in KPP syntax (.def, .eqn, .spc)")
         if path.stat().st_size > LARGEST:
-            raise MechanismError(f"{told}: larger than {LARGEST // 1_000_000} MB, which no reaction file is")
+            raise MechanismError(f"{where}: larger than {LARGEST // 1_000_000} MB, which no reaction file is")
         data = path.read_bytes()
     except OSError as error:
-        raise MechanismError(f"{told}: cannot be read ({error.strerror})") from None
+        raise MechanismError(f"{where}: cannot be read ({error.strerror})") from None
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         text = data.decode("latin-1")
     if _UNPRINTABLE.search(text):
-        raise MechanismError(f"{told}: not a text file; expected a reaction file in KPP syntax (.def, .eqn, .spc)")
+        raise MechanismError(f"{where}: not a text file; expected a reaction file in KPP syntax (.def, .eqn, .spc)")
     return SourceFile(path, name, text.replace("\r\n", "\n").replace("\r", "\n"))
 
 

@@ -30,8 +30,8 @@ _WORDS: Final = {
 def complaint(error: UnexpectedInput, text: str, start: int, end: int) -> MisplacedError:
     """Return the message ``expected ..., but ... follows`` for a syntax error in a section of `text`.
 
-    Where the unexpected thing stands on a later line than the unfinished statement, the place told is the end of the
-    latter: that is where something is missing, such as a ';'.
+    If the unexpected text is on a later line than the unfinished statement, the reported place is the statement's end,
+    where something is missing, such as a ';'.
     """
     if isinstance(error, UnexpectedToken) and error.token.type == "$END":
         return MisplacedError(_behind(text, end), f"expected {_expected(error)}, but the section ends after it")

@@ -1,4 +1,4 @@
-"""Finds which of the format's rate forms an expression is, whoever wrote it."""
+"""Finds which of the format's rate forms an expression is, however it is written."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field

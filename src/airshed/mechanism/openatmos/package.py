@@ -53,10 +53,10 @@ def musica_file(name: str) -> Path:
 
     Raises MechanismError where the package is not installed, or has no mechanism of this name.
     """
-    files, told = musica_package(), name[:80]
+    files, shown = musica_package(), name[:80]
     if files is None:
-        raise MechanismError(f"{told!r} needs {NO_MUSICA}")
+        raise MechanismError(f"{shown!r} needs {NO_MUSICA}")
     if name not in files:
         known = ", ".join(files)
-        raise MechanismError(f"the package musica has no mechanism {told!r} (it has {known}){nearest(told, files)}")
+        raise MechanismError(f"the package musica has no mechanism {shown!r} (it has {known}){nearest(shown, files)}")
     return files[name]

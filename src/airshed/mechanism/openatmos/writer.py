@@ -113,7 +113,7 @@ def _species(species: Species, network: ReactionNetwork, *, weighed: bool) -> di
 
 
 def _fixed(species: Species, bindings: Mapping[str, Expression], initial: float | None) -> dict[str, Any]:
-    """Return what says that a species is fixed: to MICM as far as it can be told, and to our reader by a comment."""
+    """Return the keys of a fixed species: for MICM as far as the format has them, and a comment for our reader."""
     match bindings.get(species.name):
         case None if species.name.upper() == "M":
             return {THIRD_BODY: True}

@@ -1,9 +1,9 @@
-"""What a plan is expected to take: messages at alpha + beta L, copies, and ranks that share cores.
+"""Predicted time of a plan: messages at alpha + beta L, copies, and ranks that share cores.
 
 Segall et al. (Environmental modeling on the C90-T3D heterogeneous system) take alpha + beta L for each message of L
 bytes, at either end, and name contention as what it leaves out. Here a rank's work in a hop is
 
-    work_r = sum over its messages (alpha + beta L) + sum over what does not lie in one piece (alpha_c + beta_c L)
+    work_r = sum over its messages (alpha + beta L) + sum over what is not contiguous (alpha_c + beta_c L)
 
 and a hop takes
 
@@ -38,7 +38,7 @@ FREE = Line(0.0, 0.0)
 
 @dataclass(frozen=True)
 class Costs:
-    """What was measured of a transport, see `measure`.
+    """Measured costs of a transport, see `measure`.
 
     within           messages between ranks of one job, or of one MPI world
     between          messages between two jobs
@@ -58,19 +58,19 @@ class Costs:
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a plan is expected to take [s]."""
+    """The predicted time of a plan [s]."""
 
     plan: Plan
     seconds: float
 
 
 def predict(plan: Plan, costs: Costs) -> Prediction:
-    """Return what a plan is expected to take."""
+    """Return the predicted time of a plan."""
     return Prediction(plan, sum(_hop_seconds(hop, costs) for hop in plan.hops))
 
 
 def predictions(source: Distribution, target: Distribution, costs: Costs) -> list[Prediction]:
-    """Return what each strategy is expected to take, the fastest first; of equals the one with fewer hops."""
+    """Return the predictions of all strategies, the fastest first; of equals the one with fewer hops."""
     found = [predict(plan, costs) for plan in possible_plans(source, target)]
     return sorted(found, key=lambda each: (each.seconds, len(each.plan.hops)))
 

@@ -1,4 +1,4 @@
-"""Who holds which part of an array, in which memory layout and number format: data alone."""
+"""Distributions: which rank holds which part of an array, in which memory layout and number format; data alone."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,10 +26,10 @@ class Distribution:
     dtype  of the parts, byte order included (">f8" is big-endian)
     order  axes of the whole array in the order in which the parts have them; (1, 2, 0) has the first axis last
 
-    A rank's array has the indices that it holds one after the other, so that its shape is ``local_shape(rank)``.
-    Ranks are those of the world that both groups belong to; of two jobs, those of the second count on from the first.
+    A rank's array has the indices that it holds contiguously, so that its shape is ``local_shape(rank)``.
+    Ranks are those of the world that both groups belong to; those of a second job are numbered after the first's.
 
-    Raises RedistributionError where an element is held by no rank or by two.
+    Raises RedistributionError if an element is held by no rank or by two.
     """
 
     shape: tuple[int, ...]
@@ -81,7 +81,7 @@ class Distribution:
         dtype: npt.DTypeLike = np.float64,
         order: Sequence[int] = (),
     ) -> Self:
-        """Return blocks of one axis dealt out to the ranks in turn."""
+        """Return blocks of one axis, distributed cyclically over the ranks."""
         owner = np.arange(shape[axis]) // block % len(ranks)
         whole: list[Selection] = [slice(length) for length in shape]
         parts: dict[int, Sequence[Selection]] = {

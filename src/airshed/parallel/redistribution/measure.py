@@ -1,9 +1,9 @@
-"""Alpha and beta of a transport, measured at start, and the strategy that they make the best.
+"""Measures alpha and beta of a transport, and chooses the strategy with the shortest predicted time.
 
 A message of L bytes goes from one rank to another and back; half the time, less what the timer itself takes, is
 alpha + beta L. Rezny (Parallel implementation of ADVISE on the Intel Paragon, section 2) shows why: there a call of the
-common timer took 497 us and a message 90 us; and why the first message does not count: it pays for the pages. The
-least of several times counts, since what other programs take of the machine is no part of the model.
+common timer took 497 us and a message 90 us. The first message does not count, as it allocates pages. The least of
+several times counts, as other programs are not in the model.
 """
 
 import statistics
@@ -44,7 +44,7 @@ class PingPong:
 
 @dataclass(frozen=True)
 class Choice:
-    """The plan that is expected to be the fastest, and what all are expected to take, the fastest first."""
+    """The plan with the shortest predicted time, and the predictions of all, the fastest first."""
 
     plan: Plan
     predictions: tuple[Prediction, ...]
@@ -52,14 +52,14 @@ class Choice:
 
 
 def choose(transport: Transport, source: Distribution, target: Distribution) -> Choice:
-    """Measure the transport and return the strategy that it makes the best; all its ranks call this."""
+    """Measure the transport and return the fastest strategy by prediction; all its ranks call this."""
     costs = measure(transport, source, target)
     found = predictions(source, target, costs)
     return Choice(found[0].plan, tuple(found), costs)
 
 
 def measure(transport: Transport, source: Distribution, target: Distribution) -> Costs:
-    """Return what messages and copies cost between two distributions, the same on all ranks, which all call this."""
+    """Return the costs of messages and copies between two distributions, the same on all ranks; all call this."""
     first = getattr(transport, "sizes", (transport.size, 0))[0]
     apart = first < transport.size
     within = between = FREE
@@ -76,7 +76,7 @@ def measure(transport: Transport, source: Distribution, target: Distribution) ->
 
 
 def ping_pong(transport: Transport, one: int, other: int, lengths: Sequence[int] = LENGTHS) -> PingPong:
-    """Return the times of messages from one rank to another, the same on all ranks, which all call this."""
+    """Return the times of messages from one rank to another, the same on all ranks; all call this."""
     times = [_round_trips(transport, one, other, length) for length in lengths]
     timer = timer_overhead()
 

@@ -15,7 +15,7 @@ Bytes = npt.NDArray[np.uint8]
 
 
 class Messenger(Protocol):
-    """What carries bytes between ranks."""
+    """A transport of bytes between ranks."""
 
     rank: int
 
@@ -30,7 +30,7 @@ class Messenger(Protocol):
 class Packing:
     """The elements of a message in a rank's array, and in a buffer: boxes one behind the other, in the sender's order.
 
-    A message that lies in one piece in the array is sent from there, or received there.
+    A message that is contiguous in the array is sent from there, or received there.
     """
 
     def __init__(self, message: Message, hop: Hop, held: Distribution, rank: int) -> None:
@@ -55,7 +55,7 @@ class Packing:
         return self._bytes if in_place is None else in_place
 
     def unpack(self, local: AnyArray) -> None:
-        """Put what was received where it belongs."""
+        """Copy what was received to its place in the array."""
         if self._in_place(local) is None:
             for piece, view in self._pairs(local):
                 converted_copy(view, piece)
@@ -127,7 +127,7 @@ class MessageHop:
                     converted_copy(after, before)
 
     def close(self) -> None:
-        """Nothing to give back."""
+        """Nothing to free."""
 
 
 def converted_copy(target: AnyArray, source: AnyArray) -> None:

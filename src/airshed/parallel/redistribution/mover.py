@@ -1,4 +1,4 @@
-"""Moves an array between two distributions by a plan, again and again, in memory that it keeps."""
+"""Moves an array between two distributions by a plan, repeatedly and without allocating."""
 
 import time
 from typing import Any, Protocol, Self, runtime_checkable
@@ -20,13 +20,13 @@ class HopExecutor(Protocol):
         ...
 
     def close(self) -> None:
-        """Give back what the hop holds of the machine."""
+        """Free the resources of the hop."""
         ...
 
 
 @runtime_checkable
 class Transport(Protocol):
-    """What carries arrays between ranks."""
+    """A transport of arrays between ranks."""
 
     name: str
     rank: int
@@ -44,7 +44,7 @@ class Redistribution:
 
     ranks  a transport, or a communicator, whose messages then carry the array
 
-    Every rank of the transport makes it and calls it, one that holds no part with None. The array that comes back is
+    Every rank of the transport makes it and calls it, one that holds no part with None. The returned array is
     the same one each time, overwritten by the next call, unless `out` is given. Nothing is allocated in a call.
     `seconds` is how long the last call took on this rank [s].
 
@@ -77,7 +77,7 @@ class Redistribution:
         return target
 
     def close(self) -> None:
-        """Give back what it holds of the machine; all ranks call this."""
+        """Free its resources; all ranks call this."""
         for hop in self._hops:
             hop.close()
         if self._made and isinstance(self.transport, MpiMessages):
@@ -87,7 +87,7 @@ class Redistribution:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """Close; but not after an error, which this rank may be alone with, as closing waits for all."""
+        """Close, but not after an error, which only this rank may have: closing waits for all."""
         if kind is None:
             self.close()
 

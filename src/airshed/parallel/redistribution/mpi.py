@@ -17,7 +17,7 @@ class MpiMessages:
     name, one_sided = "MPI", False
 
     def __init__(self, handle: "MPI.Intracomm") -> None:
-        self.handle = handle.Dup()  # nobody else's messages can be mistaken for ours
+        self.handle = handle.Dup()  # keeps messages of other users apart
         self.rank, self.size = handle.Get_rank(), handle.Get_size()
 
     def hop(self, hop: Hop) -> MessageHop:
@@ -53,4 +53,4 @@ class OwnMessages:
         yield from ()
 
     def close(self) -> None:
-        """Nothing to give back."""
+        """Nothing to free."""

@@ -1,4 +1,4 @@
-"""Which rank sends which indices to whom: redistribution plans as data, made from two distributions and a strategy.
+"""Redistribution plans as data, made from two distributions and a strategy: which rank sends which indices to which.
 
 A plan is a sequence of hops, each from one distribution to the next by one message for each pair of ranks:
 
@@ -27,7 +27,7 @@ STRATEGIES: Final[tuple[Strategy, ...]] = ("direct", "funnel", "parallel funnel"
 
 @dataclass(frozen=True)
 class Message:
-    """What one rank gives to another, or to itself: the runs of indices along each axis of the whole array."""
+    """A message of one rank to another, or a copy on one rank: runs of indices along each axis of the whole array."""
 
     sender: int
     receiver: int
@@ -54,15 +54,15 @@ class Hop:
         return target if target.itemsize <= source.itemsize else source
 
     def sends(self, rank: int) -> list[Message]:
-        """Return what a rank sends to others."""
+        """Return the messages that a rank sends."""
         return [each for each in self.messages if each.sender == rank != each.receiver]
 
     def receives(self, rank: int) -> list[Message]:
-        """Return what a rank receives from others."""
+        """Return the messages that a rank receives."""
         return [each for each in self.messages if each.receiver == rank != each.sender]
 
     def copies(self, rank: int) -> list[Message]:
-        """Return what a rank keeps."""
+        """Return the copies within a rank."""
         return [each for each in self.messages if each.sender == rank == each.receiver]
 
     @property
@@ -81,12 +81,12 @@ class Plan:
 
     @property
     def source(self) -> Distribution:
-        """Where the array comes from."""
+        """The source distribution."""
         return self.hops[0].source
 
     @property
     def target(self) -> Distribution:
-        """Where the array goes."""
+        """The target distribution."""
         return self.hops[-1].target
 
     @property
@@ -155,7 +155,7 @@ def _overlap(one: Part, other: Part) -> Part | None:
 
 
 def _funnels(source: Distribution, target: Distribution, lanes: int) -> list[Distribution]:
-    """Return how the array lies at the senders and at the receivers: slabs along the axis with fewest messages.
+    """Return the distributions at the lanes of both groups: slabs along the axis with fewest messages.
 
     Where both are the same ranks, one stop is enough.
     """

@@ -1,7 +1,6 @@
-"""Ranks of one node that write straight into each other's arrays: MPI windows of shared memory, no messages.
+"""Ranks of one node that write directly into each other's arrays, in MPI windows of shared memory.
 
-What would be a message is one copy here, from the sender's array into the receiver's, axes turned and numbers converted
-on the way.
+A message is one copy from the sender's array into the receiver's, which also transposes and converts.
 """
 
 from math import prod
@@ -66,7 +65,7 @@ class WindowHop:
 
     def __call__(self, source: AnyArray | None, target: AnyArray | None = None) -> AnyArray | None:
         """Move the array into the hop's own; from there into `target` where one is given."""
-        self._everybody_is_here()  # nobody reads what the last call brought any more
+        self._everybody_is_here()  # no rank reads the result of the last call any more
         if source is not None:
             here = self._source.seen_whole(source)
             for boxes, targets in self._writes:
@@ -79,7 +78,7 @@ class WindowHop:
         return target
 
     def close(self) -> None:
-        """Give the memory back, and with it the hop's own array; all ranks call this."""
+        """Free the memory, and with it the hop's own array; all ranks call this."""
         self._writes, self.target = [], None
         self._window.Unlock_all()
         self._window.Free()

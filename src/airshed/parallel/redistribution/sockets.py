@@ -1,8 +1,8 @@
-"""Sockets between ranks of two jobs: encrypted, only for who knows the token, and aware of the other's end.
+"""Encrypted sockets between ranks of two jobs that have the same token; they notice when the other side ends.
 
 ZeroMQ's CURVE with one key pair for each side, both derived from the token: the listening rank admits the key of the
-calling side alone, and the calling rank speaks to the key of the listening side alone. Whoever else comes to the port,
-and closes, is silent or talks nonsense, changes nothing: only who has sent a message has proved to be the peer.
+calling side alone, and the calling rank accepts the key of the listening side alone. Other callers at the port change
+nothing, whatever they send: only a caller that has sent a valid message is the peer.
 """
 
 import secrets
@@ -36,12 +36,12 @@ _REFUSED: Final = (
 
 
 def new_token() -> str:
-    """Return a token that nobody can guess; both jobs are given the same one."""
+    """Return a random token; both jobs get the same one."""
     return secrets.token_hex(SHORTEST_TOKEN)
 
 
 class Sockets:
-    """One rank's sockets to ranks of the other job: either it listens, or it calls.
+    """One rank's sockets to ranks of the other job; the rank either listens or calls.
 
     refused  some caller was turned away (listening), or the listener did not take ours (calling)
     gone     peers who had been there and are no longer
@@ -84,7 +84,7 @@ class Sockets:
         socket.connect(address)
 
     def send(self, peer: int, payload: Any) -> zmq.MessageTracker:
-        """Send; the payload may be overwritten once the tracker is done. Nothing is what nobody gets to see."""
+        """Send; the payload may be overwritten once the tracker is done."""
         direct = self._sockets.get(peer)
         try:
             if direct is not None:
@@ -99,15 +99,15 @@ class Sockets:
         return peer in self._sockets
 
     def arrived(self, peers: Sequence[int]) -> list[int]:
-        """Return from which of some peers something lies here."""
+        """Return the peers, of some, from which a message has arrived."""
         return [peer for peer in peers if self._inbox.get(peer)]
 
     def take(self, peer: int) -> memoryview:
-        """Return what a peer sent first of what has not been taken."""
+        """Return the first message of a peer that has not been taken."""
         return self._inbox[peer].popleft().buffer
 
     def wait(self, done: Callable[[], bool], peers: Iterable[int], timeout: float) -> bool:
-        """Receive until something is done; False when it is not in time, or when one of the peers has gone."""
+        """Receive until a condition holds; False after a timeout, or when one of the peers has gone."""
         needed = set(peers)
         deadline = time.monotonic() + timeout
         while not done():
@@ -122,7 +122,7 @@ class Sockets:
         return True
 
     def close(self, linger: float | None = None) -> None:
-        """Close all, when what was sent is gone or after some seconds; at once where nobody is there to take it."""
+        """Close all, when everything is sent or after some seconds; immediately if no peer is there."""
         wait = self._timeout if linger is None else linger
         milliseconds = int(1e3 * wait) if self._agreed and not self.gone else 0
         if self._guard is not None:
@@ -148,7 +148,7 @@ class Sockets:
         return socket
 
     def _pump(self, milliseconds: int) -> bool:
-        """Take in what is there, or comes within a time; whether anything did."""
+        """Receive what has arrived, or arrives within a time; return whether anything did."""
         ready = [socket for socket, _ in self._poller.poll(milliseconds)]
         peers = {id(socket): peer for peer, socket in self._sockets.items()}
         for socket in ready:
@@ -180,7 +180,7 @@ class Sockets:
             self._doubtful_until = time.monotonic() + _DOUBT
 
     def _ask_whether_all_are_here(self) -> None:
-        """Find out who has gone: a listening socket's monitor tells that somebody has, which may be a stranger."""
+        """Find out which peers have gone; a listening socket's monitor also reports the end of strangers."""
         now = time.monotonic()
         if not self._asked + _ASKED < now < self._doubtful_until:
             return

@@ -1,7 +1,8 @@
-"""Two jobs that were started apart and share no MPI: TCP between them, each one's own messages within."""
+"""A transport between two jobs without a common MPI: TCP between them, the MPI of each within."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final, Self
 
@@ -20,46 +21,51 @@ _FAREWELL: Final = b"bye"
 LOOPBACK: Final = "127.0.0.1"
 
 
-class TwoJobs:
-    """The ranks of two jobs: those of the first count from 0, those of the second from the first's size on.
+@dataclass(frozen=True)
+class Line:
+    """The connections between two jobs.
 
-    job      0 for the first, whose ranks listen; 1 for the second, whose ranks call
-    sizes    the numbers of ranks of both
-    token    what both know and nobody else, see `new_token`
-    ranks    this job's communicator
-    hosts    where the first job listens: one address, or one for each of its ranks
-    port     of the first job's rank 0; its rank r listens at port + r
-    timeout  how long to wait for the other job to come, and how long it may be silent once it is there [s]
-    patience how long a message may take that the other job has still to compute [s]
+    hosts     where the first job listens: one address, or one for each of its ranks
+    port      of the first job's rank 0; its rank r listens at port + r
+    timeout   how long to wait for the other job to connect and to agree to a plan [s]
+    patience  how long a message may take that the other job has still to compute [s]
+    """
+
+    hosts: Sequence[str] = (LOOPBACK,)
+    port: int = PORT
+    timeout: float = 30.0
+    patience: float = 3600.0
+
+
+class TwoJobs:
+    """The ranks of two jobs: those of the first are numbered from 0, those of the second from the first's size on.
+
+    job    0 for the first, whose ranks listen; 1 for the second, whose ranks connect
+    sizes  the numbers of ranks of both
+    token  a secret of both jobs, see `new_token`
+    ranks  this job's communicator
 
     Rank r of the first job binds a port when a plan first has it exchange with the second job.
 
-    Raises LinkError where the other job does not come, has another token or another plan, or goes.
+    Raises LinkError if the other job does not come, has another token or another plan, or leaves.
     """
 
     name, one_sided = "TCP", False
 
     def __init__(
-        self,
-        job: int,
-        sizes: tuple[int, int],
-        token: str,
-        ranks: Communicator | None = None,
-        hosts: Sequence[str] = (LOOPBACK,),
-        port: int = PORT,
-        timeout: float = 30.0,
-        patience: float = 3600.0,
+        self, job: int, sizes: tuple[int, int], token: str, ranks: Communicator | None = None, line: Line | None = None
     ) -> None:
+        line = line or Line()
         ranks = ranks or Alone()
         if ranks.size != sizes[job]:
             raise LinkError(f"job {job} was to have {sizes[job]} ranks, but has {ranks.size}; mend sizes")
-        if len(hosts) not in (1, sizes[0]):
-            raise LinkError(f"{len(hosts)} hosts for {sizes[0]} ranks that listen; name one, or one for each")
+        if len(line.hosts) not in (1, sizes[0]):
+            raise LinkError(f"{len(line.hosts)} hosts for {sizes[0]} ranks that listen; name one, or one for each")
         self._near = OwnMessages() if ranks.handle is None else MpiMessages(ranks.handle)
         self._first, self.sizes, self._listens = (0, sizes[0])[job], sizes, job == 0
         self.rank, self.size = self._first + ranks.rank, sum(sizes)
-        self._hosts, self._port, self._timeout, self._patience = hosts, port, timeout, patience
-        self._sockets = Sockets(token, timeout)
+        self._line = line
+        self._sockets = Sockets(token, line.timeout)
         self._bound = False
         self._met: set[int] = set()
 
@@ -94,19 +100,21 @@ class TwoJobs:
                 self._fill(receives[far[peer]][1], peer)
                 waiting.discard(peer)
                 yield far[peer]
-        if not self._sockets.wait(lambda: all(each.done for each in leaving.values()), leaving, self._patience):
+        if not self._sockets.wait(lambda: all(each.done for each in leaving.values()), leaving, self._line.patience):
             raise self._lost(sorted(leaving), "take what it is sent")
 
     def close(self) -> None:
-        """Close the connections when the other job does, or after `timeout`; all ranks of both jobs call this.
+        """Close the connections when the other job does, or after its timeout; all ranks of both jobs call this.
 
-        Who closes first would make its system forget what the other has not read yet.
+        A job that closed first would lose what the other has not read yet.
         """
         for peer in self._met - self._sockets.gone:
             with suppress(LinkError):  # it has gone without a word
                 self._sockets.send(peer, _FAREWELL)
         met = sorted(self._met)
-        self._sockets.wait(lambda: {*self._sockets.arrived(met), *self._sockets.gone} >= self._met, (), self._timeout)
+        self._sockets.wait(
+            lambda: {*self._sockets.arrived(met), *self._sockets.gone} >= self._met, (), self._line.timeout
+        )
         self._sockets.close()
         self._near.close()
 
@@ -114,7 +122,7 @@ class TwoJobs:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """Close; after an error the connections alone and at once, so that the other job learns of it."""
+        """Close; after an error the connections alone and immediately, so that the other job notices it."""
         if kind is None:
             self.close()
         else:
@@ -124,11 +132,11 @@ class TwoJobs:
         return not self._first <= rank < self._first + self.sizes[not self._listens]
 
     def _address(self, rank: int) -> str:
-        host = self._hosts[rank if len(self._hosts) > 1 else 0]
-        return f"tcp://{host}:{self._port + rank}"
+        hosts = self._line.hosts
+        return f"tcp://{hosts[rank if len(hosts) > 1 else 0]}:{self._line.port + rank}"
 
     def _agree(self, peers: list[int], digest: bytes) -> None:
-        """Exchange the digest of a hop with the ranks of the other job; each side sees that the other's is its own."""
+        """Exchange the digest of a hop with the ranks of the other job; both sides compare it with their own."""
         if self._listens and not self._bound:
             self._sockets.listen(self._address(self.rank))
             self._bound = True
@@ -139,19 +147,19 @@ class TwoJobs:
         answered = self._sockets.wait(
             lambda: len(self._sockets.arrived(peers)) == len(peers) or (self._sockets.refused and not self._listens),
             peers,
-            self._timeout,
+            self._line.timeout,
         )
         if not answered or len(self._sockets.arrived(peers)) < len(peers):
             raise self._missing(peers)
         self._met.update(peers)
         others = [bytes(self._sockets.take(peer)) for peer in peers]
         for peer in peers if self._listens else []:
-            self._sockets.send(peer, digest).wait(self._timeout)
+            self._sockets.send(peer, digest).wait(self._line.timeout)
         if any(other != digest for other in others):
             raise LinkError("the other job has another plan: both need the same distributions, formats and strategy")
 
     def _missing(self, peers: list[int]) -> LinkError:
-        refused, seconds = self._sockets.refused, f"{self._timeout:g} s"
+        refused, seconds = self._sockets.refused, f"{self._line.timeout:g} s"
         if self._listens:
             absent = sorted({*peers} - {*self._sockets.arrived(peers)})
             why = "somebody without its token was refused" if refused else "start it, or see that it has this address"
@@ -169,11 +177,11 @@ class TwoJobs:
 
     def _wait(self, waiting: set[int]) -> None:
         peers = sorted(waiting)
-        if not self._sockets.wait(lambda: bool(self._sockets.arrived(peers)), peers, self._patience):
+        if not self._sockets.wait(lambda: bool(self._sockets.arrived(peers)), peers, self._line.patience):
             raise self._lost(peers, "send")
 
     def _lost(self, peers: list[int], what: str) -> LinkError:
-        how = "has gone" if self._sockets.gone.intersection(peers) else f"was silent for {self._patience:g} s"
+        how = "has gone" if self._sockets.gone.intersection(peers) else f"was silent for {self._line.patience:g} s"
         return LinkError(f"the other job {how}: its ranks {peers} were to {what}; see its own messages")
 
     def _fill(self, buffer: Bytes, peer: int) -> None:

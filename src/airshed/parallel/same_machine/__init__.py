@@ -1,6 +1,6 @@
-"""What ranks of one machine gain by sharing memory; nothing else needs this package, and without it all send messages.
+"""Shared memory of the ranks of one machine; without this package all ranks send messages.
 
-``memory`` is memory that several processes have, ``edges`` the exchange of edges in it.
+``memory`` is the shared memory, ``edges`` the exchange of edges in it.
 """
 
 from airshed.parallel.same_machine.edges import SharedEdges as SharedEdges

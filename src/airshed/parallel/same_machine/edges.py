@@ -1,4 +1,4 @@
-"""Edges of the state that neighbours on one machine exchange in memory that they share, see ``parallel.halo``."""
+"""Exchange of edges of the state with neighbours on the same machine, in shared memory, see ``parallel.halo``."""
 
 import weakref
 from collections.abc import Mapping
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from mpi4py import MPI
 
 _TAGS: Final[dict[Side, int]] = {side: 16 + number for number, side in enumerate(SIDES)}
-"""Beside those of edges that go as messages."""
+"""The tag; edges that are sent as messages use others."""
 
 
 class SharedEdges:
-    """One rank's end of the exchange with its neighbours on this machine; satisfies ``parallel.halo.Edges``.
+    """The exchange of one rank with its neighbours on this machine; satisfies ``parallel.halo.Edges``.
 
-    Each rank copies its edges to its part of the memory, where the neighbour's kernel reads them, and tells it by a
-    message without content. Two places take turns: a rank that begins an exchange has had the neighbour's edges of
-    the one before, so that the neighbour has done with those of the exchange before that.
+    Each rank copies its edges to its part of the memory, where the neighbour's kernel reads them, and signals that by
+    an empty message. Two buffers alternate: a rank that begins an exchange has received the neighbour's edges of the
+    last one, so the neighbour no longer reads those of the exchange before.
 
     sides  where neighbours are on this machine
     """
@@ -35,7 +35,7 @@ class SharedEdges:
     def __init__(
         self, handle: "MPI.Intracomm", layout: Layout, middle: tuple[int, int], neighbours: Mapping[Side, int]
     ) -> None:
-        """Prepare it, all ranks of the communicator together, with or without neighbours."""
+        """Prepare the exchange; all ranks of the communicator call this, with or without neighbours."""
         size = np.dtype(layout.dtype).itemsize * layout.width * prod(middle)
         edge = -(-max(REACH * layout.blocks, layout.rows) * size // ALIGNMENT) * ALIGNMENT
         self._place = max(handle.allgather(edge))
@@ -46,7 +46,7 @@ class SharedEdges:
         shapes = {side: (REACH, layout.blocks) if side in ALONG_LATITUDE else (layout.rows,) for side in near}
 
         def edges(rank: int, side: Side, of: Side) -> tuple[AnyArray, AnyArray]:
-            """What a rank tells the neighbour on its side `of`: the two places."""
+            """Return the places of the two buffers for the neighbour on the side `of`."""
             shape = (*shapes[side], *middle, layout.width)
             places = memory.of(rank).reshape(2, len(SIDES), self._place)[:, SIDES.index(of)]
             first, second = (place[: prod(shape) * np.dtype(layout.dtype).itemsize] for place in places)
@@ -66,7 +66,7 @@ class SharedEdges:
         weakref.finalize(self, _free, self._requests)  # at the latest when Python ends, before MPI does
 
     def start(self, q: AnyArray) -> Mapping[Side, AnyArray]:
-        """Show the neighbours the edges of the mixing ratios; return where theirs will lie."""
+        """Copy the edges of the mixing ratios for the neighbours; return the arrays with theirs."""
         from mpi4py import MPI
 
         self._turn = 1 - self._turn
@@ -76,13 +76,13 @@ class SharedEdges:
         return {side: places[self._turn] for side, places in self._incoming.items()}
 
     def arrived(self) -> bool:
-        """Return whether all neighbours have shown theirs."""
+        """Return whether the edges of all neighbours have arrived."""
         from mpi4py import MPI
 
         return bool(MPI.Request.Testall(self._requests))
 
     def close(self) -> None:
-        """Give the requests back to MPI."""
+        """Free the requests."""
         _free(self._requests)
 
 

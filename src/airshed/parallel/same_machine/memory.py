@@ -1,7 +1,7 @@
-"""Memory that the ranks of one machine share: a part for each, which the others can read.
+"""Shared memory of the ranks of one machine: a part for each rank, which the others can read.
 
-It is a file without a name, which the first rank of the machine makes and the others open by way of /proc; it goes with
-the last process that has it, however that ends. Where that cannot be (another container, not Linux) nobody shares.
+It is a file without a name, which the first rank of the machine makes and the others open through /proc; it disappears
+with the last process that has it. Where that is not possible (another container, not Linux) no memory is shared.
 """
 
 import mmap
@@ -22,7 +22,7 @@ _TOKEN_BYTES: Final = 16
 
 @dataclass(frozen=True)
 class Whereabouts:
-    """Where a process has the memory of its machine, and what stands behind it, so that no other is taken for it."""
+    """Where a process has the memory of its machine, with a token that identifies it."""
 
     process: int
     file: int
@@ -32,11 +32,11 @@ class Whereabouts:
 class SharedMemory:
     """Memory of the ranks of this machine.
 
-    ranks  those that share it, this one among them, rising; nobody where sharing is not possible
+    ranks  those that share it, this one among them, rising; none where sharing is not possible
     """
 
     def __init__(self, handle: "MPI.Intracomm", size: int) -> None:
-        """Make it, all ranks of the communicator together; size [bytes] of a part, the same for all."""
+        """Make it; all ranks of the communicator call this, with the same size [bytes] of a part."""
         own = handle.Get_rank()
         machines: list[tuple[str, ...]] = handle.allgather(machine())
         near = tuple(rank for rank, each in enumerate(machines) if each == machines[own])
@@ -67,7 +67,7 @@ def _shared(handle: "MPI.Intracomm", near: tuple[int, ...], length: int) -> mmap
 
 
 def made_memory(length: int) -> tuple[mmap.mmap, Whereabouts] | None:
-    """Return memory of zeros, and how others find it; a token stands behind it. None where the system has none."""
+    """Return memory of zeros with a token behind it, and how others find it; None if the system has none."""
     if not hasattr(os, "memfd_create"):
         return None
     try:
@@ -85,7 +85,7 @@ def made_memory(length: int) -> tuple[mmap.mmap, Whereabouts] | None:
 
 
 def opened_memory(there: Whereabouts, length: int) -> mmap.mmap | None:
-    """Return the memory that another process has made; None where it cannot be had, or is another."""
+    """Return the memory that another process has made; None if it cannot be opened, or is another."""
     try:
         file = os.open(f"/proc/{there.process}/fd/{there.file}", os.O_RDWR | os.O_NONBLOCK)
     except OSError:
@@ -101,7 +101,7 @@ def opened_memory(there: Whereabouts, length: int) -> mmap.mmap | None:
 
 
 def machine() -> tuple[str, ...]:
-    """Return what tells apart machines, and containers in which other processes have the same numbers."""
+    """Return an identifier of the machine, or of the container, as process numbers differ between containers."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         return boot, os.readlink("/proc/self/ns/pid")

@@ -1,7 +1,7 @@
 """Writes the chemistry of independent cells as C++: rate constants, dy/dt, its Jacobian, and the factorisation.
 
 Vectors are in the order of elimination, so that factoring and solving walk through memory forwards. The text is meant
-to be read: each statement stands before the reaction or the species that it is about.
+to be read: each statement has a comment with its reaction or species.
 """
 
 import re

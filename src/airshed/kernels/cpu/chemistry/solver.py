@@ -27,7 +27,7 @@ class ChemistrySolver:
 
     longest     [s] longest step
     most_steps  of a cell in one call
-    A cell's result does not depend on which cells stand beside it, nor on the number of threads.
+    A cell's result does not depend on its neighbours in a pack, nor on the number of threads.
     """
 
     kernel: ChemistryKernel
@@ -103,7 +103,7 @@ class ChemistrySolver:
         self._run(cells, packs, coefficients - 1)
 
     def _check_arrays(self, arrays: Mapping[str, AnyArray], dtype: npt.DTypeLike) -> None:
-        """Refuse what the compiled code, which takes every address as it is, would read or write wrongly."""
+        """Refuse arrays that the compiled code, which gets addresses only, would read or write wrongly."""
         for name, array in arrays.items():
             if array.dtype != dtype or not array.flags.c_contiguous or (array.size and address(array) % ALIGNMENT):
                 wanted = f"{np.dtype(dtype)}, contiguous, at a multiple of {ALIGNMENT} bytes"
@@ -141,7 +141,7 @@ class ChemistrySolver:
         taken = np.zeros(1, np.int64)
         shared = ctypes.addressof(cells), ctypes.addressof(self._method), address(pieces), len(pieces), address(taken)
         own, *others = ((*shared, address(memory)) for memory in self._memory)
-        jobs = [self._pool.submit(function, *share) for share in others] if self._pool else []
+        jobs = [self._pool.submit(function, *arguments) for arguments in others] if self._pool else []
         function(*own)
         for job in jobs:
             job.result()
