@@ -10,7 +10,8 @@ import numpy as np
 from mpi4py import MPI
 
 import airshed
-from airshed.air import assembly, case_emissions, stepping
+from airshed.air import assembly, stepping
+from airshed.air.emissions import builder
 from airshed.kernels.cpu import backend
 from airshed.parallel.communicator import Alone, MpiRanks
 
@@ -33,7 +34,7 @@ def remember(module, name, again=copy.deepcopy):
     setattr(module, name, remembered)
 
 
-remember(case_emissions, "build_inventory")
+remember(builder, "build_inventory")
 remember(assembly, "load_mechanism")
 remember(backend, "compile_mechanism", lambda kernel: kernel)
 remember(stepping, "compile_chemistry", lambda kernel: kernel)
