@@ -60,9 +60,8 @@ def test_import_airshed_is_light(statement: str, light: bool) -> None:
 
 def test_a_run_without_files_imports_nothing_for_datasets_and_pictures(tmp_path: Path) -> None:
     heavy = {"xarray", "pandas", "matplotlib"}
-    run = f"import sys; sys.argv = ['airshed', 'run', 'tracer-rotation', '--output', {str(tmp_path / 'run')!r}]; "
-    run += "sys.argv += ['--set', 'time.length=\"10 min\"', '--quiet']; from airshed.cli.main import main; "
-    run += "import contextlib; contextlib.suppress(SystemExit)(main)()"
+    line = ["run", "tracer-rotation", "--quiet", "--output", str(tmp_path / "run"), "--set", "time.length=10 min"]
+    run = f"from typer.testing import CliRunner; from airshed.cli.program import app; CliRunner().invoke(app, {line})"
     found = modules_after(run)
     assert (tmp_path / "run" / "summary.txt").is_file()
     assert heavy.isdisjoint(found)
