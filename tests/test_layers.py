@@ -56,3 +56,13 @@ def modules_after(statement: str) -> set[str]:
 def test_import_airshed_is_light(statement: str, light: bool) -> None:
     heavy = {"numpy", "xarray", "matplotlib", "pydantic", "netCDF4", "pint", "rich"}
     assert heavy.isdisjoint(modules_after(statement)) == light
+
+
+def test_a_run_without_files_imports_nothing_for_datasets_and_pictures(tmp_path: Path) -> None:
+    heavy = {"xarray", "pandas", "matplotlib"}
+    line = ["run", "tracer-rotation", "--quiet", "--output", str(tmp_path / "run"), "--set", "time.length=10 min"]
+    run = f"from typer.testing import CliRunner; from airshed.cli.program import app; CliRunner().invoke(app, {line})"
+    found = modules_after(run)
+    assert (tmp_path / "run" / "summary.txt").is_file()
+    assert heavy.isdisjoint(found)
+    assert "xarray" in modules_after("import airshed; airshed.open_run"), "what is looked for is found where it is"

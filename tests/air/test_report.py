@@ -5,11 +5,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
-import xarray as xr
 from numpy.typing import NDArray
 
 from airshed.air.case import Case
-from airshed.air.report import _advice
+from airshed.air.report import BudgetTable, _advice
 from airshed.mechanism import ReactionNetwork, load_mechanism
 
 NAMES = ("nitrogen", "sulphur")
@@ -38,9 +37,7 @@ def advice(
 ) -> str:
     model = Model(Parts(Case.load("west-europe", settings), load_mechanism("emep")))
     terms = {"drift": drift, "clipped": clipped, "emitted": [emitted, emitted]}
-    budget = xr.Dataset(
-        {name: ("species", np.array(values)) for name, values in terms.items()}, {"species": list(NAMES)}
-    )
+    budget = BudgetTable(NAMES, {name: np.array(values) for name, values in terms.items()})
     return _advice(model, budget)  # type: ignore[arg-type]
 
 
@@ -69,9 +66,7 @@ def test_where_nothing_reacts_tracers_are_looked_at(clipped: float, says: str) -
     network = load_mechanism("tracer")
     model = Model(Parts(Case.load("tracer-rotation"), network), (), {"TRACER": 100.0, "TRACER2": 10.0})
     terms = {"drift": [0.0, 0.0], "clipped": [0.0, clipped], "emitted": [0.0, 0.0]}
-    budget = xr.Dataset(
-        {name: ("species", np.array(values)) for name, values in terms.items()}, {"species": list(network.names)}
-    )
+    budget = BudgetTable(tuple(network.names), {name: np.array(values) for name, values in terms.items()})
     said = _advice(model, budget)  # type: ignore[arg-type]
     assert says in said
     assert bool(said) == bool(says)

@@ -126,7 +126,7 @@ class Box:
                 self.net[species, number] = coefficient
         # A second reactant that is not there points behind the state, at a concentration of one.
         self.reactants = np.array([(*indices, count)[:2] for indices in network.reactant_indices]).T
-        self.k = rates(network, conditions(43200.0))
+        self.k, self.moment = rates(network, conditions(43200.0)), ()
         self.varying = defaultdict(list)
         for number, constant in enumerate(network.rate_constants):
             if dependencies(constant) & {"photolysis", "water"}:
@@ -157,9 +157,10 @@ class Box:
         return y
 
     def rates(self, seconds: float, day: float) -> np.ndarray:
-        air = self.conditions(seconds) | {"daylight": day}
-        for constant, numbers in self.varying.items():
-            self.k[numbers] = evaluate(constant, air)
+        if self.moment != (seconds, day):  # the solver asks several times for one moment
+            air, self.moment = self.conditions(seconds) | {"daylight": day}, (seconds, day)
+            for constant, numbers in self.varying.items():
+                self.k[numbers] = evaluate(constant, air)
         return self.k
 
     def change(self, seconds: float, y: np.ndarray, day: float) -> np.ndarray:

@@ -90,31 +90,43 @@ def deposition(species):
     return found[0] if found else None
 
 
-def same(moved, alone, at, shift):
-    """Which fields of an hour have the bits that a rank alone makes of an hour `shift` later."""
-    own = moved._stepper.kernel.network.names
+def made_alone(alone, at):
+    """What a rank alone makes of an hour: its fields, its outflow rate, and the species that axes are of."""
     dry = deposition(alone)
     names = {"deposited": () if dry is None else dry.species, "emitted": alone._sources.species}
+    return {name: ends for name, (ends, _) in fields(alone, at).items()}, alone._mover._outflow_rate(at), names
+
+
+def same(moved, at, there, rate, names):
+    """Which fields of an hour have the bits of those that a rank alone made."""
+    own = moved._stepper.kernel.network.names
     wanted = {axis: [row for row, name in enumerate(each) if name in own] for axis, each in names.items()}
-    wanted["levels"] = moved.levels
-    here, there, found = fields(moved, at), fields(alone, at + shift), {}
-    for name, (ends, axis) in here.items():
-        pairs = zip(ends, there[name][0], strict=True)
+    wanted["levels"], found = moved.levels, {}
+    for name, (ends, axis) in fields(moved, at).items():
+        pairs = zip(ends, there[name], strict=True)
         found[name] = all(np.array_equal(one, other[:, :, wanted[axis]]) for one, other in pairs)
-    rates = [each._mover._outflow_rate(time) for each, time in ((moved, at), (alone, at + shift))]
-    return {**found, "rate": rates[0] == rates[1]}
+    return {**found, "rate": moved._mover._outflow_rate(at) == rate}
 
 
-def hours(moved, alone, which, shift=0.0):
-    """As `same`, for each of some hours."""
-    found = []
-    for hour in which:
+def hours(moved, alone, ranks, which, shift=0.0):
+    """As `same`, for each of some hours; the first rank alone makes all fields, of hours `shift` later, for all ranks.
+
+    alone  on the first rank what moves the species of all; None on others
+    """
+    found, shifted = [], [HOUR * hour + 1.0 + shift for hour in which]
+    whole = None if alone is None else [_ahead(alone, at, made_alone(alone, at)) for at in shifted]
+    ranks.barrier()  # in which ranks sleep
+    for hour, made_there in zip(which, ranks.broadcast(whole), strict=True):
         at = HOUR * hour + 1.0
-        found.append(same(moved, alone, at, shift))
-        for each, time in ((moved, at), (alone, at + shift)):
-            each._forcing.read_ahead(time, each._stepper.pool)
-            each._sources.read_ahead(time, each._stepper.pool)
+        found.append(_ahead(moved, at, same(moved, at, *made_there)))
     return {name: [each[name] for each in found] for name in found[0]}
+
+
+def _ahead(species, at, answer):
+    """Let what comes after an hour be read, and return what is known of it."""
+    species._forcing.read_ahead(at, species._stepper.pool)
+    species._sources.read_ahead(at, species._stepper.pool)
+    return answer
 
 
 def failing(moved, rank):
@@ -133,16 +145,17 @@ def failing(moved, rank):
 
 
 def look(name, case, ranks):
-    (moved, columns), (alone, all_columns) = counted(case, ranks), counted(case, Alone())
+    moved, columns = counted(case, ranks)
+    alone, all_columns = counted(case, Alone()) if ranks.rank == 0 else (None, None)
     found = {"team": moved._gathering.ranks.size, "columns": columns, "all columns": all_columns}
-    found["same"] = hours(moved, alone, range(4))
+    found["same"] = hours(moved, alone, ranks, range(4))
     if name == "four":  # the negative controls
-        found["an hour later"] = hours(moved, alone, range(4, 6), HOUR)
+        found["an hour later"] = hours(moved, alone, ranks, range(4, 6), HOUR)
         scheme = deposition(moved).scheme_of_velocities
         velocities = scheme.velocities
         if ranks.rank == 1:
             scheme.velocities = lambda *given: np.nextafter(velocities(*given), 1.0)
-        found["second rank's otherwise"] = hours(moved, alone, range(7, 9))
+        found["second rank's otherwise"] = hours(moved, alone, ranks, range(7, 9))
         found["raised"] = failing(moved, ranks.rank)
     return found
 

@@ -117,7 +117,7 @@ def many_runs(ranks: Communicator) -> None:
     from airshed.io.folder import RunFolder
     from airshed.runtime.records import check_folder
 
-    kept = [MPI.COMM_WORLD.Dup() for _ in range(2000)]
+    kept = [MPI.COMM_SELF.Dup() for _ in range(2000)]
     case, place = Case.from_dict(TRACERS), Path(ranks.broadcast(tempfile.mkdtemp()))
     for number in range(40):
         check_folder(case, place / str(number), resume=False, ranks=ranks)
@@ -137,7 +137,7 @@ def many_groups(ranks: Communicator) -> None:
     from airshed.parallel.groups import Groups
     from airshed.runtime.simulation import Simulation
 
-    kept = [MPI.COMM_WORLD.Dup() for _ in range(2036)]
+    kept = [MPI.COMM_SELF.Dup() for _ in range(2036)]
     groups = {"parallel": {"groups": {"transport": 1, "chemistry": 2}}}
     strang = {"chemistry": TRACERS["chemistry"] | {"integrator": "strang"}}
     short = {"time": TRACERS["time"] | {"length": "600 s"}}

@@ -1,11 +1,10 @@
 """Runs a small cut of the real case on several numbers of ranks, one after the other, in one MPI job of six.
 
-    mpiexec -n 6 python same_bits.py CASES FOLDER [alone]
+    mpiexec -n 6 python same_bits.py CASES FOLDER
 
-With a third word the package by which ranks share memory is not there.
-
-Prints what came out of each as JSON: hashes of the state, the budgets, the summary and the output. Ranks that are not
-needed wait; so each start of Python serves all.
+Prints what came out of each as JSON: hashes of the state, the budgets, the summary and the output; once with the
+package by which ranks share memory, and once without it. Ranks that are not needed wait; so each start of Python serves
+all.
 """
 
 import hashlib
@@ -18,15 +17,9 @@ from worlds import digest, group, wait_for_all
 
 import airshed
 from airshed.air.case import Case
+from airshed.parallel.same_machine import memory
 
-if len(sys.argv) > 3:
-    sys.modules["airshed.parallel.same_machine"] = None
-    memory, MACHINE = None, ()
-else:
-    from airshed.parallel.same_machine import memory
-
-    MACHINE = memory.machine()
-
+MACHINE = memory.machine()
 CUT = (
     "grid.area.lon=[4, 9.25]", "grid.area.lat=[50.5, 52.5]", "time.length=20 min", "time.spinup=0 h",
     "restart.every=10 min", "output.0.every=10 min", "output.0.fields=[\"O3\", \"NO2\", \"OH\"]",
@@ -42,9 +35,6 @@ RUNS = {  # integrator: ranks, their tiles, threads, how they get their neighbou
     ),
 }  # fmt: skip
 
-SHARED = []
-"""Of each run to its end: ranks, and neighbours with which this one shared memory."""
-
 
 def of_output(folder):
     with airshed.open_run(folder) as results:
@@ -58,14 +48,14 @@ def of_summary(report):
 
 def settings_of(tiles, threads, halo):
     """Settings of a run; on two machines, as far as ranks are told, half of them share memory with each other."""
-    if memory is not None:
-        half = (str(MPI.COMM_WORLD.rank // 3),) if halo == "two machines" else ()
-        memory.machine = lambda: (*MACHINE, *half)
+    half = (str(MPI.COMM_WORLD.rank // 3),) if halo == "two machines" else ()
+    memory.machine = lambda: (*MACHINE, *half)
     way = "messages" if halo == "messages" else "auto"
     return [f"parallel.tiles={tiles}", f"run.threads={threads}", f"parallel.halo={way}"]
 
 
 def run(cases, folder, ranks, settings, *, until=None, resume=False):
+    """Return what came out, with ranks and neighbours with which this one shared memory; None if the run is left."""
     case = Case.load(cases / "west-europe", [*CUT, *settings])
     with airshed.Simulation(case, output=folder, resume=resume, ranks=ranks) as simulation:
         if until is not None:
@@ -74,35 +64,43 @@ def run(cases, folder, ranks, settings, *, until=None, resume=False):
         simulation.run()
         model, summary = simulation.model, of_summary(simulation.summary())
         halo = model.stepper.neighbours
-        SHARED.append([ranks.size, 0 if halo is None else halo.shared])
         state = [simulation.model.subdomain.whole(model.mixing_ratios())]
         result = {
             "state": digest(*state), "budget": digest(model.budget.amounts, model.budget.imbalance, model.amounts()),
             "summary": hashlib.sha256(repr(summary).encode()).hexdigest()[:16],
             "field": digest(simulation["O3"].values),
         }  # fmt: skip
-    return result | ({"output": of_output(folder)} if ranks.rank == 0 else {})
+        shared = [ranks.size, 0 if halo is None else halo.shared]
+    return result | ({"output": of_output(folder)} if ranks.rank == 0 else {}), shared
 
 
-def main(cases, folder):
-    answers = {}
+def all_runs(cases, folder):
+    found = {}
     for integrator, runs in RUNS.items():
         chosen = f"chemistry.integrator={integrator}"
         for number, (size, tiles, threads, halo) in enumerate(runs):
             ranks, name = group(size), f"{integrator}-{number}"
             if ranks is not None:
                 settings = [chosen, *settings_of(tiles, threads, halo)]
-                answers[f"{integrator} {size} {tiles} {threads} {halo}"] = run(cases, folder / name, ranks, settings)
+                found[f"{integrator} {size} {tiles} {threads} {halo}"] = run(cases, folder / name, ranks, settings)
             wait_for_all()
         first, second = group(3), group(2)  # a run that three ranks begin and two end
         if first is not None:
             run(cases, folder / f"{integrator}-cut", first, [chosen], until="10 min")
         wait_for_all()
         if second is not None:
-            answers[f"{integrator} resumed"] = run(cases, folder / f"{integrator}-cut", second, [chosen], resume=True)
+            found[f"{integrator} resumed"] = run(cases, folder / f"{integrator}-cut", second, [chosen], resume=True)
         wait_for_all()
+    answers = {name: answer for name, (answer, _) in found.items()}
+    return {"answers": answers, "shared": [shared for _, shared in found.values()]}
+
+
+def main(cases, folder):
+    told = {"with": all_runs(cases, folder / "with")}
+    sys.modules["airshed.parallel.same_machine"] = None
+    told["without"] = all_runs(cases, folder / "without")
     if MPI.COMM_WORLD.rank == 0:
-        print(json.dumps({"answers": answers, "shared": SHARED}))
+        print(json.dumps(told))
 
 
 main(Path(sys.argv[1]), Path(sys.argv[2]))

@@ -225,8 +225,7 @@ def test_more_ranks_than_species_are_refused_before_anything_is_compiled(monkeyp
 def after_a_step(factor, **settings):
     """Both tracers after a step of 60 s, from 1 ppb everywhere but for the first one in the lowest level."""
     case = tracers(settings)
-    with airshed.Simulation(case) as simulation:
-        grid = simulation.model.grid
+    grid = case.make_grid()
     start = np.full((2, *grid.shape), 1e-9)
     start[0, 0] *= factor
     fields = {name: (("level", "lat", "lon"), each) for name, each in zip(TWO, start, strict=True)}

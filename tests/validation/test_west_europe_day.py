@@ -39,7 +39,7 @@ class Day:
 
 @pytest.fixture(scope="module")
 def day() -> Iterator[Day]:
-    case = Case.load(resource("cases") / "west-europe")
+    case = Case.load(resource("cases") / "west-europe", ["run.threads=1"])  # others test beside it
     with Simulation(case) as simulation:
         model, hours, least = simulation.model, [], np.full(len(simulation.model.network.names), np.inf)
         for hour in range(25):

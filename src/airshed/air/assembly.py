@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-import xarray as xr
 
 from airshed.air.attribution import data_attributes
 from airshed.air.boundary import ZERO, BoundaryProfiles, initial_from_dataset
@@ -31,6 +31,7 @@ from airshed.air.species_map import (
 )
 from airshed.air.species_map.parts import ISOPRENE
 from airshed.air.species_map.rates import bind_rates
+from airshed.core.datasets import is_dataset
 from airshed.core.errors import CaseError
 from airshed.core.text import printable, suggestion
 from airshed.grid import Grid
@@ -45,6 +46,9 @@ from airshed.parallel.communicator import Communicator
 from airshed.parallel.subdomain import Subdomain
 from airshed.process.processes import Processes
 from airshed.process.release import Source, SourceOfAll
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 Array = npt.NDArray[np.float64]
 
@@ -169,7 +173,7 @@ def _inventory_of(case: Case) -> InventorySettings | None:
     return InventorySettings(folder, year, scale=settings.scale)
 
 
-def initial_state(parts: Parts, pressure: Array, given: xr.Dataset | None = None) -> Array:
+def initial_state(parts: Parts, pressure: Array, given: "xr.Dataset | None" = None) -> Array:
     """Return the initial mixing ratios (species, level, lat, lon) [mol/mol]: profiles, the case's, then `given`."""
     case, names = parts.case, parts.network.names
     state = parts.boundary.initial(pressure)
@@ -182,14 +186,14 @@ def initial_state(parts: Parts, pressure: Array, given: xr.Dataset | None = None
         if not path.is_file():
             raise CaseError(f"initial.file = {case.initial.file!r}: there is no such file in {case.base}")
         state = _from_dataset(parts, load_netcdf(path), state)
-    if given is not None and not isinstance(given, xr.Dataset):
+    if given is not None and not is_dataset(given):
         raise CaseError(
             f"the initial state is a {type(given).__name__}; give an xarray.Dataset with a variable per species"
         )
     return state if given is None else _from_dataset(parts, given, state)
 
 
-def _from_dataset(parts: Parts, dataset: xr.Dataset, state: Array) -> Array:
+def _from_dataset(parts: Parts, dataset: "xr.Dataset", state: Array) -> Array:
     """The state of the columns held here, from a dataset of the whole area."""
     names = parts.network.names
     if parts.subdomain.alone:

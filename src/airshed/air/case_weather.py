@@ -1,10 +1,10 @@
 """The weather that a case asks for, or that is given in its place."""
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-import xarray as xr
 
 from airshed.air.case import Case
 from airshed.air.light import Light
@@ -16,13 +16,17 @@ from airshed.air.meteorology.function import CallableMeteorology
 from airshed.air.meteorology.uniform import uniform_meteorology
 from airshed.air.meteorology.wrapped import OneAtATime, WindowOf
 from airshed.core.constants import SECONDS_PER_DAY
+from airshed.core.datasets import is_dataset
 from airshed.core.errors import CaseError, DataError
 from airshed.grid import Grid
 from airshed.grid.window import Window
 from airshed.parallel.subdomain import Subdomain
 
+if TYPE_CHECKING:
+    import xarray as xr
+
 Array = npt.NDArray[np.float64]
-Given = xr.Dataset | Callable[[float], xr.Dataset] | Meteorology | None
+Given: TypeAlias = "xr.Dataset | Callable[[float], xr.Dataset] | Meteorology | None"
 
 
 NOTHING_MORE = WeatherNeeds()
@@ -56,7 +60,7 @@ def _of_window(
         return window.grown(needs.margin, *grid.shape[1:])
 
     start, settings, window = case.start, case.meteorology, None if subdomain.alone else wider(subdomain.window)
-    if isinstance(given, xr.Dataset):
+    if is_dataset(given):
         dataset = DatasetMeteorology(given, grid, start, land_fraction=land, window=window, extra=needs.fields)
         _check_end(dataset, case.time.length.value)
         return dataset

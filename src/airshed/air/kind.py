@@ -1,8 +1,7 @@
 """The air-quality model as a kind of model: what the runtime makes of a case of it."""
 
 from collections.abc import Callable
-
-import xarray as xr
+from typing import TYPE_CHECKING
 
 from airshed.air.box.failure import FAILED_CELL
 from airshed.air.case import Case, case_notices
@@ -24,10 +23,13 @@ from airshed.parallel.communicator import Communicator
 from airshed.parallel.decomposition import Decomposition
 from airshed.runtime.registry import Built, ModelKind
 
+if TYPE_CHECKING:
+    import xarray as xr
+
 
 def build(
     case: Case, ranks: Communicator, check: Callable[[Communicator], None],
-    meteorology: Given = None, initial: xr.Dataset | None = None,
+    meteorology: Given = None, initial: "xr.Dataset | None" = None,
 ) -> Built:  # fmt: skip
     """Return the model of a case, see :class:`airshed.runtime.registry.ModelKind`.
 

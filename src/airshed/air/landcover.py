@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from airshed.core.constants import GRAVITY
 from airshed.grid import Grid
 from airshed.grid.weights import Weights, apply
-from airshed.io.netcdf import load_netcdf
+from airshed.io.netcdf import plain_values
 
 Array = NDArray[np.float64]
 
@@ -78,4 +78,4 @@ def _shares(cells: Array, map_cells: Array) -> Weights:
 def _land_map() -> NDArray[np.integer]:
     """Return the map of land (lat, lon) [percent], cells of equal size over the whole globe from 90 S and 180 W."""
     with as_file(files("airshed.air") / "data" / "land_fraction.nc") as path:
-        return np.asarray(load_netcdf(path)["land_fraction"].transpose("lat", "lon").values)
+        return plain_values(path, "land_fraction")

@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from math import inf
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import xarray as xr
 
 from airshed.air.assembly import Parts, assemble, initial_state
 from airshed.air.budget import FAMILIES, Baseline, Budget
@@ -44,6 +43,9 @@ from airshed.process.settable import Settable
 from airshed.runtime.domain import Domain
 from airshed.runtime.model import Pace, Saved, Snapshot, Timings
 
+if TYPE_CHECKING:
+    import xarray as xr
+
 Array = npt.NDArray[np.float64]
 
 _OF_BASELINE = ("amounts", "processes", "imbalance")
@@ -58,7 +60,7 @@ class AirModel:
     """
 
     def __init__(
-        self, case: Case, meteorology: Given = None, initial: xr.Dataset | None = None, *, threads: int = 1,
+        self, case: Case, meteorology: Given = None, initial: "xr.Dataset | None" = None, *, threads: int = 1,
         ranks: Communicator | None = None, groups: Groups | None = None,
     ) -> None:  # fmt: skip
         self.case = case
@@ -289,7 +291,7 @@ class AirModel:
             Together(self.subdomain.greatest),
         )  # fmt: skip
 
-    def _set_initial(self, given: xr.Dataset | None) -> None:
+    def _set_initial(self, given: "xr.Dataset | None") -> None:
         pressure = self.parts.meteorology.at(self.parts.begin).pressure
         state, q = self.stepper.state, initial_state(self.parts, pressure, given)
         if not np.isfinite(q).all() or q.min() < 0.0 or q.max() > 1.0 + 1e-6:

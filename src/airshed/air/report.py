@@ -1,10 +1,9 @@
 """What a run has to say at its end: budgets of species and families, extremes, emission, where input came from."""
 
 from collections.abc import Mapping, Sequence
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import numpy as np
-import xarray as xr
 from numpy.typing import NDArray
 
 from airshed.air.assembly import Parts
@@ -15,6 +14,9 @@ from airshed.air.emission_report import country_table, emission_notes, emission_
 from airshed.air.emissions.inventory import SectorAmount
 from airshed.core.report import Cell, Report, Table
 from airshed.mechanism.balance import atom_counts
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 MORE_THAN_AIR: Final = "more than all air"
 """The fact that tells of species beyond all bounds."""
@@ -57,7 +59,22 @@ class Reported(Protocol):
         ...
 
 
-def budget_dataset(model: Reported) -> xr.Dataset:
+class BudgetTable(NamedTuple):
+    """Terms of budgets [mol] by their names, each with a value for every label: a species or a family."""
+
+    labels: tuple[str, ...]
+    terms: dict[str, NDArray[np.float64]]
+
+    def value(self, term: str, label: str) -> float:
+        """Return a term of one species or family."""
+        return float(self.terms[term][self.labels.index(label)])
+
+    def values(self, term: str, labels: Sequence[str]) -> NDArray[np.float64]:
+        """Return a term of some species and families."""
+        return self.terms[term][[self.labels.index(label) for label in labels]]
+
+
+def budget_dataset(model: Reported) -> "xr.Dataset":
     """Return amounts [mol] by process, for each species and for the atoms of each family, since budgets began.
 
     residual   change - (inflow - outflow + emitted - deposited + chemistry + clipped, and so on for further processes
@@ -67,6 +84,15 @@ def budget_dataset(model: Reported) -> xr.Dataset:
                Strang splitting); 0 for species
     throughput the sum of the magnitudes of all terms, what the residual is to be compared with
     """
+    import xarray as xr
+
+    table = budget_table(model)
+    data = {name: ("species", values, {"units": "mol"}) for name, values in table.terms.items()}
+    return xr.Dataset(data, coords={"species": list(table.labels)})
+
+
+def budget_table(model: Reported) -> BudgetTable:
+    """Return what :func:`budget_dataset` returns, as plain arrays."""
     base, network, names = model.baseline, model.parts.network, list(model.parts.network.names)
     now, parts = model.amounts(), model.budget.amounts - base.processes
     families = np.array([atom_counts(network, element) for element in model.families]).reshape(-1, len(names))
@@ -78,20 +104,19 @@ def budget_dataset(model: Reported) -> xr.Dataset:
     table["imbalance"] = np.concatenate([np.zeros(len(names)), model.budget.imbalance - base.imbalance])
     table["drift"] = np.where(np.arange(len(weights)) < len(names), 0.0, table["chemistry"] - table["imbalance"])
     table["throughput"] = weights @ (now + base.amounts + np.abs(parts).sum(axis=0))
-    data = {name: ("species", values, {"units": "mol"}) for name, values in table.items()}
-    return xr.Dataset(data, coords={"species": names + [FAMILIES[element] for element in model.families]})
+    return BudgetTable((*names, *(FAMILIES[element] for element in model.families)), table)
 
 
 def summary(model: Reported, *, brief: bool = False) -> Report:
     """Return budgets, extremes, emission and input: all there is, or what fits a screen or two."""
-    budget, emitted = budget_dataset(model), _emitted(model)
+    budget, emitted = budget_table(model), _emitted(model)
     tables = _brief_tables(model, budget, emitted) if brief else _all_tables(model, budget, emitted)
     facts = _facts(model) | _closing_facts(model, budget, emitted) | _more_than_air(tables)
     shown = [table for table in tables if table.rows]
     return Report(model.parts.case.title, shown, facts, warnings=[name for name in (MORE_THAN_AIR,) if name in facts])
 
 
-def _all_tables(model: Reported, budget: xr.Dataset, emitted: Sequence[SectorAmount]) -> list[Table]:
+def _all_tables(model: Reported, budget: BudgetTable, emitted: Sequence[SectorAmount]) -> list[Table]:
     names, families = list(model.parts.network.names), [FAMILIES[element] for element in model.families]
     *processes, _, clipped = model.budget.signs
     columns = (*model.budget.signs, "change", "residual")
@@ -109,7 +134,7 @@ def _all_tables(model: Reported, budget: xr.Dataset, emitted: Sequence[SectorAmo
     ]  # fmt: skip
 
 
-def _brief_tables(model: Reported, budget: xr.Dataset, emitted: Sequence[SectorAmount]) -> list[Table]:
+def _brief_tables(model: Reported, budget: BudgetTable, emitted: Sequence[SectorAmount]) -> list[Table]:
     names = _species_of_output(model)
     return [
         _brief_budgets(model, budget, names),
@@ -140,7 +165,7 @@ def _facts(model: Reported) -> dict[str, Cell]:
     }
 
 
-def _closing_facts(model: Reported, budget: xr.Dataset, sources: Sequence[SectorAmount]) -> dict[str, Cell]:
+def _closing_facts(model: Reported, budget: BudgetTable, sources: Sequence[SectorAmount]) -> dict[str, Cell]:
     """How well the budgets close, in a line each; of species so rare that they are round-off themselves not."""
     labels = [*_species_of_output(model), *(FAMILIES[element] for element in model.families)]
     labels = labels or list(model.parts.network.names)  # of a run that writes the weather alone
@@ -151,23 +176,23 @@ def _closing_facts(model: Reported, budget: xr.Dataset, sources: Sequence[Sector
         **_against_sources(model.parts.network.names, budget, sources),
     }
     for element in model.families:
-        family = budget.sel(species=FAMILIES[element])
-        drift, emitted = float(family["drift"]), float(family["emitted"])
+        family = FAMILIES[element]
+        drift, emitted = budget.value("drift", family), budget.value("emitted", family)
         part = f", {abs(drift) / emitted:.1e} of the emitted" if emitted > 0.0 else ""
         cause = _DRIFT_BY[model.parts.case.chemistry.integrator]
-        facts[f"drift of {FAMILIES[element]}"] = f"{drift:.3g} mol by {cause}{part}"
+        facts[f"drift of {family}"] = f"{drift:.3g} mol by {cause}{part}"
     advice = _advice(model, budget)
     return facts | ({"advice": advice} if advice else {})
 
 
-def _against_sources(names: Sequence[str], budget: xr.Dataset, sources: Sequence[SectorAmount]) -> dict[str, Cell]:
+def _against_sources(names: Sequence[str], budget: BudgetTable, sources: Sequence[SectorAmount]) -> dict[str, Cell]:
     """How closely the amounts that steps emitted are the integrals of the sources' rates, which know of no steps."""
     told: dict[str, float] = {}
     for row in sources:
         told[row.species] = told.get(row.species, 0.0) + row.moles
     apart = {}
     for name in names:
-        done, moles = float(budget["emitted"].sel(species=name)), told.get(name, 0.0)
+        done, moles = budget.value("emitted", name), told.get(name, 0.0)
         apart[name] = abs(done - moles) / max(abs(done), moles) if done != moles else 0.0
     if not told:
         return {}
@@ -175,7 +200,7 @@ def _against_sources(names: Sequence[str], budget: xr.Dataset, sources: Sequence
     return {"emitted as the sources say to": f"{apart[worst]:.0e} ({worst})"}
 
 
-def _advice(model: Reported, budget: xr.Dataset) -> str:
+def _advice(model: Reported, budget: BudgetTable) -> str:
     """What to set otherwise where the iteration drifts or clipping adds mass; nothing where neither does much.
 
     Much is a drift of 0.5 % of what was emitted of a family, and clipping of 0.1 % of what there is of a family, or of
@@ -183,23 +208,23 @@ def _advice(model: Reported, budget: xr.Dataset) -> str:
     """
     time, network, amounts = model.parts.case.time, model.parts.network, model.amounts()
     held = {FAMILIES[element]: float(amounts @ atom_counts(network, element)) for element in model.families}
-    emitted = {name: float(budget["emitted"].sel(species=name)) for name in held}
+    emitted = {name: budget.value("emitted", name) for name in held}
     if not network.reactions:
         held |= dict(zip(network.names, amounts.tolist(), strict=True))
     shorter = "a shorter time.longest" if time.step == "auto" else "a shorter time.step"
     advice = []
-    if drifting := _largest_share(budget["drift"], emitted, _MUCH_DRIFT):
+    if drifting := _largest_share(budget, "drift", emitted, _MUCH_DRIFT):
         sweeps, start = model.parts.case.chemistry.sweeps + 2, "" if time.spinup.value else ", or a time.spinup"
         advice.append(f"the iteration drifts by {drifting} emitted; take chemistry.sweeps = {sweeps}, {shorter}{start}")
-    if clipped := _largest_share(budget["clipped"], held, _MUCH_CLIPPED):
+    if clipped := _largest_share(budget, "clipped", held, _MUCH_CLIPPED):
         smaller = f"a smaller time.courant, or {shorter}" if time.step == "auto" else shorter
         advice.append(f"clipping of negative values made {clipped} there is; take {smaller}")
     return "; ".join(advice)
 
 
-def _largest_share(parts: xr.DataArray, wholes: Mapping[str, float], limit: float) -> str:
+def _largest_share(budget: BudgetTable, term: str, wholes: Mapping[str, float], limit: float) -> str:
     """Return the part that is the largest share of its whole, in words; nothing where it is below a limit."""
-    shares = {name: abs(float(parts.sel(species=name))) / whole for name, whole in wholes.items() if whole > 0.0}
+    shares = {name: abs(budget.value(term, name)) / whole for name, whole in wholes.items() if whole > 0.0}
     share, name = max(((share, name) for name, share in shares.items()), default=(0.0, ""))
     return f"{100.0 * share:.2g} % of the {name}" if share > limit else ""
 
@@ -211,13 +236,12 @@ def _species_of_output(model: Reported) -> list[str]:
     return [name for name in names if name in model.parts.network.names][:_MOST_SPECIES]
 
 
-def _rows(budget: xr.Dataset, labels: list[str], columns: Sequence[str]) -> list[tuple[str | float, ...]]:
-    chosen = budget.sel(species=labels)
-    values = [chosen[column].values.tolist() for column in columns]
+def _rows(budget: BudgetTable, labels: list[str], columns: Sequence[str]) -> list[tuple[str | float, ...]]:
+    values = [budget.values(column, labels).tolist() for column in columns]
     return list(zip(labels, *values, strict=True))
 
 
-def _brief_budgets(model: Reported, budget: xr.Dataset, names: list[str]) -> Table:
+def _brief_budgets(model: Reported, budget: BudgetTable, names: list[str]) -> Table:
     families = [FAMILIES[element] for element in model.families]
     labels = [*names, *families]
     relative = _relative_residual(budget, labels)
@@ -230,9 +254,8 @@ def _brief_budgets(model: Reported, budget: xr.Dataset, names: list[str]) -> Tab
     return Table("Budgets [million mol]", ("species", *columns, "residual"), rows, note)
 
 
-def _relative_residual(budget: xr.Dataset, labels: list[str]) -> NDArray[np.float64]:
-    chosen = budget.sel(species=labels)
-    return np.asarray(chosen["residual"].values / np.maximum(chosen["throughput"].values, 1e-300))
+def _relative_residual(budget: BudgetTable, labels: list[str]) -> NDArray[np.float64]:
+    return budget.values("residual", labels) / np.maximum(budget.values("throughput", labels), 1e-300)
 
 
 def _more_than_air(tables: Sequence[Table]) -> dict[str, Cell]:

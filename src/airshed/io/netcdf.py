@@ -4,9 +4,10 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
+from numpy.typing import NDArray
 
 from airshed.core.errors import AirshedError, DataError
 from airshed.core.files import plain_file
@@ -14,10 +15,13 @@ from airshed.io.cdf5 import needed
 from airshed.io.hdf5 import hdf5
 from airshed.io.heads import HDF5, check_heads
 
+if TYPE_CHECKING:
+    import xarray as xr
+
 _CLASSIC = (b"CDF\x01", b"CDF\x02", b"CDF\x05")
 
 
-def load_netcdf(path: Path) -> xr.Dataset:
+def load_netcdf(path: Path) -> "xr.Dataset":
     """Return the whole content of a netCDF file, scaled and with decoded times, detached from the file.
 
     raises  DataError for a file that is missing, not a netCDF, truncated or damaged
@@ -29,7 +33,16 @@ def load_netcdf(path: Path) -> xr.Dataset:
         return dataset
 
 
-def open_netcdf(path: Path) -> xr.Dataset:
+def plain_values(path: Path, name: str) -> NDArray[Any]:
+    """Return the numbers of a variable as they lie in a file that is known to be sound."""
+    from netCDF4 import Dataset
+
+    with hdf5(), Dataset(path) as file:
+        file.set_auto_maskandscale(False)
+        return np.asarray(file[name][:])
+
+
+def open_netcdf(path: Path) -> "xr.Dataset":
     """Return a netCDF file whose values are read, inside :func:`reading`, when they are asked for.
 
     raises  DataError for a file that is missing, not a netCDF, truncated or damaged
@@ -39,6 +52,8 @@ def open_netcdf(path: Path) -> xr.Dataset:
         raise DataError(f"{path} is not a netCDF file{_guess(start)}")
     check_whole(path)
     check_heads([path])
+    import xarray as xr
+
     with reading(path):
         dataset = xr.open_dataset(path, engine="netcdf4", decode_timedelta=False, cache=False)
     try:
@@ -73,6 +88,8 @@ def reading(path: Path, what: Callable[[], str] = str) -> Iterator[None]:
 
     what  returns what is being read, for the message
     """
+    import xarray as xr
+
     try:
         with hdf5(), warnings.catch_warnings():
             warnings.simplefilter("ignore", xr.SerializationWarning)
@@ -108,7 +125,7 @@ def _guess(start: bytes) -> str:
     return "; check the path, or download it again as netCDF"
 
 
-def _check_packing(path: Path, dataset: xr.Dataset) -> None:
+def _check_packing(path: Path, dataset: "xr.Dataset") -> None:
     """Raise DataError where a number by which values are unpacked is none; xarray would stumble over it later."""
     for name, variable in dataset.variables.items():
         for key in ("scale_factor", "add_offset"):

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from airshed.core.errors import AirshedError
 from airshed.parallel.environment import choose_library, launched, ranks_asked_for
-from airshed.parallel.waiting import all_of
+from airshed.parallel.waiting import all_of, barrier
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -117,6 +117,7 @@ class MpiRanks:
     @cached_property
     def line(self) -> "MPI.Intracomm":
         """A communicator for error messages alone; all ranks ask for it together."""
+        barrier(self.handle)  # ranks sleep in it; in Dup they poll
         return self.handle.Dup()
 
     def largest(self, values: AnyArray) -> AnyArray:

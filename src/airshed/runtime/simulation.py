@@ -12,10 +12,9 @@ from math import isfinite
 from numbers import Integral, Real
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import xarray as xr
 
 from airshed.case.case import RunCase
 from airshed.core.errors import CaseError, DataError, ReplayableError
@@ -32,6 +31,9 @@ from airshed.runtime.records import RunRecords, check_folder
 from airshed.runtime.registry import Built, load_case, model_kind
 from airshed.runtime.using import by_one_thread, free_unreferenced
 from airshed.runtime.wall_time import waited_for_sums, wall_time
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 _TURN = 2e-4  # s
 
@@ -245,11 +247,13 @@ class Simulation:
         return f"<Simulation {self.case.title!r}: {cells}, at {self.time}>"
 
     @by_one_thread
-    def __getitem__(self, name: str) -> xr.DataArray:
+    def __getitem__(self, name: str) -> "xr.DataArray":
         """A field with its unit and coordinates, of the whole domain, such as a species [mol/mol] on (level, lat, lon).
 
         With several ranks all of them call this.
         """
+        import xarray as xr
+
         self._check_whole()
         (spec,) = self._model.fields.select([name], where="field")
         axes = self._model.domain.axes
@@ -280,7 +284,7 @@ class Simulation:
             self._model.set(name, value)
 
     @by_one_thread
-    def budget(self) -> xr.Dataset:
+    def budget(self) -> "xr.Dataset":
         """What came in, went out and stays, as the model of the case counts it; raises CaseError for one without.
 
         Air: what each process did to each species and to the families of nitrogen and sulphur since the start [mol].

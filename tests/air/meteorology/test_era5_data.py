@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from airshed.air.meteorology import Era5Meteorology
+from airshed.air.meteorology.era5 import Era5Meteorology
 from airshed.air.meteorology.era5_data import Era5Data, _SomeAtOnce, open_part
 from airshed.air.meteorology.extra import CLOUD_WATER, KNOWN
 from airshed.air.meteorology.state import ALWAYS

@@ -5,7 +5,8 @@ import pytest
 import xarray as xr
 
 from airshed.air.landcover import land_fraction
-from airshed.air.meteorology import Era5Meteorology, MetState
+from airshed.air.meteorology import MetState
+from airshed.air.meteorology.era5 import Era5Meteorology
 from airshed.core.constants import GAS_CONSTANT, GRAVITY
 from airshed.core.errors import DataError
 from airshed.core.files import resource

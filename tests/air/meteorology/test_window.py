@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from airshed.air.case.sections import MeteorologySection
 from airshed.air.landcover import land_fraction
-from airshed.air.meteorology import CallableMeteorology, DatasetMeteorology, Era5Meteorology, MetState, WindowOf
+from airshed.air.meteorology import CallableMeteorology, DatasetMeteorology, MetState, WindowOf
+from airshed.air.meteorology.era5 import Era5Meteorology
 from airshed.air.meteorology.extra import CLOUD_WATER, KNOWN
 from airshed.air.meteorology.state import ALWAYS
 from airshed.air.meteorology.uniform import uniform_meteorology

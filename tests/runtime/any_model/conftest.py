@@ -30,14 +30,35 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
     """Return what runs `airshed ARGUMENTS` in a folder with the cases lorenz.toml and row.toml; `die` ends it amid."""
-    (tmp_path / "lorenz.toml").write_text(CASE.format(model="lorenz", length="40 s", every="1 s"))
-    (tmp_path / "row.toml").write_text(CASE.format(model="row", length="1 h", every="10 min"))
+    return run_in(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Return what gives the folder of a run of a case on one rank, which is made when it is first asked for."""
+    folders: dict[tuple[str, ...], Path] = {}
+
+    def folder_of(case: str, *options: str) -> Path:
+        key = (case, *options)
+        if key not in folders:
+            folders[key] = tmp_path_factory.mktemp("undisturbed") / "run"
+            done = run_in(folders[key].parent)("run", case, "--output", "run", *options)
+            assert (done.returncode, done.stderr) == (0, "")
+        return folders[key]
+
+    return folder_of
+
+
+def run_in(folder: Path) -> Run:
+    """Put the cases into a folder, and return what runs `airshed ARGUMENTS` there."""
+    (folder / "lorenz.toml").write_text(CASE.format(model="lorenz", length="40 s", every="1 s"))
+    (folder / "row.toml").write_text(CASE.format(model="row", length="1 h", every="10 min"))
 
     def airshed(*arguments: str, die: str = "never - 0") -> subprocess.CompletedProcess[str]:
         path = os.pathsep.join(map(str, (MODELS, DYING)))
         environment = {**os.environ, "PYTHONPATH": path, "AIRSHED_DIE": die}
         program = [Path(sys.executable).with_name("airshed"), *arguments]
-        return subprocess.run(program, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        return subprocess.run(program, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
     return airshed
 

@@ -17,9 +17,8 @@ def result(folder: Path) -> xr.Dataset:
         return found.load()
 
 
-def test_two_ranks_write_what_one_does_by_any_strategy(run, tmp_path: Path) -> None:
-    assert run("run", "row.toml", "--output", "one").returncode == 0
-    one = result(tmp_path / "one")
+def test_two_ranks_write_what_one_does_by_any_strategy(run, undisturbed, tmp_path: Path) -> None:
+    one = result(undisturbed("row.toml"))
     assert one["depth"].dims == ("time", "pond")
     assert one["water"].dims == ("time", "layer", "pond")
     assert (one["lon"].dims, one["depth"].attrs["valid_max"]) == (("pond",), 1.0)
@@ -36,8 +35,7 @@ def test_two_ranks_write_what_one_does_by_any_strategy(run, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_a_killed_run_goes_on_with_other_ranks(run, tmp_path: Path, strategy: str) -> None:
-    assert run("run", "row.toml", "--output", "one").returncode == 0
+def test_a_killed_run_goes_on_with_other_ranks(run, undisturbed, tmp_path: Path, strategy: str) -> None:
     options = ("--strategy", strategy, "--set", f"restart.strategy={strategy}", "--output", "two")
     files = 3 if strategy == "gather" else 9  # which take their names until the run is killed, amid its restarts
     killed = run("run", "row.toml", *options, die=f"after two/restart {files}")
@@ -45,7 +43,7 @@ def test_a_killed_run_goes_on_with_other_ranks(run, tmp_path: Path, strategy: st
     again = run("run", "row.toml", "-n", "2", "--resume", *options)
     assert again.returncode == 0, again.stderr
     assert "resumed at" in again.stderr
-    assert result(tmp_path / "two").equals(result(tmp_path / "one"))
+    assert result(tmp_path / "two").equals(result(undisturbed("row.toml")))
 
 
 def test_what_cannot_be_is_told_in_a_line(run) -> None:

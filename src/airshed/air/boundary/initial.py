@@ -1,9 +1,9 @@
 """An initial state that the user gives as a dataset of species."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import xarray as xr
 from numpy.typing import NDArray
 
 from airshed.core.errors import CaseError
@@ -12,6 +12,9 @@ from airshed.core.text import suggestion
 from airshed.core.units import to
 from airshed.grid import Grid
 
+if TYPE_CHECKING:
+    import xarray as xr
+
 Array = NDArray[np.float64]
 
 _DIMS = ("level", "lat", "lon")
@@ -19,7 +22,7 @@ _OTHER_NAMES = {"lev": "level", "height": "level", "z": "level", "latitude": "la
 _SAME_PLACE = 1e-6
 
 
-def initial_from_dataset(dataset: xr.Dataset, species: Sequence[str], grid: Grid, default: Array) -> Array:
+def initial_from_dataset(dataset: "xr.Dataset", species: Sequence[str], grid: Grid, default: Array) -> Array:
     """Return the initial state, from the dataset's variables where it has a species, from ``default`` elsewhere.
 
     reads    dataset  variables named by species, on level, lat, lon or some of them; attribute ``units`` is a mixing
@@ -43,7 +46,7 @@ def initial_from_dataset(dataset: xr.Dataset, species: Sequence[str], grid: Grid
     return state
 
 
-def _one_species(variable: xr.DataArray, name: str, grid: Grid) -> Array:
+def _one_species(variable: "xr.DataArray", name: str, grid: Grid) -> Array:
     """Return one species (nz, nlat, nlon) [mol/mol]."""
     where = f"the initial dataset's {name}"
     variable = variable.rename({dim: _OTHER_NAMES[str(dim)] for dim in variable.dims if dim in _OTHER_NAMES})
@@ -64,7 +67,7 @@ def _one_species(variable: xr.DataArray, name: str, grid: Grid) -> Array:
     return ratio
 
 
-def _on_grid(variable: xr.DataArray, where: str, grid: Grid) -> xr.DataArray:
+def _on_grid(variable: "xr.DataArray", where: str, grid: Grid) -> "xr.DataArray":
     """Return the variable with latitudes from south to north; raises CaseError where its places are not the grid's."""
     if "lat" in variable.coords and "lat" in variable.dims:
         variable = variable.sortby("lat")

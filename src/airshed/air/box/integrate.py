@@ -3,11 +3,10 @@
 import time
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-import xarray as xr
 
 from airshed.air.box.conditions import METHODS, BoxConditions
 from airshed.air.box.forcing import BoxForcing
@@ -20,6 +19,9 @@ from airshed.air.box.steps import JUST_BEFORE, Event, events, steps
 from airshed.core.errors import NumericalError
 from airshed.kernels.backend import backend
 from airshed.mechanism.network import ReactionNetwork
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 Array = npt.NDArray[np.float64]
 Item = TypeVar("Item")
@@ -65,7 +67,7 @@ class BoxRun:
             self.compile_seconds = column.seconds["compile"]
             self._gauss_seidel = GaussSeidelCells(column, self.forcing, conditions)
 
-    def run(self, observer: Observer | None = None) -> xr.Dataset:
+    def run(self, observer: Observer | None = None) -> "xr.Dataset":
         """Integrate from the start to the end and return the time series.
 
         returns  each species and M [molecules cm-3], temperature [K], pressure [Pa], SUN, sec_zenith and daylight [1],
@@ -157,7 +159,7 @@ class BoxRun:
 def integrate_box(
     network: ReactionNetwork, conditions: BoxConditions, *, states: CellStates | None = None, threads: int = 1,
     allow_code: bool = False,
-) -> xr.Dataset:  # fmt: skip
+) -> "xr.Dataset":  # fmt: skip
     """Integrate a mechanism in one box of air, or in many that begin with `states`; return the time series.
 
     By a Rosenbrock method with its own steps in every box, see :mod:`airshed.kernels.chemistry.tableau`, or by two-step

@@ -1,17 +1,19 @@
 """The time series of boxes as a data set that follows the CF conventions."""
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
-import xarray as xr
 
 from airshed.air.box.conditions import BoxConditions
 from airshed.core.errors import CaseError
 from airshed.core.version import __version__
 from airshed.mechanism.expressions import AIR_GASES
 from airshed.mechanism.network import ReactionNetwork
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 Array = npt.NDArray[np.float64]
 
@@ -60,7 +62,7 @@ class TimeSeries:
 
     def dataset(
         self, network: ReactionNetwork, conditions: BoxConditions, *, many: bool, notes: Sequence[str] = ()
-    ) -> xr.Dataset:
+    ) -> "xr.Dataset":
         """Return all of it over time, and over cells where there are many; notes become its comment."""
         dimensions = ("time", "cell") if many else ("time",)
         states = np.array(self._states)  # (time, species, cell)
@@ -78,6 +80,8 @@ class TimeSeries:
             attributes = {"units": CONCENTRATION_UNITS, "long_name": species.text or species.name}
             variables[species.name] = (dimensions, shaped(states[:, number]), attributes)
         clock = {"units": "s", "long_name": "local time since midnight of the first day"}
+        import xarray as xr
+
         return xr.Dataset(
             variables,
             {"time": ("time", np.array(self.times), clock)},

@@ -3,11 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
-import xarray as xr
 
 from airshed.air.box.csv_file import read_csv
 from airshed.air.box.values import CONCENTRATION, MOST_HUMIDITY, RATE_UNITS, converted, spellings
@@ -17,6 +16,9 @@ from airshed.core.text import suggestion
 from airshed.io.netcdf import load_netcdf
 from airshed.mechanism.network import ReactionNetwork
 from airshed.mechanism.open_units import units_of_open
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 Array = npt.NDArray[np.float64]
 
@@ -51,7 +53,7 @@ def load_states(path: Path, network: ReactionNetwork) -> CellStates:
     raise DataError(f"{path}: states are read from netCDF (.nc) or CSV (.csv) files; the name tells which")
 
 
-def states_of(dataset: xr.Dataset, network: ReactionNetwork, source: str = "states") -> CellStates:
+def states_of(dataset: "xr.Dataset", network: ReactionNetwork, source: str = "states") -> CellStates:
     """Return the states of a data set whose variables have the one dimension `cell`, a unit each in `units`.
 
     A data set that a box has returned will do: the last time counts.

@@ -3,13 +3,14 @@
 from collections.abc import Iterable
 from copy import copy
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import xarray as xr
 from numpy.typing import NDArray
 
 from airshed.air.emissions.regrid import Regridder
 from airshed.core.constants import EARTH_RADIUS
+from airshed.core.datasets import is_dataset
 from airshed.core.errors import CaseError, DataError
 from airshed.core.numbers import kind, numbers
 from airshed.core.text import suggestion
@@ -18,6 +19,9 @@ from airshed.grid import Grid
 from airshed.grid.places import in_degrees
 from airshed.grid.window import Window
 from airshed.io.netcdf import load_netcdf
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 Array = NDArray[np.float64]
 
@@ -41,7 +45,7 @@ class GriddedEmissions:
 
     def __init__(
         self,
-        data: xr.Dataset | str | Path,
+        data: "xr.Dataset | str | Path",
         grid: Grid,
         start: np.datetime64,
         species: Iterable[str] | None = None,
@@ -51,7 +55,7 @@ class GriddedEmissions:
         Raises DataError for a file that cannot be read, an axis, unit or molar mass that is missing, and for a value
         that is negative or not finite, naming its place; CaseError for a variable that is no known species.
         """
-        self._place = "the emission dataset" if isinstance(data, xr.Dataset) else str(data)
+        self._place = "the emission dataset" if is_dataset(data) else str(data)
         self._start = start
         dataset = self._open(data)
         self.species = tuple(str(n) for n, field in dataset.items() if {"lat", "lon"} <= set(field.dims))
@@ -93,8 +97,8 @@ class GriddedEmissions:
         fields: Array = self._fields[index]
         return fields
 
-    def _open(self, data: xr.Dataset | str | Path) -> xr.Dataset:
-        dataset = data if isinstance(data, xr.Dataset) else load_netcdf(Path(data))
+    def _open(self, data: "xr.Dataset | str | Path") -> "xr.Dataset":
+        dataset = data if is_dataset(data) else load_netcdf(Path(data))
         dataset = dataset.rename({old: new for old, new in _NAMES.items() if old in dataset.dims})
         for axis in ("lat", "lon"):
             if axis not in dataset.coords or dataset[axis].dims != (axis,) or dataset[axis].size < 2:
@@ -103,7 +107,7 @@ class GriddedEmissions:
             dataset = dataset.assign_coords({axis: (axis, degrees)})
         return dataset
 
-    def _read_times(self, dataset: xr.Dataset) -> Array:
+    def _read_times(self, dataset: "xr.Dataset") -> Array:
         """The instants between which fields hold [s since the start]: one more than there are fields; or none.
 
         To a millisecond: hours as floats do not hold each second exactly.
@@ -121,7 +125,7 @@ class GriddedEmissions:
             raise DataError(f"{self._place}: its times must be dates in rising order, such as hours since 2022-08-31")
         return np.append(seconds, 2.0 * seconds[-1] - seconds[-2]) if seconds.size > 1 else seconds
 
-    def _regrid(self, dataset: xr.Dataset, grid: Grid) -> Array:
+    def _regrid(self, dataset: "xr.Dataset", grid: Grid) -> Array:
         """All fields in mol/s on the grid, shape (times, species, levels, lat, lon)."""
         middle = 0.5 * (grid.lon_faces[0] + grid.lon_faces[-1])
         dataset = dataset.assign_coords(lon=(dataset.lon - middle + 180.0) % 360.0 - 180.0 + middle)
@@ -141,7 +145,7 @@ class GriddedEmissions:
         fields.setflags(write=False)
         return fields
 
-    def _moles(self, name: str, dataset: xr.Dataset, area: Array) -> Array:
+    def _moles(self, name: str, dataset: "xr.Dataset", area: Array) -> Array:
         """One species in mol/s per cell of the dataset, shape (times, levels, lat, lon), either first axis maybe 1."""
         field = dataset[name]
         where = f"{self._place}: {name}"
@@ -171,7 +175,7 @@ class GriddedEmissions:
         return moles
 
 
-def _molar_mass(field: xr.DataArray, where: str) -> float:
+def _molar_mass(field: "xr.DataArray", where: str) -> float:
     given = field.attrs.get("molar_mass", np.nan)
     mass = np.asarray(given)
     if mass.size != 1 or mass.dtype.kind not in "fiu" or not 1e-3 <= float(mass.item()) <= 1.0:

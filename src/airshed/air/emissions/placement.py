@@ -3,9 +3,9 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import xarray as xr
 from numpy.typing import NDArray
 
 from airshed.air.emissions.countries import Country
@@ -22,6 +22,9 @@ from airshed.core.topojson import Polygon
 from airshed.grid import Grid
 from airshed.grid.places import in_degrees
 from airshed.io.netcdf import load_netcdf
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 Array = NDArray[np.float64]
 
@@ -127,7 +130,7 @@ def read_methane(path: Path) -> MethaneGrid:
     return grid
 
 
-def _uniform(path: Path, axis: str, flux: xr.DataArray) -> Array:
+def _uniform(path: Path, axis: str, flux: "xr.DataArray") -> Array:
     """Return the coordinate of an axis whose points lie equally far apart [degrees]; raises DataError."""
     if axis not in flux.coords or flux.sizes[axis] < 2:
         raise DataError(f"{path}: methane_flux needs a coordinate {axis} of two or more values")

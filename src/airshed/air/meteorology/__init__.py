@@ -1,7 +1,6 @@
 """Meteorological forcing: from data on its own grid to the state of the air on the model's grid."""
 
 from airshed.air.meteorology.dataset import DatasetMeteorology
-from airshed.air.meteorology.era5 import Era5Meteorology
 from airshed.air.meteorology.function import CallableMeteorology
 from airshed.air.meteorology.state import Meteorology, MetState, interpolate
 from airshed.air.meteorology.wrapped import RepeatedDay, WindowOf
@@ -9,7 +8,6 @@ from airshed.air.meteorology.wrapped import RepeatedDay, WindowOf
 __all__ = [
     "CallableMeteorology",
     "DatasetMeteorology",
-    "Era5Meteorology",
     "MetState",
     "Meteorology",
     "RepeatedDay",

@@ -1,17 +1,25 @@
 """Meteorology from an xarray.Dataset with CF names: analytic flows, other models, anything on a lon-lat box."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-import xarray as xr
 from numpy.typing import NDArray
 
 from airshed.air.meteorology import atmosphere
 from airshed.air.meteorology.cloud import total_cover
 from airshed.air.meteorology.diagnose import Diagnosis, Instant
 from airshed.air.meteorology.extra import WeatherField
-from airshed.air.meteorology.onto import RANGES, Range, check_values, in_unit_of_the_model, onto, standard_dims
+from airshed.air.meteorology.onto import (
+    RANGES,
+    PlacedField,
+    Range,
+    check_values,
+    in_unit_of_the_model,
+    onto,
+    standard_dims,
+)
 from airshed.air.meteorology.provenance import CF_FIELDS, dataset_provenance
 from airshed.air.meteorology.remap import interpolation_matrix
 from airshed.air.meteorology.series import CheckedSeries
@@ -22,10 +30,20 @@ from airshed.grid import Grid
 from airshed.grid.weights import Weights
 from airshed.grid.window import Window
 
+if TYPE_CHECKING:
+    import xarray as xr
+
 Array = NDArray[np.float64]
 
 SAME_PLACE = 1e-4
 """Degrees by which coordinates in a file may differ from the grid's."""
+
+
+Fields: TypeAlias = "xr.Dataset | Mapping[str, PlacedField]"
+"""Fields by their CF names: as a user gives them, or on the grid's own cells or faces already."""
+
+Getter = Callable[[str, str], Array | None]
+"""Reads a field by its CF name onto a set of points."""
 
 
 class GriddedDataset:
@@ -37,22 +55,20 @@ class GriddedDataset:
     Units are SI, m s-1, K, Pa, kg kg-1, or those that an attribute ``units`` names, such as degC.
     """
 
-    def __init__(self, dataset: xr.Dataset, area: Area, extra: Sequence[WeatherField] = ()) -> None:
+    def __init__(self, dataset: Fields, area: Area, extra: Sequence[WeatherField] = ()) -> None:
         """``extra`` are fields that processes ask for besides those that every state holds."""
         self._area, self._grid = area, area.grid
-        self._extra = [each for each in extra if each.cf_name in dataset.data_vars]
+        self._extra = [each for each in extra if each.cf_name in set(dataset)]
         ranges: dict[str, Range] = {name: RANGES[name] for name in CF_FIELDS}
         ranges |= {each.cf_name: (each.low, each.high, each.unit) for each in self._extra}
         self._fields = {
-            str(name): _placed(str(name), dataset[name], area.whole, ranges[str(name)][2])
-            for name in dataset.data_vars
+            str(name): _placed(str(name), dataset[str(name)], area.whole, ranges[str(name)][2])
+            for name in dataset
             if str(name) in ranges
         }
         for name in ("eastward_wind", "northward_wind"):
             if name not in self._fields:
-                raise DataError(
-                    f"the meteorology has no {name}; it holds {', '.join(map(str, dataset.data_vars)) or 'nothing'}"
-                )
+                raise DataError(f"the meteorology has no {name}; it holds {', '.join(map(str, dataset)) or 'nothing'}")
         for used, field in self._fields.items():
             check_values(used, field, ranges[used])
 
@@ -68,7 +84,7 @@ class GriddedDataset:
             if "time" in field.dims:
                 if "time" not in field.coords:
                     raise DataError("the meteorology's dimension time has no values; give it times or seconds")
-                return np.asarray(field["time"].values)
+                return field.coords["time"]
         return None
 
     def instant(self, index: int) -> Instant:
@@ -103,7 +119,7 @@ class GriddedDataset:
             extra={each.name: value for each in self._extra if (value := get(each.cf_name, each.place)) is not None},
         )
 
-    def _getter(self, index: int) -> "Getter":
+    def _getter(self, index: int) -> Getter:
         """Return the function that reads a field of an instant onto a set of grid points."""
 
         def get(name: str, where: str) -> Array | None:
@@ -111,12 +127,12 @@ class GriddedDataset:
             if field is None:
                 return None
             if "time" in field.dims:
-                field = field.isel(time=min(index, field.sizes["time"] - 1))
+                field = field.at_time(min(index, field.sizes["time"] - 1))
             return onto(self._area, name, field, where)
 
         return get
 
-    def _air(self, get: "Getter") -> tuple[Array, Array]:
+    def _air(self, get: Getter) -> tuple[Array, Array]:
         """Return temperature [K] and pressure [Pa]: given, hydrostatic, or of the standard atmosphere."""
         level = self._grid.level[:, None, None]
         temperature = get("air_temperature", "cells")
@@ -131,14 +147,14 @@ class GriddedDataset:
             pressure = _hydrostatic(temperature, self._grid, base)
         return temperature, pressure
 
-    def _vapour(self, get: "Getter", temperature: Array, pressure: Array, surface_pressure: Array) -> Array:
+    def _vapour(self, get: Getter, temperature: Array, pressure: Array, surface_pressure: Array) -> Array:
         """Return water vapour [mol/mol]: given, or at the standard relative humidity."""
         specific = get("specific_humidity", "cells")
         if specific is None:
             return atmosphere.standard_water_vapour(pressure, temperature, surface_pressure)
         return atmosphere.mole_fraction(np.maximum(specific, 0.0))
 
-    def _diffusivity(self, get: "Getter") -> Array | None:
+    def _diffusivity(self, get: Getter) -> Array | None:
         """Return the given diffusivity at the layer faces, 0 at the ground and the top."""
         field = self._fields.get("atmosphere_heat_diffusivity")
         if field is None:
@@ -154,7 +170,7 @@ class GriddedDataset:
         """Return values at layer centres interpolated to the faces between them."""
         return Weights.of(interpolation_matrix(self._grid.level, self._grid.layer_faces[1:-1]))(given, -3)
 
-    def _cloud(self, get: "Getter") -> Array | None:
+    def _cloud(self, get: Getter) -> Array | None:
         """Return the total cloud cover, of one field or of layers."""
         field = self._fields.get("cloud_area_fraction")
         if field is None:
@@ -163,9 +179,6 @@ class GriddedDataset:
             layers = get("cloud_area_fraction", "cells")
             return None if layers is None else total_cover(layers)
         return get("cloud_area_fraction", "surface")
-
-
-Getter = Callable[[str, str], Array | None]
 
 
 class DatasetMeteorology(CheckedSeries):
@@ -179,7 +192,7 @@ class DatasetMeteorology(CheckedSeries):
 
     def __init__(
         self,
-        dataset: xr.Dataset,
+        dataset: Fields,
         grid: Grid,
         start: np.datetime64,
         land_fraction: Array | None = None,
@@ -195,12 +208,14 @@ class DatasetMeteorology(CheckedSeries):
                 "give data from the start on"
             )
         diagnosis = Diagnosis(area.grid, area.land(land_fraction), start, times, data.instant)
-        provenance = dataset_provenance(data.names, map(str, dataset.data_vars), extra)
+        provenance = dataset_provenance(data.names, map(str, dataset), extra)
         super().__init__(times, area, diagnosis.state, provenance)
 
 
-def _placed(name: str, field: xr.DataArray, grid: Grid, unit: str) -> xr.DataArray:
+def _placed(name: str, field: "xr.DataArray | PlacedField", grid: Grid, unit: str) -> PlacedField:
     """Return a field of numbers with standard dimensions, longitudes near the grid's, and at the grid's own faces."""
+    if isinstance(field, PlacedField):
+        return field
     numbers(field.values[:0] if field.ndim else field.values, f"the meteorology's {name}")
     for dim in field.dims:
         if not field.sizes[dim]:
@@ -223,10 +238,11 @@ def _placed(name: str, field: xr.DataArray, grid: Grid, unit: str) -> xr.DataArr
                     f"the meteorology's {name} lies at {dim} {first:g} to {last:g}, the grid's faces at {faces[0]:g} "
                     f"to {faces[-1]:g}; give it at the grid's faces, or at cell centres"
                 )
-    return field
+    dims = tuple(map(str, field.dims))
+    return PlacedField(dims, field.values, {dim: field[dim].values for dim in dims if dim in field.coords})
 
 
-def _near_the_grid(field: xr.DataArray, grid: Grid) -> xr.DataArray:
+def _near_the_grid(field: "xr.DataArray", grid: Grid) -> "xr.DataArray":
     """Return a field whose longitudes run through the grid's, where they jump from 360 to 0 or from 180 to -180."""
     if "lon" not in field.dims or "lon" not in field.coords:
         return field

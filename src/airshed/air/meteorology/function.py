@@ -1,10 +1,9 @@
 """Meteorology from a function of time that returns a Dataset."""
 
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import xarray as xr
 from numpy.typing import NDArray
 
 from airshed.air.meteorology.dataset import GriddedDataset
@@ -13,9 +12,13 @@ from airshed.air.meteorology.extra import WeatherField
 from airshed.air.meteorology.provenance import dataset_provenance
 from airshed.air.meteorology.series import CheckedSeries
 from airshed.air.meteorology.window import Area
+from airshed.core.datasets import is_dataset
 from airshed.core.errors import DataError
 from airshed.grid import Grid
 from airshed.grid.window import Window
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 Array = NDArray[np.float64]
 
@@ -33,7 +36,7 @@ class CallableMeteorology(CheckedSeries):
 
     def __init__(
         self,
-        function: Callable[..., xr.Dataset],
+        function: "Callable[..., xr.Dataset]",
         grid: Grid,
         start: np.datetime64,
         every: float = 3600.0,
@@ -59,11 +62,11 @@ class CallableMeteorology(CheckedSeries):
         provenance = dataset_provenance(names, map(str, initial.data_vars), extra)
         super().__init__(times, self._area, diagnosis.state, provenance)
 
-    def _call(self, seconds: float) -> xr.Dataset:
+    def _call(self, seconds: float) -> "xr.Dataset":
         """Return what the function gives for a time [s since the case's start]."""
         when = self._start + np.timedelta64(round(seconds * 1e9), "ns")
         dataset = self._function(seconds if self._argument == "seconds" else when)
-        if not isinstance(dataset, xr.Dataset):
+        if not is_dataset(dataset):
             raise DataError(f"the meteorology's function returned {type(dataset).__name__}; return an xarray.Dataset")
         return dataset
 

@@ -1,9 +1,10 @@
 """Puts one field of a Dataset onto the points of a part of the model grid."""
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import xarray as xr
 from numpy.typing import NDArray
 
 from airshed.air.meteorology.remap import averaging_matrix, clamped_matrix, interpolation_matrix
@@ -14,6 +15,9 @@ from airshed.core.numbers import numbers
 from airshed.grid import Grid
 from airshed.grid.places import check_places, in_degrees
 from airshed.grid.weights import Weights, apply
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 Array = NDArray[np.float64]
 
@@ -50,7 +54,24 @@ Range = tuple[float, float, str]
 """The least and the greatest value of a field, and its unit in the model."""
 
 
-def in_unit_of_the_model(name: str, field: xr.DataArray, unit: str) -> xr.DataArray:
+class PlacedField(NamedTuple):
+    """Values along standard dimensions, time first, and the coordinates of those that have one."""
+
+    dims: tuple[str, ...]
+    values: NDArray[np.float64]
+    coords: Mapping[str, NDArray[Any]] = MappingProxyType({})
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The number of values along each dimension."""
+        return dict(zip(self.dims, self.values.shape, strict=True))
+
+    def at_time(self, index: int) -> "PlacedField":
+        """Return the values of one time."""
+        return PlacedField(self.dims[1:], self.values[index], self.coords)
+
+
+def in_unit_of_the_model(name: str, field: "xr.DataArray", unit: str) -> "xr.DataArray":
     """Return the field in the model's unit, from the one in its attribute ``units``: degC or hPa too.
 
     Raises DataError for a unit that cannot be converted; without the attribute the field is in the model's unit.
@@ -61,7 +82,7 @@ def in_unit_of_the_model(name: str, field: xr.DataArray, unit: str) -> xr.DataAr
     return (field * change.factor + change.offset).assign_attrs({**field.attrs, "units": unit})
 
 
-def check_values(name: str, field: xr.DataArray, allowed: Range) -> None:
+def check_values(name: str, field: PlacedField, allowed: Range) -> None:
     """Raise DataError where values, in the model's unit, are not finite or out of range."""
     values = field.values
     low, high, unit = allowed
@@ -76,7 +97,7 @@ def check_values(name: str, field: xr.DataArray, allowed: Range) -> None:
         )
 
 
-def standard_dims(name: object, field: xr.DataArray) -> xr.DataArray:
+def standard_dims(name: object, field: "xr.DataArray") -> "xr.DataArray":
     """Return the field with the model's names of dimensions, in the model's order, rising, as float64."""
     unknown = [str(dim) for dim in field.dims if str(dim) not in _DIMENSIONS]
     if unknown:
@@ -94,7 +115,7 @@ def standard_dims(name: object, field: xr.DataArray) -> xr.DataArray:
     return field.astype(np.float64)
 
 
-def _places(where: str, dim: str, coordinate: xr.DataArray) -> Array:
+def _places(where: str, dim: str, coordinate: "xr.DataArray") -> Array:
     """Return the values of a coordinate in degrees or metres, from the unit that it tells; DataError for no places."""
     values = np.atleast_1d(coordinate.values)
     if dim.startswith(("lat", "lon")):
@@ -112,7 +133,7 @@ def _places(where: str, dim: str, coordinate: xr.DataArray) -> Array:
     return heights
 
 
-def onto(area: Area, name: str, field: xr.DataArray, where: str) -> Array:
+def onto(area: Area, name: str, field: PlacedField, where: str) -> Array:
     """Return a field (level, lat, lon) at the points that ``where`` names, of the part of the grid in use."""
     values: Array = field.values
     for position, dims in enumerate((("level", "level_face"), ("lat", "lat_face"), ("lon", "lon_face"))):
@@ -138,7 +159,7 @@ class _Axis(NamedTuple):
     at_faces: bool
 
 
-def _weights(axis: _Axis, name: str, field: xr.DataArray, cells: slice) -> Weights:
+def _weights(axis: _Axis, name: str, field: PlacedField, cells: slice) -> Weights:
     """Return the weights of a field along an axis, of the whole grid's those of some cells or their faces."""
     targets = slice(cells.start, cells.stop + axis.at_faces)
     if f"{axis.dim}_face" in field.dims:
@@ -162,7 +183,7 @@ def _weights(axis: _Axis, name: str, field: xr.DataArray, cells: slice) -> Weigh
     return Weights.of(matrix).part(targets)
 
 
-def _nodes(name: str, field: xr.DataArray, dim: str, centres: Array) -> Array:
+def _nodes(name: str, field: PlacedField, dim: str, centres: Array) -> Array:
     """Return the coordinate of a horizontal dimension, and check that it covers the cell centres."""
     if dim not in field.coords:
         if field.sizes[dim] == centres.size:
@@ -171,7 +192,7 @@ def _nodes(name: str, field: xr.DataArray, dim: str, centres: Array) -> Array:
             f"the meteorology's {name} has {field.sizes[dim]} values along {dim} and no coordinate, "
             f"the grid has {centres.size}; add the coordinate"
         )
-    nodes = field[dim].values.astype(np.float64)
+    nodes = field.coords[dim].astype(np.float64)
     if dim == "lon":
         nodes = nodes + 360.0 * np.round((centres.mean() - nodes.mean()) / 360.0)
     if nodes.size > 1 and (nodes[0] > centres[0] + _TOLERANCE or nodes[-1] < centres[-1] - _TOLERANCE):
@@ -182,7 +203,7 @@ def _nodes(name: str, field: xr.DataArray, dim: str, centres: Array) -> Array:
     return nodes
 
 
-def _along_height(grid: Grid, name: str, field: xr.DataArray, values: Array, where: str) -> Array:
+def _along_height(grid: Grid, name: str, field: PlacedField, values: Array, where: str) -> Array:
     """Interpolate the first axis to the layer centres or faces; beyond the last levels their values are held."""
     targets = grid.layer_faces if where == "layer_faces" else grid.level
     count = targets.size
@@ -190,7 +211,7 @@ def _along_height(grid: Grid, name: str, field: xr.DataArray, values: Array, whe
         return np.repeat(values, count, axis=0)
     if "level_face" in field.dims or "level" not in field.coords:
         return _same_layers(name, values, count)
-    nodes = field["level"].values.astype(np.float64)
+    nodes = field.coords["level"].astype(np.float64)
     numbered = nodes.size == count and any(np.array_equal(nodes, np.arange(count) + first) for first in (0, 1))
     if numbered or (nodes.size == count and np.allclose(nodes, targets, rtol=1e-6, atol=1e-3)):
         return values

@@ -1,10 +1,12 @@
 """Where each field of the state comes from, in words."""
 
 from collections.abc import Iterable, Mapping, Sequence
-
-import xarray as xr
+from typing import TYPE_CHECKING
 
 from airshed.air.meteorology.extra import WeatherField, extra_provenance
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 CF_FIELDS: Mapping[str, str] = {
     "eastward_wind": "eastward_air_flux",
@@ -101,7 +103,7 @@ def dataset_provenance(
     return {**result, **extra_provenance(extra, asked), **dict.fromkeys(unused, "given, not used")}
 
 
-def era5_provenance(dataset: xr.Dataset, held: bool, extra: Sequence[WeatherField] = ()) -> dict[str, str]:
+def era5_provenance(dataset: "xr.Dataset", held: bool, extra: Sequence[WeatherField] = ()) -> dict[str, str]:
     """Return the provenance of each quantity for fields of ERA5; ``extra`` are fields that processes ask for."""
     names = set(map(str, dataset.data_vars))
     meanings = {**ERA5_FIELDS, **{each.era5: each.name for each in extra if each.era5}}

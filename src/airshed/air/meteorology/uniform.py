@@ -5,11 +5,11 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-import xarray as xr
 
 from airshed.air.case.sections import MeteorologySection
 from airshed.air.meteorology.dataset import DatasetMeteorology
 from airshed.air.meteorology.extra import CLOUD_WATER, WeatherField
+from airshed.air.meteorology.onto import PlacedField
 from airshed.core.constants import EARTH_RADIUS, GAS_CONSTANT, GRAVITY, MOLAR_MASS_DRY_AIR, MOLAR_MASS_WATER
 from airshed.core.errors import CaseError
 from airshed.grid import Grid
@@ -61,23 +61,23 @@ def uniform_meteorology(
     pressure = settings.pressure.value * np.exp(-GRAVITY * MOLAR_MASS_DRY_AIR * height / (GAS_CONSTANT * temperature))
     ratio = settings.water_vapour.value
     humidity = ratio * MOLAR_MASS_WATER / (ratio * MOLAR_MASS_WATER + (1.0 - ratio) * MOLAR_MASS_DRY_AIR)
-    data = {
-        "eastward_wind": (("lat", "lon_face"), wind_east),
-        "northward_wind": (("lat_face", "lon"), wind_north),
-        "air_temperature": ("level", np.full(height.size, temperature)),
-        "air_pressure": ("level", pressure),
-        "specific_humidity": ("level", np.full(height.size, humidity)),
-        "atmosphere_heat_diffusivity": ("level", np.full(height.size, settings.diffusivity.value)),
-        "cloud_area_fraction": ((), settings.cloud_cover),
+    data: dict[str, PlacedField] = {
+        "eastward_wind": PlacedField(("lat", "lon_face"), wind_east),
+        "northward_wind": PlacedField(("lat_face", "lon"), wind_north),
+        "air_temperature": PlacedField(("level",), np.full(height.size, temperature)),
+        "air_pressure": PlacedField(("level",), pressure),
+        "specific_humidity": PlacedField(("level",), np.full(height.size, humidity)),
+        "atmosphere_heat_diffusivity": PlacedField(("level",), np.full(height.size, settings.diffusivity.value)),
+        "cloud_area_fraction": PlacedField((), np.asarray(settings.cloud_cover)),
     }
     if settings.precipitation.value > 0.0:
-        data["precipitation_flux"] = ((), WATER_DENSITY * settings.precipitation.value)
+        data["precipitation_flux"] = PlacedField((), np.asarray(WATER_DENSITY * settings.precipitation.value))
     if settings.cloud_water.value > 0.0:
         base, top = settings.cloud_base.value, settings.cloud_top.value
         inside = np.minimum(grid.layer_faces[1:], top) - np.maximum(grid.layer_faces[:-1], base)
         part = np.maximum(inside, 0.0) / grid.thickness
-        data[CLOUD_WATER.cf_name] = ("level", part * settings.cloud_water.value)
-    return DatasetMeteorology(xr.Dataset(data), grid, start, land_fraction=land, window=window, extra=extra)
+        data[CLOUD_WATER.cf_name] = PlacedField(("level",), part * settings.cloud_water.value)
+    return DatasetMeteorology(data, grid, start, land_fraction=land, window=window, extra=extra)
 
 
 def _rotation(grid: Grid, period: float) -> tuple[Array, Array]:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from airshed.parallel.redistribution.messages import Bytes, MessageHop
 from airshed.parallel.redistribution.plan import Hop
-from airshed.parallel.waiting import all_of, any_of
+from airshed.parallel.waiting import all_of, any_of, barrier
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -17,6 +17,7 @@ class MpiMessages:
     name, one_sided = "MPI", False
 
     def __init__(self, handle: "MPI.Intracomm") -> None:
+        barrier(handle)  # ranks sleep in it; in Dup they poll
         self.handle = handle.Dup()  # keeps messages of other users apart
         self.rank, self.size = handle.Get_rank(), handle.Get_size()
 
