@@ -25,7 +25,7 @@ _PACKS_IN_PIECE = 64
 
 @dataclass(frozen=True)
 class Tolerances:
-    """When a step is accepted: its error's root mean square over absolute + relative |y| is at most 1.
+    """Tolerances: a step is accepted if the root mean square of its error over absolute + relative |y| is at most 1.
 
     absolute  [molecules cm-3], one for all species or one for each
     """
@@ -36,7 +36,7 @@ class Tolerances:
 
 @dataclass(frozen=True)
 class Place:
-    """How packs of cells lie in memory: pack p is level p % levels of block p // levels, strides in numbers.
+    """The memory layout of packs of cells: pack p is level p % levels of block p // levels, strides in numbers.
 
     blocks, last_lanes  blocks in a row, and the lanes in use in the last one of each row
     mixing_ratios  whether concentrations are in parts of air [mol/mol] rather than the mechanism's own unit
@@ -145,7 +145,7 @@ class ChemistrySolver:
         reads   y       concentrations, as `place` says
                 inputs  (pack, degree + 1, inputs, width) Chebyshev coefficients over [start, end], see :attr:`inputs`
         writes  result  concentrations at the end, where `steps.reached` says so; may be y itself
-                clipped what was added to keep them from getting negative
+                clipped what was added to avoid negative values
                 extra   (pack, species, width): the last species of the mechanism, which begin at zero and are not
                         among those of y and result
         """
