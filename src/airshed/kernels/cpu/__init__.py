@@ -1,1 +1,1 @@
-"""The CPU backend: C++ that is generated, compiled, and called on threads; ``backend`` is all that others ask."""
+"""The CPU backend: C++ that is generated, compiled, and called on threads; ``backend`` is its interface."""

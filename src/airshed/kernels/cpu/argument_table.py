@@ -1,4 +1,4 @@
-"""Tells the compiled code of steps where all lies: a ring of structures :class:`Step`, filled once for the most."""
+"""The argument table of the compiled code: a ring of structures :class:`Step`, most fields of which are set once."""
 
 import ctypes
 from collections.abc import Collection, Mapping, Sequence
@@ -63,7 +63,7 @@ class ArgumentTable:
         self._placed: dict[tuple[int, str], Pair] = {}
 
     def _place_numbers(self, step: Step) -> dict[str, Array]:
-        """Return where a step finds the numbers of operators, by their names."""
+        """Return the numbers of operators, by their names, at the addresses in a step."""
         found = {each.key: _placed(np.array(each.values), np.float64).view(np.float64)
                  for each in self._members if each.shape is None}  # fmt: skip
         for name, values in found.items():
@@ -82,7 +82,7 @@ class ArgumentTable:
     def fill(
         self, which: int, state: State, forcing: StepForcing, edges: Mapping[Side, AnyArray], sums: Array, sweeps: int
     ) -> None:
-        """Tell where the step of a number finds state, forcing and edges, and puts the sums of blocks (block, sum)."""
+        """Set the addresses of state, forcing, edges and the sums of blocks (block, sum) for the step of a number."""
         row, w, transport, column = which % self.room, forcing.weights, forcing.transport, forcing.column
         step = self._steps[row]
         parts = state.q, state.q_other, state.tendency, state.air, state.air_other, state.air_tendency
@@ -127,14 +127,14 @@ class ArgumentTable:
         return (rows, blocks, *member.middle(self._levels), self._layout.width)
 
     def _address_of(self, array: AnyArray) -> int:
-        """The address of an array that is there as long as this is: asked for once."""
+        """The address of an array that lives as long as this object; computed once."""
         found = self._addresses.get(id(array))
         if found is None:
             found = self._addresses[id(array)] = array, address(array)
         return found[1]
 
     def _place(self, row: int, name: str, pair: Pair, shape: tuple[int, ...] | None = None) -> None:
-        """Tell where a field lies, where it does not lie at the place of the last step; it is to be of a shape."""
+        """Set the address of a field of a given shape, if it differs from that of the last step."""
         start, end = self._placed.get((row, name), (None, None))
         if start is not pair[0] or end is not pair[1]:
             for each in pair if shape else ():
@@ -144,7 +144,7 @@ class ArgumentTable:
             self._placed[row, name] = pair
 
     def _beside(self, edge: AnyArray, side: Side) -> Ghost:
-        """A neighbour's edge, of which there are few arrays: looked at once."""
+        """The address of a neighbour's edge; as there are few arrays, each is computed once."""
         found = self._edges.get(id(edge))
         if found is None:
             found = self._edges[id(edge)] = edge, _beside(edge, side)
@@ -152,7 +152,7 @@ class ArgumentTable:
 
 
 def _placed(values: npt.NDArray[np.generic], dtype: npt.DTypeLike) -> AnyArray:
-    """The values where the kernel can read them; room for one where there are none."""
+    """The values, aligned for the kernel; an array of one if there are none."""
     result = aligned_zeros(values.shape if values.size else (1,), dtype)
     if values.size:
         result[...] = values
@@ -172,7 +172,7 @@ def _outside(ghost: AnyArray) -> Ghost:
 
 
 def _beside(buffer: AnyArray, side: Side) -> Ghost:
-    """The neighbour's packs, which lie one after the other."""
+    """The neighbour's packs, contiguous."""
     pack = int(np.prod(buffer.shape[-3:]))
     if side in ("west", "east"):
         return Ghost(address(buffer), pack, 0, 0, 0)

@@ -86,7 +86,7 @@ def store(path: Path, library: bytes) -> None:
 
 
 def intact(path: Path) -> bool:
-    """Tell whether a stored library is there and is byte for byte what was compiled."""
+    """Return whether a stored library is there, with the bytes that were compiled."""
     try:
         content = path.read_bytes()
     except OSError:

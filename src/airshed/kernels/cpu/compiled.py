@@ -1,4 +1,4 @@
-"""What every kernel is: code generated for a network, compiled, cached and loaded, with the time of each stage."""
+"""The common part of kernels: code generated for a network, compiled, cached and loaded, each stage timed."""
 
 import ctypes
 import time
@@ -63,9 +63,9 @@ def compile_and_load(
 
 
 def keeping_lock(function: Any) -> Callable[..., Any]:
-    """Return a declared function whose calls keep Python's interpreter lock: for what takes microseconds.
+    """Return a declared function whose calls keep Python's interpreter lock: for calls of microseconds.
 
-    Who gives up the lock may wait milliseconds to have it back where another thread is busy with Python.
+    A thread that releases the lock may wait milliseconds for it while another thread runs Python.
     """
     where = ctypes.cast(function, ctypes.c_void_p).value
     assert where is not None
@@ -73,7 +73,7 @@ def keeping_lock(function: Any) -> Callable[..., Any]:
 
 
 def declared(library: ctypes.CDLL, signatures: Signatures) -> ctypes.CDLL:
-    """Return a library whose functions know what they take and return."""
+    """Return a library with the argument and result types of its functions set."""
     for name, (result, arguments) in signatures.items():
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments

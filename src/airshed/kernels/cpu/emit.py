@@ -1,6 +1,6 @@
 """Writes a mechanism as C++: rate functions, photolysis functions and one sweep over its species.
 
-The text is meant to be read: each species' production and loss stand under the reactions that they come from.
+The text is meant to be read: production and loss of a species follow a comment with their reactions.
 """
 
 from dataclasses import dataclass, replace
@@ -93,7 +93,7 @@ def _imbalance(
 
 
 def operand(factor: Factor) -> Symbol:
-    """Return what a factor is in the generated code: a place in memory, which the compiler keeps at hand if it pays."""
+    """Return a factor in the generated code: a place in memory, which the compiler may keep in a register."""
     kind, number = factor
     return Symbol({"n": "n[z]", "k": f"k[{number} * NZ + z]", "j": f"j[{number}]", "y": f"y[{number} * NZ + z]"}[kind])
 

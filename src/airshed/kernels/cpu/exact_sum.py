@@ -26,7 +26,7 @@ class CompiledSums:
         return result
 
     def parts(self, values: Array, greatest: Array) -> npt.NDArray[np.int64]:
-        """Return the sums (..., 2, column) of the integers that the summands are cut into."""
+        """Return the sums (..., 2, column) of the integers into which the summands are divided."""
         *several, count, columns = values.shape
         result = np.empty((*several, 2, columns), np.int64)
         self.functions.airshed_exact_parts(
@@ -35,7 +35,7 @@ class CompiledSums:
         return result
 
     def value(self, sums: npt.NDArray[np.int64], greatest: Array) -> Array:
-        """Return the sums (..., column) that integers (..., 2, column) stand for; NaN where one was not finite."""
+        """Return the sums (..., column) that the integers (..., 2, column) represent; NaN where one was not finite."""
         *several, columns = greatest.shape
         result = np.empty(greatest.shape)
         self.functions.airshed_exact_value(address(sums), address(greatest), prod(several), columns, address(result))

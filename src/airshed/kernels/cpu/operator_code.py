@@ -1,6 +1,6 @@
-"""Writes what operators are in a mechanism's code: their rates as statements, where these lie, what term they count in.
+"""Writes operators as C++: their rates as statements, the places of these, and their terms of the budgets.
 
-What is done with rates is written by hand, once for each kind, in ``cpu/column.hpp`` and ``cpu/transport.hpp``.
+The use of the rates is written by hand, once for each kind, in ``cpu/column.hpp`` and ``cpu/transport.hpp``.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ _AIR: Final[Mapping[str, str]] = {
     "cos_zenith": "air.light > 0.0 ? 1.0 / air.secant : dpack{}",
     "light": "air.light",
 }
-"""What the air of a cell is in code; a name for each of :data:`airshed.kernels.step.operators.AIR`."""
+"""The air of a cell in code: a name for each of :data:`airshed.kernels.step.operators.AIR`."""
 
 _PLACES: Final[Mapping[str, str]] = {
     "cells": "({column} * COLUMN + z * W)",
@@ -36,7 +36,7 @@ _PLACES: Final[Mapping[str, str]] = {
     "south faces": "((row * s.blocks + block) * COLUMN + z * W)",
     "matrix": "((row * s.blocks + block) * NZ * COLUMN + (z * NZ + from) * W)",
 }
-"""Where a block's values of a field begin."""
+"""The place at which a block's values of a field begin."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class OperatorCode:
 
     @property
     def species(self) -> tuple[int, ...]:
-        """Return the species that it touches."""
+        """Return the species on which it acts."""
         return self.operator.species
 
     @property
@@ -120,11 +120,11 @@ class OperatorsCode:
 
     @cached_property
     def taken(self) -> list[int]:
-        """Return the terms of what operators take."""
+        """Return the terms of losses."""
         return sorted({each.term or 0 for each in self.of("loss", "sinking")})
 
     def of_term(self, term: int) -> list[OperatorCode]:
-        """Return the operators that take what a term counts."""
+        """Return the operators whose losses a term counts."""
         return [each for each in self.of("loss", "sinking") if each.term == term]
 
 

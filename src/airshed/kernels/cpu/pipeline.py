@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 Array = npt.NDArray[np.float64]
 
 LARGEST_GROUP: Final = 3
-"""Species solved together; measured: see docs/performance.md."""
+"""Species solved together; measured: see docs/history/performance.md."""
 
 WIDTH: Final = 8
 """Columns in a pack: one AVX-512 register of doubles, one AVX register of floats; 4 and 16 measured slower."""
@@ -42,15 +42,15 @@ WIDTH: Final = 8
 UNITS: Final[dict[str, tuple[int, tuple[str, ...]]]] = {"step": (1, ()), "sweeps": (2, ("-O2",))}
 """Translation units of a kernel, each the whole text under its number: two compilers take half the time of one.
 
-The sweeps are vectors as they are written: what -O3 does to them beside -O2 doubles the time of the compiler alone.
+The sweeps are written as vectors: -O3 only doubles their compile time over -O2.
 """
 
 
 ALIKE: Final = ("-ffp-contract=off",)
-"""Further options of kernels without reactions: ranks that share out species or levels run another one of them each.
+"""Further options of kernels without reactions, of which ranks with some species or levels run different ones.
 
-Which products compilers contract into sums depends on how they unroll and hoist, and so on the number of species.
-Without leave to do so each operation is rounded as it is written; where one rounding pays it is spelt ``fused``.
+Compilers contract products into sums depending on the number of species. Without contraction each operation is rounded
+as it is written; a single rounding is written as ``fused``.
 """
 
 _POINTER: Final = ctypes.c_void_p
@@ -84,14 +84,14 @@ class MechanismKernel(CompiledKernel[MechanismShape, Source]):
         return CompiledSums(self.functions)
 
     def layout(self, rows: int, columns: int) -> Layout:
-        """Return how a grid of rows x columns lies in memory."""
+        """Return the memory layout of a grid of rows x columns."""
         return Layout(rows, columns, self.shape.width, self.dtype)
 
     def stepper(
         self, layout: Layout, constants: StepConstants, *, threads: int = 1, neighbours: Neighbours | None = None,
         total: Callable[[Array], Array] | None = None, state: State | None = None, batch: int = 1,
     ) -> "Stepper":  # fmt: skip
-        """Return what advances a state of this layout, see :class:`airshed.kernels.backend.StepKernel`."""
+        """Return a stepper for a state of this layout, see :class:`airshed.kernels.backend.StepKernel`."""
         from airshed.kernels.cpu.stepper import Stepper
 
         return Stepper(
@@ -99,7 +99,7 @@ class MechanismKernel(CompiledKernel[MechanismShape, Source]):
         )
 
     def sunlight(self, places: AnyArray, limits: Array, suns: AnyArray) -> Sunlight:
-        """Return what fills the sun over columns."""
+        """Return the function that fills the sun over columns."""
         return Sunlight(self.functions.airshed_sunlight, places, limits, suns)
 
 
@@ -116,12 +116,12 @@ def compile_mechanism(
 ) -> MechanismKernel:
     """Return the compiled code of a mechanism for `levels` levels, in "double" or "single" precision.
 
-    What the mechanism leaves open takes its default where it has one, else it is a field that steps are given.
+    An open parameter takes its default if it has one, else it is a field of the forcing.
 
     families    elements whose atoms a step counts where reactions do not balance them
     directions  where transport goes: "all"; "horizontal", each level by itself, with nothing implicit; or "vertical"
-    operators   what acts on species besides reactions, the wind alone unless said; those that act where transport does
-                not go are left out
+    operators   what acts on species besides reactions, by default the wind alone; those that act in other directions
+                than transport are left out
     Raises KernelError when there is no compiler or it refuses the code, or for operators that no code can be made of.
     """
     seconds: dict[str, float] = {}

@@ -14,7 +14,7 @@ class Ends(ctypes.Structure):
 
 
 class Ghost(ctypes.Structure):
-    """Mixing ratios outside one side of what is held here: of the air outside, or of a neighbour."""
+    """Mixing ratios beyond one side of the tile: of the air outside, or of a neighbour."""
 
     _fields_ = (
         ("data", ctypes.c_void_p), ("row_stride", ctypes.c_int64), ("block_stride", ctypes.c_int64),
@@ -46,13 +46,13 @@ class Step(ctypes.Structure):
 
 
 def step_structure(members: Sequence[Member]) -> type[Step]:
-    """Return the structure of a step with what operators read."""
+    """Return the structure of a step with the fields and numbers of operators."""
     own = [(each.name, ctypes.c_void_p if each.shape is None else Ends) for each in members]
     return type("StepOfKernel", (Step,), {"_fields_": own})
 
 
 def _words(first: str, last: str) -> slice:
-    """The eight-byte words of a step from one field to another: to set them all at once takes a tenth of the time."""
+    """The eight-byte words of a step from one field to another: setting them together takes a tenth of the time."""
     return slice(getattr(Step, first).offset // 8, getattr(Step, last).offset // 8 + 1)
 
 

@@ -1,7 +1,7 @@
-"""Fills the frames of generated code, which lie here beside the headers that are written by hand.
+"""Fills the frames of generated code, which are in this folder with the hand-written headers.
 
-Code is made of numbers and of text that the generator wrote. Words of a mechanism's author reach it only in comments,
-and only through :func:`comment`; a frame refuses any other value that could end a line.
+Code consists of numbers and of text of the generator. Names from a mechanism reach it only in comments, through
+:func:`comment`; a frame refuses any other value that could end a line.
 """
 
 import re
@@ -18,8 +18,8 @@ from airshed.mechanism.network import Reaction
 _FOLDER: Final = Path(__file__).parent
 
 _STRANGE: Final = re.compile(r"[^ -\[\]-~]|\?(?=\?)")
-"""What a comment has not: all but printable ASCII; backslashes, which go on in the next line; ??, which begins another
-way to write one."""
+"""Characters that no comment has: all but printable ASCII; backslashes, which continue a line; ??, as trigraphs can
+write one."""
 
 _LINE: Final = re.compile(r"[ -~]*")
 
@@ -45,7 +45,7 @@ def _frame(name: str) -> Template:
 
 
 def _checked(value: Any) -> Any:
-    """Return a value as it goes into code; raise KernelError for one that could end a line, or is no number in C++."""
+    """Return a value for the code; raise KernelError for one that could end a line, or is no number in C++."""
     if isinstance(value, str) and not isinstance(value, Written) and (not _LINE.fullmatch(value) or value[-1:] == "\\"):
         raise KernelError(f"generated code would have the line {ascii(value)[:80]}, which is none")
     if isinstance(value, float) and not isfinite(value):
@@ -59,7 +59,7 @@ def header(*names: str) -> Written:
 
 
 def comment(text: object) -> str:
-    """Return a text as it stands in a comment of one line: nothing in it can end the comment or go on behind it."""
+    """Return a text for a comment of one line, in which nothing can end or continue the comment."""
     return _STRANGE.sub("_", str(text))
 
 

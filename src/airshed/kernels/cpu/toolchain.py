@@ -34,7 +34,7 @@ ADVICE: Final = (
     "install g++ (Debian, Ubuntu: apt install g++), or the wheel that holds a compiler: "
     f"{sys.executable} -m pip install ziglang"
 )
-"""What to do without a compiler; it names this interpreter, as another's pip would install to where it is not found."""
+"""Advice without a compiler; it names this interpreter, as another's pip would install into another environment."""
 
 FLAGS: Final[dict[str, str]] = {
     "-std=c++17": "the language of the generated code",
@@ -107,7 +107,7 @@ def _candidates() -> list[tuple[str, ...]]:
 
 
 def has_zig() -> bool:
-    """Tell whether the ``ziglang`` wheel, a compiler for machines without one, is installed."""
+    """Return whether the ``ziglang`` wheel, a compiler for machines without one, is installed."""
     return importlib.util.find_spec("ziglang") is not None
 
 
@@ -133,8 +133,8 @@ def build(
 ) -> BuiltLibrary:
     """Compile C++ into a shared library, or find the one that was compiled before.
 
-    Several translation units are compiled at once, on as many cores as there are, and linked in their order. The
-    source stays beside the library, to be read. Processes that build one library at once do not disturb each other.
+    Several translation units are compiled concurrently, on all cores, and linked in their order. The source stays
+    beside the library, to be read. Several processes may build the same library concurrently.
 
     Raises KernelError with the compiler's first errors and the source lines that they are about.
     """
@@ -167,7 +167,7 @@ def load(library: BuiltLibrary) -> ctypes.CDLL:
 
 
 def _key(units: list[Unit], toolchain: Toolchain, extra_flags: Sequence[str]) -> str:
-    """Return the digest of all that decides what a library does."""
+    """Return the digest of all inputs of a library."""
     parts = (repr([tuple(unit) for unit in units]), repr(toolchain), repr(tuple(extra_flags)))
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
@@ -204,7 +204,7 @@ def _compile(units: list[Unit], path: Path, command: tuple[str, ...]) -> None:
 
 
 def _run(command: tuple[str, ...]) -> str:
-    """Run a compiler; return what it complained about when it failed, else nothing."""
+    """Run a compiler; return its complaints if it failed, else nothing."""
     answer = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     if answer.returncode == 0:
         return ""

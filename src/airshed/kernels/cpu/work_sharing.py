@@ -91,7 +91,7 @@ class WorkSharing:
         """Compute so many further steps, which are prepared.
 
         between  drives the exchange of edges, after every piece and while there is nothing to do
-        raises   KernelError if an earlier step was broken off
+        raises   KernelError if an earlier step was interrupted
         """
         if self._queue.given_up:
             raise KernelError("a step was broken off, and the state with it; make a new model, or resume the run")

@@ -28,7 +28,7 @@ class Method(ctypes.Structure):
 
 
 class Cells(ctypes.Structure):
-    """Where the cells of a call lie, and how they are to be integrated."""
+    """The places of the cells of a call, and the settings of their integration."""
 
     _fields_ = (
         [(name, ctypes.c_int64) for name in ("levels", "blocks", "last_lanes")]

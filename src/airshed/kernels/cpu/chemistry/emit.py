@@ -31,7 +31,7 @@ _LARGEST_UNROLLED: Final = 12_000  # operations of a factorisation that becomes 
 
 @dataclass(frozen=True)
 class ChemistryShape(Shape):
-    """What the code is compiled for; inspected: whether the parts of a step can be called on their own, for tests."""
+    """The options of the code; inspected: whether the parts of a step can be called separately, for tests."""
 
     inspected: bool = False
 
@@ -143,8 +143,8 @@ class _Writer:
     def factor(self) -> Statements:
         """Row after row of A = Jacobian - shift, factored as L U with a unit diagonal of L.
 
-        Stored are -L left of the diagonal, -1/u on it and U right of it: so nothing need change its sign in between.
-        After each row compilers forget what they know of earlier ones, or they would keep copies of all on the stack.
+        Stored are -L left of the diagonal, -1/u on it and U right of it: so no sign changes in between.
+        A barrier after each row keeps compilers from holding copies of all rows on the stack.
         """
         matrix, statements = self.elimination, []
         for row, columns in enumerate(matrix.columns):
@@ -179,7 +179,7 @@ class _Writer:
         return statements
 
     def backward(self) -> Statements:
-        """x = -(rest + U x)/u: what is solved is (shift - Jacobian) x = right-hand side."""
+        """x = -(rest + U x)/u: this solves (shift - Jacobian) x = right-hand side."""
         statements = []
         for row, columns in reversed(list(enumerate(self.elimination.columns))):
             terms = [self._solved(row, column) for column in columns if column > row]
@@ -237,7 +237,7 @@ def _tables(matrix: Elimination) -> dict[str, list[int]]:
 
 
 def _rates(network: ReactionNetwork, unit: float) -> list[Statements]:
-    """Rate constants for concentrations in a unit, some reactions to a function: what these share is computed once."""
+    """Rate constants for concentrations in a unit, some reactions to a function, which computes common factors once."""
     names = [each.name for each in network.parameters]
     chunks = []
     for first in range(0, len(network.reactions), _RATES):
@@ -256,7 +256,7 @@ def _chunks(statements: Statements) -> list[Statements]:
 
 
 def _near(statements: Statements) -> Statements:
-    """Refer to packs from pointers so near that their distance takes one byte of an instruction rather than four."""
+    """Refer to packs from near pointers, whose offsets take one byte of an instruction rather than four."""
     found = {(match[1], int(match[2]) // _NEAR) for text in statements for match in _ELEMENT.finditer(text)}
     if len(found) > _POINTERS:
         return statements

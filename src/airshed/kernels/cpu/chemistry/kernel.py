@@ -36,7 +36,7 @@ class ChemistryKernel(CompiledKernel[ChemistryShape, ChemistrySource]):
 
     @cached_property
     def inputs(self) -> tuple[str, ...]:
-        """Names of a cell's inputs: its air, then what the mechanism leaves open."""
+        """Names of a cell's inputs: its air, then the open parameters of the mechanism."""
         return AIR_INPUTS + tuple(each.name for each in self.network.parameters)
 
     def solver(
@@ -54,7 +54,7 @@ def compile_chemistry(
     """Return the compiled chemistry of a mechanism, in "double" or "single" precision.
 
     width      cells in a pack; without it those that fill a register of the widest vectors
-    inspected  whether rate constants, dy/dt and the Jacobian can be called on their own, for tests
+    inspected  whether rate constants, dy/dt and the Jacobian can be called separately, for tests
     Raises KernelError when there is no compiler or it refuses the code.
     """
     seconds: dict[str, float] = {}

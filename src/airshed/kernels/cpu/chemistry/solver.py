@@ -69,7 +69,7 @@ class ChemistrySolver:
         reads   y       concentrations, as `place` says
                 inputs  (pack, degree + 1, inputs, width) Chebyshev coefficients over [start, end], see :attr:`inputs`
         writes  result  concentrations at the end, where `steps.reached` says so; may be y itself
-                clipped what was added to keep them from getting negative
+                clipped what was added to avoid negative values
                 extra   (pack, species, width): the last species of the mechanism, which begin at zero and are not
                         among those of y and result
         """
