@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 import airshed
-from airshed.kernels.backend import Backend, StepKernel, Stepper, backend
+from airshed.kernels.backend import Backend, CellKernel, CellSolver, StepKernel, Stepper, backend
 from airshed.kernels.cpu.backend import CpuBackend
 from airshed.mechanism import load_mechanism
 
@@ -63,6 +63,22 @@ def test_a_run_asks_for_nothing_that_the_protocols_do_not_name(
 
     monkeypatch.setattr(CpuBackend, "compile_mechanism", compile_mechanism)
     assert simulated(integrator) == expected
+
+
+def in_a_box() -> bytes:
+    sky = {"temperature": "290 K", "pressure": "1000 hPa", "location": {"lat": 45.0, "lon": 10.0, "date": "2022-06-21"}}
+    conditions = {"time": {"start": "11 h", "length": "1 h"}, "environment": sky, "initial": {"O3": "40 ppb"}}
+    return airshed.box("chapman", conditions)["O3"].values.tobytes()
+
+
+def test_a_box_asks_for_nothing_that_the_protocols_do_not_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected, compiled = in_a_box(), CpuBackend.compile_chemistry
+
+    def compile_chemistry(cpu: CpuBackend, *given: Any, **more: Any) -> Any:
+        return Only(compiled(cpu, *given, **more), CellKernel, {"solver": CellSolver})
+
+    monkeypatch.setattr(CpuBackend, "compile_chemistry", compile_chemistry)
+    assert in_a_box() == expected
 
 
 def test_what_the_protocols_do_not_name_is_refused() -> None:

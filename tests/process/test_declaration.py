@@ -262,3 +262,14 @@ def test_tables_that_no_function_shares_have_species_of_their_own() -> None:
     assert (one.species, other.species) == ((0,), (1, 2))
     assert other.numbers["both_factors"] == (2.0, 1.0)
     assert other.numbers["both_fast"] == (0.0, 1e-5)
+
+
+@pytest.mark.parametrize(
+    ("kind", "term", "message"),
+    [(loss, "clipped", "budgets use it"), (loss, " ", "budgets use it"), (loss, "emitted", "has the other sign"),
+     (source, "deposited", "has the other sign")],
+)  # fmt: skip
+def test_a_term_that_budgets_use_for_something_else_is_refused(kind, term: str, message: str) -> None:
+    with pytest.raises(CaseError, match=f"process Wrong: rate\\(\\) cannot have the term '{term}'.*{message}"):
+        type("Wrong", (Process,), {"rate": kind(term=term)(lambda temperature: temperature)})
+    type("Right", (Process,), {"rate": loss(term="deposited")(lambda temperature: temperature)})

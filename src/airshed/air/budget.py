@@ -58,7 +58,9 @@ class Budget:
         self.imbalance = np.zeros(families)
         self._previous_imbalance = np.zeros(families)
         self._previous = np.zeros_like(self.amounts)
-        self._explicit = np.zeros((2, species))
+        self._explicit = np.zeros((len(EXPLICIT), species))
+        self._row = {name: row for row, name in enumerate(self.signs)}
+        self._explicit_rows = [self._row[name] for name in EXPLICIT]
 
     def add(self, weights: TwoStepWeights, sums: Mapping[str, Array], imbalance: Array) -> None:
         """Follow one step: what each term did to each species [mol/s], and imbalance; clipped [mol].
@@ -69,16 +71,16 @@ class Budget:
         rates = np.array([sums.get(name, nothing) for name in self.signs])
         by = [w.t0 if name in EXPLICIT else 1.0 if name == "clipped" else w.g for name in self.signs]
         new = w.c0 * self.amounts + w.c1 * self._previous + np.array(by)[:, None] * rates
-        new[: len(EXPLICIT)] += w.t1 * self._explicit
-        self._previous, self.amounts, self._explicit = self.amounts, new, rates[: len(EXPLICIT)]
+        new[self._explicit_rows] += w.t1 * self._explicit
+        self._previous, self.amounts, self._explicit = self.amounts, new, rates[self._explicit_rows]
         made = w.c0 * self.imbalance + w.c1 * self._previous_imbalance + w.g * imbalance
         self._previous_imbalance, self.imbalance = self.imbalance, made
 
     def add_chemistry(self, made: Array, clipped: Array, imbalance: Array) -> None:
         """Follow a step of chemistry alone: species made and clipped [mol], atoms that its reactions made [mol]."""
         self.amounts = self.amounts.copy()
-        self.amounts[-2] += made
-        self.amounts[-1] += clipped
+        self.amounts[self._row["chemistry"]] += made
+        self.amounts[self._row["clipped"]] += clipped
         self.imbalance = self.imbalance + imbalance
 
     def save(self) -> dict[str, Array]:

@@ -44,6 +44,25 @@ land_fraction (1, lat, lon); cell_area (1, lat, 1); layer_thickness (level, 1, 1
 zenith angle (1, lat, lon); seconds, since the start of the case.
 """
 
+OF_THE_STEP: Final = (
+    "inflow",
+    "outflow",
+    "chemistry",
+    "clipped",
+    "change",
+    "residual",
+    "throughput",
+    "imbalance",
+    "drift",
+)
+"""Names in budgets that no process can take for a term of its own."""
+
+SIGNS: Final = {"loss": -1.0, "sinking": -1.0, "source": 1.0}
+"""How what a kind adds to its term counts in budgets."""
+
+OF_SEVERAL: Final = {"emitted": 1.0, "deposited": -1.0}
+"""Terms that every budget has, and how they count: a process may add to them what counts alike."""
+
 Levels = Literal["all", "ground"]
 WeatherShape = Literal["cells", "layer_faces", "surface"]
 
@@ -274,7 +293,18 @@ def _check(cls: type[Process]) -> None:
     for name, each in own.reactions.items():
         _check_arguments(cls, name, each.function, numbers - {key for key in numbers if own.settings[key].settable})
     for name, act in own.acts.items():
+        if act.term is not None:
+            _check_term(cls, name, act.term, SIGNS[act.kind])
         _check_arguments(cls, name, act.function, {*numbers, *own.weather, *own.instants, *AIR})
+
+
+def _check_term(cls: type[Process], name: str, term: str, sign: float) -> None:
+    if term in OF_THE_STEP or not term.strip():
+        raise CaseError(f"process {cls.__name__}: {name}() cannot have the term {term!r}: budgets use it; take another")
+    if OF_SEVERAL.get(term, sign) != sign:
+        raise CaseError(
+            f"process {cls.__name__}: {name}() cannot have the term {term!r}: that one has the other sign"
+        )
 
 
 def _check_arguments(cls: type[Process], name: str, function: Callable[..., Any], known: set[str]) -> None:

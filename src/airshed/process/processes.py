@@ -13,7 +13,7 @@ from airshed.kernels.step.operator_fields import EXPLICIT
 from airshed.kernels.step.operators import Kind, Operator, OperatorField
 from airshed.mechanism.network import Reaction
 from airshed.process.bound import Around, Bound, State
-from airshed.process.declaration import Weather
+from airshed.process.declaration import SIGNS, Weather
 from airshed.process.place import MARGIN
 from airshed.process.release import Source
 
@@ -22,8 +22,6 @@ Array = npt.NDArray[np.float64]
 LIGHT: Final = ("cos_zenith", "light")
 WEATHER: Final = ("temperature", "pressure", "water_vapour")
 """Names of the air of a cell that rates may read: its light, and its weather."""
-
-_SIGNS: Final = {"loss": -1.0, "sinking": -1.0, "source": 1.0}
 
 
 class Processes(Sequence[Bound]):
@@ -73,7 +71,7 @@ class Processes(Sequence[Bound]):
     @property
     def terms(self) -> dict[str, float]:
         """The terms of budgets that they add to, each with its sign."""
-        return {each.term: _SIGNS[each.kind] for each in self.operators if each.term is not None}
+        return {each.term: SIGNS[each.kind] for each in self.operators if each.term is not None}
 
     def at(self, state: State, seconds: float, around: Around) -> dict[str, Array]:
         """Return all fields at an instant, see :meth:`Bound.at`."""
