@@ -119,4 +119,4 @@ def test_the_model_of_air_has_what_the_protocol_names() -> None:
         assert isinstance(model, AirModel)
         assert {name for name in asked if not hasattr(model, name)} == set()
     assert {"domain", "step_through"} < asked
-    assert len(asked) == 14
+    assert len(asked) == 15
