@@ -256,10 +256,11 @@ class Simulation:
 
         self._check_whole()
         (spec,) = self._model.fields.select([name], where="field")
-        axes = self._model.domain.axes
+        domain, here = self._model.domain, _read(self._model.view(name))
+        axes = domain.axes
         there = [each for each in axes.coordinates if each.along in spec.dims]
         return xr.DataArray(
-            np.array(self._model.domain.whole(_read(self._model.view(name)))),
+            np.array(domain.whole(here) if set(axes.divided) <= set(spec.dims) else here),
             dims=spec.dims,
             name=name,
             attrs={"units": spec.unit, "long_name": spec.text},

@@ -34,6 +34,7 @@ def set_on_the_way(case, ranks):
     with airshed.Simulation(case, ranks=ranks) as simulation:
         simulation.run(until="10 min")
         simulation["sea_surface_strength"] = 2.0
+        assert float(simulation["sea_surface_strength"]) == 2.0
         simulation.run()
         return bits(simulation)
 
