@@ -19,6 +19,8 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 # Tests start more ranks than there are cores, beside each other: those that wait leave their core to the others.
 os.environ.setdefault("MPIR_CVAR_ENABLE_HEAVY_YIELD", "1")
 os.environ.setdefault("OMPI_MCA_mpi_yield_when_idle", "1")
+# The threads of NumPy's matrix products ask again and again too, in every process and every rank.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("AIRSHED_CACHE", str(Path(__file__).parents[1] / ".kernel_cache"))
 
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # each Python that is started would compile anew what was changed

@@ -17,9 +17,13 @@ import airshed.air.forcing
 from airshed.air.case import Case
 from airshed.air.two_groups.remote_transport import TransportedSpecies
 from airshed.core.errors import DataError
+from airshed.kernels.cpu import pipeline
 from airshed.parallel.communicator import Alone
 from airshed.parallel.groups import Groups
 from airshed.verify import real
+
+# No species is moved here: what would move it need not be fast, and is compiled in a fraction of the time.
+pipeline.UNITS = {unit: (number, (*flags, "-O0")) for unit, (number, flags) in pipeline.UNITS.items()}
 
 HOUR = 3600.0
 EXCHANGE, CONDUCTANCE = "vertical_mixing_mixed_air", "dry_deposition_conductance"
