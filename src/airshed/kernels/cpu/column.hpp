@@ -3,23 +3,24 @@
 // One species over the levels k of a column, with the newest mixing ratios of all others in P and L:
 //     -below_k y_(k-1) + (1 + below_k + above_k + g (L_k + D_k + F_k)) y_k - (above_k + g F_(k+1) A_(k+1)/A_k) y_(k+1) = rhs_k + g P_k
 // (tri-diagonal block Gauss-Seidel; Verwer, Blom & Hundsdorfer 1996), with what operators take: D from the cell, F through
-// its lower face. Which of them a species has is known when this is compiled, and what it has not is no code.
+// its lower face. Which of them a species has is known when this is compiled, and what it has not is no code: s is the species,
+// S the same, or one that has the same operators.
 
 struct Elimination {       // forward elimination of one species: y_k = constant_k + slope_k y_(k+1)
     pack slope[NZ], constant[NZ], loss[NZ];
 };
 
-template <int S> INLINE void eliminate(const Worker& t, int z, pack P, pack L, Elimination& e, pack& slope, pack& constant) {
+template <int S> INLINE void eliminate(const Worker& t, int s, int z, pack P, pack L, Elimination& e, pack& slope, pack& constant) {
     pack diagonal = fused(t.g, L, fused(t.below[z], real(1) - slope, real(1) + t.above[z])), above = t.above[z];
-    if constexpr (LOST<S>) diagonal = fused(t.g, lost<S>(t, z), diagonal);
+    if constexpr (LOST<S>) diagonal = fused(t.g, lost<S>(t, s, z), diagonal);
     if constexpr (LOST_AT_GROUND<S>)
-        if (z == 0) diagonal = fused(t.g, lost_at_ground<S>(t), diagonal);
+        if (z == 0) diagonal = fused(t.g, lost_at_ground<S>(t, s), diagonal);
     if constexpr (SINKS<S>) {
-        diagonal = fused(t.g, sinks<S>(t, z), diagonal);
-        if (z < NZ - 1) above = fused(t.g * t.upper_share[z], sinks<S>(t, z + 1), above);
+        diagonal = fused(t.g, sinks<S>(t, s, z), diagonal);
+        if (z < NZ - 1) above = fused(t.g * t.upper_share[z], sinks<S>(t, s, z + 1), above);
     }
     const pack inverse = reciprocal(diagonal);
-    constant = fused(t.below[z], constant, fused(t.g, P, t.rhs[S * NZ + z])) * inverse;
+    constant = fused(t.below[z], constant, fused(t.g, P, t.rhs[s * NZ + z])) * inverse;
     slope = above * inverse;
     e.slope[z] = slope, e.constant[z] = constant, e.loss[z] = L;
 }
@@ -27,25 +28,25 @@ template <int S> INLINE void eliminate(const Worker& t, int z, pack P, pack L, E
 // Back substitution, and the sums of what chemistry, operators and clipping at zero did [mol/s, clipping: mol].
 // All of them act on what is kept, which is also what the other species see; clipping is then the source that makes the
 // equation hold with it, so that the atoms that species exchange add up to zero once the sweeps converge.
-template <int S> INLINE void substitute(Worker& t, const Elimination& e, pack produced, pack* y) {
+template <int S> INLINE void substitute(Worker& t, int s, const Elimination& e, pack produced, pack* y) {
     pack value = pack{}, kept = pack{}, reacted = pack{}, clipped = pack{}, taken[OWN_TERMS + 1] = {};
     for (int z = NZ - 1; z >= 0; z--) {
         value = fused(e.slope[z], value, e.constant[z]);
         kept = maximum(value, pack{});
-        y[S * NZ + z] = kept;
+        y[s * NZ + z] = kept;
         reacted = fused(t.flux.weight[z], e.loss[z] * kept, reacted);
         pack rate = e.loss[z];
         if constexpr (LOST<S>) {
-            rate += lost<S>(t, z);
-            take<S>(t, z, kept, taken);
+            rate += lost<S>(t, s, z);
+            take<S>(t, s, z, kept, taken);
         }
         clipped = fused(t.flux.weight[z], (kept - value) * fused(t.g, rate, splat(1)), clipped);
     }
-    if constexpr (LOST_AT_GROUND<S>) clipped = fused(t.g * t.flux.weight[0] * lost_at_ground<S>(t), kept - value, clipped);
-    if constexpr (SINKS<S>) clipped = fused(t.g * t.flux.weight[0] * sinks<S>(t, 0), kept - value, clipped);
-    take_at_ground<S>(t, kept, taken);
-    t.result[CHEMISTRY][S] = produced - reacted;
-    t.result[CLIPPED][S] = clipped;
+    if constexpr (LOST_AT_GROUND<S>) clipped = fused(t.g * t.flux.weight[0] * lost_at_ground<S>(t, s), kept - value, clipped);
+    if constexpr (SINKS<S>) clipped = fused(t.g * t.flux.weight[0] * sinks<S>(t, s, 0), kept - value, clipped);
+    take_at_ground<S>(t, s, kept, taken);
+    t.result[CHEMISTRY][s] = produced - reacted;
+    t.result[CLIPPED][s] = clipped;
 }
 
 // Whatever the column's species share: rate functions, exchange, sources, and rates of operators.

@@ -55,9 +55,7 @@ def emit(network: ReactionNetwork, schedule: Schedule, shape: MechanismShape) ->
             production, loss = (sum_code(each, coefficients) for each in sums)
             comments = _comments(network, species)
             lifetime = schedule.lifetimes[species]
-            # kernels of as many species that do not react are one text, compiled once
-            name = network.names[species] if network.reactions else f"species {species}"
-            members.append(SpeciesCode(species, name, lifetime, comments, production, loss))
+            members.append(SpeciesCode(species, network.names[species], lifetime, comments, production, loss))
         groups.append(members)
     unbalanced = [_imbalance(network, table, coefficients, *family) for family in enumerate(shape.families)]
     code = operators_code(shape.operators, len(network.species), shape.own_terms)
@@ -67,6 +65,7 @@ def emit(network: ReactionNetwork, schedule: Schedule, shape: MechanismShape) ->
         shape=shape,
         table=table,
         groups=groups,
+        together=max(map(len, schedule.groups), default=1),
         reference_density=REFERENCE_DENSITY,
         coefficients=coefficients,
         imbalances=unbalanced,

@@ -99,12 +99,13 @@ class OperatorsCode:
     """All operators of a kernel in code.
 
     terms    names of the terms of budgets that they add to
-    members  what they read, in the order of the structure
+    members  what they read, in the order of the structure;  species  of the kernel
     """
 
     all: tuple[OperatorCode, ...]
     terms: tuple[str, ...]
     members: tuple[Member, ...]
+    species: int
 
     def of(self, *kinds: str, ground: bool | None = None) -> list[OperatorCode]:
         """Return those of some kinds; those that act at the ground alone, or the others."""
@@ -123,6 +124,14 @@ class OperatorsCode:
         """Return the terms of losses."""
         return sorted({each.term or 0 for each in self.of("loss", "sinking")})
 
+    @property
+    def alike(self) -> list[list[int]]:
+        """Return all species, those together that the same operators take something from."""
+        found: dict[tuple[bool, ...], list[int]] = {}
+        for number in range(self.species):
+            found.setdefault(tuple(each.slots[number] >= 0 for each in self.of("loss", "sinking")), []).append(number)
+        return list(found.values())
+
     def of_term(self, term: int) -> list[OperatorCode]:
         """Return the operators whose losses a term counts."""
         return [each for each in self.of("loss", "sinking") if each.term == term]
@@ -140,7 +149,7 @@ def operators_code(operators: Sequence[Operator], species: int, terms: tuple[str
                 tuple(places.get(number, -1) for number in range(species)),
             )
         )  # fmt: skip
-    return OperatorsCode(tuple(made), terms, members(operators))
+    return OperatorsCode(tuple(made), terms, members(operators), species)
 
 
 def _rate(operator: Operator, rate: Expression) -> RateCode:
