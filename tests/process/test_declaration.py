@@ -19,6 +19,7 @@ from airshed.process import (
     per_species,
     quantity,
     reactions,
+    releases,
     sinking,
     source,
     switch,
@@ -266,10 +267,45 @@ def test_tables_that_no_function_shares_have_species_of_their_own() -> None:
 
 @pytest.mark.parametrize(
     ("kind", "term", "message"),
-    [(loss, "clipped", "budgets use it"), (loss, " ", "budgets use it"), (loss, "emitted", "has the other sign"),
+    [(loss, "clipped", "budgets use it"), (loss, " ", "letters, digits"), (loss, "emitted", "has the other sign"),
      (source, "deposited", "has the other sign")],
 )  # fmt: skip
 def test_a_term_that_budgets_use_for_something_else_is_refused(kind, term: str, message: str) -> None:
     with pytest.raises(CaseError, match=f"process Wrong: rate\\(\\) cannot have the term '{term}'.*{message}"):
         type("Wrong", (Process,), {"rate": kind(term=term)(lambda temperature: temperature)})
-    type("Right", (Process,), {"rate": loss(term="deposited")(lambda temperature: temperature)})
+    table = per_species("1/s", "Rates.")
+    type("Right", (Process,), {"k": table, "rate": loss(term="deposited")(lambda k: k)})
+
+
+def declared(**members) -> type[Process]:
+    return type("Wrong", (Process,), {"k": per_species("1/s", "Rates."), **members})
+
+
+BY_METHOD = at_instant("1/s")(lambda self, met, seconds: self.f)
+OPEN = number(1.0, "F.", settable=True)
+WRONG = [
+    ({"rate": loss(term="in flow %")(lambda k: k)}, "rate.. cannot have the term 'in flow %': letters"),
+    ({"rate": loss(unit="furlong", term="gone")(lambda k: k)}, "rate.. gives 'furlong'; a loss at all levels is"),
+    ({"rate": loss(unit="m/s", term="gone")(lambda k: k)}, "rate.. gives 'm/s'; a loss at all levels is in 1/s"),
+    ({"rate": loss(levels="top", term="gone")(lambda k: k)}, "rate.. acts at levels 'top'; there are 'all' and"),
+    ({"k": None, "rate": loss(term="gone")(lambda light: light)}, "rate.. acts on the species that a table names"),
+    ({"f": OPEN}, "f is settable, but no function"),
+    ({"f": OPEN, "at": BY_METHOD, "rate": loss(term="gone")(lambda at: at)}, "f is settable, but no function"),
+    ({"f": OPEN, "r": reactions(lambda f: []), "rate": loss(term="gone")(lambda f: f)},
+     "r.. asks for 'f', a setting that it cannot have"),
+    ({"at": at_instant("1/s")(lambda self, met: 1.0)}, r"at\(self, met\) cannot be called: write def at\(self"),
+    ({"r": reactions(lambda self, more: [])}, r"r\(self, more\) cannot be called: write def r\(self\)"),
+    ({"put": releases(lambda self: [])}, r"put\(self\) cannot be called: write def put\(self, weather\)"),
+    ({"rate": loss(term="gone")(lambda self: 1.0)}, r"rate\(self\) cannot be called: it becomes code"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("members", "message"), WRONG, ids=[message[:30] for _, message in WRONG])
+def test_a_declaration_that_would_do_nothing_or_something_else_is_refused(members, message: str) -> None:
+    with pytest.raises(CaseError, match=f"process Wrong: {message}"):
+        declared(**members)
+
+
+def test_a_section_is_a_name() -> None:
+    with pytest.raises(CaseError, match="section 'a b' is no name"):
+        type("Wrong", (Process,), {}, section="a b")

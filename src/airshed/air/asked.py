@@ -59,6 +59,10 @@ class Asked:
                     f"{self.where}.{name}: {unknown[0]!r} is not a species of {mechanism}; "
                     f"{suggestion(unknown[0], place.species)}"
                 )
+        if not made.is_on() and self.process.is_on is Process.is_on:
+            raise CaseError(
+                f"{self.where}: nothing would act, since no table names a species; name some, or leave it out"
+            )
         return made
 
 

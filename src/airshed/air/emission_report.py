@@ -101,7 +101,7 @@ def _amounts(
     inside = [time for time in {*hours, *source.changes} if first < time < last]
     for begin, end in pairwise([first, *sorted(inside), last]):
         moles += (end - begin) * _totals(source, begin)
-    sector = _KINDS.get(type(source), "inventory")
+    sector = _KINDS.get(type(source), "processes of the case")
     days = (last - first) / SECONDS_PER_DAY
     masses = [network.species[network.index(name)].molar_mass or np.nan for name in source.species]
     return [

@@ -186,9 +186,11 @@ class AirModel:
         """Change a settable number of a process; it acts from the next step on, see :class:`Settable`."""
         if self._groups is not None:
             raise CaseError(f"{name} cannot change while ranks are in groups (parallel.groups)")
+        before = self.settable.value(name)
         self.settable.set(name, value)
-        self.forcing.renew()
-        self.scheme.begin_anew()
+        if self.settable.value(name) != before:
+            self.forcing.renew()
+            self.scheme.begin_anew()
 
     def weather(self) -> MetState:
         """The meteorology at the present time, interpolated once for all fields of an output."""
@@ -225,7 +227,7 @@ class AirModel:
             whole |= {f"vegetation.{name}": array for name, array in source.save().items()}
         metadata = {
             "steps": self.steps, "seconds": self.seconds, "baseline_seconds": self.baseline.seconds,
-            "settable": self.settable.changed(), **kept.numbers,
+            "settable": self.settable.changed, **kept.numbers,
         }  # fmt: skip
         return Snapshot(tiled, whole, metadata)
 
@@ -235,8 +237,7 @@ class AirModel:
         for name, array in vars(self.stepper.state).items():
             array[...] = saved.part(f"state.{name}", held)
         self.scheme.restore(saved, held)
-        for name, number in metadata["settable"].items():
-            self.settable.set(name, number)
+        self.settable.restore(metadata.get("settable", {}))
         self.forcing.renew()
         for source in self._vegetation:
             if "vegetation.middles" in whole:

@@ -1,6 +1,6 @@
 """The processes that a case asks for: those of the package ``air.processes``, and the case's own files."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import inf
 from typing import Any
 
@@ -8,15 +8,17 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.air import processes
-from airshed.air.asked import OwnFiles
+from airshed.air.asked import Asked, OwnFiles
 from airshed.air.case import Case
 from airshed.air.light import Light
 from airshed.air.meteorology.extra import KNOWN, WeatherField, WeatherNeeds
-from airshed.air.meteorology.state import MetState, state_shapes
+from airshed.air.meteorology.state import UNITS, MetState, state_shapes
+from airshed.core.errors import CaseError
+from airshed.core.units import same_unit
 from airshed.grid import Grid
 from airshed.mechanism.network import ReactionNetwork
 from airshed.parallel.subdomain import Subdomain
-from airshed.process.bound import Bound
+from airshed.process.bound import Bound, identifier
 from airshed.process.discovery import processes_of
 from airshed.process.place import MARGIN, Place
 from airshed.process.processes import Processes
@@ -31,8 +33,37 @@ def processes_in(case: Case, place: Place) -> Processes:
     """
     built_in = (each(getattr(case, each.section), place) for each in processes_of(processes))
     files = OwnFiles(case.process, case.base, case.allow_code, "Case.allowing_code()")
-    own = (each.at(place, case.chemistry.mechanism) for each in files.asked())
+    asked = list(files.asked())
+    _check_weather(asked)
+    _check_names(asked)
+    own = (each.at(place, case.chemistry.mechanism) for each in asked)
     return Processes(Bound(each) for each in (*built_in, *own) if each.is_on())
+
+
+def _check_weather(asked: Sequence[Asked]) -> None:
+    """Refuse a process that declares a field of the weather in another unit than it has."""
+    units = {**UNITS, **{each.name: each.unit for each in KNOWN}}
+    for each in asked:
+        for weather in each.process.declaration.weather.values():
+            known = units.setdefault(weather.field, weather.unit)
+            if not same_unit(weather.unit, known):
+                raise CaseError(
+                    f"{each.where} asks for {weather.field} in {weather.unit}, which is in {known}; "
+                    "declare it in that unit"
+                )
+
+
+def _check_names(asked: Sequence[Asked]) -> None:
+    """Refuse two processes of one name, by which their fields, numbers and settings are known."""
+    classes = {identifier(each.__name__): "the package" for each in processes_of(processes)}
+    sections = {each.section: "the package" for each in processes_of(processes)}
+    for each in asked:
+        for name, known, what in (
+            (identifier(each.process.__name__), classes, "class name"), (each.process.section, sections, "section"),
+        ):  # fmt: skip
+            if name in known:
+                raise CaseError(f"{each.where} has the same {what} as a process of {known[name]}: {name}; rename it")
+            known[name] = each.where
 
 
 def place_of(

@@ -211,6 +211,14 @@ def _given(measured: "PintQuantity[float]") -> str:
     return ""
 
 
+def same_unit(unit: str, other: str) -> bool:
+    """Whether two texts name the same unit: `kg m-2 s-1` and `kg/m2/s`, but not `km/h` and `m/s`."""
+    try:
+        return unit == other or to(f"1 {unit}", other, where="unit") == 1.0
+    except CaseError:
+        return False
+
+
 def unit_names() -> list[str]:
     """Return the name of each unit that there is, as it is mostly written."""
     return [line.split("=")[0].strip() for line in _UNITS]

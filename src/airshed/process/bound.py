@@ -1,7 +1,7 @@
 """A process in a case: the operators that kernels compile, their numbers, and their fields at each instant."""
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final, Protocol, get_args
 
@@ -113,14 +113,26 @@ class Bound:
     def _reactions(self, name: str, each: Reactions) -> Sequence[Reaction]:
         asked = arguments(each.function)
         if asked[:1] == ("self",):
-            found: Sequence[Reaction] = each.function(self.process)
-            return found
-        lines = each.function(*map(self._plain_number, asked))
+            lines = each.function(self.process)
+            if all(isinstance(line, Reaction) for line in lines):
+                return tuple(lines)
+        else:
+            lines = each.function(*map(self._plain_number, asked))
         return read_reactions(lines, self.process.place.species, f"{self.key}_{name}")
 
     def sources(self, weather: Any) -> list[Source]:
         """Return what the process brings into the air; `weather` is what gives the state of the air at any time."""
-        return [source for each in self.own.releases.values() for source in each.function(self.process, weather)]
+        found: list[Source] = []
+        for name, each in self.own.releases.items():
+            made = each.function(self.process, weather)
+            made = list(made) if isinstance(made, Iterable) else [made]
+            if not all(isinstance(source, Source) for source in made):
+                raise CaseError(
+                    f"process {type(self.process).__name__}: {name}() is to return sources, each with species, levels, "
+                    "changes and rate, see docs/declaring.md"
+                )
+            found += made
+        return found
 
     def _plain_number(self, name: str) -> float | dict[str, float]:
         values = self.numbers[name]

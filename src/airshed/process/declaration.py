@@ -22,6 +22,7 @@ A function whose first argument is `self` is a method, and free in what it does;
 """
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Literal, TypeVar
@@ -284,8 +285,12 @@ def arguments(function: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def _check(cls: type[Process]) -> None:
-    """Refuse a declaration whose functions ask for what there is not."""
+    """Refuse a declaration whose functions ask for what there is not, or that would do nothing."""
     own = cls.declaration
+    if not _SECTION.fullmatch(cls.section):
+        raise CaseError(f"process {cls.__name__}: section {cls.section!r} is no name: letters, digits and _ alone")
+    _check_methods(cls)
+    _check_settable(cls)
     for name, instant in own.instants.items():
         known = {*own.settings, *own.weather, *own.instants, *PLACE}
         _check_arguments(cls, name, instant.function, known - {name})
@@ -295,16 +300,82 @@ def _check(cls: type[Process]) -> None:
     for name, act in own.acts.items():
         if act.term is not None:
             _check_term(cls, name, act.term, SIGNS[act.kind])
+            _check_options(cls, name, act)
         _check_arguments(cls, name, act.function, {*numbers, *own.weather, *own.instants, *AIR})
 
 
 def _check_term(cls: type[Process], name: str, term: str, sign: float) -> None:
-    if term in OF_THE_STEP or not term.strip():
+    if not _TERM.fullmatch(term):
+        raise CaseError(
+            f"process {cls.__name__}: {name}() cannot have the term {term!r}: letters, digits, _ and spaces"
+        )
+    if term in OF_THE_STEP:
         raise CaseError(f"process {cls.__name__}: {name}() cannot have the term {term!r}: budgets use it; take another")
     if OF_SEVERAL.get(term, sign) != sign:
+        raise CaseError(f"process {cls.__name__}: {name}() cannot have the term {term!r}: that one has the other sign")
+
+
+_SECTION: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_TERM: Final = re.compile(r"[A-Za-z][A-Za-z0-9_ ]*")
+
+_UNITS: Final = {
+    ("loss", "all"): ("1/s",),
+    ("loss", "ground"): ("1/s", "m/s"),
+    ("source", "all"): ("mol/mol/s", "mol/m3/s"),
+    ("source", "ground"): ("mol/mol/s", "mol/m3/s", "mol/m2/s"),
+    ("sinking", "all"): ("m/s", "mol/s"),
+}
+"""What functions of a kind may return, by the levels where it acts."""
+
+_METHODS: Final = {
+    "instants": ("self", "met", "seconds"),
+    "acts": (),
+    "reactions": ("self",),
+    "releases": ("self", "weather"),
+}
+"""The arguments of methods, of which the first alone has a name that counts; what acts in a step is none."""
+
+
+def _check_options(cls: type[Process], name: str, act: Acts) -> None:
+    """Refuse levels and units that a kind does not have, and what would act on no species."""
+    units = _UNITS.get((act.kind, act.levels))
+    if units is None:
+        raise CaseError(f"process {cls.__name__}: {name}() acts at levels {act.levels!r}; there are 'all' and 'ground'")
+    if act.unit not in units:
+        where = "at the ground" if act.levels == "ground" else "at all levels"
         raise CaseError(
-            f"process {cls.__name__}: {name}() cannot have the term {term!r}: that one has the other sign"
+            f"process {cls.__name__}: {name}() gives {act.unit!r}; a {act.kind} {where} is in {' or '.join(units)}"
         )
+    tables = any(each.by_species for each in cls.declaration.settings.values())
+    if not tables and cls.species is Process.species:
+        raise CaseError(
+            f"process {cls.__name__}: {name}() acts on the species that a table names, and there is none: declare one "
+            "with per_species, or a property species"
+        )
+
+
+def _check_methods(cls: type[Process]) -> None:
+    """Refuse methods that cannot be called as they will be."""
+    for part, wanted in _METHODS.items():
+        for name, each in getattr(cls.declaration, part).items():
+            asked = arguments(each.function)
+            is_method = asked[:1] == ("self",)
+            if (part == "releases" and not is_method) or (is_method and len(asked) != len(wanted)):
+                shown = f"write def {name}({', '.join(wanted)})" if wanted else "it becomes code, and is no method"
+                raise CaseError(f"process {cls.__name__}: {name}({', '.join(asked)}) cannot be called: {shown}")
+
+
+def _check_settable(cls: type[Process]) -> None:
+    """Refuse a number that can be set where setting would have no effect."""
+    own = cls.declaration
+    functions = [each.function for each in own.instants.values()] + [each.function for each in own.acts.values()]
+    given = {name for function in functions for name in arguments(function)}
+    for name, setting in own.settings.items():
+        if setting.settable and name not in given:
+            raise CaseError(
+                f"process {cls.__name__}: {name} is settable, but no function of an instant or a step has it as an "
+                "argument, so that a change would have no effect"
+            )
 
 
 def _check_arguments(cls: type[Process], name: str, function: Callable[..., Any], known: set[str]) -> None:
@@ -312,6 +383,11 @@ def _check_arguments(cls: type[Process], name: str, function: Callable[..., Any]
     if asked[:1] == ("self",):
         return
     for argument in asked:
+        if argument not in known and argument in cls.declaration.settings:
+            raise CaseError(
+                f"process {cls.__name__}: {name}() asks for {argument!r}, a setting that it cannot have: reactions are "
+                "compiled, so theirs are not settable; words and switches are given to methods, as self.NAME"
+            )
         if argument not in known:
             raise CaseError(
                 f"process {cls.__name__}: {name}() asks for {argument!r}, which is no setting, weather or result of "

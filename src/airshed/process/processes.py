@@ -15,6 +15,7 @@ from airshed.mechanism.network import Reaction
 from airshed.process.bound import Around, Bound, State
 from airshed.process.declaration import SIGNS, Weather
 from airshed.process.place import MARGIN
+from airshed.process.rate_check import check_rates
 from airshed.process.release import Source
 
 Array = npt.NDArray[np.float64]
@@ -74,8 +75,11 @@ class Processes(Sequence[Bound]):
         return {each.term: SIGNS[each.kind] for each in self.operators if each.term is not None}
 
     def at(self, state: State, seconds: float, around: Around) -> dict[str, Array]:
-        """Return all fields at an instant, see :meth:`Bound.at`."""
-        return {name: value for bound in self for name, value in bound.at(state, seconds, around).items()}
+        """Return all fields at an instant, see :meth:`Bound.at`; the rates of a user's processes are looked at."""
+        found = {name: value for bound in self for name, value in bound.at(state, seconds, around).items()}
+        for bound in self:
+            check_rates(bound, found, state, seconds)
+        return found
 
     @property
     def weather(self) -> tuple[Weather, ...]:
@@ -122,16 +126,20 @@ class Processes(Sequence[Bound]):
         found: dict[str, Array] = {}
         for each in self.operators:
             if each.kind in EXPLICIT and each.rate:
-                values = {**fields, **{name: np.array(numbers) for name, numbers in each.numbers.items()}}
-                direction, lost = _lost(each, values)
+                numbers = {name: self.changed.get(name, np.array(values)) for name, values in each.numbers.items()}
+                direction, lost = _lost(each, {**fields, **numbers}, air.shape)
                 found[direction] = found.get(direction, 0.0) + lost / air
         return found
 
 
-def _lost(operator: Operator, values: Mapping[str, Array]) -> tuple[str, Array]:
+def _lost(operator: Operator, values: Mapping[str, Array], cells: tuple[int, ...]) -> tuple[str, Array]:
     """The air that an explicit operator takes out of each cell [mol/s], and the direction in which it acts."""
+    levels, rows, columns = cells
     if operator.kind == "face_exchange":
-        west, south = (np.asarray(evaluate(rate, values)) for rate in operator.rate)
+        faces = (levels, rows, columns + 1), (levels, rows + 1, columns)
+        west, south = (
+            np.broadcast_to(evaluate(rate, values), shape) for rate, shape in zip(operator.rate, faces, strict=True)
+        )
         return "horizontal", west[..., :-1] + west[..., 1:] + south[:, :-1] + south[:, 1:]
-    matrix = np.asarray(evaluate(operator.rate[0], values))
+    matrix = np.broadcast_to(evaluate(operator.rate[0], values), (levels, *cells))
     return "vertical", matrix.sum(axis=0) - np.einsum("kk...->k...", matrix)

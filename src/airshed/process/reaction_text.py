@@ -34,7 +34,7 @@ def _read(line: str, species: Sequence[str], label: str) -> Reaction:
 
 def _members(side: str, species: Sequence[str], label: str) -> tuple[tuple[str, float], ...]:
     found = []
-    for member in filter(None, (part.strip() for part in side.split("+"))):
+    for member in (part for part in map(str.strip, side.split("+")) if part not in ("", "PROD")):
         match = _MEMBER.fullmatch(member)
         if match is None:
             raise CaseError(f"{label}: {member[:40]!r} is no species with its number, such as 0.5 C")

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from airshed.grid.window import Window
 
 
+@runtime_checkable
 class Source(Protocol):
     """Something that emits in the columns held here: vegetation, a file, a single stack all look like this."""
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from pydantic import ValidationError, create_model
 
 from airshed.core.errors import CaseError
-from airshed.core.settings import Section
+from airshed.core.settings import KEY, Section
 from airshed.core.units import Quantity
 from airshed.fields.spec import FieldSpec
 from airshed.process.bound import Bound
@@ -26,7 +26,7 @@ class Settable(Mapping[str, FieldSpec]):
     """
 
     def __init__(self, processes: Processes) -> None:
-        self._processes = processes
+        self._processes, self._set = processes, dict[str, float]()
         self._places: dict[str, tuple[Bound, str, str | None]] = {}
         for bound in processes:
             for name, setting in bound.own.settings.items():
@@ -58,24 +58,33 @@ class Settable(Mapping[str, FieldSpec]):
 
         value  in the unit of the field, or a text with another one
         """
-        bound, setting, species = self._places[name]
         plain = self._checked(name, value)
+        if plain != self.value(name):
+            self._put(name, plain)
+
+    def restore(self, numbers: Mapping[str, float]) -> None:
+        """Take over numbers that were set, see :attr:`changed`."""
+        for name, number in numbers.items():
+            self._put(name, number)
+
+    def _put(self, name: str, plain: float) -> None:
+        bound, setting, species = self._places[name]
+        self._set[name] = plain
         numbers = bound.numbers[setting]
         numbers[... if species is None else bound.species_of(setting).index(species)] = plain
         self._processes.changed[f"{bound.key}_{setting}"] = numbers.reshape(-1)
 
+    @property
     def changed(self) -> dict[str, float]:
-        """Return the numbers that are not as the case has them, by the names of their fields."""
-        return {name: float(self.value(name)) for name in self if self._key(name) in self._processes.changed}
-
-    def _key(self, name: str) -> str:
-        bound, setting, _ = self._places[name]
-        return f"{bound.key}_{setting}"
+        """The numbers that were set, by the names of their fields."""
+        return dict(self._set)
 
     def _checked(self, name: str, value: object) -> float:
         """Return a value as its section of the case file would take it."""
         bound, setting, species = self._places[name]
         declared = bound.own.settings[setting]
+        if isinstance(value, np.ndarray) and value.ndim == 0:
+            value = value.item()
         if isinstance(value, Real) and not isinstance(value, bool) and declared.unit != "1":
             value = f"{float(value)!r} {declared.unit}"
         field: dict[str, Any] = {setting: (declared.annotation, declared.field)}
@@ -83,6 +92,7 @@ class Settable(Mapping[str, FieldSpec]):
         try:
             found: Any = getattr(model.model_validate({setting: {species: value} if species else value}), setting)
         except ValidationError as error:
-            raise CaseError(f"{name} cannot be {value!r}: {error.errors()[0]['msg']}") from error
+            what = error.errors()[0]["msg"].replace(KEY, name)
+            raise CaseError(f"{name} cannot be {value!r}: {what}") from error
         found = found[species] if species else found
         return found.value if isinstance(found, Quantity) else float(found)

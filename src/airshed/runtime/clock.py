@@ -36,6 +36,10 @@ class Clock:
         """The ends [s] of the steps that are planned from here on, which another clock needs to continue."""
         return [end for end in self._planned if end > self._model.seconds]
 
+    def replan(self) -> None:
+        """Forget what is planned, since what decides about steps has changed."""
+        self._planned = []
+
     def next_steps(self, look: float, most: int) -> list[float]:
         """Return the ends [s] of the next batch of steps: at most `most`, and none after `look`.
 

@@ -66,6 +66,7 @@ class RunRecords:
         self._restart_due = Every(case.restart.every.value)
         self._restarts = self._restart_due.last_until(model.seconds)
         self._saved_at: float | None = None
+        self._is_changed = False
         self._lent = Lent()
 
     def restore(self) -> list[float]:
@@ -108,6 +109,10 @@ class RunRecords:
         """
         return self._lent.steps_free(self._model.steps, most)
 
+    def change(self) -> None:
+        """Note that the state was changed between steps, so that a restart of this time is not that of the state."""
+        self._saved_at, self._is_changed = None, True
+
     def stop(self, planned: Sequence[float], left: Snapshot | None = None) -> None:
         """Write a restart where a run is left, if there is none, with the ends of the steps that are planned.
 
@@ -115,7 +120,7 @@ class RunRecords:
         Returns when all is written; raises errors of writing.
         """
         seconds, steps = (self._model.seconds, self._model.steps) if left is None else _time_of(left)
-        if self._saved_at != seconds and steps > 0:
+        if self._saved_at != seconds and (steps > 0 or self._is_changed):
             self._save(self._model.save() if left is None else left, planned)
         self._folder.wait()
 

@@ -281,8 +281,20 @@ class Simulation:
             if not spec.settable:
                 others = ", ".join(each.name for each in self._model.fields.values() if each.settable) or "none"
                 raise CaseError(f"field {name} cannot be set while the model runs; settable are: {others}")
+            self._check_alike(name, value)
             self._undo_provisional()
+            before = np.array(_read(self._model.view(name)))
             self._model.set(name, value)
+            if not np.array_equal(before, _read(self._model.view(name))):
+                self._clock.replan()
+                self._timed_records(lambda records: records.change())
+
+    def _check_alike(self, name: str, value: object) -> None:
+        """Refuse a value that ranks do not set alike: their states would part."""
+        if self._everybody.size > 1:
+            found = self._everybody.gather_all((name, repr(value)))
+            if any(each != found[0] for each in found):
+                raise CaseError(f"ranks set {name} to different values, or different fields: {sorted(set(found))[:4]}")
 
     @by_one_thread
     def budget(self) -> "xr.Dataset":

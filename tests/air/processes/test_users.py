@@ -1,5 +1,6 @@
 """Processes of users: a decay chain that settles, exchange with the sea, a loss that follows temperature and light."""
 
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import airshed
 from airshed.air import processes
 from airshed.air.processes.settling import settling_velocity
 from airshed.air.processes_of_case import processes_in
-from airshed.core.errors import CaseError
+from airshed.core.errors import CaseError, DataError
 from airshed.mechanism import load_mechanism
 from airshed.process.discovery import processes_of
 from airshed.verify.process import check_operators
@@ -147,6 +148,89 @@ def test_every_process_equals_its_twin_and_a_change_is_noticed(folder: Path, nam
     assert [(each.what, each.value) for each in figures if not each.ok] == []
 
 
+# ---- what is refused -------------------------------------------------------------------------------------------------
+
+PROCESS = """
+import numpy as np
+from airshed.formula import log
+from airshed.process import *
+class NAME(Process, section="own"):
+    k = per_species("1/s", "Rates.")
+    TEXT
+"""
+WRONG = {
+    "a negative loss": ("@loss(term='gone')\n    def rate(k): return -k", DataError, "gives -0.0001 at 0 s; a loss is"),
+    "a negative source": ("@source(term='made')\n    def rate(k): return -k", DataError, "at 0 s; a source is"),
+    "a logarithm": ("@loss(term='gone')\n    def rate(k, pressure): return k * log(-pressure)", DataError, "gives nan"),
+    "a division": ("@loss(term='gone')\n    def rate(k, air): return k / (air - air)", DataError, "rate.. gives inf"),
+    "the weather's unit": ("u = weather('friction_velocity', 'km/h')", CaseError, "in km/h, which is in m s-1"),
+    "no source": ("@releases\n    def put(self, weather): return [3]", CaseError, "put.. is to return sources"),
+    "no sources": ("@releases\n    def put(self, weather): return None", CaseError, "put.. is to return sources"),
+    "no species": ("@reactions\n    def r(self): return ['RN = X : 1e-3']", CaseError, "'X' is no species"),
+}  # fmt: skip
+
+
+def own(folder: Path, text: str, name: str = "Own", **settings: Any) -> airshed.Case:
+    file = f"{name.lower()}.py"
+    (folder / file).write_text(PROCESS.replace("TEXT", text).replace("NAME", name))
+    data = case(folder).to_dict() | {"process": [{"file": file, "k": {"RN": "1e-4 1/s"}, **settings}]}
+    return airshed.Case.from_dict(data, base=folder)
+
+
+@pytest.mark.parametrize(("text", "error", "message"), WRONG.values(), ids=WRONG)
+def test_what_a_process_cannot_do_is_told(folder: Path, text: str, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        airshed.Simulation(own(folder, text), allow_code=True)
+
+
+def test_reactions_of_a_method_are_text_too_and_prod_is_nothing(folder: Path) -> None:
+    some = own(folder, "@reactions\n    def r(self): return ['RN = PROD : 1e-3']")
+    with airshed.Simulation(some, allow_code=True) as simulation:
+        simulation.run(until="10 min")
+        np.testing.assert_allclose(simulation["RN"].values, 1e-9 * np.exp(-0.6), rtol=3e-3)
+
+
+def test_names_are_of_one_process_and_a_table_names_a_species(folder: Path) -> None:
+    text = "@loss(term='gone')\n    def rate(k): return k"
+    twice = own(folder, text).to_dict()
+    twice["process"] = [*twice["process"], *twice["process"]]
+    for some, message in (
+        (
+            airshed.Case.from_dict(twice, base=folder),
+            "process.1 has the same class name as a process of process.0: own",
+        ),
+        (own(folder, text, "Settling"), "process.0 has the same class name as a process of the package: settling"),
+        (own(folder, text, k={}), "process.0: nothing would act"),
+    ):
+        with pytest.raises(CaseError, match=message):
+            airshed.Simulation(some, allow_code=True)
+
+
+PAGE = (Path(__file__).parents[3] / "docs" / "declaring.md").read_text(encoding="utf-8")
+LAYERS, STACK = (text.strip() for text in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL))
+
+
+def test_what_a_process_releases_is_in_the_air_and_in_the_report(folder: Path) -> None:
+    with airshed.Simulation(own(folder, STACK), allow_code=True) as simulation:
+        before = simulation.model.amounts()
+        simulation.run()
+        budget = simulation.budget().sel(species="RN")
+        assert float(budget["emitted"]) == pytest.approx(2.0 * HOUR, rel=1e-12)
+        assert (simulation.model.amounts() - before)[0] == pytest.approx(2.0 * HOUR, rel=1e-9)
+        assert "point sources" in str(simulation.summary())
+
+
+def test_an_instant_acts_in_some_layers_only(folder: Path) -> None:
+    text = f"""rate = number(1e-4, "Rate [1/s].", ge=0.0)
+    {LAYERS.replace("2000.0", "100.0")}
+    @loss(term="pulled")
+    def pulled(pull, k): return pull + 0.0 * k"""
+    with airshed.Simulation(own(folder, text), allow_code=True) as simulation:
+        simulation.run()
+        np.testing.assert_allclose(simulation["RN"].values[1:], 1e-9 * np.exp(-1e-4 * HOUR), rtol=1e-3)
+        np.testing.assert_allclose(simulation["RN"].values[0], 1e-9, rtol=1e-12)
+
+
 # ---- numbers that change while it runs -------------------------------------------------------------------------------
 
 
@@ -170,6 +254,62 @@ def test_a_settable_number_acts_from_the_next_step_on_and_a_restart_keeps_it(fol
         assert float(simulation["sea_surface_strength"]) == 3.0
         simulation.run()
         assert np.array_equal(simulation["RN"].values, expected)
+
+
+@pytest.mark.parametrize("integrator", ["imex", "strang"])
+def test_a_number_is_set_within_a_step_and_at_the_time_of_a_restart(folder: Path, integrator: str) -> None:
+    chosen = {"chemistry": {"integrator": integrator}, "time": {"step": "7 min"}, "restart": {"every": "28 min"}}
+    some = case(folder, "sea_surface", **chosen)
+    for until, resumed in (("30 min", 28.0 * 60.0), ("28 min", 28.0 * 60.0), ("0 min", 0.0)):
+        with airshed.Simulation(some, allow_code=True) as simulation:
+            simulation.run(until=until)
+            simulation["sea_surface_strength"] = 3.0
+            assert simulation.seconds == resumed  # amid a step time goes back to its begin
+            simulation.run()
+            expected = simulation["RN"].values.copy()
+        strong = 1.0 + 2.0 * (1.0 - resumed / HOUR)
+        np.testing.assert_allclose(expected[0], 1e-9 * np.exp(-0.01 / 50.0 * strong * HOUR), rtol=5e-2)
+        run = folder / f"run {until}"
+        with airshed.Simulation(some, allow_code=True, output=run) as simulation:
+            simulation.run(until=until)
+            simulation["sea_surface_strength"] = 3.0
+        with airshed.Simulation(some, allow_code=True, output=run, resume=True) as simulation:
+            assert float(simulation["sea_surface_strength"]) == 3.0
+            simulation.run()
+            assert np.array_equal(simulation["RN"].values, expected)
+
+
+def test_a_number_that_stays_changes_no_bit(folder: Path) -> None:
+    found = []
+    for times in (0, 3):
+        with airshed.Simulation(case(folder, "sea_surface"), allow_code=True) as simulation:
+            for minutes in range(1, 1 + times):
+                simulation.run(until=60.0 * minutes)
+                simulation["sea_surface_strength"] = np.array(1.0)
+            simulation.run()
+            found.append(simulation["RN"].values.tobytes())
+    assert found[0] == found[1]
+
+
+STIR = """strength = number(1.0, "Air that is exchanged [mol/s].", settable=True, ge=0.0)
+    @face_exchange
+    def stirred(strength): return strength, strength"""
+
+
+def test_a_number_that_makes_steps_shorter_does(folder: Path) -> None:
+    """An exchange of so much air that steps as planned before would be unstable."""
+    some = own(folder, STIR).to_dict()
+    some["time"] |= {"step": "auto"}
+    with airshed.Simulation(airshed.Case.from_dict(some, base=folder), allow_code=True) as simulation:
+        simulation.run(until="20 min")
+        slow = simulation.model.steps
+        assert simulation.model.longest_step(HOUR) > 200.0
+        air = simulation.model.parts.grid.cell_volume.min() * 40.0
+        simulation["own_strength"] = float(air / 100.0)
+        assert simulation.model.longest_step(HOUR) < 20.0
+        simulation.run()
+        assert simulation.model.steps > slow + 100
+        assert simulation["RN"].values.max() <= 1e-9 * (1.0 + 1e-12)
 
 
 def test_what_cannot_be_set_is_refused_and_changes_nothing(folder: Path) -> None:

@@ -12,7 +12,7 @@ from airshed.air.box.values import Value, read_now
 from airshed.air.fields import WEATHER
 from airshed.core.errors import CaseError
 from airshed.core.text import suggestion
-from airshed.core.units import to
+from airshed.core.units import same_unit
 from airshed.mechanism.network import ReactionNetwork
 from airshed.process.declaration import Weather
 
@@ -97,15 +97,8 @@ def _units(processes: Iterable[BoxProcess]) -> dict[str, str]:
 
 def _take(each: Weather, whose: str, units: dict[str, str]) -> None:
     known = units.setdefault(each.field, each.unit)
-    if not _is_same(each.unit, known):
+    if not same_unit(each.unit, known):
         raise CaseError(f"{whose} asks for {each.field} in {each.unit}, which is in {known}; declare it in that unit")
-
-
-def _is_same(unit: str, other: str) -> bool:
-    try:
-        return unit == other or to(f"1 {unit}", other, where="unit") == 1.0
-    except CaseError:
-        return False
 
 
 def _read(name: str, value: Value, units: Mapping[str, str]) -> Value:

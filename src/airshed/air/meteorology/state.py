@@ -14,6 +14,15 @@ from airshed.grid.window import Window
 Array = NDArray[np.float64]
 
 
+UNITS: Final[Mapping[str, str]] = {
+    "air_density": "mol m-3", "temperature": "K", "pressure": "Pa", "water_vapour": "mol mol-1",
+    "eastward_air_flux": "mol s-1", "northward_air_flux": "mol s-1", "diffusivity": "m2 s-1", "cloud_cover": "1",
+    "friction_velocity": "m s-1", "obukhov_length": "m", "boundary_layer_height": "m", "precipitation": "kg m-2 s-1",
+    "surface_temperature": "K", "surface_pressure": "Pa",
+}  # fmt: skip
+"""Units of the fields of every state of the air."""
+
+
 @dataclass(frozen=True)
 class MetState:
     """The meteorology at one instant; (nz, nlat, nlon) at cell centres unless said otherwise.

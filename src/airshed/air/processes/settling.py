@@ -127,7 +127,7 @@ class Settling(Process, section="settling", order=45):
 
     diameters = per_species(
         "m", 'Diameters of the particles that species are, such as `{ DUST = "10 um" }`.', least="1 nm", most="3 mm",
-        settable=True,
+        missing=None, settable=True,
     )  # fmt: skip
     densities = per_species(
         "kg/m3", "Densities of these particles; 1000 kg/m3 where none is given.", missing=1000.0,

@@ -84,7 +84,7 @@ INLINE dpack vexp(dpack x) {
     return x < -700.0 ? dpack{} : result;
 }
 
-// log(x) in double for normal x > 0: x = 2^n m, m in [sqrt(1/2), sqrt 2), log m = 2 atanh(s), s = (m - 1)/(m + 1).
+// log(x) in double for normal x > 0, of 0 minus infinity, of others none: x = 2^n m, m in [sqrt(1/2), sqrt 2), log m = 2 atanh(s), s = (m - 1)/(m + 1).
 INLINE dpack vlog(dpack x) {
     const ipack bits = (ipack)x;
     const ipack offset = bits - 0x3fe6a09e667f3bcdLL;
@@ -96,7 +96,8 @@ INLINE dpack vlog(dpack x) {
     const double odd[] = {1.0 / 19.0, 1.0 / 17.0, 1.0 / 15.0, 1.0 / 13.0, 1.0 / 11.0, 1.0 / 9.0, 1.0 / 7.0, 1.0 / 5.0, 1.0 / 3.0};
     for (double coefficient : odd) p = p * s2 + coefficient;
     const dpack log_m = 2.0 * s + 2.0 * s * s2 * p;
-    return __builtin_convertvector(n, dpack) * 0x1.62e42fefa39efp-1 + log_m;
+    const dpack found = __builtin_convertvector(n, dpack) * 0x1.62e42fefa39efp-1 + log_m;
+    return x > 0.0 ? found : x == 0.0 ? dsplat(-__builtin_inf()) : dsplat(__builtin_nan(""));
 }
 INLINE dpack vlog10(dpack x) { return vlog(x) * 0x1.bcb7b1526e50ep-2; }
 INLINE dpack vsqrt(dpack a) {
