@@ -59,7 +59,8 @@ class Asked:
                     f"{self.where}.{name}: {unknown[0]!r} is not a species of {mechanism}; "
                     f"{suggestion(unknown[0], place.species)}"
                 )
-        if not made.is_on() and self.process.is_on is Process.is_on:
+        is_own = not self.process.__module__.startswith("airshed.")
+        if is_own and self.process.is_on is Process.is_on and not made.is_on():
             raise CaseError(
                 f"{self.where}: nothing would act, since no table names a species; name some, or leave it out"
             )

@@ -26,7 +26,9 @@ class Settable(Mapping[str, FieldSpec]):
     """
 
     def __init__(self, processes: Processes) -> None:
-        self._processes, self._set = processes, dict[str, float]()
+        self._processes = processes
+        self._set: dict[str, float] = {}
+        self._of_case: dict[str, float] = {}
         self._places: dict[str, tuple[Bound, str, str | None]] = {}
         for bound in processes:
             for name, setting in bound.own.settings.items():
@@ -63,11 +65,15 @@ class Settable(Mapping[str, FieldSpec]):
             self._put(name, plain)
 
     def restore(self, numbers: Mapping[str, float]) -> None:
-        """Take over numbers that were set, see :attr:`changed`."""
+        """Take over numbers that were set, see :attr:`changed`; others are again as the case has them."""
+        for name in list(self._set):
+            self._put(name, self._of_case[name])
+        self._set.clear()
         for name, number in numbers.items():
             self._put(name, number)
 
     def _put(self, name: str, plain: float) -> None:
+        self._of_case.setdefault(name, float(self.value(name)))
         bound, setting, species = self._places[name]
         self._set[name] = plain
         numbers = bound.numbers[setting]

@@ -279,6 +279,17 @@ def test_a_number_is_set_within_a_step_and_at_the_time_of_a_restart(folder: Path
             assert np.array_equal(simulation["RN"].values, expected)
 
 
+def test_a_snapshot_brings_numbers_back(folder: Path) -> None:
+    with airshed.Simulation(case(folder, "sea_surface"), allow_code=True) as simulation:
+        simulation.run(until="10 min")
+        before = simulation.model.save().copied()
+        simulation["sea_surface_strength"] = 3.0
+        simulation.model.restore(before)
+        assert float(simulation["sea_surface_strength"]) == 1.0
+        simulation.run()
+        np.testing.assert_allclose(simulation["RN"].values[0], 1e-9 * np.exp(-0.01 / 50.0 * HOUR), rtol=2e-4)
+
+
 def test_a_number_that_stays_changes_no_bit(folder: Path) -> None:
     found = []
     for times in (0, 3):
