@@ -3,6 +3,7 @@
 import re
 import shutil
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import numpy as np
@@ -207,7 +208,7 @@ def test_names_are_of_one_process_and_a_table_names_a_species(folder: Path) -> N
 
 
 PAGE = (Path(__file__).parents[3] / "docs" / "declaring.md").read_text(encoding="utf-8")
-LAYERS, STACK = (text.strip() for text in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL))
+LAYERS, STACK = (indent(text, "    ").strip() for text in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL))
 
 
 def test_what_a_process_releases_is_in_the_air_and_in_the_report(folder: Path) -> None:
