@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from airshed.formula import trace
-from airshed.kernels.step.operators import BY_THE_WIND, Operator, OperatorField
+from airshed.kernels.step.operators import ADVECTION, Operator, OperatorField
 
 
 def rate(*functions: Callable[..., Any]) -> Any:
@@ -24,7 +24,7 @@ def deposition(species: range) -> Operator:
 
 def usual(species: int) -> tuple[Operator, ...]:
     """The wind, mixing, and deposition of every third species."""
-    return BY_THE_WIND, MIXING, deposition(range(0, species, 3))
+    return ADVECTION, MIXING, deposition(range(0, species, 3))
 
 
 def every(species: int) -> tuple[Operator, ...]:

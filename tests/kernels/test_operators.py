@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from airshed.core.errors import KernelError
+from airshed.formula import log
 from airshed.kernels.cpu.pipeline import MechanismKernel, compile_mechanism
 from airshed.kernels.reference.step import Stepped
 from airshed.kernels.reference.transport import Outside
@@ -222,6 +223,20 @@ def test_settling_by_hand(network: Callable[[str], ReactionNetwork]) -> None:
     np.testing.assert_allclose(step.fields.q[0, 0], (before[0, 0] + upper) / 2.0, rtol=1e-14)
     np.testing.assert_allclose(step.fields.q[1], before[1], rtol=1e-14)
     np.testing.assert_allclose(step.sums[kernel.terms.index("fallen")], [1e8 * step.fields.q[0, 0].sum(), 0.0])
+
+
+@pytest.mark.parametrize("below", [1.0, 0.0], ids=["of a negative number", "of zero"])
+def test_a_logarithm_that_is_none_is_told(network: Callable[[str], ReactionNetwork], below: float) -> None:
+    """As NumPy has it; what limits the state below by zero hides it there, and the sums tell, which every step checks."""
+    lost = Operator("lost", "loss", rate(lambda temperature: log(-below * temperature) * 0.0), (0,), term="lost")
+    kernel = compile_mechanism(network("tracer"), 2, operators=(lost,))
+    trial = random_trial(kernel, 2, 3, STEPS["Euler"])
+    with np.errstate(all="ignore"):
+        step, twin = compiled_step(kernel, trial), twin_step(trial)
+    assert np.isnan(twin.fields.q[0]).all()
+    assert np.isnan(step.sums[kernel.terms.index("lost"), 0])
+    assert np.isfinite(step.fields.q[1]).all()
+    assert np.isfinite(step.sums[:, 1]).all()
 
 
 # ---- the same bits ---------------------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """Processes that a case or the conditions of a box ask for, those in files too: their classes and settings."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, MutableMapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,7 +13,8 @@ from airshed.case.values import PathText
 from airshed.core.errors import CaseError
 from airshed.core.settings import Section, setting
 from airshed.core.text import suggestion
-from airshed.process.declaration import Process
+from airshed.core.units import same_unit
+from airshed.process.declaration import Process, Weather
 from airshed.process.discovery import process_of_file, section_of
 from airshed.process.place import Place
 
@@ -65,6 +66,13 @@ class Asked:
                 f"{self.where}: nothing would act, since no table names a species; name some, or leave it out"
             )
         return made
+
+
+def check_weather_unit(where: str, asked: Weather, units: MutableMapping[str, str]) -> None:
+    """Refuse a field of the weather in another unit than the known one; one that is not known is so from now on."""
+    known = units.setdefault(asked.field, asked.unit)
+    if not same_unit(asked.unit, known):
+        raise CaseError(f"{where} asks for {asked.field} in {asked.unit}, which is in {known}; declare it in that unit")
 
 
 @dataclass(frozen=True)

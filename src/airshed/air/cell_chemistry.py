@@ -199,7 +199,7 @@ class CellChemistry:
         steps = CellSteps.zeros(len(y), width)
         steps.step[...] = _FIRST_RETRY * (end - begin)
         place = replace(list_of_cells(count, self._species, width), mixing_ratios=True)
-        again = self.solver.patient(_MORE_STEPS)
+        again = self.solver.with_more_steps(_MORE_STEPS)
         inputs = np.asarray(pack_cells(table[None], width))
         again.advance(y, y, place, inputs, steps, 0.0, end - begin, clipped=added, extra=extra)
         self.counts.retried += count

@@ -34,7 +34,7 @@ def fields_document() -> str:
         "\n## What weather they need\n\nBesides the state of the air at an instant, which their methods are given.\n",
         markdown_table(("process", "field", "unit", "needed"), list(_rows(found, _weather))),
         "\n## What can be set while a run goes on\n\n`simulation[\"section_name\"] = 2.0`, of a table by species "
-        "`simulation[\"section_name_SPECIES\"]`; a restart keeps it.\n",
+        "`simulation[\"section_name_SPECIES\"]`; a restart keeps it, output does not hold it.\n",
         markdown_table(("process", "name", "unit", "meaning"), list(_rows(found, _settable))),
     ]) + "\n"  # fmt: skip
 

@@ -95,7 +95,7 @@ class StepNeeds:
 
 
 @dataclass(frozen=True)
-class Together:
+class Collectives:
     """What ranks do together for a forcing.
 
     greatest  the greatest of what every rank has found; identity where there is one
@@ -117,7 +117,7 @@ class Forcing:
 
     def __init__(
         self, grid: Grid, layout: Layout, meteorology: Meteorology, processes: Processes, open_rates: OpenRates,
-        needs: StepNeeds, together: Together = Together(),
+        needs: StepNeeds, together: Collectives = Collectives(),
     ) -> None:  # fmt: skip
         self.grid, self.layout, self.meteorology = grid, layout, meteorology
         self.processes, self._open_rates, self._needs, self._together = processes, open_rates, needs, together
@@ -232,7 +232,7 @@ class Forcing:
         grid, pack = self.grid, self.layout.pack
         met = self.meteorology.at(seconds)
         eastward, northward = met.eastward_air_flux, met.northward_air_flux
-        if not self.processes.carries:
+        if not self.processes.has_advection:
             eastward, northward = np.zeros_like(eastward), np.zeros_like(northward)
         air, fields = (
             met.air_density * grid.cell_volume,
@@ -262,7 +262,7 @@ class Forcing:
             span, until = 1.0, inf
         else:
             span, until = end.seconds - start.seconds, end.seconds
-        change = (end.air - start.air) / span if self.processes.carries else np.zeros_like(start.air)
+        change = (end.air - start.air) / span if self.processes.has_advection else np.zeros_like(start.air)
         upward = [upward_air_flux(each.eastward, each.northward, change) for each in (start, end)]
         rates = {
             where: max(_largest_outflow(*pair, where) for pair in zip((start, end), upward, strict=True))

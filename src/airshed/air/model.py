@@ -15,7 +15,7 @@ from airshed.air.case import Case
 from airshed.air.case_weather import Given
 from airshed.air.cell_chemistry import CellCounts
 from airshed.air.fields import WEATHER, air_registry
-from airshed.air.forcing import Forcing, StepNeeds, Together
+from airshed.air.forcing import Collectives, Forcing, StepNeeds
 from airshed.air.light import PackedLight
 from airshed.air.meteorology import MetState
 from airshed.air.open_rates import open_rates
@@ -186,9 +186,7 @@ class AirModel:
         """Change a settable number of a process; it acts from the next step on, see :class:`Settable`."""
         if self._groups is not None:
             raise CaseError(f"{name} cannot change while ranks are in groups (parallel.groups)")
-        before = self.settable.value(name)
-        self.settable.set(name, value)
-        if self.settable.value(name) != before:
+        if self.settable.set(name, value):
             self.forcing.renew()
             self.scheme.begin_anew()
 
@@ -289,7 +287,7 @@ class AirModel:
                 self.parts.begin, self.parts.sunlit_until,
                 ("all", "horizontal", "vertical") if self.case.moves_planes else ("all",), self.sources.middles,
             ),
-            Together(self.subdomain.greatest),
+            Collectives(self.subdomain.greatest),
         )  # fmt: skip
 
     def _set_initial(self, given: "xr.Dataset | None") -> None:

@@ -8,13 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.air import processes
-from airshed.air.asked import Asked, OwnFiles
+from airshed.air.asked import Asked, OwnFiles, check_weather_unit
 from airshed.air.case import Case
 from airshed.air.light import Light
 from airshed.air.meteorology.extra import KNOWN, WeatherField, WeatherNeeds
 from airshed.air.meteorology.state import UNITS, MetState, state_shapes
 from airshed.core.errors import CaseError
-from airshed.core.units import same_unit
 from airshed.grid import Grid
 from airshed.mechanism.network import ReactionNetwork
 from airshed.parallel.subdomain import Subdomain
@@ -45,12 +44,7 @@ def _check_weather(asked: Sequence[Asked]) -> None:
     units = {**UNITS, **{each.name: each.unit for each in KNOWN}}
     for each in asked:
         for weather in each.process.declaration.weather.values():
-            known = units.setdefault(weather.field, weather.unit)
-            if not same_unit(weather.unit, known):
-                raise CaseError(
-                    f"{each.where} asks for {weather.field} in {weather.unit}, which is in {known}; "
-                    "declare it in that unit"
-                )
+            check_weather_unit(each.where, weather, units)
 
 
 def _check_names(asked: Sequence[Asked]) -> None:

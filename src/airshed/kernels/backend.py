@@ -29,7 +29,7 @@ from airshed.kernels.step.data import (
     TransportForcing,
     TwoStepWeights,
 )
-from airshed.kernels.step.operators import BY_THE_WIND, Operator
+from airshed.kernels.step.operators import ADVECTION, Operator
 from airshed.kernels.step.shape import MechanismShape, Shape
 from airshed.mechanism.network import ReactionNetwork
 
@@ -211,7 +211,7 @@ class CellSolver(Protocol):
         """
         ...
 
-    def patient(self, factor: int) -> "CellSolver":
+    def with_more_steps(self, factor: int) -> "CellSolver":
         """Return a solver on one thread that may take so many times as many steps, for cells that have failed."""
         ...
 
@@ -273,7 +273,7 @@ class Backend(Protocol):
 
     def compile_mechanism(
         self, network: ReactionNetwork, levels: int, precision: str = "double", *, families: tuple[str, ...] = (),
-        directions: Directions = "all", operators: tuple[Operator, ...] = (BY_THE_WIND,),
+        directions: Directions = "all", operators: tuple[Operator, ...] = (ADVECTION,),
     ) -> StepKernel:  # fmt: skip
         """Return the compiled code of a mechanism for `levels` levels, in "double" or "single" precision.
 

@@ -45,7 +45,7 @@ land_fraction (1, lat, lon); cell_area (1, lat, 1); layer_thickness (level, 1, 1
 zenith angle (1, lat, lon); seconds, since the start of the case.
 """
 
-OF_THE_STEP: Final = (
+RESERVED_TERMS: Final = (
     "inflow",
     "outflow",
     "chemistry",
@@ -61,7 +61,7 @@ OF_THE_STEP: Final = (
 SIGNS: Final = {"loss": -1.0, "sinking": -1.0, "source": 1.0}
 """How what a kind adds to its term counts in budgets."""
 
-OF_SEVERAL: Final = {"emitted": 1.0, "deposited": -1.0}
+SHARED_TERMS: Final = {"emitted": 1.0, "deposited": -1.0}
 """Terms that every budget has, and how they count: a process may add to them what counts alike."""
 
 Levels = Literal["all", "ground"]
@@ -309,9 +309,9 @@ def _check_term(cls: type[Process], name: str, term: str, sign: float) -> None:
         raise CaseError(
             f"process {cls.__name__}: {name}() cannot have the term {term!r}: letters, digits, _ and spaces"
         )
-    if term in OF_THE_STEP:
+    if term in RESERVED_TERMS:
         raise CaseError(f"process {cls.__name__}: {name}() cannot have the term {term!r}: budgets use it; take another")
-    if OF_SEVERAL.get(term, sign) != sign:
+    if SHARED_TERMS.get(term, sign) != sign:
         raise CaseError(f"process {cls.__name__}: {name}() cannot have the term {term!r}: that one has the other sign")
 
 

@@ -65,7 +65,7 @@ class Processes(Sequence[Bound]):
         return tuple(source for bound in self for source in bound.sources(weather))
 
     @property
-    def carries(self) -> bool:
+    def has_advection(self) -> bool:
         """Whether the wind carries species."""
         return any(each.kind == "face_flux" for each in self.operators)
 

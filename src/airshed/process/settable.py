@@ -55,14 +55,16 @@ class Settable(Mapping[str, FieldSpec]):
         numbers = bound.numbers[setting]
         return np.array(numbers if species is None else numbers[bound.species_of(setting).index(species)])
 
-    def set(self, name: str, value: object) -> None:
-        """Change a number; raises CaseError for one that its setting does not allow.
+    def set(self, name: str, value: object) -> bool:
+        """Set a number, and return whether that changes it; raises CaseError for one that its setting does not allow.
 
         value  in the unit of the field, or a text with another one
         """
         plain = self._checked(name, value)
-        if plain != self.value(name):
+        changes = bool(plain != self.value(name))
+        if changes:
             self._put(name, plain)
+        return changes
 
     def restore(self, numbers: Mapping[str, float]) -> None:
         """Take over numbers that were set, see :attr:`changed`; others are again as the case has them."""

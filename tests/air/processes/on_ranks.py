@@ -16,6 +16,7 @@ from mpi4py import MPI
 from worlds import bits, group, run_in_groups, wait_for_all
 
 import airshed
+from airshed.core.errors import CaseError
 
 GROUPS = ("parallel.groups.transport=1", "parallel.groups.chemistry=2")
 RUNS = {
@@ -39,8 +40,22 @@ def set_on_the_way(case, ranks):
         return bits(simulation)
 
 
+def set_differently(case, ranks):
+    """What is said where each rank sets another value."""
+    with airshed.Simulation(case, ranks=ranks) as simulation:
+        try:
+            simulation["sea_surface_strength"] = 1.0 + ranks.rank
+        except CaseError as error:
+            return str(error)
+    return "nothing"
+
+
 def main(folder):
     answers = {}
+    pair = group(2)
+    if pair is not None:
+        answers["differently"] = set_differently(airshed.Case.load(folder).allowing_code(), pair)
+    wait_for_all()
     for way, runs in RUNS.items():
         for size, settings in runs:
             ranks = group(size)

@@ -1,5 +1,6 @@
 """The processes of the package in whole runs: what each does by hand, what it conserves, budgets, and the same bits."""
 
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,9 @@ import pytest
 import xarray as xr
 
 import airshed
+from airshed.air.fields import WEATHER
 from airshed.air.fields_document import fields_document
+from airshed.air.meteorology.state import UNITS, MetState
 from airshed.air.processes.settling import settling_velocity
 from airshed.core.errors import CaseError, DataError
 
@@ -152,3 +155,16 @@ def test_the_page_of_fields_is_made_of_the_declarations() -> None:
     page = Path(__file__).parents[3] / "docs" / "fields.md"
     assert fields_document() == page.read_text(encoding="utf-8")
     assert "| wet_deposition | `washed` | `loss` | all | washed |" in fields_document()
+
+
+def test_a_density_without_a_diameter_is_refused() -> None:
+    some = {"diameters": {"TRACER": "20 um"}, "densities": {"TRACER2": "2000 kg/m3"}}
+    with pytest.raises(CaseError, match=r"settling.diameters says nothing of TRACER2, which others name"):
+        airshed.Simulation(airshed.Case.from_dict(BASE | {"settling": some}))
+
+
+def test_the_units_of_the_weather_are_those_of_its_fields() -> None:
+    always = {each.name for each in fields(MetState)} - {"extra"}
+    assert set(UNITS) == always
+    short = {spec.name.removeprefix("air_") if spec.name != "air_density" else spec.name: spec.unit for spec in WEATHER}
+    assert {name: UNITS[name] for name in short} == short

@@ -53,6 +53,10 @@ def test_ranks_and_groups_of_them_have_the_bits_of_one(found: dict[str, Any], wa
     assert {name: answer for name, answer in runs.items() if answer != alone} == {}
 
 
+def test_ranks_that_set_different_values_are_refused(found: dict[str, Any]) -> None:
+    assert found["differently"].startswith("ranks set sea_surface_strength to different values")
+
+
 def test_ways_differ(found: dict[str, Any]) -> None:
     """The negative control."""
     assert len({found[f"{way}: 1 "]["state"] for way in ("imex", "strang", "strang apart")}) == 3

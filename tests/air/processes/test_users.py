@@ -346,6 +346,8 @@ def test_a_settable_number_of_a_species_reaches_functions_of_instants(tmp_path: 
     some["process"] = [{"file": "washout.py", "coefficients": {"RN": "1e-4 1/s"}}]
     with airshed.Simulation(airshed.Case.from_dict(some, base=tmp_path), allow_code=True) as simulation:
         simulation.run(until="30 min")
+        with pytest.raises(CaseError, match=r"cannot be '-1.0 1/s': .* must not be less than 0"):
+            simulation["washout_coefficients_RN"] = -1.0
         simulation["washout_coefficients_RN"] = "0.0002 1/s"
         simulation.run()
         np.testing.assert_allclose(simulation["RN"].values, 1e-9 * np.exp(-1e-4 * 1.5 * HOUR), rtol=5e-4)

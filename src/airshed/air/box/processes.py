@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from airshed.air.asked import Asked, OwnFiles
+from airshed.air.asked import Asked, OwnFiles, check_weather_unit
 from airshed.air.box.acting import BoxProcess, Moment, Rate
 from airshed.air.box.conditions import PROCESSES, BoxConditions
 from airshed.air.box.place import OF_AIR, Boxes
@@ -12,9 +12,7 @@ from airshed.air.box.values import Value, read_now
 from airshed.air.fields import WEATHER
 from airshed.core.errors import CaseError
 from airshed.core.text import suggestion
-from airshed.core.units import same_unit
 from airshed.mechanism.network import ReactionNetwork
-from airshed.process.declaration import Weather
 
 _ALWAYS: Final = {
     spec.name: spec.unit for spec in WEATHER if not spec.name.startswith("air_") and spec.name not in OF_AIR
@@ -88,17 +86,11 @@ def _units(processes: Iterable[BoxProcess]) -> dict[str, str]:
     units = dict(_ALWAYS)
     for process in PROCESSES.values():
         for each in process.declaration.weather.values():
-            _take(each, process.section, units)
+            check_weather_unit(process.section, each, units)
     for asked in processes:
         for each in asked.weather.values():
-            _take(each, asked.name, units)
+            check_weather_unit(asked.name, each, units)
     return units
-
-
-def _take(each: Weather, whose: str, units: dict[str, str]) -> None:
-    known = units.setdefault(each.field, each.unit)
-    if not same_unit(each.unit, known):
-        raise CaseError(f"{whose} asks for {each.field} in {each.unit}, which is in {known}; declare it in that unit")
 
 
 def _read(name: str, value: Value, units: Mapping[str, str]) -> Value:

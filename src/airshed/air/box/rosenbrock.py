@@ -153,7 +153,7 @@ class RosenbrockCells:
         self._count(len(cells), steps)
         failed = np.flatnonzero(unpack_cells(steps.reached, len(cells)) < end - start)
         if failed.size:
-            again = solver.patient(_MORE_STEPS)
+            again = solver.with_more_steps(_MORE_STEPS)
             few = [row if len(row) == 1 else row[failed] for row in rows]
             first = np.full(len(failed), _FIRST_RETRY * (end - start))
             y[:, failed], clipped[:, failed], steps_again = self._run(again, before[:, failed], few, end - start, first)

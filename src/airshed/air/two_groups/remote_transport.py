@@ -15,7 +15,7 @@ from airshed.air.assembly import Parts, assemble
 from airshed.air.case import Case
 from airshed.air.case_weather import Given
 from airshed.air.emissions.source import CombinedEmissions
-from airshed.air.forcing import Forcing, StepNeeds, Together
+from airshed.air.forcing import Collectives, Forcing, StepNeeds
 from airshed.air.schemes.moving import Moved, Mover, without_reactions
 from airshed.air.sources import PackedSources
 from airshed.air.stepping import step_constants
@@ -231,7 +231,7 @@ class TransportedSpecies:
                 parts.begin, parts.sunlit_until, ("horizontal",) if parts.case.moves_planes else ("all",),
                 self._sources.middles,
             ),
-            Together(parts.subdomain.greatest, in_parts.interval),
+            Collectives(parts.subdomain.greatest, in_parts.interval),
         )  # fmt: skip
 
 

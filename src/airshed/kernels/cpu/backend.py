@@ -6,7 +6,7 @@ from airshed.kernels.backend import Backend, CellKernel, StepKernel
 from airshed.kernels.cpu.chemistry import compile_chemistry
 from airshed.kernels.cpu.pipeline import WIDTH, compile_mechanism
 from airshed.kernels.step.data import Directions
-from airshed.kernels.step.operators import BY_THE_WIND, Operator
+from airshed.kernels.step.operators import ADVECTION, Operator
 from airshed.mechanism.network import ReactionNetwork
 
 
@@ -17,7 +17,7 @@ class CpuBackend:
 
     def compile_mechanism(
         self, network: ReactionNetwork, levels: int, precision: str = "double", *, families: tuple[str, ...] = (),
-        directions: Directions = "all", operators: tuple[Operator, ...] = (BY_THE_WIND,),
+        directions: Directions = "all", operators: tuple[Operator, ...] = (ADVECTION,),
     ) -> StepKernel:  # fmt: skip
         """See :class:`Backend`."""
         return compile_mechanism(

@@ -22,7 +22,7 @@ from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray
 from airshed.kernels.step.data import TERMS, Directions, Neighbours, State, StepConstants
 from airshed.kernels.step.operator_fields import acting, check, own_terms
-from airshed.kernels.step.operators import BY_THE_WIND, Operator
+from airshed.kernels.step.operators import ADVECTION, Operator
 from airshed.kernels.step.schedule import Schedule, schedule
 from airshed.kernels.step.shape import MechanismShape
 from airshed.mechanism.network import ReactionNetwork
@@ -112,7 +112,7 @@ def compile_mechanism(
     width: int = WIDTH,
     largest_group: int = LARGEST_GROUP,
     directions: Directions = "all",
-    operators: tuple[Operator, ...] = (BY_THE_WIND,),
+    operators: tuple[Operator, ...] = (ADVECTION,),
 ) -> MechanismKernel:
     """Return the compiled code of a mechanism for `levels` levels, in "double" or "single" precision.
 

@@ -86,5 +86,5 @@ class Operator:
     term: str | None = None
 
 
-BY_THE_WIND: Final = Operator("carried", "face_flux", ())
+ADVECTION: Final = Operator("carried", "face_flux", ())
 """What the wind does: the operator of advection."""

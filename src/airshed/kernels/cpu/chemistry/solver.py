@@ -64,15 +64,7 @@ class ChemistrySolver:
         self, y: AnyArray, result: AnyArray, place: Place, inputs: AnyArray, steps: CellSteps, start: float,
         end: float, *, clipped: AnyArray | None = None, extra: AnyArray | None = None,
     ) -> None:  # fmt: skip
-        """Integrate packed cells from `start` to `end` [s].
-
-        reads   y       concentrations, as `place` says
-                inputs  (pack, degree + 1, inputs, width) Chebyshev coefficients over [start, end], see :attr:`inputs`
-        writes  result  concentrations at the end, where `steps.reached` says so; may be y itself
-                clipped what was added to avoid negative values
-                extra   (pack, species, width): the last species of the mechanism, which begin at zero and are not
-                        among those of y and result
-        """
+        """See :class:`airshed.kernels.backend.CellSolver`; raises KernelError for arrays that do not fit."""
         packs, coefficients, count, width = inputs.shape
         if count != self.inputs or width != self.kernel.shape.width:
             wanted = (packs, coefficients, self.inputs, self.kernel.shape.width)
@@ -150,7 +142,7 @@ class ChemistrySolver:
         if not self._memory or self._memory[0].nbytes < size:
             self._memory = [aligned_zeros((size,), np.uint8) for _ in range(self.threads)]
 
-    def patient(self, factor: int) -> "ChemistrySolver":
+    def with_more_steps(self, factor: int) -> "ChemistrySolver":
         """Return a solver on one thread that may take so many times as many steps, for cells that have failed."""
         return replace(self, threads=1, most_steps=factor * self.most_steps)
 
