@@ -227,7 +227,7 @@ def test_settling_by_hand(network: Callable[[str], ReactionNetwork]) -> None:
 
 @pytest.mark.parametrize("below", [1.0, 0.0], ids=["of a negative number", "of zero"])
 def test_a_logarithm_that_is_none_is_told(network: Callable[[str], ReactionNetwork], below: float) -> None:
-    """As NumPy has it; what limits the state below by zero hides it there, and the sums tell: every step checks them."""
+    """As NumPy has it; what limits the state below by zero hides it there, and the sums tell: all steps check them."""
     lost = Operator("lost", "loss", rate(lambda temperature: log(-below * temperature) * 0.0), (0,), term="lost")
     kernel = compile_mechanism(network("tracer"), 2, operators=(lost,))
     trial = random_trial(kernel, 2, 3, STEPS["Euler"])

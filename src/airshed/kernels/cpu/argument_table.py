@@ -30,7 +30,7 @@ Array = npt.NDArray[np.float64]
 class ArgumentTable:
     """The argument table of steps: addresses of constants, state and forcing, for the compiled code.
 
-    address     of a ring of `room` structures, for the compiled code: step n is at n % room
+    address     of a ring of `room` structures of `size` bytes, for the compiled code: step n is at n % room
     open_sides  the sides with a neighbour
     """
 
@@ -53,7 +53,7 @@ class ArgumentTable:
         self._members, self._levels = members(operators), levels
         structure = step_structure(self._members)
         self._memory = aligned_zeros((room, ctypes.sizeof(structure)), np.uint8)
-        self.address = address(self._memory)
+        self.address, self.size = address(self._memory), ctypes.sizeof(structure)
         self._steps = [structure.from_buffer(row) for row in self._memory]
         self._values = [self._place_numbers(step) for step in self._steps]
         for step in self._steps:
@@ -85,8 +85,7 @@ class ArgumentTable:
         """Set the addresses of state, forcing, edges and the sums of blocks (block, sum) for the step of a number."""
         row, w, transport, column = which % self.room, forcing.weights, forcing.transport, forcing.column
         step = self._steps[row]
-        parts = state.q, state.q_other, state.tendency, state.air, state.air_other, state.air_tendency
-        self._words[row, STATE] = [self._address_of(each) for each in parts]
+        self.place(row, state)
         self._place(row, "flux_x", transport.flux_x)
         self._place(row, "flux_y", transport.flux_y)
         self._place(row, "flux_z", transport.flux_z)
@@ -99,6 +98,16 @@ class ArgumentTable:
         self._numbers[row, WEIGHTS] = w.c0, w.c1, w.t0, w.t1, w.g, w.s0, w.s1
         step.sums = address(sums)
         step.sweeps, step.number = sweeps, which
+
+    def place(self, row: int, state: State) -> None:
+        """Set the addresses of the state alone."""
+        parts = state.q, state.q_other, state.tendency, state.air, state.air_other, state.air_tendency
+        self._words[row, STATE] = [self._address_of(each) for each in parts]
+
+    def set_sides(self, row: int, beyond: Ghost) -> None:
+        """Set what lies beyond all sides."""
+        for side in SIDES:
+            setattr(self._steps[row], side, beyond)
 
     def _fill_column(self, row: int, column: ColumnForcing) -> None:
         step = self._steps[row]

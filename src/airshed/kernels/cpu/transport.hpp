@@ -235,87 +235,105 @@ INLINE pack brought(const pack* rate, const pack* q, int z) {
     return sum;
 }
 
+// What transport does to one species of a block: `each(level, offset, change)` is given its tendency [mol/s] level by level,
+// from the ground up; `edge`: what passes the edges of the area.
+// EDGE: the block touches the area's edge or holds padding; interior blocks are compiled without those questions.
+struct Passed {                        // what comes in through the edges of the area, and what goes out [mol/s]
+    pack come{}, gone{};
+};
+
+template <bool EDGE, class Each>
+INLINE void transport_species(const Step& s, int64_t row, int64_t block, Worker& t, const Around& a, pack mask, int i, Passed& edge, const Each& each) {
+    const BlockFlux& f = t.flux;
+    const int64_t o = i * COLUMN, last = s.last_lanes - 1;
+    const pack* q = (const pack*)(a.here + o);
+    pack* carry_y = t.carry_y + block * NS * NZ;
+    pack below = pack{};
+    for (int z = 0; z < NZ; z++) {
+        const int64_t k = o + z * W;
+        pack x = pack{}, from_west = pack{}, y = pack{}, from_south = pack{}, v = pack{};
+        if constexpr (HORIZONTAL) {
+            pack c = q[z], west = at(a.west, k), east = at(a.east, k), n1 = at(a.north, k), n2 = at(a.north2, k);
+            const pack so = at(a.south, k);
+            pack s_1 = so;
+            if (EDGE) {
+                if (a.west_edge) west = f.west[z][0] > 0 ? west : splat(c[0]);
+                if (a.east_edge) {
+                    const pack ghost = f.east[z][last] > 0 ? splat(c[last]) : east;
+                    c = mask > 0 ? c : ghost, east = ghost;
+                }
+                if (before_one_column(s, block)) {
+                    const int64_t next = (row * (s.blocks + 1) + block + 1) * COLUMN + z * W;
+                    const pack edge = air_flux(s.flux_x, splat(real(s.flux_weight)), next);
+                    east[1] = edge[1] > 0 ? east[0] : s.east.data[row * s.east.row_stride + k];
+                }
+                if (a.south_edge) s_1 = f.south[z] > 0 ? s_1 : c;
+                if (a.north_edge) n1 = f.north[z] > 0 ? c : n1, n2 = n1;
+                if (row == s.rows - 2 && s.north.edge) n2 = air_flux(s.flux_y, splat(real(s.flux_weight)),
+                    ((row + 2) * s.blocks + block) * COLUMN + z * W) > 0 ? n1 : n2;
+            }
+            x = face(f.east[z], from_west_1(west, c), c, from_east_1(c, east), from_east_2(c, east));
+            y = face(f.north[z], s_1, c, n1, n2);
+            if constexpr (FACE_EXCHANGE) {
+                x = fused(f.across_east[z], c - from_east_1(c, east), x);
+                y = fused(f.across_north[z], c - n1, y);
+            }
+            from_west = from_west_1(EDGE && a.west_edge ? splat(f.west[z][0] * west[W - 1]) : t.carry_x[i * NZ + z], x);
+            from_south = carry_y[i * NZ + z];
+            t.carry_x[i * NZ + z] = x, carry_y[i * NZ + z] = y;
+        }
+        if constexpr (VERTICAL) v = z < NZ - 1
+            ? upper_face(f.up[z], q[z > 0 ? z - 1 : 0], q[z], q[z + 1], q[z + 2 < NZ ? z + 2 : NZ - 1], f.alpha[z], f.beta[z])
+            : f.up[z] * (f.up[z] > 0 ? q[z] : splat(s.top[i]));
+        pack change = (from_west - x) + (from_south - y) + (below - v);
+        if constexpr (COLUMN_MATRIX)
+            if (t.mixes) change += brought(t.matrix + z * NZ, q, z);
+        if (EDGE) {
+            pack &come = edge.come, &gone = edge.gone;
+            change = change * mask;
+            if (HORIZONTAL && a.west_edge) come[0] += from_west[0] > 0 ? from_west[0] : 0, gone[0] -= from_west[0] < 0 ? from_west[0] : 0;
+            if (HORIZONTAL && a.east_edge) gone[0] += x[last] > 0 ? x[last] : 0, come[0] -= x[last] < 0 ? x[last] : 0;
+            if (HORIZONTAL && a.south_edge) come += maximum(from_south, pack{}) * mask, gone -= minimum(from_south, pack{}) * mask;
+            if (HORIZONTAL && a.north_edge) gone += maximum(y, pack{}) * mask, come -= minimum(y, pack{}) * mask;
+        }
+        if (VERTICAL && z == NZ - 1) edge.gone += maximum(v, pack{}) * mask, edge.come -= minimum(v, pack{}) * mask;
+        below = v;
+        each(z, k, change);
+    }
+}
+
 // The explicit part of the step for one block: fluxes through all faces, the new tendency, the right-hand side of the
 // implicit part (in mixing ratio) and the start of its iteration (written over level n-1).
-// EDGE: the block touches the area's edge or holds padding; interior blocks are compiled without those questions.
 template <bool EDGE>
 static void transport(const Step& s, int64_t row, int64_t block, Worker& t) {
     const Around a = around(s, row, block);
     const BlockFlux& f = t.flux;
     const pack s0 = splat(real(s.s0)), s1 = splat(real(s.s1)), mask = lane_mask(a.east_edge ? s.last_lanes : W);
-    const int64_t offset = (row * s.blocks + block) * BLOCK, last = s.last_lanes - 1;
-    pack* carry_y = t.carry_y + block * NS * NZ;
+    const int64_t offset = (row * s.blocks + block) * BLOCK;
     for (int i = 0; i < NS; i++) {
-        const int64_t o = i * COLUMN;
-        const pack* q = (const pack*)(a.here + o);
-        pack below = pack{};
-        pack gone = pack{}, come = pack{};
-        for (int z = 0; z < NZ; z++) {
-            const int64_t k = o + z * W;
-            pack x = pack{}, from_west = pack{}, y = pack{}, from_south = pack{}, v = pack{};
-            if constexpr (HORIZONTAL) {
-                pack c = q[z], west = at(a.west, k), east = at(a.east, k), n1 = at(a.north, k), n2 = at(a.north2, k);
-                const pack so = at(a.south, k);
-                pack s_1 = so;
-                if (EDGE) {
-                    if (a.west_edge) west = f.west[z][0] > 0 ? west : splat(c[0]);
-                    if (a.east_edge) {
-                        const pack ghost = f.east[z][last] > 0 ? splat(c[last]) : east;
-                        c = mask > 0 ? c : ghost, east = ghost;
-                    }
-                    if (before_one_column(s, block)) {
-                        const int64_t next = (row * (s.blocks + 1) + block + 1) * COLUMN + z * W;
-                        const pack edge = air_flux(s.flux_x, splat(real(s.flux_weight)), next);
-                        east[1] = edge[1] > 0 ? east[0] : s.east.data[row * s.east.row_stride + k];
-                    }
-                    if (a.south_edge) s_1 = f.south[z] > 0 ? s_1 : c;
-                    if (a.north_edge) n1 = f.north[z] > 0 ? c : n1, n2 = n1;
-                    if (row == s.rows - 2 && s.north.edge) n2 = air_flux(s.flux_y, splat(real(s.flux_weight)),
-                        ((row + 2) * s.blocks + block) * COLUMN + z * W) > 0 ? n1 : n2;
-                }
-                x = face(f.east[z], from_west_1(west, c), c, from_east_1(c, east), from_east_2(c, east));
-                y = face(f.north[z], s_1, c, n1, n2);
-                if constexpr (FACE_EXCHANGE) {
-                    x = fused(f.across_east[z], c - from_east_1(c, east), x);
-                    y = fused(f.across_north[z], c - n1, y);
-                }
-                from_west = from_west_1(EDGE && a.west_edge ? splat(f.west[z][0] * west[W - 1]) : t.carry_x[i * NZ + z], x);
-                from_south = carry_y[i * NZ + z];
-                t.carry_x[i * NZ + z] = x, carry_y[i * NZ + z] = y;
-            }
-            if constexpr (VERTICAL) v = z < NZ - 1
-                ? upper_face(f.up[z], q[z > 0 ? z - 1 : 0], q[z], q[z + 1], q[z + 2 < NZ ? z + 2 : NZ - 1], f.alpha[z], f.beta[z])
-                : f.up[z] * (f.up[z] > 0 ? q[z] : splat(s.top[i]));
-            pack change = (from_west - x) + (from_south - y) + (below - v);
-            if constexpr (COLUMN_MATRIX)
-                if (t.mixes) change += brought(t.matrix + z * NZ, q, z);
-            if (EDGE) {
-                change = change * mask;
-                if (HORIZONTAL && a.west_edge) come[0] += from_west[0] > 0 ? from_west[0] : 0, gone[0] -= from_west[0] < 0 ? from_west[0] : 0;
-                if (HORIZONTAL && a.east_edge) gone[0] += x[last] > 0 ? x[last] : 0, come[0] -= x[last] < 0 ? x[last] : 0;
-                if (HORIZONTAL && a.south_edge) come += maximum(from_south, pack{}) * mask, gone -= minimum(from_south, pack{}) * mask;
-                if (HORIZONTAL && a.north_edge) gone += maximum(y, pack{}) * mask, come -= minimum(y, pack{}) * mask;
-            }
-            if (VERTICAL && z == NZ - 1) gone += maximum(v, pack{}) * mask, come -= minimum(v, pack{}) * mask;
-            below = v;
+        Passed edge;
+        transport_species<EDGE>(s, row, block, t, a, mask, i, edge, [&](int z, int64_t k, pack change) __attribute__((always_inline)) {
             // the next species of what comes from memory: the two-step formula streams through it once
             __builtin_prefetch(s.q_other + offset + k + COLUMN, 1);
             __builtin_prefetch(s.tendency + offset + k + COLUMN, 1);
             if constexpr (HORIZONTAL) __builtin_prefetch(a.north2 + k + COLUMN, 0);
             pack& other = *(pack*)(s.q_other + offset + k);
             pack& kept = *(pack*)(s.tendency + offset + k);
-            const pack rhs = fused(f.t1[z], kept, fused(f.t0[z], change, fused(f.c1[z], other, f.c0[z] * q[z])));
+            const pack now = at(a.here, k), rhs = fused(f.t1[z], kept, fused(f.t0[z], change, fused(f.c1[z], other, f.c0[z] * now)));
             kept = change;
             if constexpr (VERTICAL) {
                 t.rhs[i * NZ + z] = rhs;
-                other = maximum(fused(s1, other, s0 * q[z]), pack{});
+                other = maximum(fused(s1, other, s0 * now), pack{});
             } else {   // nothing is implicit; and no sum is over levels, which may be on different ranks
                 other = maximum(rhs, pack{});
                 double* sums = s.sums + (row * s.blocks + block) * SUMS + i * NZ + z;
-                if (EDGE) sums[INFLOW * NS * NZ] = sum(come), sums[OUTFLOW * NS * NZ] = sum(gone), come = gone = pack{};
+                if (EDGE) {
+                    sums[INFLOW * NS * NZ] = sum(edge.come), sums[OUTFLOW * NS * NZ] = sum(edge.gone);
+                    edge = Passed{};
+                }
                 sums[2 * NS * NZ] = sum((other - rhs) * f.weight[z]);
             }
-        }
-        t.result[INFLOW][i] = come, t.result[OUTFLOW][i] = gone;
+        });
+        t.result[INFLOW][i] = edge.come, t.result[OUTFLOW][i] = edge.gone;
     }
 }
