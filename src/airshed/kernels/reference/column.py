@@ -111,6 +111,11 @@ def acting(
     return Acting(air, kinds["loss"], kinds["sinking"], kinds["source"], len(terms))
 
 
+def not_below_zero(values: Array) -> Array:
+    """Return values, zero where they are below it; one that is zero keeps its imaginary part."""
+    return np.where(values.real < 0.0, 0.0, values)
+
+
 def solve_columns(
     exchange: Array, air: Array, loss: Array, sources: Array, g: float, falling: Array | None = None
 ) -> Array:
@@ -122,7 +127,7 @@ def solve_columns(
     the species falls through, through lower faces
     """
     levels = len(air)
-    matrix = np.zeros((*air.shape[1:], levels, levels))
+    matrix = np.zeros((*air.shape[1:], levels, levels), np.result_type(exchange, loss, sources))
     for k in range(levels):
         matrix[..., k, k] += air[k] * (1.0 + g * loss[k])
     for k in range(levels - 1):
@@ -152,8 +157,8 @@ def gauss_seidel(
 
     k rate constants for mixing ratios [1/s]      air [mol]      content [mol]      start [mol/mol] of the iteration
     """
-    q = start.copy()
-    sums, own = np.zeros((3, len(q))), np.zeros((act.terms, len(q)))
+    q = start.astype(np.result_type(start, content, k))
+    sums, own = np.zeros((3, len(q)), q.dtype), np.zeros((act.terms, len(q)), q.dtype)
     emission, taken, falling = np.zeros_like(q), np.zeros_like(q), np.zeros_like(q)
     for number, species in enumerate(emitted):
         emission[species, : column.emission.shape[1]] += column.emission[number]
@@ -170,7 +175,7 @@ def gauss_seidel(
             loss = sum_terms(network.loss_terms[species], k, q)
             sources = content[species] + g * (air * production + emission[species])
             value = solve_columns(act.exchange, air, loss + taken[species], sources, g, falling[species])
-            kept = np.maximum(value, 0.0)
+            kept = not_below_zero(value)
             q[species] = kept
             sums[0, species] = np.sum(air * (production - loss * kept))
             sums[1, species] = np.sum((kept - value) * air * (1.0 + g * (loss + taken[species])))

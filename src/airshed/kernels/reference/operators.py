@@ -69,9 +69,10 @@ def of_species(operator: Operator, reading: Reading, shape: tuple[int, ...]) -> 
     """Return the rate of a loss, source or sinking for each species that it touches, (level, lat, lon)."""
     found = {}
     for slot, species in enumerate(operator.species):
-        rate = np.zeros(shape)
         level: int | slice = 0 if operator.ground else slice(None)
-        rate[level] = _value(operator, operator.rate[0], reading, slot, level)
+        value = _value(operator, operator.rate[0], reading, slot, level)
+        rate = np.zeros(shape, value.dtype)
+        rate[level] = value
         found[species] = rate
     return found
 
@@ -81,7 +82,7 @@ def exchange(operators: Sequence[Operator], reading: Reading, shape: tuple[int, 
     total = np.zeros(shape)
     for operator in operators:
         if operator.kind == "exchange":
-            total += _value(operator, operator.rate[0], reading, 0, slice(None))
+            total = total + _value(operator, operator.rate[0], reading, 0, slice(None))
     return total
 
 
@@ -91,11 +92,11 @@ def explicit_tendency(operators: Sequence[Operator], reading: Reading, q: Array)
     for operator in operators:
         if operator.kind == "face_exchange":
             west, south = (_value(operator, rate, reading, 0, slice(None)) for rate in operator.rate)
-            eastward = np.zeros((*q.shape[:-1], q.shape[-1] + 1))
+            eastward = np.zeros((*q.shape[:-1], q.shape[-1] + 1), np.result_type(q, west))
             eastward[..., 1:-1] = -west[..., 1:-1] * np.diff(q, axis=3)
-            northward = np.zeros((*q.shape[:-2], q.shape[-2] + 1, q.shape[-1]))
+            northward = np.zeros((*q.shape[:-2], q.shape[-2] + 1, q.shape[-1]), np.result_type(q, south))
             northward[..., 1:-1, :] = -south[..., 1:-1, :] * np.diff(q, axis=2)
-            change -= np.diff(eastward, axis=3) + np.diff(northward, axis=2)
+            change = change - (np.diff(eastward, axis=3) + np.diff(northward, axis=2))
         elif operator.kind == "column_matrix":
-            change += np.einsum("klyx,slyx->skyx", _value(operator, operator.rate[0], reading, 0, slice(None)), q)
+            change = change + np.einsum("klyx,slyx->skyx", _value(operator, operator.rate[0], reading, 0, slice(None)), q)
     return change

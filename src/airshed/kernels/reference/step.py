@@ -1,4 +1,10 @@
-"""One whole time step in plain NumPy: the twin of ``Stepper.step``, the same inputs in and the same state out."""
+"""One whole time step in plain NumPy: the twin of ``Stepper.step``, the same inputs in and the same state out.
+
+It is its own tangent: with inputs x + i h d, h so small that h^2 is nothing, the imaginary part of the result over h is
+the derivative in the direction d, to round-off (complex step). Choices look at real parts.
+
+source  Squire & Trapp 1998, SIAM Rev. 40, 110-112
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -6,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from airshed.kernels.reference.column import Column, acting, gauss_seidel, rate_constants
+from airshed.kernels.reference.column import Column, acting, gauss_seidel, not_below_zero, rate_constants
 from airshed.kernels.reference.operators import Reading, air_of_cells, explicit_tendency
 from airshed.kernels.reference.transport import AirFluxes, Outside, air_tendency, transport
 from airshed.kernels.step.data import TwoStepWeights
@@ -38,6 +44,7 @@ class Box:
 
     order  species in the order of a sweep;  density_factor  (level, lat) [1/mol];  vertical_weights  (level, 4)
     numbers  values of the numbers of operators, each (species,) or (1,)
+    factors  on the rates of reactions (reaction,)
     """
 
     network: ReactionNetwork
@@ -54,6 +61,7 @@ class Box:
     operators: tuple[Operator, ...] = ()
     own_terms: tuple[str, ...] = ()
     numbers: Mapping[str, Array] = field(default_factory=dict)
+    factors: Array | float = 1.0
 
 
 @dataclass(frozen=True)
@@ -90,9 +98,10 @@ def step(
     tendency = moved.tendency + explicit_tendency(box.operators, reading, fields.q)
     content = w.c0 * fields.air * fields.q + w.c1 * fields.air_previous * fields.q_previous
     content = content + w.t0 * tendency + w.t1 * fields.tendency
-    start = np.maximum(w.s0 * fields.q + w.s1 * fields.q_previous, 0.0)
+    start = not_below_zero(w.s0 * fields.q + w.s1 * fields.q_previous)
     relative_density = air * box.density_factor[:, :, None]
     k = rate_constants(box.network, column, relative_density, box.oxygen, box.nitrogen)
+    k = k * np.reshape(box.factors, (-1, 1, 1, 1))
     cells = air_of_cells(
         column.temperature, column.water, air, relative_density, box.thickness, (column.secant, column.light)
     )

@@ -1,4 +1,8 @@
-"""Limited third-order upwind-biased transport in plain NumPy: fluxes through faces, and what they change."""
+"""Limited third-order upwind-biased transport in plain NumPy: fluxes through faces, and what they change.
+
+Mixing ratios may be complex: a small imaginary part is then a change of theirs, and that of the result its change, see
+:mod:`airshed.kernels.reference.step`.
+"""
 
 from dataclasses import dataclass
 
@@ -51,10 +55,12 @@ def face_value(before: Array, upstream: Array, downstream: Array, alpha: Array |
     Source: Hundsdorfer, Koren, van Loon & Verwer 1995, J. Comput. Phys. 117, 35-46.
     """
     behind, ahead = upstream - before, downstream - upstream
-    smooth = alpha * np.abs(ahead) + beta * np.abs(behind)
-    correction = np.minimum(np.minimum(np.abs(ahead), np.abs(behind)), smooth)
-    extremum = np.sign(ahead) * np.sign(behind) <= 0.0
-    return np.asarray(upstream + np.where(extremum, 0.0, np.sign(ahead) * correction))
+    rising = np.sign(ahead.real)
+    smooth = alpha * ahead + beta * behind
+    least = np.where((rising * (ahead - behind)).real < 0.0, ahead, behind)
+    correction = np.where((rising * (smooth - least)).real < 0.0, smooth, least)
+    extremum = rising * np.sign(behind.real) <= 0.0
+    return np.asarray(upstream + np.where(extremum, 0.0, correction))
 
 
 def flux_along(cells: Array, air: Array) -> Array:
@@ -106,8 +112,8 @@ def transport(q: Array, air: AirFluxes, outside: Outside, weights: Array) -> Tra
     z = upward_flux(q, air.upward, outside.top, weights)
     tendency = -np.diff(x, axis=3) - np.diff(y, axis=2) - np.diff(z, axis=1, prepend=0.0)
     into = (x[..., 0], -x[..., -1], y[:, :, 0], -y[:, :, -1], -z[:, -1])
-    inflow = sum(np.maximum(side, 0.0).reshape(len(q), -1).sum(axis=1) for side in into)
-    outflow = sum(np.maximum(-side, 0.0).reshape(len(q), -1).sum(axis=1) for side in into)
+    inflow = sum(np.maximum(side.real, 0.0).reshape(len(q), -1).sum(axis=1) for side in into)
+    outflow = sum(np.maximum(-side.real, 0.0).reshape(len(q), -1).sum(axis=1) for side in into)
     return Transported(tendency, np.asarray(inflow), np.asarray(outflow))
 
 

@@ -1,0 +1,111 @@
+// reverse/column.hpp: the sweeps of one block in reverse, species after species: transposed tri-diagonal solves with the
+// elimination of the forward code, and what each species' production and loss were made of.
+//
+// One species in one sweep: M x = rhs + g P with M of the forward code, then y = max(x, 0). Given the adjoint `bar` of y:
+//
+//     bar_k = 0 where x_k < 0,     M^T mu = bar,     r += mu,
+//     of P: g mu,     of L and what operators take: -g mu x,     of the exchange with neighbours: mu_k (x_(k+1) - x_k) and so on
+//
+// P and L saw the newest values y1 of species solved before, and those of the sweep before, y0, of itself and those after.
+// The last sweep's y1 is the state itself, which is at hand: it need not be run again, and x is y1 but where that is zero.
+
+struct Reverser {          // what one thread carries from block to block
+    Worker t;
+    pack bar[NS * NZ];     // adjoint of mixing ratios: of the newest, then of older ones, at last of where the sweeps start
+    pack r[NS * NZ];       // adjoint of the right-hand side
+    pack side[NS * NZ];    // solutions before clipping, of species that are clipped somewhere
+    pack solved[NS * NZ];  // what a sweep that is run again for them makes
+    bool clipped[NS];
+    pack mu[NS * NZ], taken[NS * NZ];   // of the newest sweep: mu and -mu x, for rates
+    pack carry_x[NS * NZ];              // see faces.hpp
+    pack* carry_y;                      // [block][species][level][3]
+    pack* y;                            // [sweep][species][level]: values after each sweep but the last
+    bool own_rates;                     // whether adjoints of operators' rates are asked for
+    pack of_exchange[NZ];               // adjoints of the rates of operators that sweeps use
+    OPERATOR_ADJOINTS
+};
+
+// Adjoints of what operators take, generated.
+template <int S> INLINE void add_to_taken(Reverser& r, int z, pack l);
+template <int S> INLINE void add_to_sinking(Reverser& r, int z, pack given);
+
+struct Solve {             // forward elimination of one species
+    pack slope[NZ], constant[NZ];
+};
+
+// The diagonal of M, and what stands above it, as `eliminate` of the forward code has them.
+template <int S> INLINE pack diagonal_of(const Worker& t, int z, pack L, pack slope, pack& above) {
+    pack diagonal = fused(t.g, L, fused(t.below[z], real(1) - slope, real(1) + t.above[z]));
+    above = t.above[z];
+    if constexpr (LOST<S>) diagonal = fused(t.g, lost<S>(t, S, z), diagonal);
+    if constexpr (LOST_AT_GROUND<S>)
+        if (z == 0) diagonal = fused(t.g, lost_at_ground<S>(t, S), diagonal);
+    if constexpr (SINKS<S>) {
+        diagonal = fused(t.g, sinks<S>(t, S, z), diagonal);
+        if (z < NZ - 1) above = fused(t.g * t.upper_share[z], sinks<S>(t, S, z + 1), above);
+    }
+    return diagonal;
+}
+
+// ---- the sweeps again, each beside the one before ------------------------------------------------------------------------------
+template <int S> INLINE void eliminate_again(const Worker& t, int z, pack P, pack L, Solve& e, pack& slope, pack& constant) {
+    pack above;
+    const pack inverse = reciprocal(diagonal_of<S>(t, z, L, slope, above));
+    constant = fused(t.below[z], constant, fused(t.g, P, t.rhs[S * NZ + z])) * inverse;
+    slope = above * inverse;
+    e.slope[z] = slope, e.constant[z] = constant;
+}
+
+template <int S> INLINE void substitute_again(const Solve& e, pack* y, pack* side, bool* clipped) {
+    pack value = pack{}, least = pack{};
+    for (int z = NZ - 1; z >= 0; z--) {
+        value = fused(e.slope[z], value, e.constant[z]);
+        least = minimum(least, value);
+        side[S * NZ + z] = value;
+        y[S * NZ + z] = maximum(value, pack{});
+    }
+    bool below = false;
+    for (int lane = 0; lane < W; lane++) below |= least[lane] < 0;
+    clipped[S] = below;
+}
+
+// ---- the transposed solve ------------------------------------------------------------------------------------------------------
+struct Transpose {
+    pack bar[NZ], inverse[NZ], sum{}, slope{};
+};
+
+INLINE pack take(pack& place) {
+    const pack value = place;
+    place = pack{};
+    return value;
+}
+
+template <int S> INLINE void up(const Reverser& r, int z, pack bar, pack L, Transpose& e) {
+    pack above;
+    const pack inverse = reciprocal(diagonal_of<S>(r.t, z, L, e.slope, above));
+    if (__builtin_expect(r.clipped[S], 0)) bar = r.side[S * NZ + z] < 0 ? pack{} : bar;
+    e.inverse[z] = inverse;
+    e.bar[z] = e.sum = fused(e.slope, e.sum, bar);
+    e.slope = above * inverse;
+}
+
+// Returns the adjoint of P; `l`: of L.
+template <int S> INLINE pack down(Reverser& r, int z, const Transpose& e, const pack* y1, pack& mu, pack& x_above, pack& l) {
+    const Worker& t = r.t;
+    const int at = S * NZ + z;
+    const pack mu_above = mu;
+    mu = e.inverse[z] * (z < NZ - 1 ? fused(t.below[z + 1], mu_above, e.bar[z]) : e.bar[z]);
+    const pack x = __builtin_expect(r.clipped[S], 0) ? r.side[at] : y1[at];
+    const pack p = t.g * mu;
+    l = -(p * x);
+    r.r[at] += mu;
+    r.mu[at] = p, r.taken[at] = l;
+    if (__builtin_expect(r.own_rates, 0)) {
+        add_to_taken<S>(r, z, l);
+        if constexpr (SINKS<S>)
+            if (z < NZ - 1) add_to_sinking<S>(r, z + 1, p * t.upper_share[z] * x_above);
+        if (z < NZ - 1) r.of_exchange[z] += t.g * ((x - x_above) * (mu_above / t.flux.air[z + 1] - mu / t.flux.air[z]));
+    }
+    x_above = x;
+    return p;
+}

@@ -1,0 +1,166 @@
+"""Writes the adjoint of a mechanism's sweeps as C++, from the same network and schedule as the sweeps.
+
+Production P and loss L of a species are sums of products, so their derivatives are sums of products, too, and the same
+factoring writes them. What a species saw of another one is its value after the sweep (``y1``) if that one is solved
+before it, else its value after the sweep before (``y0``).
+
+With p the adjoint of P and l that of L, a product  c k y_1 y_2  in P gives  p c k y_2  to y_1 and  p c k y_1  to y_2.
+What products share beside mixing ratios is made once for each set of them (``r0 = p (c k + ...)``).
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from airshed.formula.factoring import Key, factored
+from airshed.formula.tree import Expression, Symbol, operations
+from airshed.kernels.cpu.emit import Source, sum_code
+from airshed.kernels.cpu.operator_code import operators_code
+from airshed.kernels.cpu.template import Coefficients, Written, described, header, render
+from airshed.kernels.step.rates import RateTable
+from airshed.kernels.step.schedule import Schedule
+from airshed.kernels.step.shape import MechanismShape
+from airshed.mechanism.network import ReactionNetwork, Term
+
+_TOGETHER: Final = 8
+"""Reactions whose sums are made in one function: so many sums stay in registers."""
+
+_PLACES: Final = {
+    "n": "n[z]", "k": "k[{} * NZ + z]", "j": "j[{}]", "r": "r{}", "y0": "y0[{} * NZ + z]", "y1": "y1[{} * NZ + z]",
+    "m": "m[{} * NZ + z]", "u": "u[{} * NZ + z]",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ReverseSpecies:
+    """One species in reverse: its production and loss by what they saw, and statements that give back."""
+
+    number: int
+    name: str
+    production: str
+    loss: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ReactionSum:
+    """What a factor on the rate of a reaction is worth, in one cell and sweep."""
+
+    number: int
+    text: str
+    comment: str
+
+
+def emit_reverse(
+    network: ReactionNetwork, schedule: Schedule, shape: MechanismShape, forward: Source, *, frozen: bool
+) -> Source:
+    """Return the translation unit of a step in reverse: the forward code, and its adjoint after it."""
+    writer = _Writer(network, schedule, forward.table)
+    groups = [[writer.species(number) for number in group] for group in schedule.groups]
+    sums = writer.reactions()
+    operators = operators_code(shape.operators, len(network.species), shape.own_terms)
+    text = render(
+        "reverse/reverse.cpp.jinja",
+        network=network,
+        groups=groups,
+        group_of=[str(writer.group_of[number]) for number in range(len(network.species))],
+        reactions=[sums[first : first + _TOGETHER] for first in range(0, len(sums), _TOGETHER)],
+        coefficients=writer.coefficients,
+        frozen=frozen,
+        operators=operators,
+        members=[],
+        operators_text=Written(render("reverse/operators.cpp.jinja", operators=operators)),
+        layout=header("reverse/layout.hpp"),
+        faces=header("reverse/faces.hpp"),
+        column=header("reverse/column.hpp"),
+        step=header("reverse/step.hpp"),
+    )
+    return Source(f"{forward.text}\n{text}", forward.table, writer.operations)
+
+
+class _Writer:
+    """Writes sums of products, and counts the operations of what gives back in one cell and sweep."""
+
+    def __init__(self, network: ReactionNetwork, schedule: Schedule, table: RateTable) -> None:
+        self._network, self._table = network, table
+        self.group_of = {number: place for place, group in enumerate(schedule.groups) for number in group}
+        self.coefficients = Coefficients()
+        self.operations = 0
+
+    def species(self, number: int) -> ReverseSpecies:
+        """Return the code of one species."""
+        network = self._network
+        production, loss = (
+            self._sum(self._products(number, terms)) for terms in (network.production_terms, network.loss_terms)
+        )
+        return ReverseSpecies(number, network.names[number], production, loss, tuple(self._giving(number)))
+
+    def _products(self, number: int, terms: Sequence[Sequence[Term]]) -> dict[Key, float]:
+        """Production or loss of a species as products of what it saw."""
+        return {
+            tuple(sorted(self._seen(number, factor[1]) if factor[0] == "y" else factor for factor in key)): value
+            for key, value in self._table.products(terms[number]).items()
+        }
+
+    def _seen(self, number: int, other: int) -> tuple[str, int]:
+        return "y1" if self.group_of[other] < self.group_of[number] else "y0", other
+
+    def _terms(self, number: int) -> Iterator[tuple[str, Term]]:
+        yield from (("p", term) for term in self._network.production_terms[number])
+        yield from (("l", term) for term in self._network.loss_terms[number])
+
+    def _rate(self, term: Term) -> tuple[list[tuple[str, int]], float]:
+        """The symbols of a term's rate constant, and its number."""
+        rate = self._table.rates[term.reaction]
+        symbols = [("n", 0)] * rate.air_power
+        symbols += [("k", place) for place in rate.functions] + [("j", place) for place in rate.photolyses]
+        return symbols, term.coefficient * rate.coefficient
+
+    def _giving(self, number: int) -> Iterator[str]:
+        """Statements that add to the adjoints of all that a species' production and loss were made of."""
+        speeds: dict[tuple[str, tuple[tuple[str, int], ...]], dict[Key, float]] = {}
+        for bar, term in self._terms(number):
+            if not term.factors:
+                continue
+            symbols, value = self._rate(term)
+            if ("n", 0) in symbols:  # p n and l n are made once
+                symbols.remove(("n", 0))
+                bar += "n"
+            factors = tuple(sorted(self._seen(number, factor) for factor in term.factors))
+            rates = speeds.setdefault((bar, factors), {})
+            rates[tuple(sorted(symbols))] = rates.get(tuple(sorted(symbols)), 0.0) + value
+        given: defaultdict[int, dict[Key, float]] = defaultdict(dict)
+        for place, ((bar, factors), rates) in enumerate(speeds.items()):
+            yield f"const pack r{place} = {bar} * ({self._sum(rates, of_adjoint=True)});"
+            self.operations += 1
+            for at, (_, other) in enumerate(factors):
+                key = (("r", place), *factors[:at], *factors[at + 1 :])
+                given[other][key] = given[other].get(key, 0.0) + 1.0
+        for other, products in given.items():
+            yield f"bar[{other} * NZ + z] += {self._sum(products, of_adjoint=True)};"
+            self.operations += 1
+
+    def reactions(self) -> list[ReactionSum]:
+        """Return for each reaction that does something what a factor on its rate is worth."""
+        found: defaultdict[int, dict[Key, float]] = defaultdict(dict)
+        for number in self.group_of:
+            for bar, term in self._terms(number):
+                symbols, value = self._rate(term)
+                seen = [self._seen(number, factor) for factor in term.factors]
+                key = tuple(sorted([*symbols, *seen, ("m" if bar == "p" else "u", number)]))
+                found[term.reaction][key] = found[term.reaction].get(key, 0.0) + value
+        return [
+            ReactionSum(number, self._sum(found[number]), described(self._network.reactions[number]))
+            for number in sorted(found)
+        ]
+
+    def _sum(self, products: dict[Key, float], *, of_adjoint: bool = False) -> str:
+        formula: Expression = factored(products, _operand)
+        self.operations += operations(formula) if of_adjoint else 0
+        return sum_code(formula, self.coefficients)
+
+
+def _operand(factor: tuple[str, int]) -> Symbol:
+    kind, number = factor
+    return Symbol(_PLACES[kind].format(number))

@@ -1,0 +1,266 @@
+// reverse/faces.hpp: the transpose of limited transport. Every cell gathers what the faces around it give back to it, in one
+// order: the same bits for any cut of the area.
+//
+// A face with the air flux F from b to c, a upstream of b, carries F (b + psi). What that amount is worth, as the tendencies of
+// both cells have the adjoints B, is G = F (B_after - B_before). psi is piecewise linear in u = b - a and d = c - b:
+//
+//     psi = u:  (gu, gd) = (G, 0)      psi = d:  (0, G)      psi = beta u + alpha d:  (beta G, alpha G)      extremum:  (0, 0)
+//
+// and so a receives -gu, b G + gu - gd, c gd. With FROZEN limiters psi = kappa (beta u + alpha d), kappa as it was.
+// Beyond the edges of the area: where air flows in, a cell's share belongs to the air outside, else to the cell inside.
+
+INLINE pack from_west_2(pack west, pack here) { return lanes_from<W - 2>(west, here, lanes{}); }
+INLINE pack from_west_3(pack west, pack here) { return lanes_from<W - 3>(west, here, lanes{}); }
+INLINE pack from_east_3(pack here, pack east) { return lanes_from<3>(here, east, lanes{}); }
+
+struct Shares { pack before2, before, after, after2; };   // of the cells around a face
+
+INLINE Shares shares_of(pack flux, pack before2, pack before, pack after, pack after2, pack g, pack alpha, pack beta, bool equal) {
+    const auto forward = flux > 0;
+    const pack b = forward ? before : after;
+    const pack up = b - (forward ? before2 : after2), down = (forward ? after : before) - b;
+    const pack smooth = equal ? real(1.0 / 6.0) * ((down + down) + up) : fused(alpha, down, beta * up);
+    const pack high = maximum(maximum(up, down), smooth), low = minimum(minimum(up, down), smooth);
+    const pack psi = maximum(low, pack{}) + minimum(high, pack{});
+    const auto flat = psi == 0;
+#if FROZEN
+    const pack kappa = flat ? pack{} : g * (psi / smooth);
+    const pack gu = beta * kappa, gd = alpha * kappa;
+#else
+    const auto is_up = psi == up, is_down = psi == down;
+    const pack gu = flat ? pack{} : is_up ? g : is_down ? pack{} : beta * g;
+    const pack gd = flat ? pack{} : is_up ? pack{} : is_down ? g : alpha * g;
+#endif
+    const pack own = g + (gu - gd);
+    return {forward ? -gu : pack{}, forward ? own : gd, forward ? gd : own, forward ? pack{} : -gu};
+}
+
+INLINE Shares shares_of(pack flux, pack before2, pack before, pack after, pack after2, pack difference) {
+    if constexpr (!FACE_FLUX) return Shares{};
+    return shares_of(flux, before2, before, after, after2, flux * difference, splat(real(1.0 / 3.0)), splat(real(1.0 / 6.0)), true);
+}
+
+// ---- what a block sees: mixing ratios with those beyond the area, adjoints of tendencies, air fluxes -------------------------
+// Faces are counted ahead: x by the cell two to the west of the one that it lies west of, y by the row two to the south, so
+// that what is computed here is what the cells and rows that come need.
+
+struct Seen {
+    pack flux_x[NZ], flux_y[NZ];        // through the faces ahead
+    pack across_x[FACE_EXCHANGE ? NZ : 1], across_y[FACE_EXCHANGE ? NZ : 1];
+    pack outflow_east, outflow_north[NZ];
+};
+
+INLINE const real* row_at(const Step& s, int64_t row, int64_t block) {
+    if (row < 0) return s.south.data + block * s.south.block_stride + (-1 - row) * s.south.second;
+    if (row >= s.rows) return s.north.data + block * s.north.block_stride + (row - s.rows) * s.north.second;
+    return s.q + (row * s.blocks + block) * BLOCK;
+}
+
+INLINE const real* block_at(const Step& s, int64_t row, int64_t block) {
+    if (block < 0) return s.west.data + row * s.west.row_stride;
+    if (block >= s.blocks) return s.east.data + row * s.east.row_stride;
+    return s.q + (row * s.blocks + block) * BLOCK;
+}
+
+// Air through the south faces of a row, which may be one beyond the rows held here.
+INLINE pack northward(const Step& s, const Beyond& beyond, int64_t row, int64_t block, int z, pack w) {
+    if (row < 0) return air_flux(beyond.south, w, block * COLUMN + z * W);
+    if (row > s.rows) return air_flux(beyond.north, w, block * COLUMN + z * W);
+    return air_flux(s.flux_y, w, (row * s.blocks + block) * COLUMN + z * W);
+}
+
+// Air through the west faces of a block's cells, which may be beyond the blocks held here: there the first lane is the last one
+// of the area's own to the east, and the further ones those of the neighbour.
+INLINE pack eastward(const Step& s, const Beyond& beyond, int64_t row, int64_t block, int z, pack w) {
+    if (block < 0) return air_flux(beyond.west, w, row * COLUMN + z * W);
+    const pack own = air_flux(s.flux_x, w, (row * (s.blocks + 1) + block) * COLUMN + z * W);
+    if (block < s.blocks) return own;
+    pack all = air_flux(beyond.east, w, row * COLUMN + z * W);
+    all[0] = own[0];
+    return all;
+}
+
+// Mixing ratios of a row at one place of its blocks; beyond the edge of the area those of the air that flows through it.
+template <bool EDGE> INLINE pack row_value(const Step& s, int64_t row, int64_t block, int64_t k, int z, pack w) {
+    const pack value = at(row_at(s, row, block), k);
+    if (!EDGE) return value;
+    if (row < 0 && s.south.edge) {
+        const pack flux = air_flux(s.flux_y, w, block * COLUMN + z * W);
+        return flux > 0 ? value : at(row_at(s, 0, block), k);
+    }
+    if (row >= s.rows && s.north.edge) {
+        const pack flux = air_flux(s.flux_y, w, (s.rows * s.blocks + block) * COLUMN + z * W);
+        return flux > 0 ? at(row_at(s, s.rows - 1, block), k) : value;
+    }
+    return value;
+}
+
+INLINE real flux_at_east(const Step& s, int64_t row, int z, pack w) {    // through the edge of the area
+    const int64_t last = s.last_lanes % W, block = s.blocks - 1 + s.last_lanes / W;
+    return air_flux(s.flux_x, w, (row * (s.blocks + 1) + block) * COLUMN + z * W)[last];
+}
+
+// The same along a row.
+template <bool EDGE> INLINE pack block_value(const Step& s, int64_t row, int64_t block, int64_t k, int z, pack w) {
+    pack value = at(block_at(s, row, block), k);
+    if (!EDGE) return value;
+    if (block < 0 && s.west.edge) {
+        const real flux = air_flux(s.flux_x, w, row * (s.blocks + 1) * COLUMN + z * W)[0];
+        return flux > 0 ? value : splat(at(block_at(s, row, 0), k)[0]);
+    }
+    if (block >= s.blocks - 1 && s.east.edge) {
+        const pack last = at(block_at(s, row, s.blocks - 1), k);
+        const real outside = at(block_at(s, row, s.blocks), k)[0];
+        const pack ghost = splat(flux_at_east(s, row, z, w) > 0 ? last[s.last_lanes - 1] : outside);
+        return block >= s.blocks ? ghost : lane_mask(s.last_lanes) > 0 ? value : ghost;
+    }
+    return value;
+}
+
+// ---- shares of the faces ahead ---------------------------------------------------------------------------------------------
+// Lane j: the face between the cells j + 1 and j + 2 of a block, which may be the one beside the first.
+template <bool EDGE> INLINE Shares shares_x(const Transposed& a, int64_t row, int64_t block, int64_t k, int z, pack w, pack flux, pack across) {
+    const pack c = block_value<EDGE>(a.s, row, block, k, z, w), e = block_value<EDGE>(a.s, row, block + 1, k, z, w);
+    const pack t = at(block_at(a.b, row, block), k), te = at(block_at(a.b, row, block + 1), k);
+    const pack difference = from_east_2(t, te) - from_east_1(t, te);
+    Shares p = shares_of(flux, c, from_east_1(c, e), from_east_2(c, e), from_east_3(c, e), difference);
+    if constexpr (FACE_EXCHANGE) p.before = fused(across, difference, p.before), p.after = fused(-across, difference, p.after);
+    return p;
+}
+
+// The face between the rows + 1 and + 2.
+template <bool EDGE> INLINE Shares shares_y(const Transposed& a, int64_t row, int64_t block, int64_t k, int z, pack w, pack flux, pack across) {
+    const pack difference = at(row_at(a.b, row + 2, block), k) - at(row_at(a.b, row + 1, block), k);
+    pack q[4];
+    for (int n = 0; n < 4; n++) q[n] = row_value<EDGE>(a.s, row + n, block, k, z, w);
+    Shares p = shares_of(flux, q[0], q[1], q[2], q[3], difference);
+    if constexpr (FACE_EXCHANGE) p.before = fused(across, difference, p.before), p.after = fused(-across, difference, p.after);
+    return p;
+}
+
+// Adds what a face gives to the rows to come to what is kept for them; returns all that the row itself gets from y faces.
+INLINE pack keep(pack* kept, const Shares& n) {
+    const pack total = kept[0] + n.before2;
+    kept[0] = kept[1] + n.before, kept[1] = kept[2] + n.after, kept[2] = n.after2;
+    return total;
+}
+
+// ---- where a piece starts ----------------------------------------------------------------------------------------------------
+INLINE void load_ahead(const Transposed& a, int64_t row, int64_t block, Seen& f) {
+    const pack w = splat(real(a.s.flux_weight));
+    for (int z = 0; z < NZ; z++) {
+        f.flux_x[z] = from_east_2(eastward(a.s, a.beyond, row, block, z, w), eastward(a.s, a.beyond, row, block + 1, z, w));
+        f.flux_y[z] = northward(a.s, a.beyond, row + 2, block, z, w);
+    }
+    if constexpr (FACE_EXCHANGE) {
+        pack here[NZ], next[NZ];
+        west_rates(a, row, block, here), west_rates(a, row, block + 1, next);
+        for (int z = 0; z < NZ; z++) f.across_x[z] = from_east_2(here[z], next[z]);
+        south_rates(a, row + 2, block, f.across_y);
+    }
+}
+
+// What the three faces south of a row's block that it needs give to it and to the two rows north of it.
+static void start_row_transposed(const Transposed& a, int64_t first, int64_t block, pack* carry, double* outside) {
+    const pack w = splat(real(a.s.flux_weight));
+    const pack mask = lane_mask(block == a.s.blocks - 1 ? a.s.last_lanes : W);
+    std::memset((void*)carry, 0, sizeof(pack) * 3 * NS * NZ);
+    for (int64_t row = first - 3; row < first; row++) {
+        Seen f;
+        load_ahead(a, row, block, f);
+        for (int i = 0; i < NS; i++)
+            for (int z = 0; z < NZ; z++) {
+                const Shares n = shares_y<true>(a, row, block, i * COLUMN + z * W, z, w, f.flux_y[z], f.across_y[FACE_EXCHANGE ? z : 0]);
+                pack* kept = carry + 3 * (i * NZ + z);
+                const pack beyond = keep(kept, n) * mask;
+                if (!(first == 0 && a.s.south.edge)) continue;
+                const auto inflow = air_flux(a.s.flux_y, w, block * COLUMN + z * W) > 0;
+                outside[i * NZ + z] += sum(inflow ? beyond : pack{});
+                // the row itself, which is the next to be completed: two rows further on at the first of the three
+                kept[row == first - 1 ? 0 : row == first - 2 ? 1 : 2] += inflow ? pack{} : beyond;
+            }
+    }
+}
+
+// What the faces west of a row's first block that it needs give to it.
+static void start_block_transposed(const Transposed& a, int64_t row, int64_t block, pack* carry, double* outside) {
+    const pack w = splat(real(a.s.flux_weight));
+    Seen f;
+    load_ahead(a, row, block - 1, f);
+    for (int i = 0; i < NS; i++)
+        for (int z = 0; z < NZ; z++) {
+            const Shares p = shares_x<true>(a, row, block - 1, i * COLUMN + z * W, z, w, f.flux_x[z], f.across_x[FACE_EXCHANGE ? z : 0]);
+            pack next = (from_west_3(p.after2, pack{}) + from_west_2(p.after, pack{})) + from_west_1(p.before, pack{});
+            if (block == 0 && a.s.west.edge) {
+                const pack beyond = (from_west_3(pack{}, p.after2) + from_west_2(pack{}, p.after)) + (from_west_1(pack{}, p.before) + p.before2);
+                const bool inflow = eastward(a.s, a.beyond, row, 0, z, w)[0] > 0;
+                if (inflow) outside[i * NZ + z] += sum(beyond);
+                else next[0] += real(sum(beyond));
+            }
+            carry[i * NZ + z] = next;
+        }
+}
+
+// ---- one block ---------------------------------------------------------------------------------------------------------------
+// Adds to `bar` [species][level] what the tendencies of a block and those around it give to its mixing ratios.
+// EDGE: the block is next to the edge of the area, or to a block with padding.
+template <bool EDGE>
+static void transpose(const Transposed& a, int64_t row, int64_t block, Worker& t, pack* carry_x, pack* carry_y, pack* bar, double* outside, double* above) {
+    const Step& s = a.s;
+    const pack w = splat(real(s.flux_weight)), mask = lane_mask(block == s.blocks - 1 ? s.last_lanes : W);
+    const bool east = EDGE && block == s.blocks - 1 && s.east.edge, north = EDGE && row == s.rows - 1 && s.north.edge;
+    const int last = int(s.last_lanes) - 1;
+    Seen f;
+    if constexpr (HORIZONTAL) load_ahead(a, row, block, f);
+    for (int i = 0; i < NS; i++) {
+        const int64_t o = i * COLUMN;
+        const pack *q = (const pack*)(block_at(s, row, block) + o), *tb = (const pack*)(block_at(a.b, row, block) + o);
+        pack total[NZ];
+        for (int z = 0; z < NZ; z++) {
+            total[z] = pack{};
+            if constexpr (!HORIZONTAL) continue;
+            const int64_t k = o + z * W;
+            const Shares p = shares_x<EDGE>(a, row, block, k, z, w, f.flux_x[z], f.across_x[FACE_EXCHANGE ? z : 0]);
+            pack& x = carry_x[i * NZ + z];
+            total[z] = x + ((from_west_3(pack{}, p.after2) + from_west_2(pack{}, p.after)) + (from_west_1(pack{}, p.before) + p.before2));
+            x = (from_west_3(p.after2, pack{}) + from_west_2(p.after, pack{})) + from_west_1(p.before, pack{});
+            if (east) {
+                const pack inside = lane_mask(last + 1);
+                const double beyond = sum((inside > 0 ? pack{} : total[z]) + x);
+                total[z] = total[z] * inside;
+                if (flux_at_east(s, row, z, w) > 0) total[z][last] += real(beyond);
+                else outside[i * NZ + z] += beyond;
+            }
+            pack* kept = carry_y + 3 * (i * NZ + z);
+            total[z] += keep(kept, shares_y<EDGE>(a, row, block, k, z, w, f.flux_y[z], f.across_y[FACE_EXCHANGE ? z : 0])) * mask;
+            if (north) {
+                const pack beyond = (kept[0] + kept[1] + kept[2]) * mask;
+                const auto outflow = air_flux(s.flux_y, w, (s.rows * s.blocks + block) * COLUMN + z * W) > 0;
+                total[z] += outflow ? beyond : pack{};
+                outside[i * NZ + z] += sum(outflow ? pack{} : beyond);
+            }
+        }
+        if constexpr (VERTICAL) {
+            const BlockFlux& v = t.flux;
+            for (int z = 0; z < NZ - 1; z++) {
+                if constexpr (!FACE_FLUX) continue;
+                const int below2 = z > 0 ? z - 1 : 0, above2 = z + 2 < NZ ? z + 2 : NZ - 1;
+                const Shares p = shares_of(v.up[z], q[below2], q[z], q[z + 1], q[above2], v.up[z] * (tb[z + 1] - tb[z]), v.alpha[z], v.beta[z], false);
+                total[below2] += p.before2, total[z] += p.before, total[z + 1] += p.after, total[above2] += p.after2;
+            }
+            const auto rising = v.up[NZ - 1] > 0;
+            const pack top = -(v.up[NZ - 1] * tb[NZ - 1]);
+            total[NZ - 1] += rising ? top : pack{};
+            above[i] += sum((rising ? pack{} : top) * mask);
+        }
+        if constexpr (COLUMN_MATRIX)
+            if (t.mixes)
+                for (int z = 0; z < NZ; z++)
+                    for (int from = 0; from < NZ; from++) {
+                        if (from == z) continue;
+                        const pack given = t.matrix[z * NZ + from] * tb[z];
+                        total[from] += given, total[z] -= given;
+                    }
+        for (int z = 0; z < NZ; z++) bar[i * NZ + z] += total[z];
+    }
+}

@@ -1,0 +1,32 @@
+// reverse/layout.hpp: what a step in reverse reads and writes. Python fills `Reverse` (reverse/reverser.py mirrors it).
+
+// Air fluxes through the faces one beyond those of the columns held here: [block] or [row][level][W]; zero where the area ends.
+struct Beyond {
+    Ends south, north, west, east;
+};
+
+struct Transposed {        // a step whose transport is transposed: its mixing ratios, and the adjoints of its tendencies
+    const Step& s;
+    const Step& b;
+    const Beyond& beyond;
+};
+
+struct Reverse {
+    const Step *next;             // transport of step n+1: q is q(n+1)
+    const Step *adjoint;          // where B(n+1) lies, as q
+    const Step *now;              // step n: q(n), q(n-1), T(n-1), A(n), A(n-1), and its columns
+    const Step *before;           // transport of step n-1: q is q(n-1)
+    Beyond beyond;                // the air fluxes of step n+1 beyond what is held here
+    int64_t has_next, has_columns, has_before;
+    const real* newest;           // q(n+1)
+    const real* air;              // A(n+1)
+    const real* tendency;         // T(n)
+    real* tendency_before;        // T(n-1), written
+    real *x, *z, *u, *b;          // adjoints; b is written
+    // adjoints of what steps are given: of emission [mol-1 s], of what lies outside [lat][block][species][level] and above
+    // [lat][block][species], of each reaction's rate [lat][block][reaction]; the last three are added to, and may be null
+    real* emission;
+    double *outside, *top, *reactions;
+    int64_t own_rates;
+    OPERATOR_ADJOINT_MEMBERS
+};

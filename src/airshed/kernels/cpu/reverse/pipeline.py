@@ -1,0 +1,61 @@
+"""The compiler pipeline of a step in reverse, on demand: a run that asks for no gradient never waits for it."""
+
+import ctypes
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from airshed.kernels.cpu.compiled import CompiledKernel, Signatures, compile_and_load, timed
+from airshed.kernels.cpu.emit import Source
+from airshed.kernels.cpu.pipeline import ALIKE, MechanismKernel
+from airshed.kernels.cpu.reverse.emit import emit_reverse
+from airshed.kernels.cpu.toolchain import Unit
+from airshed.kernels.layout import Layout
+from airshed.kernels.step.data import StepConstants
+from airshed.kernels.step.shape import MechanismShape
+
+if TYPE_CHECKING:
+    from airshed.kernels.cpu.reverse.reverser import Reverser
+
+_UNIT: Final = 3
+"""The number of the translation unit: none of those of a step, of which it has the head alone."""
+
+SIGNATURES: Final[Signatures] = {
+    "airshed_reverser_bytes": (ctypes.c_int64, [ctypes.c_int64] * 2),
+    "airshed_reverse": (None, [ctypes.c_void_p, *[ctypes.c_int64] * 2, ctypes.c_void_p]),
+    "airshed_reverse_bytes": (ctypes.c_int64, []),
+}
+
+
+@dataclass(frozen=True)
+class ReverseKernel(CompiledKernel[MechanismShape, Source]):
+    """The adjoint of a mechanism's step as compiled code; forward is the kernel of that step."""
+
+    forward: MechanismKernel
+
+    def reverser(
+        self, layout: Layout, constants: StepConstants, *, threads: int = 1, pool: ThreadPoolExecutor | None = None
+    ) -> "Reverser":
+        """Return what takes adjoints back over steps of this layout; pool: the other threads, None for none."""
+        from airshed.kernels.cpu.reverse.reverser import Reverser
+
+        return Reverser(self, layout, constants, threads=threads, pool=pool)
+
+
+def compile_reverse(forward: MechanismKernel, *, frozen: bool = False) -> ReverseKernel:
+    """Return the adjoint of the step of a kernel.
+
+    frozen  whether limiters of the transport stay as they were, rather than change with the mixing ratios
+    Raises KernelError when there is no compiler or it refuses the code.
+    """
+    seconds: dict[str, float] = {}
+    network, shape = forward.network, forward.shape
+    make: Callable[[], Source] = lambda: emit_reverse(  # noqa: E731
+        network, forward.schedule, shape, forward.source, frozen=frozen
+    )
+    source = timed(seconds, "emit", make)
+    name = f"{network.name}-{shape.levels}-{shape.precision}-reverse"
+    unit = Unit("reverse", f"#define UNIT {_UNIT}\n{source.text}", ("-O2",))
+    library, functions = compile_and_load([unit], SIGNATURES, seconds, name=name, extra_flags=ALIKE)
+    return ReverseKernel(network, shape, source, library, functions, seconds, forward)

@@ -1,0 +1,173 @@
+// reverse/step.hpp: one step in reverse, block by block, in one pass through memory:
+//
+//     1. the transport of step n+1, transposed, completes the adjoint X of q(n+1)
+//     2. the tendency T(n-1) anew, of which this step and the one before have need
+//     3. the columns of step n in reverse: (r, v) from X, adjoints of the right-hand side and of where the sweeps start
+//     4. the two-step formula: adjoints of what step n was made of
+//            B(n) = U + t0/a' r      U = t1/a' r      X = Z + c0 A/a' r + s0 v      Z = c1 A(n-1)/a' r + s1 v
+//
+//
+// X adjoint of q(n+1), Z of q(n) as the older level, U of T(n) by step n+1; B(n) of T(n), which neighbours see in the next pass.
+
+// What the two-step formula has of the air, given that of level n+1.
+static void weigh(const Step& s, const real* newest, int64_t row, int64_t block, BlockFlux& f) {
+    const int64_t here = (row * s.blocks + block) * COLUMN;
+    const pack mask = lane_mask(block == s.blocks - 1 ? s.last_lanes : W);
+    for (int z = 0; z < NZ; z++) {
+        const pack next = at(newest, here + z * W), inverse = real(1) / next;
+        f.c0[z] = real(s.c0) * at(s.air, here + z * W) * inverse;
+        f.c1[z] = real(s.c1) * at(s.air_other, here + z * W) * inverse;
+        f.t0[z] = real(s.t0) * inverse;
+        f.t1[z] = real(s.t1) * inverse;
+        f.air[z] = next;
+        f.weight[z] = next * mask;
+    }
+}
+
+// Right-hand side, and where the sweeps start.
+static void begin(const Reverse& a, int64_t offset, Worker& t, pack* start) {
+    const Step& s = *a.now;
+    const BlockFlux& f = t.flux;
+    const pack s0 = splat(real(s.s0)), s1 = splat(real(s.s1));
+    for (int i = 0; i < NS; i++)
+        for (int z = 0; z < NZ; z++) {
+            const int64_t k = offset + i * COLUMN + z * W;
+            const pack q = at(s.q, k), older = at(s.q_other, k);
+            t.rhs[i * NZ + z] = fused(f.t1[z], at(s.tendency, k), fused(f.t0[z], at(a.tendency, k), fused(f.c1[z], older, f.c0[z] * q)));
+            start[i * NZ + z] = maximum(fused(s1, older, s0 * q), pack{});
+        }
+}
+
+// Which species' solutions are below zero somewhere, and those solutions: only where the newest value is zero may that be.
+static void find_clipped(Reverser& r, const pack* y0, const pack* y1) {
+    std::memset(r.clipped, 0, sizeof r.clipped);
+    int solved = -1;
+    for (int i = 0; i < NS; i++) {
+        pack least = y1[i * NZ];
+        for (int z = 1; z < NZ; z++) least = minimum(least, y1[i * NZ + z]);
+        bool zero = false;
+        for (int lane = 0; lane < W; lane++) zero |= least[lane] == 0;
+        if (__builtin_expect(zero && GROUP_OF[i] != solved, 0)) sweep_again[solved = GROUP_OF[i]](r.t, y0, y1, r.solved, r.side, r.clipped);
+    }
+}
+
+// r.bar: of the newest values, then of where the sweeps start. The adjoint of the right-hand side comes to r.r.
+static void reverse_sweeps(const Reverse& a, int64_t row, int64_t block, Reverser& r) {
+    const int64_t sweeps = a.now->sweeps;
+    pack* const y = r.y;
+    for (int64_t s = 1; s < sweeps; s++) {
+        pack *y0 = y + (s - 1) * NS * NZ, *y1 = y + s * NS * NZ;
+        for (int g = 0; g < GROUPS; g++) sweep_again[g](r.t, y0, y1, y1, r.side, r.clipped);
+    }
+    std::memset((void*)r.r, 0, sizeof r.r);
+    const pack* y1 = (const pack*)(a.newest + (row * a.now->blocks + block) * BLOCK);
+    double* reactions = a.reactions ? a.reactions + (row * a.now->blocks + block) * REACTIONS : nullptr;
+    for (int64_t s = sweeps; s >= 1; s--) {
+        const pack* y0 = y + (s - 1) * NS * NZ;
+        find_clipped(r, y0, y1);
+        reverse_sweep(r, y0, y1);
+        if (reactions) add_reactions(r, y0, y1, reactions);
+        y1 = y0;
+    }
+}
+
+static void reverse_columns(const Reverse& a, int64_t row, int64_t block, Reverser& r) {
+    const Step& s = *a.now;
+    Worker& t = r.t;
+    const BlockFlux& f = t.flux;
+    const int64_t number = row * s.blocks + block, offset = number * BLOCK;
+    const pack mask = lane_mask(block == s.blocks - 1 ? s.last_lanes : W);
+    weigh(s, a.air, row, block, t.flux);
+    begin(a, offset, t, r.y);
+    prepare_column(s, row, block, t);
+    r.own_rates = a.own_rates;
+    if (r.own_rates) empty_adjoints(r);
+    reverse_sweeps(a, row, block, r);
+    for (int64_t e = 0; e < s.emitted_count && a.emission; e++)
+        for (int64_t z = 0; z < s.emission_levels; z++)
+            *(pack*)(a.emission + ((number * s.emitted_count + e) * s.emission_levels + z) * W) = t.g * r.r[s.emitted[e] * NZ + z] / f.air[z];
+    if (r.own_rates) adjoints_of_operators(a, row, block, r);
+    const pack s0 = splat(real(s.s0)), s1 = splat(real(s.s1));
+    for (int i = 0; i < NS; i++)
+        for (int z = 0; z < NZ; z++) {
+            const int64_t k = offset + i * COLUMN + z * W;
+            const pack rhs = r.r[i * NZ + z], start = fused(s1, at(s.q_other, k), s0 * at(s.q, k));
+            const pack v = start < 0 ? pack{} : r.bar[i * NZ + z];
+            pack &older = *(pack*)(a.z + k), &u = *(pack*)(a.u + k);
+            *(pack*)(a.b + k) = fused(f.t0[z], rhs, u) * mask;
+            u = f.t1[z] * rhs;
+            *(pack*)(a.x + k) = fused(s0, v, fused(f.c0[z], rhs, older));
+            older = fused(s1, v, f.c1[z] * rhs);
+        }
+}
+
+template <bool EDGE> static void tendency_of(const Reverse& a, int64_t row, int64_t block, Worker& t) {
+    const Step& s = *a.before;
+    const Around around_it = around(s, row, block);
+    const pack mask = lane_mask(around_it.east_edge ? s.last_lanes : W);
+    const int64_t offset = (row * s.blocks + block) * BLOCK;
+    for (int i = 0; i < NS; i++) {
+        Passed edge;
+        transport_species<EDGE>(s, row, block, t, around_it, mask, i, edge, [&](int, int64_t k, pack change) __attribute__((always_inline)) {
+            *(pack*)(a.tendency_before + offset + k) = change;
+        });
+    }
+}
+
+static bool at_edge(const Step& s, int64_t row, int64_t block) {
+    return (row == 0 && s.south.edge) || (row >= s.rows - 2 && s.north.edge) || (block == 0 && s.west.edge)
+        || (block == s.blocks - 1 && s.east.edge) || before_one_column(s, block);
+}
+
+static void reverse_block(const Reverse& a, int64_t row, int64_t block, Reverser& r) {
+    const int64_t number = row * a.now->blocks + block;
+    std::memcpy((void*)r.bar, a.x + number * BLOCK, sizeof r.bar);
+    if (a.has_next) {
+        const Transposed given{*a.next, *a.adjoint, a.beyond};
+        load_fluxes(*a.next, row, block, r.t.flux);
+        if constexpr (COLUMN_MATRIX) r.t.mixes = column_matrices(*a.next, row, block, r.t.matrix);
+        double *outside = a.outside + number * NS * NZ, *above = a.top + number * NS;
+        pack* carry_y = r.carry_y + block * 3 * NS * NZ;
+        const bool edge = (a.next->south.edge && row == 0) || (a.next->north.edge && row >= a.next->rows - 3) || (a.next->east.edge && block >= a.next->blocks - 2);
+        if (edge) transpose<true>(given, row, block, r.t, r.carry_x, carry_y, r.bar, outside, above);
+        else transpose<false>(given, row, block, r.t, r.carry_x, carry_y, r.bar, outside, above);
+        if (a.own_rates) adjoints_of_transport(a, row, block, r);
+    }
+    if (a.has_before) {
+        load_fluxes(*a.before, row, block, r.t.flux);
+        if constexpr (COLUMN_MATRIX) r.t.mixes = column_matrices(*a.before, row, block, r.t.matrix);
+        if (at_edge(*a.before, row, block)) tendency_of<true>(a, row, block, r.t);
+        else tendency_of<false>(a, row, block, r.t);
+    }
+    if (a.has_columns) reverse_columns(a, row, block, r);
+    else std::memcpy(a.x + number * BLOCK, (void*)r.bar, sizeof r.bar);
+}
+
+extern "C" {
+int64_t airshed_reverser_bytes(int64_t blocks, int64_t sweeps) {
+    return sizeof(Reverser) + 64 + (4 * blocks + sweeps) * NS * NZ * (int64_t)sizeof(pack);
+}
+
+// Rows first <= row < last of a step in reverse; any cut, in any order, on any threads. `memory`: airshed_reverser_bytes() bytes
+// aligned to 64, one for each thread.
+void airshed_reverse(const Reverse* reverse, int64_t first, int64_t last, void* memory) {
+    const FlushDenormals flush;
+    const Reverse& a = *reverse;
+    Reverser& r = *(Reverser*)memory;
+    const int64_t blocks = a.now->blocks;
+    r.y = (pack*)(((uintptr_t)(&r + 1) + 63) & ~(uintptr_t)63);
+    r.carry_y = r.y + a.now->sweeps * NS * NZ;
+    r.t.carry_y = r.carry_y + 3 * blocks * NS * NZ;
+    const Transposed given{*a.next, *a.adjoint, a.beyond};
+    for (int64_t b = 0; b < blocks && HORIZONTAL; b++) {
+        if (a.has_next) start_row_transposed(given, first, b, r.carry_y + b * 3 * NS * NZ, a.outside + (first * blocks + b) * NS * NZ);
+        if (a.has_before) start_row(*a.before, first, b, r.t.carry_y + b * NS * NZ);
+    }
+    for (int64_t row = first; row < last; row++) {
+        if (HORIZONTAL && a.has_next) start_block_transposed(given, row, 0, r.carry_x, a.outside + row * blocks * NS * NZ);
+        if (HORIZONTAL && a.has_before && !a.before->west.edge) start_block(*a.before, row, 0, r.t.carry_x);
+        for (int64_t b = 0; b < blocks; b++) reverse_block(a, row, b, r);
+    }
+}
+int64_t airshed_reverse_bytes() { return sizeof(Reverse); }
+}
