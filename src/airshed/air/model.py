@@ -92,9 +92,10 @@ class AirModel:
         self.seconds, self.steps = self.parts.begin, 0
         self._looked_ahead_until = -inf
         self._weather: tuple[float, MetState] | None = None
+        self.constants = step_constants(self.parts, self.sources.species)
         self.stepper = self.kernel.stepper(
-            self.layout, step_constants(self.parts, self.sources.species), threads=threads, neighbours=halo,
-            total=self.parts.total(self.kernel), batch=batch,
+            self.layout, self.constants, threads=threads, neighbours=halo, total=self.parts.total(self.kernel),
+            batch=batch,
         )  # fmt: skip
         self.budget = Budget(len(self.network.species), len(self.families), self.parts.processes.terms)
         light = PackedLight(

@@ -21,8 +21,10 @@ from airshed.kernels.memory import AnyArray
 from airshed.kernels.step.data import (
     ColumnForcing,
     Directions,
+    Level,
     Neighbours,
     Pair,
+    Share,
     State,
     StepConstants,
     StepForcing,
@@ -110,6 +112,62 @@ class Stepper(Protocol):
         ...
 
 
+class Reverser(Protocol):
+    """Takes the adjoints of a state back over steps, from the last one to the first.
+
+    x               adjoint of the mixing ratios of the level that was reached, to which costs there are added; that of
+                    n+1 before :meth:`reverse`, then of n but for its transport, which the next call or
+                    :meth:`finish` adds
+    older           what the step that was taken back gives to the level before its own;  older_tendency  and to that
+                    level's tendency
+    outside         adjoint of mixing ratios outside the area, [lat][block][species][level];  top  above it, no level
+    reactions       of a factor on each reaction's rate, [lat][block][reaction]; these three add up over steps
+    """
+
+    x: AnyArray
+    older: AnyArray
+    older_tendency: AnyArray
+    outside: Array
+    top: Array
+    reactions: Array
+
+    def start(self, tendency: AnyArray) -> None:
+        """Begin with adjoints of zero, after a step whose tendency T(n) is given."""
+        ...
+
+    def reverse(
+        self, step: StepForcing, levels: Sequence[Level], before: StepForcing | AnyArray, sources: Sequence[Share] = ()
+    ) -> None:
+        """Take the adjoints back over the step from n to n+1.
+
+        levels   n-1, n and n+1
+        before   the step before, or where that is not at hand its tendency T(n-1)
+        sources  the periods of its emission, two at most, whose adjoints are added to
+        """
+        ...
+
+    def finish(self, first: Level) -> None:
+        """Complete the adjoint of the first level by the transport of the step that began there."""
+        ...
+
+    def close(self) -> None:
+        """End the threads."""
+        ...
+
+
+class ReverseKernel(Protocol):
+    """The adjoint of a mechanism's step as compiled code; seconds: wall time of each stage of its making."""
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """See above."""
+        ...
+
+    def reverser(self, layout: Layout, constants: StepConstants, *, threads: int = 1) -> Reverser:
+        """Return what takes adjoints back over steps of this layout."""
+        ...
+
+
 class StepKernel(Protocol):
     """A mechanism's step over columns as compiled code.
 
@@ -156,6 +214,13 @@ class StepKernel(Protocol):
         total       sums over the first axis of the sums of blocks, of all ranks; the same bits in any order
         state       that of another stepper, to be advanced by both in turn; None for one of its own
         batch       how many steps it may be asked for at once
+        """
+        ...
+
+    def reversed(self, *, frozen: bool = False) -> ReverseKernel:
+        """Return the adjoint of the step, compiled when it is first asked for.
+
+        frozen  whether limiters of the transport stay as they were, rather than change with the mixing ratios
         """
         ...
 

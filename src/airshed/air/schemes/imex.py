@@ -1,7 +1,9 @@
 """All in one implicit-explicit step: transport explicit, columns and chemistry implicit, by ``process.twostep``."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise, repeat
+from math import inf, nextafter
 
 import numpy as np
 import numpy.typing as npt
@@ -24,19 +26,35 @@ LARGEST_COURANT = 0.5
 """Sum of Courant numbers beyond which the limited two-step scheme may oscillate or go negative."""
 
 
+@dataclass(frozen=True)
+class Taken:
+    """A step as it was taken.
+
+    emission  the periods of sources by their beginnings [s], and the share that each has in the step's emission
+    """
+
+    begin: float
+    end: float
+    forcing: StepForcing
+    emission: tuple[tuple[float, float], ...]
+
+
 class Imex:
     """The two-step formula over everything that acts; satisfies :class:`airshed.air.schemes.scheme.Scheme`.
 
     lasting  two time levels take turns: the next step reads the newest one, and the step after that overwrites it
+    note     is told of each step before it is taken; None for nobody
     """
 
     lasting = 1
     balance: Balance | None = None
+    note: Callable[[Taken], None] | None = None
 
     def __init__(self, setup: Setup) -> None:
         self._setup, self._stepper = setup, setup.stepper
         self._kernel = setup.stepper.kernel
         self._previous: float | None = None
+        self._jump = 0.0  # what the last change of the emission weighed
         self._anew = 0  # so many more steps begin anew
 
     def longest_step(self, seconds: float, until: float) -> float:
@@ -73,6 +91,8 @@ class Imex:
             self._step(start, end, column)
             for (start, end), column in zip(pairwise([begin, *ends]), columns, strict=True)
         ]
+        if self.note is not None:
+            self._tell(begin, ends, steps, jumps=first is not None)
         sums = parts.subdomain.totals(self._stepper.advance(steps), self._kernel.sums)
         for end, step, (_, emitted), totals in zip(ends, steps, emissions, sums, strict=True):
             self._follow(end, step.weights, emitted, totals)
@@ -103,10 +123,25 @@ class Imex:
         sources = self._setup.sources
         if self._previous is None or not sources.changes_at(begin):
             return None
-        carried = sources.after_change(begin, weight_of_jump(step, self._previous))
+        self._jump = weight_of_jump(step, self._previous)
+        carried = sources.after_change(begin, self._jump)
         if sources.negative_share(carried[0]) > LEAST_SHARE:
             self._anew = EULER_STEPS
         return None if self._begins_anew(step) else carried
+
+    def _tell(self, begin: float, ends: Sequence[float], steps: Sequence[StepForcing], *, jumps: bool) -> None:
+        assert self.note is not None
+        for number, (start, end) in enumerate(pairwise([begin, *ends])):
+            self.note(Taken(start, end, steps[number], self._shares(start, end, jumps=jumps and number == 0)))
+
+    def _shares(self, begin: float, end: float, *, jumps: bool) -> tuple[tuple[float, float], ...]:
+        """The periods of sources that a step's emission is made of, and the share of each."""
+        sources = self._setup.sources
+        now = sources.begin_of(0.5 * (begin + end))
+        if not jumps:
+            return ((now, 1.0),)
+        weight = self._jump
+        return (now, 1.0 + weight), (sources.begin_of(nextafter(begin, -inf)), -weight)
 
     def _begins_anew(self, step: float) -> bool:
         """Whether a step [s] after an earlier one begins anew: as emission has ended, or since it is much longer."""

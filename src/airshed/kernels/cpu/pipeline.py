@@ -28,6 +28,7 @@ from airshed.kernels.step.shape import MechanismShape
 from airshed.mechanism.network import ReactionNetwork
 
 if TYPE_CHECKING:
+    from airshed.kernels.cpu.reverse.pipeline import ReverseKernel
     from airshed.kernels.cpu.stepper import Stepper
 
 Array = npt.NDArray[np.float64]
@@ -97,6 +98,12 @@ class MechanismKernel(CompiledKernel[MechanismShape, Source]):
         return Stepper(
             self, layout, constants, threads=threads, neighbours=neighbours, total=total, state=state, batch=batch
         )
+
+    def reversed(self, *, frozen: bool = False) -> "ReverseKernel":
+        """Return the adjoint of the step, compiled when it is first asked for."""
+        from airshed.kernels.cpu.reverse.pipeline import compile_reverse
+
+        return compile_reverse(self, frozen=frozen)
 
     def sunlight(self, places: AnyArray, limits: Array, suns: AnyArray) -> Sunlight:
         """Return the function that fills the sun over columns."""

@@ -98,5 +98,6 @@ def explicit_tendency(operators: Sequence[Operator], reading: Reading, q: Array)
             northward[..., 1:-1, :] = -south[..., 1:-1, :] * np.diff(q, axis=2)
             change = change - (np.diff(eastward, axis=3) + np.diff(northward, axis=2))
         elif operator.kind == "column_matrix":
-            change = change + np.einsum("klyx,slyx->skyx", _value(operator, operator.rate[0], reading, 0, slice(None)), q)
+            matrix = _value(operator, operator.rate[0], reading, 0, slice(None))
+            change = change + np.einsum("klyx,slyx->skyx", matrix, q)
     return change

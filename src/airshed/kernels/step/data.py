@@ -127,6 +127,26 @@ class StepForcing:
 
 
 @dataclass(frozen=True)
+class Level:
+    """The state at one instant: mixing ratios [mol/mol], and the air [mol] without species; packed as in `State`."""
+
+    q: AnyArray
+    air: AnyArray
+
+
+@dataclass(frozen=True)
+class Share:
+    """What the sources of a period are worth to a cost, as a step in reverse adds to it.
+
+    share    of the period's rates in the emission of the step
+    adjoint  [s/mol], [lat][block][species][level][W], of the lowest levels
+    """
+
+    share: float
+    adjoint: AnyArray
+
+
+@dataclass(frozen=True)
 class StepConstants:
     """What stays the same in all steps.
 

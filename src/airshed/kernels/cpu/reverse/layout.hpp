@@ -23,9 +23,13 @@ struct Reverse {
     const real* tendency;         // T(n)
     real* tendency_before;        // T(n-1), written
     real *x, *z, *u, *b;          // adjoints; b is written
-    // adjoints of what steps are given: of emission [mol-1 s], of what lies outside [lat][block][species][level] and above
-    // [lat][block][species], of each reaction's rate [lat][block][reaction]; the last three are added to, and may be null
-    real* emission;
+    // Adjoints of what steps are given, to which this adds: of sources [s/mol] of each species in the lowest levels,
+    // [lat][block][species][source_levels][W], those of a period times its share of the step's emission; of mixing ratios
+    // outside [lat][block][species][level] and above [lat][block][species]; of a factor on each reaction's rate
+    // [lat][block][reaction], or null.
+    real* sources[2];
+    double shares[2];
+    int64_t source_levels;
     double *outside, *top, *reactions;
     int64_t own_rates;
     OPERATOR_ADJOINT_MEMBERS

@@ -2,7 +2,6 @@
 
 import ctypes
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -34,13 +33,11 @@ class ReverseKernel(CompiledKernel[MechanismShape, Source]):
 
     forward: MechanismKernel
 
-    def reverser(
-        self, layout: Layout, constants: StepConstants, *, threads: int = 1, pool: ThreadPoolExecutor | None = None
-    ) -> "Reverser":
-        """Return what takes adjoints back over steps of this layout; pool: the other threads, None for none."""
+    def reverser(self, layout: Layout, constants: StepConstants, *, threads: int = 1) -> "Reverser":
+        """Return what takes adjoints back over steps of this layout."""
         from airshed.kernels.cpu.reverse.reverser import Reverser
 
-        return Reverser(self, layout, constants, threads=threads, pool=pool)
+        return Reverser(self, layout, constants, threads=threads)
 
 
 def compile_reverse(forward: MechanismKernel, *, frozen: bool = False) -> ReverseKernel:

@@ -71,6 +71,14 @@ static void reverse_sweeps(const Reverse& a, int64_t row, int64_t block, Reverse
     }
 }
 
+static void add_to_sources(const Reverse& a, int64_t number, const Reverser& r, real* sources, real share) {
+    pack* here = (pack*)(sources + number * NS * a.source_levels * W);
+    for (int64_t z = 0; z < a.source_levels; z++) {
+        const pack per_mole = share * r.t.g / r.t.flux.air[z];
+        for (int i = 0; i < NS; i++) here[i * a.source_levels + z] += per_mole * r.r[i * NZ + z];
+    }
+}
+
 static void reverse_columns(const Reverse& a, int64_t row, int64_t block, Reverser& r) {
     const Step& s = *a.now;
     Worker& t = r.t;
@@ -83,9 +91,8 @@ static void reverse_columns(const Reverse& a, int64_t row, int64_t block, Revers
     r.own_rates = a.own_rates;
     if (r.own_rates) empty_adjoints(r);
     reverse_sweeps(a, row, block, r);
-    for (int64_t e = 0; e < s.emitted_count && a.emission; e++)
-        for (int64_t z = 0; z < s.emission_levels; z++)
-            *(pack*)(a.emission + ((number * s.emitted_count + e) * s.emission_levels + z) * W) = t.g * r.r[s.emitted[e] * NZ + z] / f.air[z];
+    for (int period = 0; period < 2; period++)
+        if (a.shares[period] != 0) add_to_sources(a, number, r, a.sources[period], real(a.shares[period]));
     if (r.own_rates) adjoints_of_operators(a, row, block, r);
     const pack s0 = splat(real(s.s0)), s1 = splat(real(s.s1));
     for (int i = 0; i < NS; i++)
