@@ -171,7 +171,9 @@ def test_setups_are_the_case_four_times_its_columns_and_half_its_layers() -> Non
 
 
 def test_ranks_that_cannot_share_the_case_are_refused_before_any_is_started() -> None:
-    with pytest.raises(CaseError, match="1000 ranks cannot share 32 rows of 4 packs of 8 columns; take 64 ranks"):
+    with pytest.raises(
+        CaseError, match=f"32 rows of {32 // WIDTH} packs of {WIDTH} columns; take {16 * 32 // WIDTH} ranks"
+    ):
         setups("aqm-benchmark", [1, 1000])
 
 

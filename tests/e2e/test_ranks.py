@@ -14,6 +14,7 @@ import pytest
 from airshed import open_run
 from airshed.core.atomic import is_part
 from airshed.core.errors import OutputError
+from airshed.kernels.cpu.pipeline import WIDTH
 
 from .conftest import PROGRAM, airshed, airshed_here, budgets, command, dying, environment
 
@@ -158,8 +159,8 @@ def wait_for(path: Path, process: "subprocess.Popen[str]") -> None:
     [
         (["chemistry.mechanism=emepp"], "did you mean"),
         (
-            ["grid.area.lat=[50.5, 51]", "grid.area.lon=[5.5, 7.5]"],
-            "2 ranks cannot share 2 rows of 1 pack of 8 columns; take 1 rank",
+            ["grid.area.lat=[50.5, 51]", "grid.area.lon=[5.5, 6.5]"],
+            f"2 ranks cannot share 2 rows of 1 pack of {WIDTH} columns; take 1 rank",
         ),
     ],
     ids=["mechanism", "ranks"],

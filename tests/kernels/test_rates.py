@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from airshed.core.errors import MechanismError
 from airshed.formula.evaluate import fold
 from airshed.formula.tree import Binary, Number, Symbol
-from airshed.kernels.cpu.pipeline import MechanismKernel, compile_mechanism
+from airshed.kernels.cpu.pipeline import WIDTH, MechanismKernel, compile_mechanism
 from airshed.kernels.memory import address, aligned_zeros
 from airshed.kernels.step.rates import REFERENCE_DENSITY, RateTable, rate_code, rate_table
 from airshed.mechanism import Reaction, ReactionNetwork, Species, load_mechanism
@@ -129,7 +129,7 @@ def test_rates_of_the_kernel_equal_those_of_the_mechanism(compiled: Compiled, na
 
 
 def test_a_changed_rate_is_noticed(compiled: Compiled) -> None:
-    kernel, given = compiled("toy", 3), inputs(8)
+    kernel, given = compiled("toy", 3), inputs(WIDTH)
     found = combine(kernel.source.table, *kernel_functions(kernel, given), given["density"])
     colder = {**given, "temperature": given["temperature"] - 1e-9}
     with pytest.raises(AssertionError, match="Mismatched"):
@@ -139,7 +139,7 @@ def test_a_changed_rate_is_noticed(compiled: Compiled) -> None:
 def test_no_light_at_night_whatever_the_secant(compiled: Compiled) -> None:
     kernel = compiled("emep", 3)
     for secant in (-1e5, -1.0, 0.0, 1e308):
-        given = {**inputs(8, night=True), "secant": np.full(8, secant)}
+        given = {**inputs(WIDTH, night=True), "secant": np.full(WIDTH, secant)}
         assert np.all(kernel_functions(kernel, given)[1] == 0.0)
 
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from airshed.kernels.cpu.pipeline import MechanismKernel
+from airshed.kernels.cpu.pipeline import WIDTH, MechanismKernel
 from airshed.kernels.cpu.stepper import Stepper
 from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray, aligned_zeros
@@ -152,8 +152,8 @@ def test_any_tiles_give_the_bits_of_the_whole(
 def test_a_spoilt_value_of_a_halo_is_found(compiled: Compiled, side: Side) -> None:
     """The negative control: a little more of one species in one cell next to one tile, where wind blows from there."""
     kernel = compiled("small_strato", 3)
-    cut = Decomposition.of(8, 32, 8, 4, tiles=(2, 2))
-    trial = wind_from(side, random_trial(kernel, 8, 32, EULER, seed=3))
+    cut = Decomposition.of(8, 4 * WIDTH, WIDTH, 4, tiles=(2, 2))
+    trial = wind_from(side, random_trial(kernel, 8, 4 * WIDTH, EULER, seed=3))
     nearest = {"west": (2, 1, 2, -1), "east": (2, 1, 2, 0), "south": (-1, 0, 1, 2, 3), "north": (0, 0, 1, 2, 3)}[side]
 
     def spoil(which: Side, buffer: AnyArray) -> None:
@@ -166,7 +166,7 @@ def test_a_spoilt_value_of_a_halo_is_found(compiled: Compiled, side: Side) -> No
 
 def test_a_lost_block_is_missed_in_the_sums(compiled: Compiled) -> None:
     kernel = compiled("small_strato", 3)
-    trial, cut = random_trial(kernel, 4, 9, EULER), Decomposition.of(4, 9, 8, 2)
+    trial, cut = random_trial(kernel, 4, WIDTH + 1, EULER), Decomposition.of(4, WIDTH + 1, WIDTH, 2)
     with closing(Tiles.of(kernel, trial, cut, 1)) as tiles, closing(make_stepper(kernel, trial)) as whole:
         tiles.step(EULER, trial, whole.state.q.copy())
         sums = whole.step(EULER, *forcing(trial, whole.layout))
@@ -177,7 +177,7 @@ def test_a_lost_block_is_missed_in_the_sums(compiled: Compiled) -> None:
 
 def test_what_has_not_come_yet_is_missed(compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
     """The negative control: steps that look beyond before anything is there."""
-    kernel, cut = compiled("small_strato", 3), Decomposition.of(8, 9, 8, 2)
-    trial = wind_from("north", random_trial(kernel, 8, 9, EULER))
+    kernel, cut = compiled("small_strato", 3), Decomposition.of(8, WIDTH + 1, WIDTH, 2)
+    trial = wind_from("north", random_trial(kernel, 8, WIDTH + 1, EULER))
     monkeypatch.setattr(Beyond, "arrived", lambda self: True)
     assert "q of tile 0" in differences(kernel, trial, cut, [EULER], 1)

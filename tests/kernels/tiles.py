@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from airshed.grid.window import Window
 from airshed.kernels.cpu.exact_sum import CompiledSums
-from airshed.kernels.cpu.pipeline import MechanismKernel
+from airshed.kernels.cpu.pipeline import WIDTH, MechanismKernel
 from airshed.kernels.cpu.stepper import Stepper
 from airshed.kernels.reference.column import Column
 from airshed.kernels.reference.trial import Trial
@@ -89,7 +89,7 @@ class InTurn:
 
 
 @st.composite
-def cuts(draw: st.DrawFn, width: int = 8) -> Decomposition:
+def cuts(draw: st.DrawFn, width: int = WIDTH) -> Decomposition:
     """Any cut that ranks may get, even or not: tiles of two rows and more, and of a pack and more."""
     heights = draw(st.lists(st.integers(REACH, 5), min_size=1, max_size=4))
     packs = draw(st.lists(st.integers(1, 3), min_size=1, max_size=3))

@@ -140,8 +140,8 @@ def test_lanes_behind_the_last_cell_are_left_alone(chemistry: Chemistry, cells: 
 
 def test_cells_lie_in_levels_of_blocks_and_may_be_mixing_ratios(chemistry: Chemistry) -> None:
     """The layout of the three-dimensional state: [row][block][species][level][W], the last block of a row half full."""
-    kernel = chemistry("toy")
-    rows, blocks, levels, width, last = 2, 2, 3, kernel.shape.width, 5
+    kernel = chemistry("toy", width=8)
+    rows, blocks, levels, width, last = 2, 2, 3, 8, 5
     species = len(kernel.network.species)
     shape = (rows, blocks, levels, width)
     y, values = states(kernel.network, int(np.prod(shape)))
@@ -168,7 +168,7 @@ def test_cells_lie_in_levels_of_blocks_and_may_be_mixing_ratios(chemistry: Chemi
 
 
 def test_species_behind_the_state_begin_at_zero_and_come_out_apart(chemistry: Chemistry) -> None:
-    kernel = chemistry("toy")
+    kernel = chemistry("toy", width=8)
     y, values = states(kernel.network, 11)
     y[-1] = 0.0  # E, which nothing depends on
     y[-2] = 0.0
@@ -388,7 +388,7 @@ GOOD = {"levels": 3, "blocks": 2, "last_lanes": 8, "block_stride": 48, "level_st
     {"level_stride": 16, "species_stride": 8}, {"block_stride": 24, "species_stride": 48},
 ], ids=str)  # fmt: skip
 def test_places_of_any_order_are_taken(chemistry: Chemistry, changes: dict[str, int]) -> None:
-    advance_at(chemistry("tracer"), Place(**{**GOOD, **changes}))
+    advance_at(chemistry("tracer", width=8), Place(**{**GOOD, **changes}))
 
 
 @pytest.mark.parametrize(("changes", "message"), [
@@ -402,19 +402,19 @@ def test_a_place_that_does_not_fit_the_arrays_is_refused(
     chemistry: Chemistry, changes: dict[str, int], message: str
 ) -> None:
     with pytest.raises(KernelError, match=message):
-        advance_at(chemistry("tracer"), Place(**{**GOOD, **changes}))
+        advance_at(chemistry("tracer", width=8), Place(**{**GOOD, **changes}))
 
 
 @pytest.mark.parametrize("short", ["y", "result", "clipped"])
 def test_each_array_must_hold_all_packs(chemistry: Chemistry, short: str) -> None:
     with pytest.raises(KernelError, match=f"{short} of cells has 95 numbers"):
-        advance_at(chemistry("tracer"), Place(**GOOD), short=short)
+        advance_at(chemistry("tracer", width=8), Place(**GOOD), short=short)
 
 
 def test_species_behind_the_state_must_fit_too(chemistry: Chemistry) -> None:
-    advance_at(chemistry("tracer"), Place(**GOOD), extra=1)
+    advance_at(chemistry("tracer", width=8), Place(**GOOD), extra=1)
     with pytest.raises(KernelError, match="extra of cells is"):
-        advance_at(chemistry("tracer"), Place(**GOOD), extra=3)
+        advance_at(chemistry("tracer", width=8), Place(**GOOD), extra=3)
 
 
 @pytest.mark.parametrize("tolerances", [Tolerances(0.0), Tolerances(1e-3, 0.0), Tolerances(1e-3, np.nan)], ids=str)

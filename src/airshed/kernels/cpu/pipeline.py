@@ -18,6 +18,7 @@ from airshed.kernels.cpu.emit import Source, emit
 from airshed.kernels.cpu.exact_sum import CompiledSums
 from airshed.kernels.cpu.sunlight import Sunlight
 from airshed.kernels.cpu.toolchain import Unit
+from airshed.kernels.host import vector_doubles
 from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray
 from airshed.kernels.step.data import TERMS, Directions, Neighbours, State, StepConstants
@@ -36,8 +37,8 @@ Array = npt.NDArray[np.float64]
 LARGEST_GROUP: Final = 3
 """Species solved together; measured: see docs/history/performance.md."""
 
-WIDTH: Final = 8
-"""Columns in a pack: one AVX-512 register of doubles, one AVX register of floats; 4 and 16 measured slower."""
+WIDTH: Final = vector_doubles()
+"""Columns in a pack: a register of doubles, half of one of floats; twice and half as many measured slower."""
 
 
 UNITS: Final[dict[str, tuple[int, tuple[str, ...]]]] = {"step": (1, ()), "sweeps": (2, ("-O2",))}

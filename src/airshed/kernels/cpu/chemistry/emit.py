@@ -17,6 +17,7 @@ from airshed.formula.factoring import LONGEST_SUM, product, total
 from airshed.formula.tree import ZERO, Binary, Expression, Negate, Number, Symbol
 from airshed.kernels.chemistry.sparsity import Elimination, eliminate, pattern_of
 from airshed.kernels.cpu.template import Coefficients, comment, described, header, render
+from airshed.kernels.host import vector_doubles
 from airshed.kernels.step.rates import rate_code
 from airshed.kernels.step.shape import Shape
 from airshed.mechanism.network import ReactionNetwork
@@ -71,7 +72,8 @@ def emit_chemistry(network: ReactionNetwork, shape: ChemistryShape) -> Chemistry
         "backward": writer.backward() if unrolled else [],
     }
     text = render(
-        "chemistry.cpp.jinja", network=network, shape=shape, elimination=elimination, coefficients=writer.coefficients,
+        "chemistry.cpp.jinja", network=network, shape=shape, doubles=vector_doubles(),
+        elimination=elimination, coefficients=writer.coefficients,
         unrolled=unrolled, tables=None if unrolled else _tables(elimination),
         chunks={name: _chunks(statements) for name, statements in parts.items()}, rates=_rates(network, shape.unit),
         orders=[len(reactants) for reactants in network.reactant_indices],

@@ -9,13 +9,14 @@ from airshed.kernels.chemistry.data import AIR_INPUTS, NO_SOURCES, Sources, Tole
 from airshed.kernels.chemistry.tableau import Tableau
 from airshed.kernels.cpu.chemistry.emit import ChemistryShape, ChemistrySource, emit_chemistry
 from airshed.kernels.cpu.compiled import CompiledKernel, Signatures, compile_and_load, timed
+from airshed.kernels.host import vector_doubles
 from airshed.mechanism.network import ReactionNetwork
 
 if TYPE_CHECKING:
     from airshed.kernels.cpu.chemistry.solver import ChemistrySolver
 
-WIDTHS: Final = {"double": 8, "single": 16}
-"""Cells in a pack: one AVX-512 register; 8 floats to a pack would take as many instructions as 16."""
+WIDTHS: Final = {"double": vector_doubles(), "single": 2 * vector_doubles()}
+"""Cells in a pack: one register of the widest vectors; half as many floats would take as many instructions."""
 
 _FLAGS: Final = ("-fno-tree-slp-vectorize",)
 """Statements work on whole packs already: looking for more to vectorise in thousands of them takes a second."""
