@@ -1,0 +1,64 @@
+"""What a gradient is of: a number that is made of mixing ratios at some times."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+
+Fields = Callable[[str], Array]
+"""Gives the mixing ratio of a species [mol/mol] (level, lat, lon)."""
+
+
+class Cost(Protocol):
+    """A differentiable function of mixing ratios at some times of a run.
+
+    times  [s] since the start of the case, rising; steps end there
+    """
+
+    @property
+    def times(self) -> Sequence[float]:
+        """See above."""
+        ...
+
+    def see(self, seconds: float, fields: Fields) -> None:
+        """Take note of the mixing ratios at one of the times; called once for each, forward in time."""
+        ...
+
+    @property
+    def value(self) -> float:
+        """The number, once all times were seen."""
+        ...
+
+    def gradient(self, seconds: float) -> Mapping[str, Array]:
+        """The derivative by the mixing ratios at one of the times, of species that count: (level, lat, lon)."""
+        ...
+
+
+class CostOfFunction:
+    """The cost of a function at one time: it is given species by name and returns a number and its derivatives.
+
+        cost = CostOfFunction(86400.0, ["O3"], lambda q: (q["O3"][0].mean(), {"O3": weights}))
+
+    seconds   [s] since the start of the case
+    species   that it is given, each (level, lat, lon) [mol/mol]
+    """
+
+    def __init__(
+        self, seconds: float, species: Sequence[str],
+        function: Callable[[Mapping[str, Array]], tuple[float, Mapping[str, Array]]],
+    ) -> None:  # fmt: skip
+        self.times, self._species, self._function = [float(seconds)], list(species), function
+        self.value = float("nan")
+        self._gradient: Mapping[str, Array] = {}
+
+    def see(self, seconds: float, fields: Fields) -> None:
+        """See :class:`Cost`."""
+        value, self._gradient = self._function({name: fields(name) for name in self._species})
+        self.value = float(value)
+
+    def gradient(self, seconds: float) -> Mapping[str, Array]:
+        """See :class:`Cost`."""
+        return self._gradient
