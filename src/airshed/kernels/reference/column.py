@@ -196,5 +196,5 @@ def _atoms_made(network: ReactionNetwork, family: str, k: Array, air: Array, q: 
         speed = k[each.reaction]
         for species in network.reactant_indices[each.reaction]:
             speed = speed * q[species]
-        total += each.change * float(np.sum(air * speed))
+        total += each.change * float(np.sum(air * speed).real)
     return total

@@ -1,0 +1,174 @@
+"""The step in reverse is the exact adjoint of the step: dot products with the complex step of the NumPy twin.
+
+    <w, dF/dx d> = <(dF/dx)^T w, d>
+
+for the outputs F of a step and any of its inputs x: w, d at random, in air without any structure (see `trial`).
+"""
+
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from airshed.kernels.cpu.pipeline import MechanismKernel
+from airshed.kernels.cpu.reverse.emit import _Writer
+from airshed.kernels.cpu.reverse.pipeline import compile_reverse
+from airshed.kernels.reference.trial import Trial, compiled_step, forcing, random_trial, twin_step
+from airshed.kernels.step.data import Level, Share, StepConstants, StepForcing
+from airshed.process.twostep import two_step_weights
+
+from .kinds import every
+
+Compiled = Callable[..., MechanismKernel]
+Array = npt.NDArray[np.float64]
+
+EXACT = 1e-12
+TINY = 1e-30
+"""The imaginary part of a complex step: its square is nothing beside one."""
+
+WEIGHTS = {
+    "Euler": two_step_weights(100.0, None),
+    "begun anew": two_step_weights(120.0, 80.0, anew=True),
+    "equal steps": two_step_weights(100.0, 100.0),
+    "shorter step": two_step_weights(40.0, 100.0),
+}
+SHAPES = [(1, 1), (2, 9), (3, 8), (4, 10), (7, 25), (2, 5), (5, 6)]
+"""Rows x columns: both edges at once, one column in the last pack, two, full packs."""
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """Random weights on what a step makes: the newest mixing ratios, and the tendency T(n)."""
+
+    q: Array
+    tendency: Array
+
+
+def weighed(trial: Trial, seed: int) -> Weighed:
+    random = np.random.default_rng(seed)
+    shape = trial.fields.q.shape
+    return Weighed(random.normal(size=shape) / (twin_step(trial).fields.q + 1e-12), random.normal(size=shape) * 1e3)
+
+
+def adjoints(kernel: MechanismKernel, trial: Trial, weights: Weighed, threads: int = 1) -> dict[str, Array]:
+    """Return what the compiled adjoint makes of weights, by the input."""
+    fields, box = trial.fields, trial.box
+    layout = kernel.layout(*fields.air.shape[1:])
+    constants = StepConstants(
+        box.outside.sides, box.outside.top, box.density_factor, box.vertical_weights, box.thickness, box.emitted,
+        box.sweeps, box.oxygen, box.nitrogen,
+    )  # fmt: skip
+    after = compiled_step(kernel, trial).fields
+    levels = [
+        Level(layout.pack(q), layout.pack(air))
+        for q, air in ((fields.q_previous, fields.air_previous), (fields.q, fields.air), (after.q, after.air))
+    ]
+    sources = layout.zeros(len(fields.q), kernel.shape.levels)
+    with closing(compile_reverse(kernel).reverser(layout, constants, threads=threads)) as reverser:
+        reverser.start(layout.pack(after.tendency))
+        reverser.x[...] = layout.pack(weights.q, padding="constant")
+        reverser.older_tendency[...] = layout.pack(weights.tendency, padding="constant")
+        step = StepForcing(trial.weights, *forcing(trial, layout))
+        reverser.reverse(step, levels, layout.pack(fields.tendency), [Share(1.0, sources)])
+        reverser.finish(levels[1])
+        emitted = layout.unpack(sources)[list(box.emitted)][:, : trial.columns[0].emission.shape[1]]
+        return {
+            "q": layout.unpack(reverser.x), "q_previous": layout.unpack(reverser.older),
+            "tendency": layout.unpack(reverser.older_tendency), "emission": emitted,
+            "outside": reverser.outside.sum(axis=(0, 1)), "top": reverser.top.sum(axis=(0, 1)),
+            "reactions": reverser.reactions.sum(axis=(0, 1)),
+        }  # fmt: skip
+
+
+def derivative(trial: Trial, weights: Weighed, changes: Mapping[str, Array]) -> float:
+    """Return the derivative of the weighed results of the twin in the direction of changes of inputs."""
+    change = {name: 1j * TINY * each for name, each in changes.items()}
+    fields = replace(
+        trial.fields, q=trial.fields.q + change.get("q", 0j), q_previous=trial.fields.q_previous
+        + change.get("q_previous", 0j), tendency=trial.fields.tendency + change.get("tendency", 0j),
+    )  # fmt: skip
+    outside = replace(
+        trial.box.outside, sides=trial.box.outside.sides + change.get("outside", 0j),
+        top=trial.box.outside.top + change.get("top", 0j),
+    )  # fmt: skip
+    box = replace(trial.box, outside=outside, factors=1.0 + change.get("reactions", 0j))
+    columns = tuple(replace(each, emission=each.emission + change.get("emission", 0j)) for each in trial.columns)
+    found = twin_step(replace(trial, fields=fields, box=box, columns=columns)).fields  # type: ignore[arg-type]
+    parts = np.sum(weights.q * found.q.imag) + np.sum(weights.tendency * found.tendency.imag)
+    return float(parts / TINY)
+
+
+def directions(trial: Trial, seed: int, adjoint: Mapping[str, Array]) -> dict[str, Array]:
+    """Return random changes of each input, of the size that it has."""
+    random = np.random.default_rng(seed)
+    sizes = {"tendency": 1e3, "emission": 1.0, "reactions": 1.0}
+    return {name: sizes.get(name, 1e-9) * random.normal(size=each.shape) for name, each in adjoint.items()}
+
+
+def worst(kernel: MechanismKernel, trial: Trial, seed: int = 0) -> float:
+    """Return the greatest relative error of dot products, over the inputs of a step."""
+    weights = weighed(trial, seed)
+    adjoint = adjoints(kernel, trial, weights)
+    errors = []
+    for name, change in directions(trial, seed + 1, adjoint).items():
+        if not change.size:
+            continue
+        expected, found = derivative(trial, weights, {name: change}), float(np.sum(adjoint[name] * change))
+        scale = max(abs(expected), float(np.abs(adjoint[name] * change).max()), 1e-300)
+        errors.append(abs(expected - found) / scale)
+    return max(errors)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize(("name", "levels"), [("tracer", 3), ("toy", 1), ("toy", 2), ("toy", 7)])
+def test_dot_products(compiled: Compiled, name: str, levels: int, shape: tuple[int, int]) -> None:
+    kernel = compiled(name, levels)
+    for seed, weights in enumerate(WEIGHTS.values()):
+        trial = random_trial(kernel, *shape, weights, seed=seed, sweeps=1 + seed % 3)
+        assert worst(kernel, trial, seed) < EXACT
+
+
+@pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS)
+@pytest.mark.parametrize("name", ["emep", "small_strato"])
+def test_dot_products_of_mechanisms(compiled: Compiled, name: str, weights: Any) -> None:
+    kernel = compiled(name, 3)
+    assert worst(kernel, random_trial(kernel, 3, 9, weights, seed=4, sweeps=2), 4) < EXACT
+
+
+@pytest.mark.parametrize("shape", [(4, 10), (3, 9), (5, 17)], ids=str)
+@pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS)
+def test_dot_products_with_all_kinds_of_operators(compiled: Compiled, weights: Any, shape: tuple[int, int]) -> None:
+    kernel = compiled("toy", 4, operators=every)
+    assert worst(kernel, random_trial(kernel, *shape, weights, seed=2, sweeps=2), 2) < EXACT
+
+
+def test_any_threads_give_the_same_bits(compiled: Compiled) -> None:
+    kernel = compiled("toy", 3)
+    trial = random_trial(kernel, 13, 18, WEIGHTS["equal steps"], seed=1, sweeps=2)
+    weights = weighed(trial, 1)
+    one, three = (adjoints(kernel, trial, weights, threads) for threads in (1, 3))
+    assert [name for name in one if not np.array_equal(one[name], three[name])] == []
+
+
+def test_a_product_that_gives_back_too_little_is_noticed(compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The negative control: each species in turn forgets one of what its production and loss were made of."""
+    kernel = compiled("toy", 2)
+    trial = random_trial(kernel, 3, 9, WEIGHTS["equal steps"], seed=3, sweeps=2)
+    giving, dropped = _Writer._giving, 0
+    for number in range(len(kernel.network.species)):
+        writer = _Writer(kernel.network, kernel.schedule, kernel.source.table)
+        for place, line in enumerate(writer.species(number).lines):
+            if not line.startswith("bar"):
+                continue
+
+            def without(self: _Writer, each: int, where: tuple[int, int] = (number, place)) -> Any:
+                return (found for at, found in enumerate(giving(self, each)) if (each, at) != where)
+
+            monkeypatch.setattr(_Writer, "_giving", without)
+            assert worst(kernel, trial, 3) > 1e3 * EXACT, (number, line)
+            dropped += 1
+    assert dropped > len(kernel.network.species)
