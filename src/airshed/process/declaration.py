@@ -33,6 +33,7 @@ from airshed.core.text import suggestion
 from airshed.kernels.step.operators import AIR, Kind, Shape
 from airshed.process.place import Place
 from airshed.process.settings import Declared
+from airshed.process.updates import Flux, Update, check_updates
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -207,11 +208,19 @@ class Declaration:
     acts: dict[str, Acts] = field(default_factory=dict)
     reactions: dict[str, Reactions] = field(default_factory=dict)
     releases: dict[str, Releases] = field(default_factory=dict)
+    fluxes: dict[str, Flux] = field(default_factory=dict)
+    updates: dict[str, Update] = field(default_factory=dict)
+
+    @property
+    def of_the_air(self) -> list[str]:
+        """The names of what models of the air alone know; updates and fluxes are of models of points."""
+        tables = [name for name, each in self.settings.items() if each.by_species]
+        return [*self.instants, *self.acts, *self.reactions, *self.releases, *tables]
 
 
 _KINDS: Final = {
     Declared: "settings", Weather: "weather", AtInstant: "instants", Acts: "acts", Reactions: "reactions",
-    Releases: "releases",
+    Releases: "releases", Flux: "fluxes", Update: "updates",
 }  # fmt: skip
 
 
@@ -225,8 +234,10 @@ class Process:
     model    that section, where it is written by hand; None: it is made of the settings that the class declares
 
     An instance is a process of a case: its settings are its attributes, as the section holds them, and ``place`` is
-    what it is told of the case, see :class:`airshed.process.place.Place`.
+    what it is told of the case, see :class:`airshed.process.place.Place`; it has none in a model of points.
     """
+
+    place: Place
 
     section: ClassVar[str]
     order: ClassVar[int] = 50
@@ -247,8 +258,9 @@ class Process:
                 getattr(cls.declaration, kind)[name] = value
         _check(cls)
 
-    def __init__(self, settings: Section, place: Place) -> None:
-        self.place = place
+    def __init__(self, settings: Section, place: Place | None = None) -> None:
+        if place is not None:
+            self.place = place
         vars(self).update({name: getattr(settings, name) for name in type(settings).model_fields})
         self.prepare()
 
@@ -289,6 +301,7 @@ def _check(cls: type[Process]) -> None:
     own = cls.declaration
     if not _SECTION.fullmatch(cls.section):
         raise CaseError(f"process {cls.__name__}: section {cls.section!r} is no name: letters, digits and _ alone")
+    check_updates(cls.__name__, own.updates, list(own.fluxes), own.of_the_air)
     _check_methods(cls)
     _check_settable(cls)
     for name, instant in own.instants.items():
@@ -368,7 +381,7 @@ def _check_methods(cls: type[Process]) -> None:
 def _check_settable(cls: type[Process]) -> None:
     """Refuse a number that can be set where setting would have no effect."""
     own = cls.declaration
-    functions = [each.function for each in own.instants.values()] + [each.function for each in own.acts.values()]
+    functions = [each.function for part in (own.instants, own.acts, own.updates) for each in part.values()]
     given = {name for function in functions for name in arguments(function)}
     for name, setting in own.settings.items():
         if setting.settable and name not in given:
