@@ -136,13 +136,16 @@ def check_alone(process: Process) -> None:
         raise CaseError(f"process {name}: nothing would act, since no function is declared with @update")
 
 
-def check_names(fields: CellFields, processes: Iterable[Process], settable: Iterable[str]) -> None:
-    """Refuse two things of one name: fields, fluxes, weather, and numbers that can be set."""
-    found: dict[str, str] = {}
+def check_names(fields: CellFields, processes: Sequence[Process]) -> None:
+    """Refuse two things of one name: fields, weather, fluxes, and numbers that can be set."""
     named = [(spec.name, _FIELD) for part in (fields.state, fields.parameters) for spec in part]
     named += [(spec.name, "weather of the model") for spec in fields.weather]
-    named += [(name, f"a flux of {type(each).__name__}") for each in processes for name in each.declaration.fluxes]
-    named += [(name, "a number that can be set") for name in settable]
+    for each in processes:
+        own, process = each.declaration, type(each).__name__
+        numbers = [name for name, setting in own.settings.items() if setting.settable]
+        named += [(name, f"a flux of {process}") for name in own.fluxes]
+        named += [(f"{each.section}_{name}", f"a settable number of {process}") for name in numbers]
+    found: dict[str, str] = {}
     for name, what in named:
         if name in found:
             raise CaseError(f"{name} is {found[name]} and {what}; rename one")

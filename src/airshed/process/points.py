@@ -45,7 +45,7 @@ class Points:
         acting = [each for each in everyone if each.is_on()]
         bound = Processes(map(Bound, acting))
         self.fields, self.settable = fields, Settable(bound)
-        check_names(fields, everyone, self._settable_names(acting))
+        check_names(fields, everyone)
         self.fluxes = tuple(
             FieldSpec(name, fields.state[0].dims, flux.unit, flux.text)
             for each in acting
@@ -55,15 +55,6 @@ class Points:
         for one in bound:
             composition.add(one)
         self.formulas, self.outputs = composition.traced()
-
-    @staticmethod
-    def _settable_names(processes: Iterable[Process]) -> list[str]:
-        return [
-            f"{each.section}_{name}"
-            for each in processes
-            for name, setting in each.declaration.settings.items()
-            if setting.settable
-        ]
 
     @property
     def inputs(self) -> tuple[str, ...]:

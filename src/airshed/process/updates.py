@@ -24,7 +24,7 @@ from typing import Any, Final, TypeVar
 from airshed.core.errors import CaseError, FormulaError
 from airshed.core.text import counted
 from airshed.formula.trace import Tracer, trace
-from airshed.formula.tree import Expression, Symbol
+from airshed.formula.tree import Expression, Symbol, substitute
 
 F = TypeVar("F", bound=Callable[..., Any])
 Given = Mapping[str, Expression | None]
@@ -82,7 +82,8 @@ def formulas(where: str, each: Update, given: Given) -> tuple[Expression, ...]:
         raise CaseError(
             f"{where} returns {counted(len(found), 'value')}, and is to return {', '.join(each.names)}, in this order"
         )
-    return found
+    put_in = {name: value for name, value in given.items() if value is not None}
+    return tuple(substitute(each, put_in) for each in found)
 
 
 def check_updates(
