@@ -1,5 +1,7 @@
 """Processes of kind `update` become one step of cells; the code is its twin, and its derivatives are those of it."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -21,7 +23,7 @@ from airshed.process import (
     weather,
 )  # fmt: skip
 from airshed.process.composition import CellFields
-from airshed.process.discovery import section_of
+from airshed.process.discovery import process_of_file, section_of
 from airshed.process.points import Points
 
 CELLS = 9001
@@ -160,6 +162,13 @@ def test_a_number_that_is_set_acts_at_once() -> None:
     assert float(step.twin({"water": 80.0, "capacity": 40.0, **step.numbers})["drained"]) == 30.0
 
 
+def test_the_page_shows_such_a_process(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "declaring.md").read_text(encoding="utf-8")
+    (tmp_path / "drainage.py").write_text(page.split("```python\n")[-1].split("```")[0])
+    found = points(process_of_file(tmp_path / "drainage.py"))
+    assert str(found.formulas.outputs[1]) == "drainage_share*max(water - capacity, 0.0)"
+
+
 def of(*names: str, **members: object) -> dict[str, object]:
     """Members of a class: an update `acts` that returns such fields; others as given."""
     function = members.pop("acts")
@@ -225,7 +234,7 @@ def test_two_processes_cannot_make_one_flux() -> None:
         points(Later, other)
     share = number(0.3, "The same.", settable=True)
     other = type("Other", (Process,), of("water", acts=lambda share: share, share=share), section="drainage")
-    with pytest.raises(CaseError, match="drainage_share is a settable number of Other and a settable number of Drain"):
+    with pytest.raises(CaseError, match="drainage_share is a settable number of Drainage and a settable number of Oth"):
         points(Drainage, other)
 
 
