@@ -130,6 +130,7 @@ def test_tangent_and_adjoint_are_transposed_and_compiled_too() -> None:
     right = sum(np.vdot(one, change) for one, change in zip(backward, changes.values(), strict=True))
     size = sum(np.abs(one * seed).sum() for one, seed in zip(forward, seeds.values(), strict=True))
     assert abs(left - right) < 1e-12 * size
+    assert abs(left - (1.0 + 1e-6) * right) > 1e-12 * size, "a millionth would be seen"
 
 
 def test_the_tangent_is_the_central_difference() -> None:

@@ -14,8 +14,9 @@ from airshed.core.errors import CaseError
 from airshed.core.settings import Section, setting
 from airshed.core.text import suggestion
 from airshed.core.units import same_unit
-from airshed.process.declaration import Process, Weather
+from airshed.process.declaration import Process
 from airshed.process.discovery import process_of_file, section_of
+from airshed.process.kinds import Weather
 from airshed.process.place import Place
 
 

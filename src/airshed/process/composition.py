@@ -12,7 +12,8 @@ from airshed.formula.evaluate import fold
 from airshed.formula.trace import Traced
 from airshed.formula.tree import ZERO, Expression, Number, Symbol, symbols
 from airshed.process.bound import Bound
-from airshed.process.declaration import Process, arguments
+from airshed.process.declaration import Process
+from airshed.process.kinds import arguments
 from airshed.process.updates import Update, formulas
 
 
