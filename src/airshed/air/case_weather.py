@@ -12,7 +12,7 @@ from airshed.air.meteorology import Meteorology, RepeatedDay
 from airshed.air.meteorology.daily_mixing import DailyMixing
 from airshed.air.meteorology.dataset import DatasetMeteorology
 from airshed.air.meteorology.extra import WeatherNeeds
-from airshed.air.meteorology.function import CallableMeteorology
+from airshed.air.meteorology.function import CallableMeteorology, Calls
 from airshed.air.meteorology.uniform import uniform_meteorology
 from airshed.air.meteorology.wrapped import OneAtATime, WindowOf
 from airshed.core.constants import SECONDS_PER_DAY
@@ -67,9 +67,8 @@ def _of_window(
     if callable(given):
         first, last = 0.0 - case.time.spinup.value, case.time.length.value
         every = min(3600.0, last / 24.0) if settings.every == "auto" else settings.every.value
-        return CallableMeteorology(
-            given, grid, start, every, first=first, last=last, land_fraction=land, window=window, extra=needs.fields
-        )
+        calls = Calls(start, every, first, last)
+        return CallableMeteorology(given, grid, calls, land_fraction=land, window=window, extra=needs.fields)
     if given is not None:
         if not (hasattr(given, "at") and hasattr(given, "times")):
             raise CaseError(
@@ -79,11 +78,12 @@ def _of_window(
         return given if window is None else WindowOf(given, window, grid)
     if settings.kind == "era5":
         from airshed.air.meteorology.era5 import Era5Meteorology
-        from airshed.air.meteorology.era5_data import open_part
+        from airshed.air.meteorology.era5_data import Reading, open_part
 
         files, length = case.files(settings.files, "meteorology.files"), case.time.length.value
         windows = [wider(tile.window) for tile in subdomain.decomposition.tiles()]
-        data = open_part(files, grid, start, length, windows, subdomain.ranks, case.parallel.input, needs.fields)
+        reading = Reading(windows, subdomain.ranks, case.parallel.input)
+        data = open_part(files, grid, start, length, reading, needs.fields)
         return Era5Meteorology(data, grid, start, length=length, land_fraction=land, window=window)
     if settings.kind == "uniform":
         steady = uniform_meteorology(settings, grid, start, land, window, needs.fields)

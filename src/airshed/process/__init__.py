@@ -1,12 +1,13 @@
 """What a process is: its declaration, the kinds of what it does, how it is found, and the time stepping of them all.
 
-``declaration`` and ``settings`` are what a process's file uses; ``bound`` and ``processes`` make of it what kernels and
-forcing ask for; ``discovery`` finds it. ``twostep`` and ``one_step`` are the time stepping, ``continuity`` vertical air
-flux and Courant numbers, ``vertical`` weights on unequal layers and turbulent exchange, ``release`` sources.
+``declaration``, ``kinds``, ``updates`` and ``settings`` are what a process's file uses; ``discovery`` finds it.
+``bound`` and ``processes`` make of it what kernels and forcing ask for, ``composition`` and ``points`` the step of a
+model of points. ``twostep`` and ``one_step`` are the time stepping, ``continuity`` vertical air flux and Courant
+numbers, ``vertical`` weights on unequal layers and turbulent exchange, ``release`` sources.
 """
 
-from airshed.process.declaration import (
-    Process,
+from airshed.process.declaration import Process
+from airshed.process.kinds import (
     at_instant,
     column_matrix,
     exchange,
@@ -20,9 +21,10 @@ from airshed.process.declaration import (
     weather,
 )
 from airshed.process.settings import choice, choice_or_quantity, declared, number, per_species, quantity, switch
+from airshed.process.updates import flux, update
 
 __all__ = [
     "Process", "at_instant", "choice", "choice_or_quantity", "column_matrix", "declared", "exchange", "face_exchange",
-    "face_flux", "loss", "number", "per_species", "quantity", "reactions", "releases", "sinking", "source", "switch",
-    "weather",
+    "face_flux", "flux", "loss", "number", "per_species", "quantity", "reactions", "releases", "sinking", "source",
+    "switch", "update", "weather",
 ]  # fmt: skip

@@ -13,7 +13,8 @@ from airshed.core.units import Quantity
 from airshed.formula.trace import trace
 from airshed.kernels.step.operators import AIR, Kind, Operator, OperatorField, Shape
 from airshed.mechanism.network import Reaction
-from airshed.process.declaration import PLACE, Acts, AtInstant, Process, Reactions, arguments
+from airshed.process.declaration import Process
+from airshed.process.kinds import PLACE, Acts, AtInstant, Reactions, arguments
 from airshed.process.reaction_text import read_reactions
 from airshed.process.release import Source
 

@@ -4,12 +4,12 @@ import importlib
 import pkgutil
 import runpy
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from pydantic import create_model
+from pydantic import Field, create_model
 
 from airshed.core.errors import AirshedError, CaseError
 from airshed.core.settings import Section
@@ -62,3 +62,9 @@ def section_of(process: type[Process]) -> type[Section]:
     }
     text = (process.__doc__ or "").split("\n\n")[0].strip()
     return create_model(process.__name__, __base__=Section, __doc__=text, **fields)
+
+
+def sections_of(processes: Iterable[type[Process]]) -> dict[str, Any]:
+    """Return the fields of a case, by the names of the sections of processes, as ``pydantic.create_model`` has them."""
+    sections = {process.section: section_of(process) for process in processes}
+    return {name: (section, Field(default_factory=section)) for name, section in sections.items()}

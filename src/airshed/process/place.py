@@ -50,7 +50,7 @@ class Place:
     total: Callable[[Array], Array] = lambda columns: np.asarray(columns.sum(axis=(-2, -1)))
 
     def offers(self, name: str, seconds: float) -> Array | float:
-        """Return what :data:`airshed.process.declaration.PLACE` names, at a time [s]."""
+        """Return what :data:`airshed.process.kinds.PLACE` names, at a time [s]."""
         match name:
             case "land_fraction":
                 return self.land_fraction[None]

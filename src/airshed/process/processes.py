@@ -13,7 +13,7 @@ from airshed.kernels.step.operator_fields import EXPLICIT
 from airshed.kernels.step.operators import Kind, Operator, OperatorField
 from airshed.mechanism.network import Reaction
 from airshed.process.bound import Around, Bound, State
-from airshed.process.declaration import SIGNS, Weather
+from airshed.process.kinds import SIGNS, Weather
 from airshed.process.place import MARGIN
 from airshed.process.rate_check import check_rates
 from airshed.process.release import Source

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from airshed.core.errors import DataError
 from airshed.kernels.reference.operators import Reading, rates
 from airshed.process.bound import Bound
-from airshed.process.declaration import SIGNS
+from airshed.process.kinds import SIGNS
 from airshed.process.place import Place
 
 Array = npt.NDArray[np.float64]

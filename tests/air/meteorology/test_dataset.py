@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from airshed.air.meteorology import CallableMeteorology, DatasetMeteorology, MetState
+from airshed.air.meteorology import CallableMeteorology, Calls, DatasetMeteorology, MetState
 from airshed.air.meteorology.provenance import dataset_provenance
 from airshed.air.meteorology.state import state_shapes
 from airshed.core.constants import EARTH_RADIUS, GAS_CONSTANT
@@ -270,7 +270,7 @@ def test_a_function_is_called_at_its_own_pace() -> None:
         asked.append(seconds)
         return winds(east=1.0 + seconds / 600.0)
 
-    meteorology = CallableMeteorology(flow, GRID, START, every=600.0, last=3600.0)
+    meteorology = CallableMeteorology(flow, GRID, Calls(START, every=600.0, last=3600.0))
     assert meteorology.times == tuple(600.0 * n for n in range(7))
     ratio = meteorology.at(900.0).eastward_air_flux / meteorology.at(0.0).eastward_air_flux
     assert ratio == pytest.approx(np.full(ratio.shape, 2.5))
@@ -281,16 +281,16 @@ def test_a_function_may_take_dates() -> None:
     def flow(when: np.datetime64) -> xr.Dataset:
         return winds(east=1.0 + float((when - START) / np.timedelta64(1, "h")))
 
-    meteorology = CallableMeteorology(flow, GRID, START, last=7200.0, argument="datetime")
+    meteorology = CallableMeteorology(flow, GRID, Calls(START, last=7200.0, argument="datetime"))
     ratio = meteorology.at(7200.0).eastward_air_flux / meteorology.at(0.0).eastward_air_flux
     assert ratio == pytest.approx(np.full(ratio.shape, 3.0))
 
 
 def test_a_function_that_returns_no_dataset_is_refused() -> None:
     with pytest.raises(DataError, match="returned float; return an xarray"):
-        CallableMeteorology(lambda seconds: 1.0, GRID, START)  # type: ignore[arg-type, return-value]
+        CallableMeteorology(lambda seconds: 1.0, GRID, Calls(START))  # type: ignore[arg-type, return-value]
     with pytest.raises(DataError, match="every > 0"):
-        CallableMeteorology(lambda seconds: winds(), GRID, START, every=0.0)
+        CallableMeteorology(lambda seconds: winds(), GRID, Calls(START, every=0.0))
 
 
 def test_the_state_of_an_instant_does_not_depend_on_where_one_began() -> None:

@@ -10,7 +10,7 @@ import pytest
 import xarray as xr
 
 from airshed.air.meteorology.era5 import Era5Meteorology
-from airshed.air.meteorology.era5_data import Era5Data, _SomeAtOnce, open_part
+from airshed.air.meteorology.era5_data import Era5Data, Reading, _SomeAtOnce, open_part
 from airshed.air.meteorology.extra import CLOUD_WATER, KNOWN
 from airshed.air.meteorology.state import ALWAYS
 from airshed.core.errors import DataError
@@ -73,7 +73,7 @@ def test_each_rank_gets_the_bits_of_the_whole(files: list[Path], strategy: Any) 
     parcels: list[list[bytes]] = []
     for rank, window in enumerate(WINDOWS):
         ranks = OneOfSeveral(rank, parcels)
-        data = open_part(files, GRID, START, LENGTH, WINDOWS, ranks, strategy, [CLOUD_WATER])
+        data = open_part(files, GRID, START, LENGTH, Reading(WINDOWS, ranks, strategy), [CLOUD_WATER])
         part = Era5Meteorology(data, GRID, START, length=LENGTH, window=window)
         assert (part.times, part.provenance) == (whole.times, whole.provenance)
         for seconds in (0.0, 5000.0):
@@ -115,8 +115,8 @@ def test_damage_beyond_what_is_read_does_no_harm(files: list[Path], tmp_path: Pa
     damaged.to_netcdf(tmp_path / "u.nc")
     mended = [tmp_path / "u.nc" if path.name == "u.nc" else path for path in files]
     west, east = (OneOfSeveral(rank, []) for rank in (0, 1))
-    open_part(mended, GRID, START, LENGTH, WINDOWS, west, "parallel").instants.take([0])
-    damage = open_part(mended, GRID, START, LENGTH, WINDOWS, east, "parallel")
+    open_part(mended, GRID, START, LENGTH, Reading(WINDOWS, west, "parallel")).instants.take([0])
+    damage = open_part(mended, GRID, START, LENGTH, Reading(WINDOWS, east, "parallel"))
     with pytest.raises(DataError, match=r"variable u is missing \(NaN\) at .* longitude 6"):
         damage.instants.take([0])
 

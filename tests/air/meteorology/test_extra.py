@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 
 from airshed.air.case.sections import MeteorologySection
-from airshed.air.meteorology import CallableMeteorology, DatasetMeteorology, MetState, RepeatedDay
+from airshed.air.meteorology import CallableMeteorology, Calls, DatasetMeteorology, MetState, RepeatedDay
 from airshed.air.meteorology.extra import (
     CLOUD_WATER,
     DOWNDRAUGHT,
@@ -116,7 +116,7 @@ def test_a_function_gives_them_too() -> None:
     def sky(seconds: float) -> xr.Dataset:
         return weather(**{CLOUD: ((), 1e-8 * seconds)})
 
-    met = CallableMeteorology(sky, GRID, START, last=7200.0, extra=[CLOUD_WATER])
+    met = CallableMeteorology(sky, GRID, Calls(START, last=7200.0), extra=[CLOUD_WATER])
     assert met.at(5400.0).extra["cloud_water"][1, 2, 3] == pytest.approx(5.4e-5)
     assert met.provenance["cloud_water"] == f"given: {CLOUD}"
 

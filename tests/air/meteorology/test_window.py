@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from airshed.air.case.sections import MeteorologySection
 from airshed.air.landcover import land_fraction
-from airshed.air.meteorology import CallableMeteorology, DatasetMeteorology, MetState, WindowOf
+from airshed.air.meteorology import CallableMeteorology, Calls, DatasetMeteorology, MetState, WindowOf
 from airshed.air.meteorology.era5 import Era5Meteorology
 from airshed.air.meteorology.extra import CLOUD_WATER, KNOWN
 from airshed.air.meteorology.state import ALWAYS
@@ -190,7 +190,7 @@ def of_function(faces: bool) -> Maker:
     def make(grid: Grid, land: np.ndarray, window: Window | None) -> MetState:
         start = START + np.timedelta64(5, "h")
         return CallableMeteorology(
-            lambda seconds: sky(seconds, faces), grid, start, land_fraction=land, window=window, extra=KNOWN
+            lambda seconds: sky(seconds, faces), grid, Calls(start), land_fraction=land, window=window, extra=KNOWN
         ).at(1.3 * 3600.0)
 
     return make

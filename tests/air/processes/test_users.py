@@ -3,7 +3,7 @@
 import re
 import shutil
 from pathlib import Path
-from textwrap import indent
+from textwrap import dedent, indent
 from typing import Any
 
 import numpy as np
@@ -208,7 +208,15 @@ def test_names_are_of_one_process_and_a_table_names_a_species(folder: Path) -> N
 
 
 PAGE = (Path(__file__).parents[3] / "docs" / "declaring.md").read_text(encoding="utf-8")
-LAYERS, STACK = (indent(text, "    ").strip() for text in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL))
+LAYERS, STACK, POINTS = (indent(text, "    ").strip() for text in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL))
+
+
+def test_a_process_of_a_model_of_points_is_refused_in_the_air(folder: Path) -> None:
+    (folder / "drainage.py").write_text(dedent(f"    {POINTS}"))
+    data = case(folder).to_dict() | {"process": [{"file": "drainage.py"}]}
+    message = r"process.0, drainage.py: drains\(\) is an update, which models of points have; in the air a process"
+    with pytest.raises(CaseError, match=message):
+        airshed.Simulation(airshed.Case.from_dict(data, base=folder), allow_code=True)
 
 
 def test_what_a_process_releases_is_in_the_air_and_in_the_report(folder: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from airshed.kernels.chemistry import METHODS, CellSteps, Place, Tableau, Tolerances, pack_cells, stack_inputs
 from airshed.kernels.chemistry.cells import Integrated, integrate_cells, series
 from airshed.kernels.cpu.chemistry import ChemistryKernel, ChemistrySolver, compile_chemistry
-from airshed.kernels.reference.rosenbrock import Cell, integrate
+from airshed.kernels.reference.rosenbrock import Cell, StepControl, integrate
 from airshed.kernels.step.schedule import noon
 from airshed.mechanism import load_mechanism
 
@@ -66,7 +66,7 @@ def test_the_twin_is_rejected_at_the_same_steps(tmp_path: Path, tableau: Tableau
     kernel = grown(tmp_path, "3 A", "double")
     steps = list(integrate(
         Cell.still(kernel.network, noon(kernel.network)), tableau, np.array([1e9]), 0.0, LENGTH,
-        tolerances=Tolerances(1e-2, 1e4), first=LENGTH, most_steps=30,
+        StepControl(Tolerances(1e-2, 1e4), first=LENGTH, most_steps=30),
     ))  # fmt: skip
     assert any(np.isinf(step.error) for step in steps)
     inputs = stack_inputs(kernel, noon(kernel.network), (), 1)

@@ -12,7 +12,7 @@ from airshed.core.errors import KernelError
 from airshed.kernels.chemistry import METHODS, Sources, Tableau, Tolerances, stack_inputs
 from airshed.kernels.chemistry.cells import integrate_cells, series
 from airshed.kernels.cpu.chemistry import ChemistryKernel, ChemistrySolver
-from airshed.kernels.reference.rosenbrock import Cell, Step, integrate
+from airshed.kernels.reference.rosenbrock import Cell, Step, StepControl, integrate
 from airshed.kernels.step.schedule import noon
 from airshed.mechanism import ReactionNetwork
 
@@ -60,7 +60,7 @@ def still(
     solver = ChemistrySolver(kernel, tableau, TOLERANCES)
     steps = integrate(
         Cell.still(kernel.network, values), twin or tableau, y, 0.0, LENGTH,
-        tolerances=TOLERANCES, most_steps=most, first=first,
+        StepControl(TOLERANCES, most_steps=most, first=first),
     )  # fmt: skip
     return compare(solver, stack_inputs(kernel, values, (), 1), y, list(steps), most, first)
 
@@ -96,7 +96,7 @@ def moving(
         network, air, lambda t: spread(EMITTED, emission(t)), lambda t: spread(LOST, loss(t)), constant=forget
     )  # fmt: skip
     solver = ChemistrySolver(kernel, tableau, TOLERANCES, Sources(EMITTED, LOST), longest=longest)
-    steps = integrate(cell, tableau, y, 0.0, LENGTH, tolerances=TOLERANCES, most_steps=most, longest=longest)
+    steps = integrate(cell, tableau, y, 0.0, LENGTH, StepControl(TOLERANCES, longest, most_steps=most))
     return compare(solver, inputs, y, list(steps), most)
 
 

@@ -23,7 +23,7 @@ from airshed.formula import evaluate
 from airshed.formula.tree import symbols
 from airshed.kernels.step.operators import AIR, Kind
 from airshed.process.bound import Bound
-from airshed.process.declaration import PLACE, Weather, arguments
+from airshed.process.kinds import PLACE, Weather, arguments
 
 Array = npt.NDArray[np.float64]
 Rate = tuple[str, int, Array]

@@ -41,7 +41,7 @@ from airshed.core.settings import KEY, Number, Section, Whole, measured, refuse,
 from airshed.core.text import shown
 from airshed.core.units import Quantity
 from airshed.formula.given import Given
-from airshed.process.discovery import processes_of, section_of
+from airshed.process.discovery import processes_of, sections_of
 
 METHODS: Final = ("ros2", "ros3", "rodas3", "rodas4")
 """Rosenbrock methods, which choose their own steps."""
@@ -286,9 +286,5 @@ if TYPE_CHECKING:
 else:
     BoxConditions = create_model(
         "BoxConditions", __base__=_FixedConditions, __module__=__name__, __doc__=_FixedConditions.__doc__,
-        **{
-            name: (section, Field(default_factory=section))
-            for name, process in PROCESSES.items()
-            for section in [section_of(process)]
-        },
+        **sections_of(PROCESSES.values()),
     )  # fmt: skip

@@ -21,7 +21,7 @@ from airshed.core.errors import DataError
 from airshed.grid import Grid
 from airshed.grid.window import Window
 from airshed.mechanism.network import ReactionNetwork
-from airshed.process.declaration import Weather
+from airshed.process.kinds import Weather
 from airshed.process.place import Place
 
 Array = npt.NDArray[np.float64]

@@ -19,7 +19,7 @@ from airshed.core.errors import CaseError
 from airshed.core.settings import Section, refuse, setting
 from airshed.core.text import suggestion
 from airshed.grid import Grid
-from airshed.process.discovery import processes_of, section_of
+from airshed.process.discovery import processes_of, sections_of
 
 
 class _FixedCase(RunCase):
@@ -114,12 +114,7 @@ if TYPE_CHECKING:
 else:
     Case = create_model(
         "Case", __base__=_FixedCase, __module__=__name__, __doc__=_FixedCase.__doc__,
-        **{
-            process.section: (section, Field(default_factory=section))
-            for process in processes_of(processes)
-            if process.section not in _FixedCase.model_fields
-            for section in [section_of(process)]
-        },
+        **sections_of(each for each in processes_of(processes) if each.section not in _FixedCase.model_fields),
     )  # fmt: skip
 
 

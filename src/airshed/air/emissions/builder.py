@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from airshed.air.emissions.countries import Country, read_countries
-from airshed.air.emissions.inventory import CountryTotal, Inventory, Layout
+from airshed.air.emissions.inventory import Account, CountryTotal, Inventory, Layout
 from airshed.air.emissions.placement import Placed, Placer, footprints
 from airshed.air.emissions.profiles import read_height_profiles, read_time_profiles
 from airshed.air.emissions.proxies import read_sectors
@@ -67,9 +67,7 @@ def build_inventory(
         annual,
         read_time_profiles(folder, emitting),
         read_height_profiles(folder / "height_profiles.csv", emitting, grid.layer_faces),
-        countries=distribution.rows,
-        notes=[*distribution.notices, *distribution.notes],
-        notices=distribution.notices,
+        Account(distribution.rows, [*distribution.notices, *distribution.notes], distribution.notices),
     )
 
 

@@ -56,6 +56,15 @@ class Layout:
     zones: tuple[ZoneInfo, ...]
 
 
+@dataclass(frozen=True)
+class Account:
+    """What an inventory tells of its making: national totals, a line for each thing to note, and those to be seen."""
+
+    countries: Sequence[CountryTotal]
+    notes: Sequence[str]
+    notices: Sequence[str] = ()
+
+
 class Inventory:
     """Emission of an inventory on the grid of a case, a source.
 
@@ -72,16 +81,12 @@ class Inventory:
         annual: Array,
         profiles: TimeProfiles,
         height: Array,
-        *,
-        countries: Sequence[CountryTotal],
-        notes: Sequence[str],
-        notices: Sequence[str] = (),
+        account: Account,
     ) -> None:
         """Take the parts that the builder made.
 
         annual  [kg/s]  mean over the year, (sectors, zones, pollutants, lat, lon)
         height  [1]     share by layer, (sectors, layers)
-        notices         those of the notes that a person should see before the run
         """
         self._start = int(start.astype("datetime64[s]").astype(np.int64))
         self._layout, self._annual, self._profiles = layout, annual, profiles
@@ -93,7 +98,7 @@ class Inventory:
         for column, parts in enumerate(layout.parts.values()):
             for part in parts:
                 self._split[self.species.index(part.species), column] += part.moles
-        self._countries, self._notes, self._notices = tuple(countries), tuple(notes), tuple(notices)
+        self._account = account
         self._hour: int | None = None
         self._rate = np.zeros((len(self.species), self.levels, *annual.shape[-2:]))
 
@@ -148,15 +153,15 @@ class Inventory:
 
     def country_totals(self) -> list[CountryTotal]:
         """National totals by country and pollutant, as reported, as distributed and inside the grid."""
-        return list(self._countries)
+        return list(self._account.countries)
 
     def notes(self) -> list[str]:
         """What is left out, countries without a report, and proxies that were empty, a line each."""
-        return list(self._notes)
+        return list(self._account.notes)
 
     def notices(self) -> list[str]:
         """Which countries in the area report nothing, or less than others, a line each."""
-        return list(self._notices)
+        return list(self._account.notices)
 
     def _factors(self, hour: int) -> Array:
         """Time factors of an hour [hours since 1970 UTC], shape (sectors, zones)."""

@@ -106,19 +106,31 @@ class Era5Data:
         return cls(head, _own(around, head, grid, window, Alone(), dataset.close))
 
 
-def open_part(
-    files: Sequence[Path], grid: Grid, start: np.datetime64, length: float | None, windows: Sequence[Window],
-    ranks: Communicator, strategy: Literal["parallel", "root"], extra: Sequence[WeatherField] = (),
-) -> Era5Data:  # fmt: skip
-    """Return the data of files for this rank's window, opened, to be read instant by instant; all ranks call together.
+@dataclass(frozen=True)
+class Reading:
+    """How ranks share the reading of files.
 
     windows   of all ranks, by rank
     strategy  "parallel": each rank opens the files and reads what it needs; "root": the first one reads everything, and
               sends each rank what it needs
-    extra     fields that processes ask for
-    raises    DataError as ``open_era5`` and ``Era5Data.of``, on all ranks
     """
-    sends = strategy == "root" and ranks.size > 1
+
+    windows: Sequence[Window]
+    ranks: Communicator
+    strategy: Literal["parallel", "root"]
+
+
+def open_part(
+    files: Sequence[Path], grid: Grid, start: np.datetime64, length: float | None, reading: Reading,
+    extra: Sequence[WeatherField] = (),
+) -> Era5Data:  # fmt: skip
+    """Return the data of files for this rank's window, opened, to be read instant by instant; all ranks call together.
+
+    extra   fields that processes ask for
+    raises  DataError as ``open_era5`` and ``Era5Data.of``, on all ranks
+    """
+    windows, ranks = reading.windows, reading.ranks
+    sends = reading.strategy == "root" and ranks.size > 1
     opened = None
     with together(ranks):
         if not sends or ranks.rank == 0:

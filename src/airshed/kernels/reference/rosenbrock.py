@@ -94,17 +94,27 @@ class Step:
     clipped: Array
 
 
-def integrate(
-    cell: Cell, method: Tableau, y: Array, start: float, end: float, *,
-    tolerances: Tolerances, longest: float = np.inf, first: float = 0.0, most_steps: int = MOST_STEPS,
-) -> Iterator[Step]:  # fmt: skip
-    """Yield the steps of an integration of y (species,) [molecules cm-3] from `start` to `end` [s].
+@dataclass(frozen=True)
+class StepControl:
+    """How long steps are.
 
-    first  [s] step to try first, 0 for none known
+    longest  [s];  first  [s] step to try first, 0 for none known
     """
-    time, following, rejected = start, first or _first_step(cell, y, start, end, tolerances), False
+
+    tolerances: Tolerances
+    longest: float = np.inf
+    first: float = 0.0
+    most_steps: int = MOST_STEPS
+
+
+def integrate(
+    cell: Cell, method: Tableau, y: Array, start: float, end: float, control: StepControl
+) -> Iterator[Step]:  # fmt: skip
+    """Yield the steps of an integration of y (species,) [molecules cm-3] from `start` to `end` [s]."""
+    tolerances, longest = control.tolerances, control.longest
+    time, following, rejected = start, control.first or _first_step(cell, y, start, end, tolerances), False
     order = eliminate(pattern_of(cell.network)).order
-    for _ in range(most_steps):
+    for _ in range(control.most_steps):
         step = _choose(end - time, min(following, longest))
         new, error = _advance(cell, method, time, step, y, tolerances, order)
         factor = 0.9 * max(error, 1e-10) ** (-1.0 / method.order)

@@ -1,0 +1,181 @@
+"""The kinds of what a process declares beside its settings, and the functions that declare them."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, TypeVar
+
+from airshed.kernels.step.operators import Kind, Shape
+from airshed.process.settings import Declared
+from airshed.process.updates import Flux, Update
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+PLACE: Final[Mapping[str, str]] = {
+    "land_fraction": "1", "cell_area": "m2", "layer_thickness": "m", "sun_height": "1", "seconds": "s",
+}  # fmt: skip
+"""What functions of instants may be given of the place and the time, and the units.
+
+land_fraction (1, lat, lon); cell_area (1, lat, 1); layer_thickness (level, 1, 1); sun_height, the cosine of the sun's
+zenith angle (1, lat, lon); seconds, since the start of the case.
+"""
+
+SIGNS: Final = {"loss": -1.0, "sinking": -1.0, "source": 1.0}
+"""How what a kind adds to its term counts in budgets."""
+
+Levels = Literal["all", "ground"]
+WeatherShape = Literal["cells", "layer_faces", "surface"]
+
+
+@dataclass(frozen=True)
+class Weather:
+    """A field of the weather that a process needs: (level, lat, lon), with one level for those of the ground.
+
+    field     its name in the state of the air; one that not every state holds is read from what gives the weather
+    optional  whether the process does without it: functions are then given None
+    cf_name   of the variable that a Dataset holds it in; shape  what it has a value for
+    """
+
+    field: str
+    unit: str
+    optional: bool = False
+    cf_name: str = ""
+    shape: WeatherShape = "cells"
+
+
+def weather(
+    name: str, unit: str, *, optional: bool = False, cf_name: str = "", shape: WeatherShape = "cells"
+) -> Any:  # fmt: skip
+    """Declare a field of the weather; the last two are of one that no state of the air holds by itself."""
+    return Weather(name, unit, optional, cf_name or name, shape)
+
+
+@dataclass(frozen=True)
+class AtInstant:
+    """A field of the process's own, computed once for each instant of the forcing and linear in between.
+
+    shape       what it has a value for; None: that of what the function is given
+    by_species  whether it has one for each species; None: whether something that the function is given has
+    """
+
+    function: Callable[..., Any]
+    unit: str
+    shape: Shape | None = None
+    by_species: bool | None = None
+
+
+def at_instant(
+    unit: str, shape: Shape | None = None, *, by_species: bool | None = None
+) -> Callable[[F], Any]:  # fmt: skip
+    """Declare a field that is computed at each instant of the forcing, see :class:`AtInstant`."""
+    return lambda function: AtInstant(function, unit, shape, by_species)
+
+
+@dataclass(frozen=True)
+class Acts:
+    """What a process does in a step, as a kind of operator, see :mod:`airshed.kernels.step.operators`.
+
+    unit  of what the function returns;  term  of the budget, None for a kind that conserves
+    """
+
+    kind: Kind
+    function: Callable[..., Any]
+    unit: str
+    levels: Levels = "all"
+    term: str | None = None
+
+
+def loss(*, levels: Levels = "all", unit: str = "1/s", term: str) -> Callable[[F], Any]:
+    """Declare a first-order loss [1/s], or in the lowest level a velocity [m/s] towards the ground."""
+    return lambda function: Acts("loss", function, unit, levels, term)
+
+
+def source(*, levels: Levels = "all", unit: str = "mol/mol/s", term: str) -> Callable[[F], Any]:
+    """Declare a source: a change of the mixing ratio [mol/mol/s], of an amount [mol/m3/s] or a flux [mol/m2/s]."""
+    return lambda function: Acts("source", function, unit, levels, term)
+
+
+def exchange(function: F) -> Any:
+    """Declare air that is exchanged through upper faces of cells, both ways alike [mol/s], for all species."""
+    return Acts("exchange", function, "mol/s")
+
+
+def sinking(*, unit: str = "m/s", term: str) -> Callable[[F], Any]:
+    """Declare a speed downward through the air [m/s]; the term is what arrives at the ground."""
+    return lambda function: Acts("sinking", function, unit, term=term)
+
+
+def face_exchange(function: F) -> Any:
+    """Declare air that is exchanged through west and south faces [mol/s], both ways alike; the function returns two."""
+    return Acts("face_exchange", function, "mol/s")
+
+
+def column_matrix(function: F) -> Any:
+    """Declare what the air of each layer brings to each other one [mol/s], for all species."""
+    return Acts("column_matrix", function, "mol/s")
+
+
+def face_flux() -> Any:
+    """Declare that all species go with the air through faces; budgets count that as `inflow` and `outflow`."""
+
+    def carried() -> tuple[()]:
+        """All that the air carries through faces."""
+        return ()
+
+    return Acts("face_flux", carried, "mol/s")
+
+
+@dataclass(frozen=True)
+class Reactions:
+    """Reactions that a process adds to the mechanism: a function that returns lines such as "A = B : 1e-5;"."""
+
+    function: Callable[..., Any]
+
+
+def reactions(function: F) -> Any:
+    """Declare reactions: the function returns lines as the #EQUATIONS of a KPP file has them.
+
+    A method may return :class:`airshed.mechanism.network.Reaction` instead.
+    """
+    return Reactions(function)
+
+
+@dataclass(frozen=True)
+class Releases:
+    """Amounts that a process brings into the air: a method that returns sources."""
+
+    function: Callable[..., Any]
+
+
+def releases(function: F) -> Any:
+    """Declare releases: a method, given the weather, that returns sources [mol/s], constant in each period.
+
+    A source is what :class:`airshed.process.release.Source` says. What enters the air is the integral of its rates to
+    round-off, whatever the steps; budgets count it as `emitted`.
+    """
+    return Releases(function)
+
+
+@dataclass
+class Declaration:
+    """All that a class declares, by name, in its order."""
+
+    settings: dict[str, Declared] = field(default_factory=dict)
+    weather: dict[str, Weather] = field(default_factory=dict)
+    instants: dict[str, AtInstant] = field(default_factory=dict)
+    acts: dict[str, Acts] = field(default_factory=dict)
+    reactions: dict[str, Reactions] = field(default_factory=dict)
+    releases: dict[str, Releases] = field(default_factory=dict)
+    fluxes: dict[str, Flux] = field(default_factory=dict)
+    updates: dict[str, Update] = field(default_factory=dict)
+
+    @property
+    def of_the_air(self) -> list[str]:
+        """The names of what models of the air alone know; updates and fluxes are of models of points."""
+        tables = [name for name, each in self.settings.items() if each.by_species]
+        return [*self.instants, *self.acts, *self.reactions, *self.releases, *tables]
+
+
+def arguments(function: Callable[..., Any]) -> tuple[str, ...]:
+    """Return the names of a function's arguments."""
+    return tuple(inspect.signature(function).parameters)

@@ -1,0 +1,97 @@
+"""Models of points: what processes of kind `update` do to each cell in a step, as one compiled function.
+
+    points = Points([Rain(...), Drainage(...)], CellFields(state, parameters, weather))
+    step = points.compiled("double", threads=2)
+    new = step({**state, **weather, **parameters, **points.numbers})      # as points.outputs names them
+
+The updates act in the order of their processes, within a process in that of its class. Formulas are put together once;
+a process that is off is not among them, and its fluxes are zero.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.fields.spec import FieldSpec
+from airshed.formula import derivative, evaluate_all
+from airshed.formula.trace import Traced
+from airshed.kernels.cells import CellFormulas, Precision
+from airshed.process.bound import Bound
+from airshed.process.composition import CellFields, Composition, check_alone, check_names
+from airshed.process.declaration import Process
+from airshed.process.processes import Processes
+from airshed.process.settable import Settable
+
+Array = npt.NDArray[np.float64]
+
+
+class Points:
+    """What processes do to the cells of a model in a step.
+
+    fields    of its cells
+    fluxes    that processes make, as fields
+    settable  numbers of processes that can be changed between steps
+    formulas  of a step: inputs are state, weather, parameters and settable numbers, as far as it needs them
+    outputs   names of what a step returns: fields of the state that it changes, and fluxes
+
+    Raises CaseError for processes that do not fit together, or that the model cannot have.
+    """
+
+    def __init__(self, processes: Iterable[Process], fields: CellFields) -> None:
+        everyone = sorted(processes, key=lambda each: (each.order, type(each).__name__))
+        for each in everyone:
+            check_alone(each)
+        acting = [each for each in everyone if each.is_on()]
+        bound = Processes(map(Bound, acting))
+        self.fields, self.settable = fields, Settable(bound)
+        check_names(fields, everyone)
+        self.fluxes = tuple(
+            FieldSpec(name, fields.state[0].dims, flux.unit, flux.text)
+            for each in acting
+            for name, flux in each.declaration.fluxes.items()
+        )
+        composition = Composition(fields, _fluxes(each for each in everyone if each not in acting), _fluxes(acting))
+        for one in bound:
+            composition.add(one)
+        self.formulas, self.outputs = composition.traced()
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The names of what a step reads."""
+        return self.formulas.inputs
+
+    @property
+    def numbers(self) -> dict[str, Array]:
+        """The settable numbers as they are now, by the names of their fields."""
+        return {name: self.settable.value(name) for name in self.settable}
+
+    def compiled(self, precision: Precision = "double", *, threads: int = 1) -> CellFormulas:
+        """Return the step as compiled code; raises KernelError where there is no compiler."""
+        return CellFormulas(self.formulas, precision, threads=threads)
+
+    def twin(self, values: Mapping[str, npt.ArrayLike]) -> dict[str, Array]:
+        """Return what a step makes of values, by NumPy."""
+        return dict(zip(self.outputs, evaluate_all(self.formulas.outputs, values), strict=True))
+
+    def tangent(self, wrt: Sequence[str]) -> Traced:
+        """Return the changes of the outputs with changes of some inputs, see :mod:`airshed.formula.derivative`."""
+        return derivative.tangent(self._with_inputs(wrt), wrt)
+
+    def adjoint(self, wrt: Sequence[str]) -> Traced:
+        """Return the sensitivities to some inputs, see :mod:`airshed.formula.derivative`.
+
+        A field of the state that the step only reads is no output, and passes its own on as it is.
+        """
+        return derivative.adjoint(self._with_inputs(wrt), wrt)
+
+    def _with_inputs(self, wrt: Sequence[str]) -> Traced:
+        """The formulas with what the model has but the step does not read among their inputs: its derivative is 0."""
+        fields = (*self.fields.state, *self.fields.parameters, *self.fields.weather, *self.settable.values())
+        unread = {spec.name for spec in fields}.difference(self.inputs)
+        return Traced((*self.inputs, *(name for name in wrt if name in unread)), self.formulas.outputs)
+
+
+def _fluxes(processes: Iterable[Process]) -> dict[str, str]:
+    """Return the fluxes of processes, each with the name of its process."""
+    return {name: type(each).__name__ for each in processes for name in each.declaration.fluxes}

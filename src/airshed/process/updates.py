@@ -1,0 +1,128 @@
+"""What a process of a model of points does in a step: it replaces fields of the state, and makes fluxes.
+
+    class Drainage(Process, section="drainage", order=20):
+        \"\"\"What is above field capacity drains: D = k max(W - C, 0) in a step.\"\"\"
+
+        share = number(0.3, "Share that drains in a day.", settable=True)
+        drained = flux("mm", "Water that drains in a day.")
+
+        @update("water", "drained")
+        def drains(water, capacity, share):
+            drained = share * maximum(water - capacity, 0.0)
+            return water - drained, drained
+
+The function is given what its arguments name: fields of the state as earlier updates left them, fluxes of earlier
+updates, weather and numbers of its own process, and parameters of the cell. It returns the values of what the
+declaration names, in that order. :class:`airshed.process.points.Points` makes one step of all of them.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+from airshed.core.errors import CaseError, FormulaError
+from airshed.core.text import counted
+from airshed.formula.trace import Tracer, trace
+from airshed.formula.tree import Expression, Symbol, substitute
+
+F = TypeVar("F", bound=Callable[..., Any])
+Given = Mapping[str, Expression | None]
+"""What a function is given by the names of its arguments; None for weather that there is not."""
+
+_PLAIN: Final = inspect.Parameter.POSITIONAL_OR_KEYWORD
+
+
+@dataclass(frozen=True)
+class Flux:
+    """A field that a process makes anew in each step, such as what drains."""
+
+    unit: str
+    text: str
+
+
+def flux(unit: str, text: str) -> Any:
+    """Declare a flux: a field that an update of the process makes, for output and for later processes."""
+    return Flux(unit, text)
+
+
+@dataclass(frozen=True)
+class Update:
+    """A function of a step of a model of points.
+
+    names  of the fields of the state, and of the fluxes of the process, whose new values it returns
+    """
+
+    function: Callable[..., Any]
+    names: tuple[str, ...]
+
+
+def update(*names: str) -> Callable[[F], Any]:
+    """Declare what acts in a step of a model of points, see :class:`Update`."""
+    return lambda function: Update(function, names)
+
+
+def formulas(where: str, each: Update, given: Given) -> tuple[Expression, ...]:
+    """Return what an update returns, as formulas of what it is given; raises CaseError where there are none.
+
+    where  the process and the function, for messages
+    """
+    names = list(inspect.signature(each.function).parameters)
+    known = [name for name in names if given[name] is not None]
+
+    def called(*values: Tracer) -> Any:
+        by_name = dict(zip(known, values, strict=True))
+        return each.function(*(by_name.get(name) for name in names))
+
+    try:
+        found = trace(called, known).outputs
+    except (FormulaError, TypeError) as error:
+        raise CaseError(f"{where} cannot become code: {error}") from error
+    if len(found) != len(each.names):
+        raise CaseError(
+            f"{where} returns {counted(len(found), 'value')}, and is to return {', '.join(each.names)}, in this order"
+        )
+    put_in = {name: value for name, value in given.items() if value is not None}
+    return tuple(substitute(each, put_in) for each in found)
+
+
+def check_updates(
+    process: str, updates: Mapping[str, Update], fluxes: Sequence[str], others: Sequence[str]
+) -> None:  # fmt: skip
+    """Refuse updates that mean nothing: of no field, of a field twice, no formulas, beside what acts on the air.
+
+    process  its name, for messages;  others  what it declares that models of the air alone know
+    """
+    if others and (updates or fluxes):
+        what = f"{next(iter(updates))}() is an update" if updates else f"{fluxes[0]} is a flux"
+        raise CaseError(
+            f"process {process}: {what}, of models of points, and {others[0]} is of models of the air; a process is of "
+            "one of the two"
+        )
+    for name, each in updates.items():
+        where = f"process {process}: {name}()"
+        _check_names(where, each)
+        _check_signature(where, name, each)
+        formulas(where, each, {key: Symbol(key) for key in inspect.signature(each.function).parameters})
+    made = [name for each in updates.values() for name in each.names]
+    for name in fluxes:
+        if made.count(name) != 1:
+            how = "no update makes it" if name not in made else "two updates make it; one function may, once in a step"
+            raise CaseError(f"process {process}: {name} is a flux, but {how}")
+
+
+def _check_names(where: str, each: Update) -> None:
+    if not each.names or not all(isinstance(name, str) and name.isidentifier() for name in each.names):
+        raise CaseError(f'{where} is to name the fields that it returns: write @update("water", "drained")')
+    for name in each.names:
+        if each.names.count(name) > 1:
+            raise CaseError(f"{where} returns {name} twice; name it once")
+
+
+def _check_signature(where: str, name: str, each: Update) -> None:
+    arguments = inspect.signature(each.function).parameters
+    if "self" in arguments:
+        raise CaseError(f"{where} cannot have self: it becomes code, and is no method")
+    for argument in arguments.values():
+        if argument.kind is not _PLAIN or argument.default is not argument.empty:
+            raise CaseError(f"{where} cannot have the argument {argument}: write plain names, def {name}(water, rain)")

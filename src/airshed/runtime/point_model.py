@@ -1,0 +1,105 @@
+"""A model of points: cells without neighbours, which processes of kind `update` change in steps of one length.
+
+A package brings the processes, the fields of the cells and their weather; see docs/declaring.md.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.core.errors import CaseError
+from airshed.core.every import INSTANT
+from airshed.fields.spec import FieldRegistry
+from airshed.kernels.cells import Precision
+from airshed.process.points import Points
+from airshed.runtime.domain import Domain
+from airshed.runtime.model import PlainModel, Saved, Snapshot
+
+Values = Mapping[str, npt.ArrayLike]
+
+
+def _no_weather(seconds: float) -> Values:
+    return {}
+
+
+@dataclass(frozen=True)
+class PointValues:
+    """Values of the cells of a rank, on the box of its domain; a number is that of all cells.
+
+    state    at the start, by the names of its fields;  parameters  for good
+    weather  of the step that begins at a time [s]
+    """
+
+    state: Values
+    parameters: Values = field(default_factory=dict)
+    weather: Callable[[float], Values] = _no_weather
+
+
+class PointModel(PlainModel):
+    """Cells that a step changes each by itself, all by one compiled function.
+
+    step       length [s] of every step
+    precision  of the state and of what is computed;  threads  that share the cells
+    Raises CaseError for fields on other dimensions than ranks divide, and for a step of another length.
+    """
+
+    def __init__(
+        self, points: Points, domain: Domain, values: PointValues, *, step: float, precision: Precision = "double",
+        threads: int = 1,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        for spec in points.fields.state:
+            if spec.dims != domain.axes.divided:
+                lie, wanted = ", ".join(spec.dims), ", ".join(domain.axes.divided)
+                raise CaseError(f"field {spec.name} lies on ({lie}); those of a model of points lie on ({wanted})")
+        self.domain, self._points, self._step, self._weather = domain, points, step, values.weather
+        self.fields = FieldRegistry([*points.fields.state, *points.fluxes, *points.settable.values()])
+        self._formulas = points.compiled(precision, threads=threads)
+        shape, dtype = domain.box.shape, self._formulas.dtype
+        self._state = {
+            spec.name: np.array(np.broadcast_to(values.state[spec.name], shape), dtype) for spec in points.fields.state
+        }
+        self._state |= {spec.name: np.zeros(shape, dtype) for spec in points.fluxes}
+        self._parameters = {name: np.asarray(value, dtype) for name, value in values.parameters.items()}
+
+    def longest_step(self, until: float) -> float:
+        """The length of every step [s]."""
+        return self._step
+
+    def step_to(self, seconds: float) -> None:
+        """Advance the state by one step, in place."""
+        if abs(seconds - self.seconds - self._step) > INSTANT:
+            raise CaseError(
+                f"a step of this model takes {self._step:g} s, and one of {seconds - self.seconds:g} s is asked for; "
+                "have output, restarts and the end of the case after whole steps"
+            )
+        values = {**self._parameters, **self._weather(self.seconds), **self._points.numbers, **self._state}
+        self._formulas(values, [self._state[name] for name in self._points.outputs])
+
+    def view(self, name: str) -> Any:
+        """This rank's part of a field of the state or a flux of the last step, or a settable number."""
+        return self._points.settable.value(name) if name in self._points.settable else self._state[name]
+
+    def set(self, name: str, value: object) -> None:
+        """Change a settable number of a process, from the next step on."""
+        if name not in self._points.settable:
+            super().set(name, value)
+        self._points.settable.set(name, value)
+
+    def save(self) -> Snapshot:
+        """State, fluxes of the last step, and the numbers that were set."""
+        return Snapshot(self._state, {}, {**self._moment(), "settable": self._points.settable.changed})
+
+    def restore(self, saved: Saved) -> None:
+        """Take over a saved state."""
+        for name, array in self._state.items():
+            array[...] = saved.part(name, self.domain.held)
+        self._points.settable.restore(saved.metadata["settable"])
+        self._set_moment(saved)
+
+    def close(self) -> None:
+        """End the threads."""
+        self._formulas.close()

@@ -1,0 +1,88 @@
+"""Compiled formulas of cells are those of NumPy, and no cell depends on the others, on threads, or on its place."""
+
+import numpy as np
+import pytest
+
+from airshed.core.errors import FormulaError, KernelError
+from airshed.formula import Traced, abs, evaluate_all, exp, log, maximum, minimum, sqrt, trace, where
+from airshed.formula.tree import Call, Symbol
+from airshed.kernels import cells as module
+from airshed.kernels.cells import CellFormulas
+
+CELLS = 20_011  # some of them for a second thread, and no whole number of packs
+
+
+def formulas(a, b, c, everywhere):
+    """Return something of every operation that there is."""
+    root = sqrt(abs(b)) / 3.0 + minimum(a, b) * c**3
+    return (
+        exp(-abs(a)) * everywhere + root, log(maximum(a, 0.25)) ** 2.0, where((a > b) & (c > 0.0) | (a < -1.0), a, b),
+        abs(a) ** 0.3, 0.0,
+    )  # fmt: skip
+
+
+TRACED = trace(formulas)
+
+
+def trial(seed: int = 0) -> dict[str, object]:
+    random = np.random.default_rng(seed)
+    return {name: random.normal(size=CELLS) for name in "abc"} | {"everywhere": 0.7}
+
+
+def differences(found: list[np.ndarray], expected: list[np.ndarray]) -> list[float]:
+    return [float(np.max(np.abs(one - other))) for one, other in zip(found, expected, strict=True)]
+
+
+def test_the_code_is_its_twin_and_a_changed_formula_is_seen() -> None:
+    expected = evaluate_all(TRACED.outputs, trial())
+    assert max(differences(CellFormulas(TRACED)(trial()), expected)) < 1e-13
+    changed = Traced(TRACED.inputs, evaluate_changed())
+    assert differences(CellFormulas(changed)(trial()), expected)[0] > 1e-3
+
+
+def evaluate_changed() -> tuple:
+    """The formulas, the first one planted with a change."""
+    first, *others = trace(lambda *given: [formulas(*given)[0] * 1.01, *formulas(*given)[1:]], TRACED.inputs).outputs
+    return (first, *others)
+
+
+def test_single_precision_is_that_of_its_digits() -> None:
+    found = CellFormulas(TRACED, "single")(trial())
+    assert {each.dtype for each in found} == {np.dtype(np.float32)}
+    for one, other in zip(found, evaluate_all(TRACED.outputs, trial()), strict=True):
+        near_a_kink = np.abs(one - other) > 1e-5 * (1.0 + np.abs(other))
+        assert np.count_nonzero(near_a_kink) <= 2, "of 20 thousand, a comparison of what rounds alike may differ"
+
+
+def test_threads_and_the_place_of_a_cell_change_no_bit() -> None:
+    values, one, two = trial(), CellFormulas(TRACED), CellFormulas(TRACED, threads=2)
+    assert len(module._ranges(CELLS, 2)) == 2
+    alone, shared = one(values), two(values)
+    assert [each.tobytes() for each in alone] == [each.tobytes() for each in shared]
+    for first in (0, 1, 7, CELLS - 3):
+        part = {name: each[first:] if isinstance(each, np.ndarray) else each for name, each in values.items()}
+        assert [each[first:].tobytes() for each in alone] == [each.tobytes() for each in one(part)]
+    two.close()
+
+
+def test_a_result_may_go_where_an_argument_lies() -> None:
+    kernel, a, b = CellFormulas(trace(lambda a, b: (a + b, a - b))), np.arange(5.0), np.full(5, 2.0)
+    kernel({"a": a, "b": b}, [a, b])
+    assert (a.tolist(), b.tolist()) == ([2.0, 3.0, 4.0, 5.0, 6.0], [-2.0, -1.0, 0.0, 1.0, 2.0])
+
+
+def test_what_is_no_number_stays_none_as_in_numpy() -> None:
+    values = {"a": np.array([np.nan, 1.0, np.nan, np.inf]), "b": np.array([1.0, np.nan, np.nan, 2.0])}
+    traced = trace(lambda a, b: (minimum(a, b), maximum(a, b), minimum(b, a), exp(a), a / 0.0))
+    for one, other in zip(CellFormulas(traced)(values), evaluate_all(traced.outputs, values), strict=True):
+        np.testing.assert_allclose(one[:3], other[:3], rtol=1e-15)
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    kernel = CellFormulas(trace(lambda a, b: a + b))
+    with pytest.raises(KernelError, match=r"b has the shape \(4,\), where other values of cells have \(3,\)"):
+        kernel({"a": np.ones(3), "b": np.ones(4)})
+    with pytest.raises(KernelError, match=r"a result is to be \(3,\) float64, not \(3,\) float32"):
+        kernel({"a": np.ones(3), "b": 1.0}, [np.ones(3, np.float32)])
+    with pytest.raises(FormulaError, match="code of cells cannot have erf"):
+        CellFormulas(Traced(("a",), (Call("erf", (Symbol("a"),)),)))

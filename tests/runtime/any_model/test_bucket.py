@@ -1,0 +1,84 @@
+"""A model of points whose processes are declared by @update: by hand, on ranks, after a restart, and while it runs."""
+
+import signal
+from math import exp
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import airshed
+from airshed.core.errors import CaseError
+
+SHARE, RAIN = 0.5, (0.0, 60.0, 10.0, 0.0, 25.0)
+DAYS = ("--set", "time.length=9 day", "--set", "output.0.every=1 day", "--set", "restart.every=1 day")
+
+
+def by_hand(days: int, capacity: float, shares: dict[int, float] | None = None) -> list[float]:
+    """Water, biomass, runoff and drainage of a cell after some days; `shares` are set before a day."""
+    water, biomass, runoff, drained, share = 30.0, 100.0, 0.0, 0.0, SHARE
+    for day in range(days):
+        share = (shares or {}).get(day, share)
+        filled = water + RAIN[day % len(RAIN)]
+        water, runoff = min(filled, 80.0), max(filled - 80.0, 0.0)
+        drained = share * max(water - capacity, 0.0)
+        water -= drained
+        biomass += 0.125 * water * exp(-0.01 * biomass) + drained
+    return [water, biomass, runoff, drained]
+
+
+def now(simulation: airshed.Simulation, cell: int) -> list[float]:
+    return [float(simulation[name][cell]) for name in ("water", "biomass", "runoff", "drained")]
+
+
+@pytest.fixture
+def case(run, kind, tmp_path: Path) -> Path:
+    """The file of a case of 30 days."""
+    kind("bucket")
+    text = (tmp_path / "row.toml").read_text().replace('"row"', '"bucket"').replace('"10 min"', '"1 day"')
+    (tmp_path / "bucket.toml").write_text(text.replace('"1 h"', '"30 day"'))
+    return tmp_path / "bucket.toml"
+
+
+def test_its_days_are_those_by_hand_and_a_number_can_be_set(case: Path) -> None:
+    capacities = np.linspace(20.0, 50.0, 7)
+    with airshed.Simulation(case) as simulation:
+        simulation.run("2 day")
+        for cell, capacity in enumerate(capacities):
+            assert now(simulation, cell) == pytest.approx(by_hand(2, capacity), rel=1e-14)
+        assert max(now(simulation, 3)[2:]) > 0.0, "it runs off and drains"
+        simulation["drainage_share"] = 0.25
+        assert simulation["drained"].attrs == {"units": "mm", "long_name": "Water that drains in a day."}
+        simulation.run("9 day")
+        found = now(simulation, 3)
+        assert found == pytest.approx(by_hand(9, capacities[3], {2: 0.25}), rel=1e-14)
+        assert found != pytest.approx(by_hand(9, capacities[3]), rel=1e-3), "without the change it is another"
+        with pytest.raises(CaseError, match=r"drainage_share cannot be 2.0"):
+            simulation["drainage_share"] = 2.0
+        with pytest.raises(CaseError, match=r"water cannot be set .*settable are: drainage_share"):
+            simulation["water"] = 2.0
+
+
+def test_a_process_that_is_off_does_nothing(case: Path) -> None:
+    off = airshed.load_case(case, ["growth.on=false"])
+    with airshed.Simulation(off) as simulation:
+        simulation.run("5 day")
+        assert now(simulation, 0) == pytest.approx([by_hand(5, 20.0)[0], 100.0, *by_hand(5, 20.0)[2:]], rel=1e-14)
+
+
+def test_two_ranks_have_the_bits_of_one_also_after_a_kill(run, case: Path, tmp_path: Path) -> None:
+    assert run("run", case.name, "--output", "one", *DAYS).returncode == 0
+    killed = run("run", case.name, "--output", "two", *DAYS, die="after two/restart 9")
+    assert killed.returncode == -signal.SIGKILL
+    again = run("run", case.name, "--output", "two", "--resume", "-n", "2", *DAYS)
+    assert (again.returncode, "resumed at" in again.stderr) == (0, True), again.stderr
+    with airshed.open_run(tmp_path / "one") as one, airshed.open_run(tmp_path / "two") as two:
+        assert one.load().equals(two.load())
+        assert set(one.data_vars) == {"water", "biomass", "runoff", "drained"}
+        assert float(one["biomass"][-1, 3]) == pytest.approx(by_hand(9, 35.0)[1], rel=1e-6)
+
+
+def test_a_step_of_another_length_is_refused(run, case: Path) -> None:
+    refused = run("run", case.name, "--output", "a", "--set", "output.0.every=8 h")
+    assert refused.returncode == 2
+    assert "a step of this model takes 86400 s, and one of 28800 s is asked for; have output" in refused.stderr
