@@ -33,7 +33,7 @@ def make_plan(name: str, steps: int, room: Room) -> Plan:
     """Return the plan of a name that the case file knows; raises CaseError where there is no room for it.
 
     `auto` runs the step that is run most often as rarely as can be: levels are never put on disk for that, since to
-    write and read one takes about as long as to run its step.
+    write and read one takes longer than to run its step.
     """
     if name == "auto":
         return fewest_repetitions(steps, room)

@@ -1,9 +1,9 @@
 """A store of files, one for each key, in a folder of this rank.
 
 Each file is an archive of :mod:`airshed.io.archive` with checksums, written whole or not at all under a name that is
-never used twice. A commit writes a manifest of the files that count, with a note; the last two manifests stay, and so
-do the files that they name. So a process may be killed at any point, and where some ranks came to a commit that others
-did not, all go on from the one before.
+never used twice. A commit brings the files that count to the disk, which would be slow for each of them at once, and
+then a manifest of them with a note; the last two manifests stay, and so do the files that they name. So a process may
+be killed at any point, and where some ranks came to a commit that others did not, all go on from the one before.
 """
 
 import re
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from airshed.adjoint.stores.store import Arrays
-from airshed.core.atomic import guarded, remove_parts, write_whole
+from airshed.core.atomic import guarded, part_path, remove_parts, sync, write_whole
 from airshed.core.errors import OutputError
 from airshed.io.archive import load_arrays, load_metadata, reading, save_arrays
 
@@ -37,6 +37,7 @@ class FileStore:
         self._files: dict[str, str] = {}
         self._sizes: dict[str, int] = {}
         self._named: dict[int, frozenset[str]] = {}
+        self._unsynced: set[str] = set()
         self.note: Mapping[str, Any] = {}
         with guarded(folder):
             folder.mkdir(parents=True, exist_ok=True)
@@ -58,8 +59,11 @@ class FileStore:
         """Write a file; see :class:`airshed.adjoint.stores.store.Store`."""
         self._serial += 1
         path = self._folder / f"{key}.{self._serial}{_SUFFIX}"
-        with write_whole(path) as part:
+        part = part_path(path)
+        with guarded(path, part):
             save_arrays(part, arrays, {"key": key})
+            part.replace(path)
+        self._unsynced.add(path.name)
         old = self._files.pop(key, None)
         self._files[key], self._sizes[path.name] = path.name, path.stat().st_size
         if old is not None:
@@ -79,6 +83,10 @@ class FileStore:
 
     def commit(self, note: Mapping[str, Any]) -> None:
         """Write a manifest, then remove the one before the last and what it alone names."""
+        with guarded(self._folder):
+            for name in self._unsynced.intersection(self._files.values()):
+                sync(self._folder / name)
+        self._unsynced.clear()
         number = self._commit + 1
         with write_whole(_manifest(self._folder, number)) as part:
             save_arrays(part, {}, {"files": self._files, "serial": self._serial, "note": dict(note)})
