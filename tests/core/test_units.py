@@ -142,6 +142,13 @@ def test_no_text_gives_anything_but_a_number_or_a_case_error(text: str) -> None:
         assert math.isfinite(to(f"1 {text}", "s", where="t"))
 
 
+def test_bytes_are_counted_by_thousands_and_by_1024() -> None:
+    assert to("2 GiB", "B", where="memory") == 2**31
+    assert to("1.5 TB", "B", where="memory") == 1000.0 * to("1.5 GB", "B", where="memory") == 1.5e12
+    with pytest.raises(CaseError, match=r"not an amount of data"):
+        to("5 MB", "s", where="step")
+
+
 def test_every_listed_unit_is_understood() -> None:
     for name in unit_names():
         assert quantity(f"1 {name}", (name,), where=name).unit == name

@@ -48,6 +48,12 @@ _UNITS = (
     "knot = 0.5144444444444445 * m / s",
     "degC = K; offset: 273.15 = celsius = Celsius = degree_Celsius = degrees_Celsius",
     f"molecule = {1 / AVOGADRO!r} * mol = molec",
+    "B = [data] = byte = bytes",
+    "KiB = 1024 * B",
+    "MiB = 1048576 * B",
+    "GiB = 1073741824 * B",
+    "TB = 1e12 * B",
+    "TiB = 1099511627776 * B",
     "percent = 0.01 = %",
     "ppm = 1e-6 = ppmv",
     "ppb = 1e-9 = ppbv",
@@ -71,6 +77,7 @@ _MEANINGS = {
     "kg": ("a mass", "5 kg"),
     "molecules/cm3": ("a number concentration", "8.1e11 molecules/cm3"),
     "1/s": ("a rate", "1e-5 1/s"),
+    "B": ("an amount of data", "2 GiB"),
     "1": ("a plain number", "0.5"),
 }
 

@@ -45,6 +45,7 @@ class _FixedCase(RunCase):
     process: tuple[ProcessSection, ...] = Field(default_factory=tuple)
     output: tuple[sections.OutputSection, ...] = Field(default_factory=lambda: (sections.OutputSection(),))
     parallel: sections.ParallelSection = Field(default_factory=sections.ParallelSection)
+    adjoint: sections.AdjointSection = Field(default_factory=sections.AdjointSection)
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

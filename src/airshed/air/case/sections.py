@@ -14,6 +14,7 @@ from airshed.air.case.values import (
     CloudWater,
     DepositionVelocity,
     Diffusivity,
+    Disk,
     EmissionFlux,
     EmissionRate,
     Factor,
@@ -23,6 +24,7 @@ from airshed.air.case.values import (
     Levels,
     Longitude,
     Longitudes,
+    Memory,
     MixingRatio,
     Pressure,
     Rain,
@@ -367,3 +369,34 @@ class ParallelSection(Section):
         "whatever messages cost.",
     )
     groups: GroupsSection = Field(default_factory=GroupsSection)
+
+
+class AdjointSection(Section):
+    """What of a run is kept so that it can be taken back, on each rank; a run that is not taken back keeps nothing."""
+
+    memory: Memory = setting("2 GiB", "Memory for what is kept.", validate_default=True)
+    disk: Disk = setting("0 B", "Disk for what is kept: restarts, and levels where `plan` or `store` say so.")
+    plan: Literal["auto", "all", "two-level", "revolve", "multistage", "disk-revolve", "mixed"] = setting(
+        "auto",
+        "What is kept, and what is run again: `auto`, whatever runs the step that is run most often as rarely as can "
+        "be; `all`, every level of one run; `two-level`, restarts, and every level of one stretch between them; the "
+        "others need the package checkpoint_schedules and a number of steps that is known before.",
+    )
+    store: Literal["memory", "files", "files:async"] = setting(
+        "memory",
+        "Where levels are kept: `memory`, or `files` with the restarts, from which a run that was killed on its way "
+        "back goes on; with `:async` written and read ahead behind the run.",
+    )
+    rounding: Literal["none", "single"] = setting(
+        "none",
+        "Of levels that are kept: `single` takes half the room, and gives the gradient of a run that is known to seven "
+        "digits.",
+    )
+
+    @model_validator(mode="after")
+    def _has_room(self) -> Self:
+        if self.store != "memory" and self.disk.value == 0.0:
+            raise refuse(f'{KEY}.store = "{self.store}" needs room: give {KEY}.disk, such as "20 GB", or take "memory"')
+        if self.plan == "disk-revolve" and self.disk.value == 0.0:
+            raise refuse(f'{KEY}.plan = "disk-revolve" needs room on disk: give {KEY}.disk, or take "revolve"')
+        return self

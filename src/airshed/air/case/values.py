@@ -29,6 +29,8 @@ CloudWater = Annotated[Quantity, measured("kg/kg", least=0.0, most="0.05 kg/kg")
 EmissionRate = Annotated[Quantity, measured("kg/s", "mol/s", least=0.0, most=("1e8 kg/s", "1e10 mol/s"))]
 EmissionFlux = Annotated[Quantity, measured("kg/m2/s", "mol/m2/s", least=0.0, most=("1 kg/m2/s", "100 mol/m2/s"))]
 Tolerance = Annotated[Quantity, measured("molecules/cm3", least="1e-30 molecules/cm3", most="1e20 molecules/cm3")]
+Memory = Annotated[Quantity, measured("B", least="1 MiB", most="1e6 TiB")]
+Disk = Annotated[Quantity, measured("B", least=0.0, most="1e6 TiB")]
 Factor = Annotated[Number, Field(ge=0.0, le=1e6)]
 Longitude = Annotated[Number, Field(ge=-180.0, le=360.0)]
 Latitude = Annotated[Number, Field(ge=-90.0, le=90.0)]

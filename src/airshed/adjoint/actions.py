@@ -1,0 +1,140 @@
+"""What a checkpoint plan is made of: actions as data, which a small executor does one after the other.
+
+A run has steps n = 0 ... N-1; step n takes level n to level n+1. Two kinds of checkpoints are kept:
+
+restart n  all that step n needs to be done again with the same bits: q(n), q(n-1), the tendency of step n-1, the air
+level n    q(n) and the air: one array for each step of a *stretch*, the steps behind a restart
+
+To reverse step n takes level n+1 and either restart n, where a stretch begins, or levels n and n-1; in the second step
+of a stretch level n-1 is that of the restart. The words are those of Griewank & Walther 2000, ACM TOMS 26, 19-45.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+Place = Literal["memory", "disk"]
+
+
+@dataclass(frozen=True)
+class Advance:
+    """Do steps first <= n < last, from the model's own state, which is that before step `first`.
+
+    restarts     steps, from `first` to `last`, before which a restart is kept
+    keep_levels  whether levels first+1 to `last` are kept
+    store        where all of these are kept
+    """
+
+    first: int
+    last: int
+    keep_levels: bool = False
+    restarts: tuple[int, ...] = ()
+    store: Place = "memory"
+
+
+@dataclass(frozen=True)
+class Restore:
+    """Set the model to the restart before a step, which stays where it is."""
+
+    step: int
+    store: Place
+
+
+@dataclass(frozen=True)
+class Reverse:
+    """Take back steps last-1, ..., first; the model's own state is undefined afterwards."""
+
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class DiscardRestart:
+    """Forget the restart before a step."""
+
+    step: int
+    store: Place
+
+
+@dataclass(frozen=True)
+class DiscardLevels:
+    """Forget levels first+1 to `last`, those that :class:`Advance` with the same numbers kept."""
+
+    first: int
+    last: int
+    store: Place
+
+
+Action = Advance | Restore | Reverse | DiscardRestart | DiscardLevels
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The size of a restart and of a level [bytes]."""
+
+    restart: int
+    level: int
+
+
+@dataclass(frozen=True)
+class Bytes:
+    """Bytes kept in memory and on disk."""
+
+    memory: int
+    disk: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that is done with a run of so many steps, forward and back."""
+
+    name: str
+    steps: int
+    actions: tuple[Action, ...]
+
+    @property
+    def forward_steps(self) -> int:
+        """How many steps forward are done in all."""
+        return sum(each.last - each.first for each in self.actions if isinstance(each, Advance))
+
+    @property
+    def recomputation_factor(self) -> float:
+        """Steps forward for each step of the run: 1 where none is done again."""
+        return self.forward_steps / self.steps
+
+    def greatest(self, sizes: Sizes) -> Bytes:
+        """Return the most that is kept at a time, in memory and on disk; the two need not come together."""
+        memory, disk = zip(*_kept(self.actions, sizes), strict=True)
+        return Bytes(max(memory), max(disk))
+
+    def line(self, sizes: Sizes) -> str:
+        """Describe the plan for people, in one line."""
+        kept, most = self.greatest(sizes), max(_restarts(self.actions), default=0)
+        stretch = max((each.last - each.first for each in self.actions if isinstance(each, Reverse)), default=0)
+        disk = f" and {kept.disk / 1e9:.3g} GB on disk" if kept.disk else ""
+        return (
+            f"{self.name}: {self.steps} steps, up to {most} restarts at a time and stretches of up to {stretch} steps; "
+            f"{kept.memory / 1e9:.3g} GB in memory{disk}; {self.recomputation_factor:.2f} runs forward"
+        )
+
+
+def _kept(actions: Iterable[Action], sizes: Sizes) -> Iterator[tuple[int, int]]:
+    """Yield what is kept after each action, in memory and on disk [bytes]."""
+    kept = {"memory": 0, "disk": 0}
+    for action in actions:
+        if isinstance(action, Advance):
+            levels = action.last - action.first if action.keep_levels else 0
+            kept[action.store] += len(action.restarts) * sizes.restart + levels * sizes.level
+        elif isinstance(action, DiscardRestart):
+            kept[action.store] -= sizes.restart
+        elif isinstance(action, DiscardLevels):
+            kept[action.store] -= (action.last - action.first) * sizes.level
+        yield kept["memory"], kept["disk"]
+
+
+def _restarts(actions: Iterable[Action]) -> Iterator[int]:
+    """Yield how many restarts are kept after each action that changes it."""
+    count = 0
+    for action in actions:
+        count += len(action.restarts) if isinstance(action, Advance) else -isinstance(action, DiscardRestart)
+        yield count

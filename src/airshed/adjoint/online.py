@@ -1,0 +1,130 @@
+"""The checkpoint plan of a run whose number of steps is known at its end, because steps adapt."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Final
+
+from airshed.adjoint.actions import (
+    Action,
+    Advance,
+    DiscardLevels,
+    DiscardRestart,
+    Plan,
+    Reverse,
+)
+from airshed.adjoint.plans import take_back
+from airshed.adjoint.room import MOST_REPETITIONS, Capacities, Room
+
+_NAME: Final = "online"
+
+
+class OnlinePlan:
+    """Keeps restarts in the first run with a spacing that doubles when the room is used up, and then takes back.
+
+    Before each restart it is checked that a stretch can still be taken back beside it. If not, every second restart is
+    dropped and the spacing doubles; if that does not help, the steps of a stretch will be run once more often.
+
+    expected  about how many steps the run will have: restarts begin with the spacing that it asks for, and the levels
+              of the stretches that end there or later are kept at once; a wrong number costs time, never more
+    After Wang, Moin & Iaccarino 2009, SIAM J. Sci. Comput. 31, 2549-2567, who place restarts without knowing the end.
+    """
+
+    def __init__(self, room: Room, expected: int | None = None) -> None:
+        on_disk = room.disk >= 2 * room.sizes.restart
+        self._room = replace(room, restarts="disk" if on_disk else "memory")
+        self._capacities = Capacities(self._room)
+        self._place = self._room.place(1)
+        self._expected, self._spacing = expected, self._first_spacing(expected)
+        self._repetitions = 1
+        self._restarts: list[int] = []
+        self._levels: list[tuple[int, int]] = []
+
+    def first_run(self) -> Iterator[Action]:
+        """Yield actions without end; take the next one when the last one is done, and none after the run's end.
+
+        The end of the run may lie within an :class:`Advance`, which is then cut short.
+        """
+        yield from self._save(0)
+        step = 0
+        while True:
+            end = (step // self._spacing + 1) * self._spacing
+            is_kept = self._keeps(step, end)
+            if is_kept:
+                self._levels.append((step, end))
+            else:
+                yield from self._drop_levels()
+            yield Advance(step, end, keep_levels=is_kept, store=self._room.levels)
+            step = end
+            yield from self._thin(step)
+            if step % self._spacing == 0:
+                yield from self._drop_levels()
+                yield from self._save(step)
+
+    def backward(self, steps: int) -> Iterator[Action]:
+        """Yield what takes back a run that turned out to have so many steps, after its last action forward."""
+        kept = [(first, min(last, steps)) for first, last in self._levels]
+        end = steps
+        for held, first in reversed(list(enumerate(self._restarts, 1))):
+            if kept:
+                yield Reverse(first, end)
+                yield from (DiscardLevels(*levels, self._room.levels) for levels in kept)
+            else:
+                yield from take_back(first, end, held, self._capacities)
+            yield DiscardRestart(first, self._place)
+            end, kept = first, []
+
+    def _first_spacing(self, expected: int | None) -> int:
+        """Return the greatest spacing with which the restarts of a quarter more steps leave room for a stretch."""
+        steps = (expected or 0) + (expected or 0) // 4
+        return next((each for each in range(steps, 1, -1) if self._capacities.of(1, -(-steps // each)) >= each), 1)
+
+    def _keeps(self, step: int, end: int) -> bool:
+        """Whether the levels of the steps to come are kept: at the expected end, with all before in their stretch."""
+        if self._expected is None or end < self._expected:
+            return False
+        fits = self._capacities.of(1, len(self._restarts)) >= self._spacing
+        return fits and (step == self._restarts[-1] or bool(self._levels))
+
+    def _save(self, step: int) -> Iterator[Action]:
+        self._restarts.append(step)
+        yield Advance(step, step, restarts=(step,), store=self._place)
+
+    def _thin(self, step: int) -> Iterator[Action]:
+        """Drop restarts until one more, and a stretch beside it, can be kept."""
+        while not self._fits(len(self._restarts) + 1, self._spacing):
+            if not self._fits(len(self._restarts) // 2 + 1, 2 * self._spacing):
+                self._repeat_more(step)
+                continue
+            self._spacing *= 2
+            dropped = [each for each in self._restarts if each % self._spacing]
+            self._restarts = [each for each in self._restarts if each % self._spacing == 0]
+            if dropped and self._levels and dropped[-1] == self._levels[0][0]:
+                yield from self._drop_levels()
+            yield from (DiscardRestart(each, self._place) for each in dropped)
+
+    def _fits(self, restarts: int, spacing: int) -> bool:
+        return self._capacities.of(self._repetitions, restarts) >= spacing
+
+    def _repeat_more(self, step: int) -> None:
+        """Let the steps of a stretch be run once more often; raises CaseError for more than anybody waits."""
+        if self._repetitions == MOST_REPETITIONS:
+            raise self._capacities.too_little(step)
+        self._repetitions += 1
+
+    def _drop_levels(self) -> Iterator[Action]:
+        yield from (DiscardLevels(*levels, self._room.levels) for levels in self._levels)
+        self._levels = []
+
+
+def as_executed(plan: OnlinePlan, steps: int) -> Plan:
+    """Return all that an online plan does with a run that has so many steps."""
+    actions: list[Action] = list(_until(steps, plan.first_run()))
+    return Plan(_NAME, steps, (*actions, *plan.backward(steps)))
+
+
+def _until(steps: int, actions: Iterable[Action]) -> Iterator[Action]:
+    for action in actions:
+        if isinstance(action, Advance) and action.last >= steps:
+            yield replace(action, last=steps)
+            return
+        yield action

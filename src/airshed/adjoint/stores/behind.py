@@ -1,0 +1,91 @@
+"""A store that writes behind the run and reads ahead of it, on one thread."""
+
+from collections import deque
+from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, Final
+
+from airshed.adjoint.stores.store import Arrays, Store, copies, size_of
+from airshed.io.background import LIMIT
+
+_AHEAD: Final = 2
+"""Keys that are read before they are asked for."""
+
+
+class BehindStore:
+    """Hands everything to another store, in order, on a thread of its own.
+
+    What is put is copied and written behind the run; who asks for a key will next ask for those that were put before
+    it, which are then read ahead. An error of writing is raised by the next call, one of reading by the call that asks.
+
+    limit  bytes of copies that may wait to be written; one alone may be larger
+    """
+
+    def __init__(self, inner: Store, limit: int = LIMIT) -> None:
+        self._inner, self._limit = inner, limit
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="airshed-store")
+        self._jobs: deque[tuple[Future[None], int]] = deque()
+        self._reads: dict[str, Future[Arrays]] = {}
+        self._order = dict.fromkeys(inner.keys)
+
+    @property
+    def bytes(self) -> int:
+        """What the other store keeps, when all is written, in bytes."""
+        self._wait()
+        return self._inner.bytes
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys, also of what waits to be written."""
+        return list(self._order)
+
+    def put(self, key: str, arrays: Arrays) -> None:
+        """Copy arrays to be written; see :class:`airshed.adjoint.stores.store.Store`."""
+        size = size_of(arrays)
+        while self._jobs and (self._jobs[0][0].done() or sum(each for _, each in self._jobs) + size > self._limit):
+            self._jobs.popleft()[0].result()
+        self._reads.pop(key, None)
+        self._order.pop(key, None)
+        self._order[key] = None
+        self._jobs.append((self._thread.submit(self._inner.put, key, copies(arrays)), size))
+
+    def get(self, key: str) -> Arrays:
+        """Return what was read ahead, or read it; see :class:`airshed.adjoint.stores.store.Store`."""
+        self._raise_errors()
+        if key not in self._order:
+            raise KeyError(key)
+        asked = self._reads.pop(key, None) or self._read(key)
+        at = self.keys.index(key)
+        nearest = self.keys[max(at - _AHEAD, 0) : at][::-1]
+        self._reads = {each: self._reads.get(each) or self._read(each) for each in nearest}
+        return asked.result()
+
+    def drop(self, key: str) -> None:
+        """Forget, behind what waits; see :class:`airshed.adjoint.stores.store.Store`."""
+        self._raise_errors()
+        del self._order[key]
+        self._reads.pop(key, None)
+        self._jobs.append((self._thread.submit(self._inner.drop, key), 0))
+
+    def commit(self, note: Mapping[str, Any]) -> None:
+        """Commit the other store when all is written, and return then."""
+        self._wait()
+        self._inner.commit(note)
+
+    def close(self, *, keep: bool = False) -> None:
+        """Leave what is not yet done, end the thread and close the other store."""
+        self._thread.shutdown(cancel_futures=True)
+        self._inner.close(keep=keep)
+
+    def _read(self, key: str) -> Future[Arrays]:
+        return self._thread.submit(self._inner.get, key)
+
+    def _raise_errors(self) -> None:
+        while self._jobs and self._jobs[0][0].done():
+            self._jobs.popleft()[0].result()
+
+    def _wait(self) -> None:
+        while self._jobs:
+            self._jobs.popleft()[0].result()
+        for read in self._reads.values():
+            read.exception()

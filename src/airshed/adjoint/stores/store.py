@@ -1,0 +1,93 @@
+"""What any store does, and the one in memory."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+Arrays = Mapping[str, npt.NDArray[Any]]
+
+
+class Store(Protocol):
+    """Keeps arrays of this rank by keys, such as "level-17": letters, digits and -."""
+
+    @property
+    def bytes(self) -> int:
+        """What is kept, in bytes."""
+        ...
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys under which something is kept, the one that was put last at the end."""
+        ...
+
+    def put(self, key: str, arrays: Arrays) -> None:
+        """Keep arrays, which may change as soon as this returns, in place of what was kept under the key."""
+        ...
+
+    def get(self, key: str) -> Arrays:
+        """Return what is kept under a key, not to be changed; raises KeyError where nothing is."""
+        ...
+
+    def drop(self, key: str) -> None:
+        """Forget what is kept under a key; raises KeyError where nothing is."""
+        ...
+
+    def commit(self, note: Mapping[str, Any]) -> None:
+        """Let a process that takes this one's place find what is kept now, and a note that JSON can hold.
+
+        All ranks call it together, and none a second time before each has returned once. In memory it does nothing.
+        """
+        ...
+
+    def close(self, *, keep: bool = False) -> None:
+        """End the store and forget everything, but for what was committed where that is to be kept."""
+        ...
+
+
+class MemoryStore:
+    """Keeps copies in memory."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, dict[str, npt.NDArray[Any]]] = {}
+
+    @property
+    def bytes(self) -> int:
+        """What is kept, in bytes."""
+        return sum(array.nbytes for arrays in self._kept.values() for array in arrays.values())
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys; see :class:`Store`."""
+        return list(self._kept)
+
+    def put(self, key: str, arrays: Arrays) -> None:
+        """Keep copies; see :class:`Store`."""
+        self._kept.pop(key, None)
+        self._kept[key] = copies(arrays)
+
+    def get(self, key: str) -> Arrays:
+        """Return the copies themselves; see :class:`Store`."""
+        return self._kept[key]
+
+    def drop(self, key: str) -> None:
+        """Forget; see :class:`Store`."""
+        del self._kept[key]
+
+    def commit(self, note: Mapping[str, Any]) -> None:
+        """Do nothing: what memory holds ends with the process."""
+
+    def close(self, *, keep: bool = False) -> None:
+        """Forget everything."""
+        self._kept.clear()
+
+
+def copies(arrays: Arrays) -> dict[str, npt.NDArray[Any]]:
+    """Return copies that no one else changes."""
+    return {name: np.array(array) for name, array in arrays.items()}
+
+
+def size_of(arrays: Arrays) -> int:
+    """Return the bytes of arrays."""
+    return sum(array.nbytes for array in arrays.values())

@@ -1,0 +1,293 @@
+"""Any store gives back every bit; damage, a full disk and a kill are found and told."""
+
+import json
+import os
+import shutil
+import threading
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays_of
+
+from airshed.adjoint.choice import make_stores
+from airshed.adjoint.stores.behind import BehindStore
+from airshed.adjoint.stores.files import FileStore, commits, rank_folder
+from airshed.adjoint.stores.rounded import RoundedStore
+from airshed.adjoint.stores.store import MemoryStore
+from airshed.air.case.sections import AdjointSection
+from airshed.core.atomic import is_part
+from airshed.core.errors import NumericalError, OutputError
+
+KINDS = ("memory", "files", "memory behind", "files behind")
+
+
+def level(number):
+    return {"q": np.random.default_rng(number).random((3, 5, 4)), "air": np.arange(4) + number, "when": np.array(1.5)}
+
+
+def same(one, other):
+    return one.keys() == other.keys() and all(
+        one[name].tobytes() == other[name].tobytes() and one[name].dtype == other[name].dtype for name in one
+    )
+
+
+@pytest.fixture(params=KINDS)
+def store(request, tmp_path):
+    inner = MemoryStore() if "memory" in request.param else FileStore(rank_folder(tmp_path, 3))
+    store = BehindStore(inner, limit=1000) if "behind" in request.param else inner
+    yield store
+    store.close()
+
+
+def test_what_is_put_comes_back_to_the_bit_in_any_order(store):
+    for number in range(12):
+        given = level(number)
+        store.put(f"level-{number}", given)
+        for array in given.values():
+            array[...] = 0  # the store has copies
+    assert store.keys == [f"level-{number}" for number in range(12)]
+    for number in (*reversed(range(12)), 5, 0, 11):
+        assert same(store.get(f"level-{number}"), level(number))
+
+
+def test_what_is_put_again_replaces_what_was(store):
+    for number in range(3):
+        store.put("adjoint", level(number))
+    assert same(store.get("adjoint"), level(2))
+    assert store.keys == ["adjoint"]
+
+
+def test_what_is_dropped_is_gone_and_frees_its_room(store):
+    sizes = []
+    for number in range(3):
+        store.put(f"level-{number}", level(number))
+        sizes.append(store.bytes)
+    assert store.get("level-1") is not None
+    for number in reversed(range(3)):
+        assert store.bytes == sizes[number]
+        store.drop(f"level-{number}")
+    assert store.bytes == 0
+    for call in (store.get, store.drop):
+        with pytest.raises(KeyError):
+            call("level-1")
+
+
+def test_files_are_removed_with_their_keys(tmp_path):
+    store = FileStore(tmp_path / "kept")
+    for number in range(3):
+        store.put(f"level-{number}", level(number))
+    assert store.bytes == sum(path.stat().st_size for path in (tmp_path / "kept").iterdir())
+    for number in range(3):
+        store.drop(f"level-{number}")
+    assert not list((tmp_path / "kept").iterdir())
+    store.close()
+    assert not (tmp_path / "kept").exists()
+
+
+@given(arrays_of.arrays(np.float64, st.integers(1, 8), elements=st.floats(-1e38, 1e38)))
+def test_single_precision_errs_by_half_a_unit(values):
+    store = RoundedStore(MemoryStore())
+    store.put("level", {"q": values, "count": np.arange(3)})
+    kept = store.get("level")
+    assert kept["q"].dtype == np.float64
+    assert (np.abs(kept["q"] - values) <= np.maximum(2.0**-24 * np.abs(values), 2.0**-150)).all()
+    assert same({"count": kept["count"]}, {"count": np.arange(3)})
+    assert store.bytes == values.nbytes // 2 + np.arange(3).nbytes
+
+
+def test_single_precision_refuses_what_it_cannot_hold():
+    with pytest.raises(NumericalError, match=r"q exceeds the range .*\.rounding"):
+        RoundedStore(MemoryStore()).put("level", {"q": np.array([1e39])})
+
+
+def outcome(files, behind):
+    """Return what a store reads, or its error."""
+    store = BehindStore(files) if behind else files
+    try:
+        return store.get("level-7")
+    except OutputError as error:
+        return error
+    finally:
+        if behind:
+            store._thread.shutdown()
+
+
+@pytest.mark.parametrize("behind", [False, True])
+def test_any_damage_to_a_file_is_found_and_named(tmp_path, behind):
+    files = FileStore(tmp_path)
+    files.put("level-7", level(7))
+    (path,) = tmp_path.iterdir()
+    content, found = path.read_bytes(), 0
+    for place in range(0, len(content), 7):
+        path.write_bytes(content[:place] + bytes([content[place] ^ 0x40]) + content[place + 1 :])
+        told = outcome(files, behind)
+        # What changed may mean nothing, as the dates in an archive.
+        assert str(path) in str(told) if isinstance(told, OutputError) else same(told, level(7))
+        found += isinstance(told, OutputError)
+    assert found > len(content) // 7 // 2
+    for cut in (0, 1, len(content) // 2, len(content) - 1):
+        path.write_bytes(content[:cut])
+        with pytest.raises(OutputError, match=r"level-7\.1\.npz is damaged"):
+            files.get("level-7")
+
+
+def test_a_file_that_is_gone_or_another_one_is_named(tmp_path):
+    store = FileStore(tmp_path)
+    for number in range(2):
+        store.put(f"level-{number}", level(number))
+    shutil.copy(tmp_path / "level-0.1.npz", tmp_path / "level-1.2.npz")
+    with pytest.raises(OutputError, match=r"level-1\.2\.npz is damaged: it holds .*level-0.*not level-1"):
+        store.get("level-1")
+    (tmp_path / "level-1.2.npz").unlink()
+    with pytest.raises(OutputError, match=r"there is no file .*level-1\.2\.npz"):
+        store.get("level-1")
+
+
+@pytest.mark.parametrize("small_disk", ["1m"], indirect=True)
+@pytest.mark.parametrize("behind", [False, True])
+def test_a_really_full_disk_is_one_error_and_what_was_kept_stays(small_disk, behind):
+    files = FileStore(small_disk / "kept")
+    store = BehindStore(files) if behind else files
+    large = {"q": np.ones(30_000)}
+
+    def fill():
+        for number in range(9):
+            store.put(f"level-{number}", large)
+        store.commit({})
+
+    with pytest.raises(OutputError, match=r"cannot write .*level-\d\.\d\.npz: the disk is full"):
+        fill()
+    assert same(files.get("level-0"), large)
+    assert not [path for path in small_disk.rglob("*") if is_part(path)]
+
+
+def test_behind_a_run_errors_come_with_the_next_call_and_waiting_copies_are_bounded():
+    gate, store = threading.Event(), MemoryStore()
+    put = store.put
+
+    def slow(key, arrays):
+        gate.wait()
+        if key == "bad":
+            raise OutputError("the disk is full")
+        put(key, arrays)
+
+    store.put = slow
+    behind = BehindStore(store, limit=2 * 800)
+    for number in range(2):
+        behind.put(f"level-{number}", {"q": np.ones(100)})
+    third = threading.Thread(target=behind.put, args=("level-2", {"q": np.ones(100)}))
+    third.start()
+    third.join(0.2)
+    assert third.is_alive()
+    gate.set()
+    third.join()
+    behind.put("bad", {"q": np.ones(100)})
+    with pytest.raises(OutputError, match="the disk is full"):
+        behind.commit({})
+    behind.close()
+
+
+def test_behind_a_run_the_levels_before_are_read_ahead(tmp_path):
+    files, read = FileStore(tmp_path), []
+    get = files.get
+    files.get = lambda key: read.append(key) or get(key)
+    for number in range(5):
+        files.put(f"level-{number}", level(number))
+    behind = BehindStore(files)
+    assert same(behind.get("level-4"), level(4))
+    behind.commit({})
+    assert read == ["level-4", "level-3", "level-2"]
+    assert same(behind.get("level-3"), level(3))
+    behind.commit({})
+    assert read == ["level-4", "level-3", "level-2", "level-1"]
+    behind.close()
+
+
+def committed(folder):
+    """Do as a run on its way back does; yield after each change of the disk what a process would find."""
+    store = FileStore(folder)
+    for number in range(4):
+        store.put(f"level-{number}", level(number))
+    store.commit({"reversed": 4})
+    yield
+    for number in reversed(range(4)):
+        store.put("adjoint", level(100 + number))
+        yield
+        store.drop(f"level-{number}")
+        yield
+        store.commit({"reversed": number})
+        yield
+
+
+def check(folder, resume):
+    store = FileStore(folder, resume)
+    number = store.note["reversed"]
+    assert sorted(store.keys) == sorted([*(["adjoint"] if number < 4 else []), *(f"level-{n}" for n in range(number))])
+    for each in range(number):
+        assert same(store.get(f"level-{each}"), level(each))
+    assert number == 4 or same(store.get("adjoint"), level(100 + number))
+    assert store.bytes == sum(p.stat().st_size for p in folder.glob("[al]*.npz"))
+
+
+def test_a_process_killed_anywhere_is_followed_from_either_of_its_last_commits(tmp_path):
+    checked = 0
+    for _ in committed(tmp_path / "run"):
+        (tmp_path / "run" / "a note of the user.txt").touch()
+        (tmp_path / "run" / ".level-9.99.npz.123.part").touch()
+        found = commits(tmp_path / "run")
+        assert len(found) == min(2, found[-1])
+        for resume, copy in product(found, ["copy"]):
+            shutil.rmtree(tmp_path / copy, ignore_errors=True)
+            shutil.copytree(tmp_path / "run", tmp_path / copy)
+            check(tmp_path / copy, resume)
+            assert commits(tmp_path / copy) == [resume]
+            assert not [path for path in (tmp_path / copy).iterdir() if is_part(path)]
+            checked += 1
+    assert checked == 23
+
+
+def test_a_damaged_manifest_and_a_file_that_it_misses_are_named(tmp_path):
+    store = FileStore(tmp_path)
+    store.put("level-0", level(0))
+    store.commit({"reversed": 1})
+    manifest, kept = tmp_path / "manifest.1.npz", (tmp_path / "level-0.1.npz").read_bytes()
+    (tmp_path / "level-0.1.npz").unlink()
+    with pytest.raises(OutputError, match=r"there is no file .*level-0\.1\.npz"):
+        FileStore(tmp_path, 1)
+    (tmp_path / "level-0.1.npz").write_bytes(kept)
+    content = manifest.read_bytes()
+    manifest.write_bytes(content.replace(b'"reversed": 1', b'"reversed": 2'))
+    with pytest.raises(OutputError, match=r"manifest\.1\.npz is damaged"):
+        FileStore(tmp_path, 1)
+    manifest.write_bytes(content)
+    FileStore(tmp_path, 1).close(keep=True)
+    assert FileStore(tmp_path, 1).note == json.loads('{"reversed": 1}')
+
+
+def test_what_was_committed_may_stay_when_a_store_is_closed(tmp_path):
+    store = FileStore(tmp_path / "kept")
+    store.put("level-0", level(0))
+    store.commit({})
+    store.put("level-1", level(1))
+    store.close(keep=True)
+    assert sorted(os.listdir(tmp_path / "kept")) == ["level-0.1.npz", "manifest.1.npz"]
+
+
+@pytest.mark.parametrize("rounding", ["none", "single"])
+@pytest.mark.parametrize("kind", ["memory", "files", "files:async"])
+def test_a_case_says_which_stores_there_are(tmp_path, kind, rounding):
+    stores = make_stores(AdjointSection(store=kind, disk="1 MB", rounding=rounding), tmp_path / "kept")
+    for place in ("memory", "disk"):
+        stores.restarts[place].put("restart-0", level(0))
+        stores.levels[place].put("level-1", level(1))
+        assert same(stores.restarts[place].get("restart-0"), level(0))
+        kept = stores.levels[place].get("level-1")
+        assert same(kept, level(1)) == (rounding == "none")
+        assert np.allclose(kept["q"], level(1)["q"], rtol=2.0**-24, atol=0.0)
+    stores.commit({"reversed": 3})
+    assert commits(tmp_path / "kept") == [1]
+    stores.close()
+    assert not (tmp_path / "kept").exists()
