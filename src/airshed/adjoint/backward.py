@@ -1,11 +1,12 @@
 """Takes adjoints back over a trajectory, and adds up what all that a run was given is worth to its cost."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from airshed.adjoint.actions import Action
 from airshed.adjoint.trajectory import Trajectory
 from airshed.air.model import AirModel
 from airshed.air.schemes.imex import Taken
@@ -43,32 +44,28 @@ class Backward:
     """
 
     def __init__(
-        self, model: AirModel, trajectory: Trajectory, costs: Mapping[float, Callable[[AnyArray], None]], *,
-        source_levels: int = 1, frozen: bool = False,
+        self, model: AirModel, costs: Mapping[float, Callable[[AnyArray], None]], *, source_levels: int = 1,
+        frozen: bool = False,
     ) -> None:  # fmt: skip
-        self._model, self._trajectory, self._costs = model, trajectory, costs
+        self._model, self._costs = model, costs
         kernel = model.kernel.reversed(frozen=frozen)
         self._reverser: Reverser = kernel.reverser(model.layout, model.constants, threads=model.stepper.threads)
         self._source_levels = source_levels
         self._sources: dict[float, AnyArray] = {}
 
-    def run(self, progress: Progress = lambda part: None) -> Adjoints:
+    def run(
+        self, trajectory: Trajectory, actions: Iterable[Action], progress: Progress = lambda part: None
+    ) -> Adjoints:
         """Go back to the beginning."""
-        trajectory, done, count = self._trajectory, 0, len(self._trajectory.ends)
-        for number in reversed(range(trajectory.stretches)):
-            stretch = trajectory.stretch(number)
+        count = len(trajectory.ends)
+        for done, passed in enumerate(trajectory.back(actions)):
             if not done:
-                self._reverser.start(stretch.last_tendency)
-            for place in reversed(range(len(stretch.steps))):
-                step = stretch.steps[place]
-                self._add_cost(step.end)
-                before = stretch.steps[place - 1].forcing if place else stretch.first_tendency
-                levels = stretch.levels[place : place + 3]
-                self._reverser.reverse(step.forcing, levels, before, self._shares(step))
-                done += 1
-                progress(done / count)
-            if number == 0:
-                self._reverser.finish(stretch.levels[1])
+                self._reverser.start(self._model.stepper.state.tendency)
+            self._add_cost(passed.taken.end)
+            self._reverser.reverse(passed.taken.forcing, passed.levels, passed.before, self._shares(passed.taken))
+            progress((done + 1) / count)
+            if done + 1 == count:
+                self._reverser.finish(passed.levels[1])
         self._add_cost(trajectory.begin)
         return self._found()
 

@@ -1,16 +1,22 @@
 """The gradient of a cost by all that a run is given: one run forward, and one backwards."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from airshed.adjoint.actions import Action, Advance, Restore
 from airshed.adjoint.backward import Adjoints, Backward
+from airshed.adjoint.choice import make_plan, make_stores, room_of
 from airshed.adjoint.cost import Cost
-from airshed.adjoint.trajectory import Trajectory
+from airshed.adjoint.online import OnlinePlan
+from airshed.adjoint.trajectory import Trajectory, steps_expected
 from airshed.air.case import Case
 from airshed.air.model import AirModel
 from airshed.core.errors import CaseError
@@ -24,20 +30,17 @@ Array = npt.NDArray[np.float64]
 Progress = Callable[[str, float], None]
 """Is told what is being done, "forward" or "backward", and the part of it that is done, 0 to 1."""
 
-EVERY: Final = 47
-"""Steps between two restarts of the first run."""
+_ENDLESS: Final = 2**62
 
 
 @dataclass(frozen=True)
 class Options:
     """How a gradient is computed.
 
-    every          steps between two restarts: memory is that of N/every restarts and of `every` levels
     source_levels  lowest levels into which sources are asked for
     frozen         whether limiters of the transport stay as they were, rather than change with the mixing ratios
     """
 
-    every: int = EVERY
     source_levels: int = 1
     frozen: bool = False
 
@@ -49,12 +52,14 @@ DEFAULT: Final = Options()
 class Gradient:
     """The value of a cost, its adjoints, and the model at the end of the run.
 
-    steps  of the run, spin-up and all
+    steps       of the run, spin-up and all
+    recomputed  steps that were made again on the way back
     """
 
     value: float
     adjoints: Adjoints
     steps: int
+    recomputed: int
 
 
 def gradient(
@@ -69,35 +74,53 @@ def gradient(
     given  what :class:`airshed.Simulation` takes besides: meteorology, initial, allow_code
     Winds stay as they are. Raises AirshedError for what is wrong with the case, and for a cost at no time of it.
     """
-    with Simulation(case, **given) as simulation:
+    with Simulation(case, **given) as simulation, TemporaryDirectory(prefix="airshed-") as folder:
         model: AirModel = simulation.model
-        asked = cost if not callable(cost) else cost(model)
-        trajectory = run_forward(simulation, asked, options, progress)
-        backward = Backward(
-            model, trajectory, costs_of(asked, model), source_levels=options.source_levels, frozen=options.frozen
-        )
+        section = simulation.case.adjoint
+        stores = make_stores(section, Path(folder))
         try:
-            found = backward.run(lambda done: progress("backward", done))
+            trajectory = Trajectory(model, stores)
+            asked = cost if not callable(cost) else cost(model)
+            back = run_forward(simulation, trajectory, asked, progress)
+            backward = Backward(
+                model, costs_of(asked, model), source_levels=options.source_levels, frozen=options.frozen
+            )
+            with closing(backward):
+                found = backward.run(trajectory, back, lambda done: progress("backward", done))
         finally:
-            backward.close()
-        return Gradient(asked.value, found, len(trajectory.ends))
+            stores.close()
+        return Gradient(asked.value, found, len(trajectory.ends), trajectory.recomputed)
 
 
-def run_forward(simulation: Simulation, cost: Cost, options: Options, progress: Progress) -> Trajectory:
-    """Run a simulation that has not begun as far as a cost looks at it, and show the cost what it asks for."""
-    model, end = simulation.model, simulation.end
+def run_forward(simulation: Simulation, trajectory: Trajectory, cost: Cost, progress: Progress) -> Iterable[Action]:
+    """Run a simulation that has not begun as far as a cost looks at it; return the actions that take the run back.
+
+    The cost is shown what it asks for.
+    """
+    model, case, end = simulation.model, simulation.case, simulation.end
     times = list(cost.times)
     if not times or times != sorted(times) or not 0.0 <= times[0] <= times[-1] <= end:
         raise CaseError(f"a cost is to have times that rise within the case, 0 to {end:g} s, not {times[:4]}")
-    trajectory = Trajectory(model, options.every)
-    every = [*(Every(each.every.value, first=0.0) for each in simulation.case.output)]
-    every.append(Every(simulation.case.restart.every.value))
-    first = model.seconds
-    for time in times:
-        clock = Clock(model, every, time)
-        trajectory.run(clock, time, lambda: progress("forward", (model.seconds - first) / max(times[-1] - first, 1.0)))
-        cost.see(time, lambda name: species(model, name))
-    return trajectory
+    first, section, seen = model.seconds, case.adjoint, iter([*times, inf])
+    due = [*(Every(each.every.value, first=0.0) for each in case.output), Every(case.restart.every.value)]
+    ahead = next(seen)
+
+    def look() -> None:
+        nonlocal ahead
+        progress("forward", (model.seconds - first) / max(times[-1] - first, 1.0))
+        while model.seconds >= ahead:
+            cost.see(ahead, lambda name: species(model, name))
+            ahead = next(seen)
+
+    look()
+    room = room_of(section, trajectory.sizes)
+    plan = OnlinePlan(room, steps_expected(model, times[-1]) if section.plan == "auto" else None)
+    known = section.plan not in ("auto", "two-level")
+    actions = iter([Advance(0, _ENDLESS, restarts=(0,))]) if known else plan.first_run()
+    trajectory.run(actions, [(Clock(model, due, time), time) for time in times], look)
+    if known:
+        return [Restore(0, "memory"), *make_plan(section.plan, len(trajectory.ends), room).actions]
+    return plan.backward(len(trajectory.ends))
 
 
 def species(model: AirModel, name: str) -> Array:

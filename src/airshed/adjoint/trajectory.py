@@ -1,93 +1,177 @@
-"""The forward run, kept so that it can be gone through backwards, stretch by stretch.
+"""The forward run, kept so that it can be gone through backwards: the executor of a checkpoint plan.
 
-The first run keeps a restart (all that a model saves) every so many steps. A stretch between two restarts is then run
-again, with the same bits, and keeps every level and all that its steps were given.
+A restart is all that the model saves. A level is the mixing ratios and the air. What steps were given (forcing,
+weights, emission) is noted beside the levels, in memory, whenever these are kept: fields of the forcing are shared by
+the steps of an hour.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from math import inf
+from typing import Final
 
+from airshed.adjoint.actions import (
+    Action,
+    Advance,
+    DiscardLevels,
+    DiscardRestart,
+    Restore,
+    Reverse,
+    Sizes,
+)
+from airshed.adjoint.choice import Stores
+from airshed.adjoint.snapshots import as_arrays, as_snapshot
+from airshed.adjoint.stores.store import Arrays, aligned_copy, size_of
 from airshed.air.model import AirModel
 from airshed.air.schemes.imex import Imex, Taken
 from airshed.core.errors import CaseError
-from airshed.kernels.memory import AnyArray
-from airshed.kernels.step.data import Level
+from airshed.kernels.memory import ALIGNMENT, AnyArray, address
+from airshed.kernels.step.data import Level, StepForcing
 from airshed.runtime.clock import Clock
-from airshed.runtime.model import Snapshot
+
+_STATE: Final = "tiled.state."
 
 
 @dataclass(frozen=True)
-class Stretch:
-    """Steps from n to m: levels n-1 to m+1, what each step was given, and the tendencies T(n-1) and T(m)."""
+class Passed:
+    """A step to be taken back: how it was taken, levels n-1, n and n+1, and the step before, or its tendency T(n-1)."""
 
-    levels: Sequence[Level]
-    steps: Sequence[Taken]
-    first_tendency: AnyArray
-    last_tendency: AnyArray
+    taken: Taken
+    levels: tuple[Level, Level, Level]
+    before: StepForcing | AnyArray
 
 
 class Trajectory:
-    """Runs a model forward, and again in stretches.
+    """Executes the actions of a plan with a model.
 
-    ends    [s] of all steps so far
-    begin   [s] of the first
+    ends       [s] of the steps of the first run
+    begin      [s] of the first
+    recomputed steps done again so far
     """
 
-    def __init__(self, model: AirModel, every: int) -> None:
+    def __init__(self, model: AirModel, stores: Stores) -> None:
         if not isinstance(model.scheme, Imex):
-            raise CaseError('the adjoint of chemistry.integrator = "strang" is not there yet; take "imex"')
-        self._model, self._scheme, self._every = model, model.scheme, every
+            raise CaseError('chemistry.integrator = "strang" has no adjoint yet; take "imex"')
+        self._model, self._scheme, self._stores = model, model.scheme, stores
         self.begin = model.seconds
         self.ends: list[float] = []
-        self._restarts: list[tuple[int, Snapshot]] = []
-        self._pool: list[Level] = []
-
-    def run(self, clock: Clock, until: float, seen: Callable[[], None]) -> None:
-        """Advance to a time [s] at which a step ends; `seen` is called after each batch of steps."""
-        model = self._model
-        while model.seconds < until:
-            number = len(self.ends)
-            if number % self._every == 0:
-                self._restarts.append((number, model.save().copied()))
-            ends = clock.next_steps(until, min(model.pace.batch, self._every - number % self._every))
-            model.step_through(ends)
-            self.ends += ends
-            seen()
+        self.recomputed = 0
+        self._taken: dict[int, Taken] = {}
 
     @property
-    def stretches(self) -> int:
-        """Return their number."""
-        return len(self._restarts)
+    def sizes(self) -> Sizes:
+        """The size of a restart and of a level."""
+        state = self._model.stepper.state
+        return Sizes(size_of(as_arrays(self._model.save())), state.q.nbytes + state.air.nbytes)
 
-    def stretch(self, number: int) -> Stretch:
-        """Run a stretch again and return it; it is valid until the next one is asked for."""
-        model, (first, restart) = self._model, self._restarts[number]
-        following = self._restarts[number + 1][0] if number + 1 < len(self._restarts) else len(self.ends)
-        model.restore(restart)
-        state = model.stepper.state
-        first_tendency = state.tendency.copy()
-        levels = [self._kept(0, state.q_other, state.air_other), self._kept(1, state.q, state.air)]
-        steps: list[Taken] = []
-        self._scheme.note = lambda taken: steps.append(self._lasting(taken))
-        for place, end in enumerate(self.ends[first:following]):
-            model.step_through([end])
-            levels.append(self._kept(place + 2, state.q, state.air))
-        self._scheme.note = None
-        return Stretch(levels, steps, first_tendency, state.tendency.copy())
+    def run(self, actions: Iterator[Action], clocks: Iterable[tuple[Clock, float]], seen: Callable[[], None]) -> None:
+        """Make the first run by the actions of a plan, cut short where the run ends.
 
-    def _kept(self, place: int, q: AnyArray, air: AnyArray) -> Level:
-        """A copy of a level, in memory of a place that the next stretch takes again."""
-        if place == len(self._pool):
-            memory = self._model.layout.memory
-            self._pool.append(Level(memory.empty(q.shape, q.dtype), memory.empty(air.shape, air.dtype)))
-        level = self._pool[place]
-        level.q[...], level.air[...] = q, air
-        return level
+        clocks  one after the other, with the time [s] to which each leads; `seen` is called there and after each batch
+        """
+        wanted = iter(actions)
+        action = next(wanted)
+        for clock, until in clocks:
+            while self._model.seconds < until:
+                number = len(self.ends)
+                while not isinstance(action, Advance) or number >= action.last:
+                    if isinstance(action, Advance):
+                        self._keep_restarts(action, number)
+                    else:
+                        self.do(action)
+                    action = next(wanted)
+                self._keep_restarts(action, number)
+                most = 1 if action.keep_levels else min(self._model.pace.batch, action.last - number)
+                ends = clock.next_steps(until, most)
+                self._advance(action, number, ends)
+                self.ends += ends
+                seen()
+
+    def back(self, actions: Iterable[Action]) -> Iterator[Passed]:
+        """Do what takes the run back; yield its steps, the last one first."""
+        for action in actions:
+            if isinstance(action, Reverse):
+                yield from (self._passed(step) for step in reversed(range(action.first, action.last)))
+            else:
+                self.do(action)
+
+    def do(self, action: Action) -> None:
+        """Do an action that takes nothing back."""
+        match action:
+            case Advance():
+                for step in range(action.first, action.last):
+                    self._keep_restarts(action, step)
+                    self._advance(action, step, self.ends[step : step + 1])
+                    self.recomputed += 1
+                self._keep_restarts(action, action.last)
+            case Restore(step, store):
+                self._model.restore(as_snapshot(self._stores.restarts[store].get(_restart(step))))
+            case DiscardRestart(step, store):
+                self._stores.restarts[store].drop(_restart(step))
+            case DiscardLevels(first, last, store):
+                for level in range(first + 1, last + 1):
+                    self._stores.levels[store].drop(_level(level))
+                    self._taken.pop(level - 1, None)
+
+    def _advance(self, action: Advance, number: int, ends: list[float]) -> None:
+        if not action.keep_levels:
+            self._model.step_through(ends)
+            return
+        self._scheme.note = lambda taken: self._taken.__setitem__(number, self._lasting(taken))
+        try:
+            self._model.step_through(ends)
+        finally:
+            self._scheme.note = None
+        state = self._model.stepper.state
+        self._stores.levels[action.store].put(_level(number + 1), {"q": state.q, "air": state.air})
+
+    def _keep_restarts(self, action: Advance, step: int) -> None:
+        store = self._stores.restarts[action.store]
+        if step in action.restarts and _restart(step) not in store.keys:
+            store.put(_restart(step), as_arrays(self._model.save()))
+
+    def _passed(self, step: int) -> Passed:
+        newest, restart = self._kept(step + 1), self._restart(step)
+        assert newest is not None
+        if restart is not None:
+            now, older = self._level(restart, "q", "air"), self._level(restart, "q_other", "air_other")
+            return Passed(self._taken[step], (older, now, newest), _aligned(restart[f"{_STATE}tendency"]))
+        earlier, now = self._restart(step - 1), self._kept(step)
+        before = self._kept(step - 1) if earlier is None else self._level(earlier, "q", "air")
+        assert now is not None
+        assert before is not None
+        return Passed(self._taken[step], (before, now, newest), self._taken[step - 1].forcing)
+
+    def _kept(self, number: int) -> Level | None:
+        arrays = next((s.get(_level(number)) for s in self._stores.levels.values() if _level(number) in s.keys), None)
+        return None if arrays is None else Level(_aligned(arrays["q"]), _aligned(arrays["air"]))
+
+    def _restart(self, step: int) -> Arrays | None:
+        return next((s.get(_restart(step)) for s in self._stores.restarts.values() if _restart(step) in s.keys), None)
+
+    def _level(self, restart: Arrays, q: str, air: str) -> Level:
+        return Level(_aligned(restart[_STATE + q]), _aligned(restart[_STATE + air]))
 
     def _lasting(self, taken: Taken) -> Taken:
         """A step with a sun of its own: steps to come write where that was."""
         step = taken.forcing
         assert step.column is not None
-        sun = self._model.layout.memory.empty(step.column.sun.shape, step.column.sun.dtype)
-        sun[...] = step.column.sun
-        return replace(taken, forcing=replace(step, column=replace(step.column, sun=sun)))
+        return replace(taken, forcing=replace(step, column=replace(step.column, sun=aligned_copy(step.column.sun))))
+
+
+def _restart(step: int) -> str:
+    return f"restart-{step}"
+
+
+def _level(number: int) -> str:
+    return f"level-{number}"
+
+
+def _aligned(array: AnyArray) -> AnyArray:
+    return array if address(array) % ALIGNMENT == 0 else aligned_copy(array)
+
+
+def steps_expected(model: AirModel, until: float) -> int:
+    """Return about how many steps a run will have, by the longest step of now."""
+    step = model.longest_step(min(until, model.next_change()))
+    return max(1, int((until - model.seconds) / step)) if step < inf else 1

@@ -59,7 +59,6 @@ class ArgumentTable:
         for step in self._steps:
             self._fill_constants(step, constants)
         self._words, self._numbers = self._memory.view(np.uint64), self._memory.view(np.float64)
-        self._addresses: dict[int, tuple[AnyArray, int]] = {}
         self._placed: dict[tuple[int, str], Pair] = {}
 
     def _place_numbers(self, step: Step) -> dict[str, Array]:
@@ -102,7 +101,7 @@ class ArgumentTable:
     def place(self, row: int, state: State) -> None:
         """Set the addresses of the state alone."""
         parts = state.q, state.q_other, state.tendency, state.air, state.air_other, state.air_tendency
-        self._words[row, STATE] = [self._address_of(each) for each in parts]
+        self._words[row, STATE] = [address(each) for each in parts]
 
     def set_sides(self, row: int, beyond: Ghost) -> None:
         """Set what lies beyond all sides."""
@@ -134,13 +133,6 @@ class ArgumentTable:
         rows = self._layout.rows + (member.shape == "south faces")
         blocks = self._layout.blocks + (member.shape == "west faces")
         return (rows, blocks, *member.middle(self._levels), self._layout.width)
-
-    def _address_of(self, array: AnyArray) -> int:
-        """The address of an array that lives as long as this object; computed once."""
-        found = self._addresses.get(id(array))
-        if found is None:
-            found = self._addresses[id(array)] = array, address(array)
-        return found[1]
 
     def _place(self, row: int, name: str, pair: Pair, shape: tuple[int, ...] | None = None) -> None:
         """Set the address of a field of a given shape, if it differs from that of the last step."""
