@@ -70,7 +70,7 @@ def load(path: Path, problem: str) -> Saved | None:
     raises  OutputError for a file that is damaged, or that belongs to another problem
     """
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
             held = {name: file[name] for name in file.files}
         names = held["names"].tolist()
         memory = {name: held[name] for name in _MEMORY} | {"cost": float(held["cost"])}
