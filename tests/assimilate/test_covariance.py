@@ -8,7 +8,7 @@ from airshed.assimilate.covariance import Covariance
 from airshed.core.errors import CaseError
 
 RANDOM = np.random.default_rng(11)
-LON, LAT, HEIGHT = np.arange(0.25, 10.0, 0.5), np.arange(45.25, 50.0, 0.5), np.array([10.0, 60.0, 250.0, 700.0])
+LON, LAT, HEIGHT = np.arange(0.25, 5.0, 0.5), np.arange(45.25, 49.0, 0.5), np.array([10.0, 60.0, 250.0, 700.0])
 
 
 def covariance(shape: str = "exponential") -> Covariance:

@@ -1,7 +1,7 @@
 """4D-Var: it equals the analytic solution, its gradient is right, twins recover, and killed runs go on."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -10,11 +10,13 @@ import pytest
 from scipy.optimize import minimize
 
 from airshed.assimilate import Block, ControlVector, Covariance, Domain, FourDVar, Observations, Operator, Sampled, Stop
+from airshed.assimilate.background_check import check_background
 from airshed.assimilate.correlation import axis_root
 from airshed.assimilate.cost import Cost
 from airshed.assimilate.diagnostics import report
 from airshed.assimilate.fourdvar import Analysis
-from airshed.assimilate.posterior import estimate, hessian
+from airshed.assimilate.posterior import estimate, hessian, probe
+from airshed.assimilate.seam import Controls, Pullback
 from airshed.assimilate.state_file import Record
 from airshed.core.errors import CaseError, NumericalError, OutputError
 
@@ -65,14 +67,23 @@ def test_a_linear_gaussian_case_is_the_analytic_one() -> None:
 
 
 def test_spread_and_signal_are_the_analytic_ones() -> None:
+    """Exactly, from the unit vectors in place of random signs; and within the error that is told from those."""
     model, control, y = linear_problem()
     fourdvar = FourDVar(model, control, y, stop=FAR)
     analysis = fourdvar.run()
     _, covariance, k = analytic(model, control, y)
-    found = estimate(hessian(fourdvar.cost(analysis.accepted), analysis.v), control, probes=1000, iterations=13)
-    assert found.dfs == pytest.approx(np.trace(k @ model.matrix), abs=5 * found.dfs_error)
-    assert found.dfs_error < 0.1
-    np.testing.assert_allclose(found.spread["x"], np.sqrt(np.diag(covariance)), rtol=0.12)
+    apply, dfs = hessian(fourdvar.cost(analysis.accepted), analysis.v), float(np.trace(k @ model.matrix))
+    probes = [probe(apply, one, 12) for one in np.eye(control.size)]
+    assert sum(signal for signal, _ in probes) == pytest.approx(dfs, rel=1e-7)
+    root = control.blocks[0].covariance.root
+    variance = sum(root(draw) ** 2 for _, draw in probes)
+    np.testing.assert_allclose(variance, np.diag(covariance), rtol=1e-7)
+    found = estimate(apply, control, probes=200, iterations=12)
+    assert found.dfs == pytest.approx(dfs, abs=4 * found.dfs_error)
+    assert 0.0 < found.dfs_error < 0.2
+    np.testing.assert_allclose(found.spread["x"], np.sqrt(np.diag(covariance)), rtol=4 / np.sqrt(400))
+    with pytest.raises(CaseError, match="at least one probe"):
+        estimate(apply, control, probes=0)
 
 
 def test_scipy_finds_the_same_minimum() -> None:
@@ -170,6 +181,39 @@ def test_a_run_that_is_killed_after_every_iteration_has_the_same_bits(tmp_path: 
     assert [path.name for path in tmp_path.iterdir()] == ["state.npz"]
 
 
+@dataclass
+class Dying:
+    """A model of which a run ends the process."""
+
+    model: Sampled
+    last: int
+    runs: int = 0
+
+    def value_and_gradient(self, controls: Controls) -> tuple[np.ndarray, Pullback]:
+        self.runs += 1
+        if self.runs > self.last:
+            raise KilledError
+        return self.model.value_and_gradient(controls)
+
+
+def test_a_run_that_is_killed_within_iterations_has_the_same_bits(tmp_path: Path) -> None:
+    model, control, y, _ = twin()
+    stop = Stop(8, 0.0, 0.0)
+    whole = FourDVar(model, control, y, stop=stop).run()
+    for last in range(1, 4):
+        file, found = tmp_path / f"{last}.npz", None
+        for _ in range(60):
+            try:
+                found = FourDVar(Dying(model, last), control, y, stop=stop, file=file).run()
+                break
+            except KilledError:
+                continue
+        if found is not None:  # a step of more runs than the process lives has no end
+            assert found.history == whole.history
+            assert np.array_equal(found.v, whole.v)
+    assert found is not None
+
+
 def test_without_the_pairs_the_iterates_are_others(tmp_path: Path) -> None:
     """The control: a memory that forgets goes another way."""
     model, control, y, _ = twin()
@@ -227,10 +271,22 @@ def test_far_observations_are_rejected_counted_and_listed() -> None:
     fourdvar = FourDVar(model, control, replace(y, value=value), check=50.0, stop=Stop(3))
     analysis = fourdvar.run()
     assert np.flatnonzero(~analysis.accepted).tolist() == [5]
+    table = check_background(fourdvar.observations, analysis.background, 50.0).table()
+    assert table.title.startswith("1 of 150 observations rejected")
+    assert table.rows[0][0] == "stations.csv, line 2"
     with pytest.raises(CaseError, match="rejects all observations"):
         FourDVar(model, control, replace(y, value=y.value + 1e3), check=5.0).run()
     with pytest.raises(CaseError, match="give one above 0"):
         FourDVar(model, control, y, check=0.0).run()
+
+
+def test_what_the_factors_are_to_mend_is_not_rejected() -> None:
+    model, control, y, _ = twin()
+    twice = replace(y, value=2.0 * y.value)
+    stop = Stop(0)
+    assert FourDVar(model, control, twice, check=5.0, stop=stop).run().accepted.all()
+    with pytest.raises(CaseError, match="rejects all"):
+        FourDVar(model, control, twice, check=5.0, background_share=0.0, stop=stop).run()
 
 
 def test_a_rejected_observation_changes_nothing() -> None:

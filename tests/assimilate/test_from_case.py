@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from airshed.air.case import Case, check_species, idle_settings
-from airshed.assimilate.from_case import control_vector, read_observations, stop_rules
+from airshed.assimilate.from_case import control_vector, fourdvar, read_observations, stop_rules
 from airshed.core.errors import CaseError
 
 from .test_reading import HEADER, line
+from .toys import Matrix
 
 CONTROL = {"name": "nox", "species": ["NO", "NO2"], "parts_of_day": 4, "time": "6 h"}
 OBSERVED = {"stations": ["*.csv"], "species": ["NO2"], "averaging": "1 h"}
@@ -55,6 +56,15 @@ def test_observations_and_stop_rules_are_those_of_the_case(tmp_path: Path) -> No
     assert (stop_rules(given).iterations, stop_rules(given).gradient) == (7, 0.01)
     with pytest.raises(CaseError, match="there is no such file"):
         read_observations(case(tmp_path, observations={**OBSERVED, "stations": ["b.csv"]}), given.make_grid())
+
+
+def test_4dvar_of_a_case_runs(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(HEADER + line(unit="ppb"), encoding="utf-8")
+    given = case(tmp_path, control=[{"name": "f", "species": ["NO2"], "per": "domain"}])
+    observations, _ = read_observations(given, given.make_grid())
+    found = fourdvar(given, Matrix(np.array([[10.0]])), observations, tmp_path / "state.npz")
+    assert (found.check, found.background_share) == (5.0, 0.5)
+    assert 1.0 < found.run().controls["f"][0] < 2.1
 
 
 def test_it_is_off_by_default_and_then_tells_what_does_nothing() -> None:

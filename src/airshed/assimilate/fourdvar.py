@@ -54,15 +54,17 @@ class Analysis:
 class FourDVar:
     """Minimises :class:`Cost` by L-BFGS; with a file it goes on where it was killed, with the same iterates.
 
-    check  limit of the background check in standard deviations; infinity rejects none
+    check             limit of the background check in standard deviations; infinity rejects none
+    background_share  there, the deviation of H(x_b) as a share of it: what the assimilation is to mend is not rejected
     """
 
     def __init__(
         self, model: Observed, control: ControlVector, observations: Observations, *,
-        stop: Stop | None = None, check: float = np.inf, file: Path | None = None,
+        stop: Stop | None = None, check: float = np.inf, background_share: float = 0.5,
+        file: Path | None = None,
     ) -> None:  # fmt: skip
         self.model, self.control, self.observations = model, control, observations
-        self.stop, self.check, self.file = stop or Stop(), check, file
+        self.stop, self.check, self.background_share, self.file = stop or Stop(), check, background_share, file
         self._problem = state_file.digest(self._identity()) if file else ""
 
     def run(self, see: See | None = None, *, start: Array | None = None) -> Analysis:
@@ -102,7 +104,8 @@ class FourDVar:
         background, pullback = self.model.value_and_gradient(self.control.controls(zero))
         if not np.isfinite(background).all():
             raise NumericalError("the background simulates observations that are not finite")
-        accepted = check_background(self.observations, background, self.check).accepted
+        spread = self.background_share * np.abs(background)
+        accepted = check_background(self.observations, background, self.check, spread).accepted
         if not accepted.any():
             raise CaseError("the background check rejects all observations; look at their units and errors")
         cost = self.cost(accepted)
@@ -131,7 +134,19 @@ class FourDVar:
     def _identity(self) -> list[object]:
         """Return what makes the problem what it is; stop rules may differ."""
         y = self.observations
-        found: list[object] = [self.check, y.value, y.sigma, y.lon, y.lat, y.begin, y.end, y.species, y.unit, y.kind]
+        found: list[object] = [
+            self.check,
+            self.background_share,
+            y.value,
+            y.sigma,
+            y.lon,
+            y.lat,
+            y.begin,
+            y.end,
+            y.species,
+            y.unit,
+            y.kind,
+        ]
         found += [array for kernel in y.kernels if kernel for array in (kernel.edges, kernel.weights, kernel.a_priori)]
         for block in self.control.blocks:
             found += [block.name, block.dims, block.kind, np.asarray(block.background), block.covariance.sigma]

@@ -1,5 +1,6 @@
 """What the section `[assimilation]` of a case says, as objects of this package."""
 
+from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -11,8 +12,9 @@ from airshed.assimilate.column_file import read_columns
 from airshed.assimilate.control import Block, ControlVector
 from airshed.assimilate.correlation import axis_root, lat_root, lon_root
 from airshed.assimilate.covariance import Covariance
-from airshed.assimilate.fourdvar import Stop
+from airshed.assimilate.fourdvar import FourDVar, Stop
 from airshed.assimilate.observations import ErrorModel, Observations
+from airshed.assimilate.seam import Observed
 from airshed.assimilate.station_table import read_stations
 from airshed.assimilate.taking import Choice, Taking
 from airshed.core.constants import SECONDS_PER_DAY
@@ -71,6 +73,16 @@ def read_observations(case: Case, grid: Grid) -> tuple[Observations, dict[str, i
     for path in case.files(observed.columns, "assimilation.observations.columns"):
         read_columns(path, case.start, taking)
     return taking.observations(), dict(taking.passed_over)
+
+
+def fourdvar(case: Case, model: Observed, observations: Observations, file: Path | None = None) -> FourDVar:
+    """Return the minimisation that a case asks for, which goes on where ``file`` says."""
+    observed = case.assimilation.observations
+    control = control_vector(case, case.make_grid())
+    return FourDVar(
+        model, control, observations, stop=stop_rules(case), check=observed.check,
+        background_share=observed.background, file=file,
+    )  # fmt: skip
 
 
 def stop_rules(case: Case) -> Stop:

@@ -62,9 +62,9 @@ def estimate(
         raise CaseError("the spread of the analysis needs at least one probe and one iteration")
     random = np.random.default_rng(seed)
     signals, squares = np.empty(probes), {block.name: np.zeros(block.shape) for block in control.blocks}
-    for probe in range(probes):
+    for number in range(probes):
         z = random.choice((-1.0, 1.0), size=control.size)
-        signals[probe], draw = _probe(apply, z, iterations)
+        signals[number], draw = probe(apply, z, iterations)
         parts = control.split(draw)
         for block in control.blocks:
             squares[block.name] += block.covariance.root(parts[block.name]) ** 2 / probes
@@ -72,7 +72,7 @@ def estimate(
     return Posterior(float(signals.mean()), error, {name: np.sqrt(square) for name, square in squares.items()})
 
 
-def _probe(apply: Apply, z: Array, iterations: int) -> tuple[float, Array]:
+def probe(apply: Apply, z: Array, iterations: int) -> tuple[float, Array]:
     """Return z.(I - H^-1) z and H^(-1/2) z by the Lanczos vectors Q and H ~ Q T Q^T."""
     basis, matrix = lanczos(apply, z, iterations)
     values, vectors = np.linalg.eigh(matrix)

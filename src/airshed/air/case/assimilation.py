@@ -84,6 +84,10 @@ class ObservedSection(Section):
         5.0, "Observations that are so many standard deviations from the background are rejected.", unit="1",
         gt=0.0, le=1e9,
     )  # fmt: skip
+    background: Share = setting(
+        0.5, "For `check`: error of what the background simulates, as a share of it; the assimilation is to mend it.",
+        unit="1",
+    )  # fmt: skip
 
 
 class AssimilationSection(Section):
