@@ -54,8 +54,16 @@ def test_observations_and_stop_rules_are_those_of_the_case(tmp_path: Path) -> No
     assert observations.value.tolist() == [21.0]
     assert passed_over == {"flag '7'": 1}
     assert (stop_rules(given).iterations, stop_rules(given).gradient) == (7, 0.01)
+    other = {**OBSERVED, "flags": ["7"], "outside": "skip", "averaging": "2 h", "representativeness": 0.0, "names": {}}
+    given = case(tmp_path, observations=other)
+    (tmp_path / "b.csv").write_text(HEADER + line(flag="7", lon="30"), encoding="utf-8")
+    (tmp_path / "c.csv").write_text(HEADER + line(flag="7", averaging="", error=""), encoding="utf-8")
+    observations, passed_over = read_observations(given, given.make_grid())
+    assert passed_over == {"flag ''": 1, "outside the domain": 1}
+    assert observations.end[1] - observations.begin[1] == 7200.0
+    assert observations.sigma[1] == pytest.approx(2.1)
     with pytest.raises(CaseError, match="there is no such file"):
-        read_observations(case(tmp_path, observations={**OBSERVED, "stations": ["b.csv"]}), given.make_grid())
+        read_observations(case(tmp_path, observations={**OBSERVED, "stations": ["d.csv"]}), given.make_grid())
 
 
 def test_4dvar_of_a_case_runs(tmp_path: Path) -> None:
