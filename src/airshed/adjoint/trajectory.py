@@ -134,10 +134,10 @@ class Trajectory:
         newest, restart = self._kept(step + 1), self._restart(step)
         assert newest is not None
         if restart is not None:
-            now, older = self._level(restart, "q", "air"), self._level(restart, "q_other", "air_other")
-            return Passed(self._taken[step], (older, now, newest), _aligned(restart[f"{_STATE}tendency"]))
-        earlier, now = self._restart(step - 1), self._kept(step)
-        before = self._kept(step - 1) if earlier is None else self._level(earlier, "q", "air")
+            first, earlier = self._level(restart, "q", "air"), self._level(restart, "q_other", "air_other")
+            return Passed(self._taken[step], (earlier, first, newest), _aligned(restart[f"{_STATE}tendency"]))
+        beginning, now = self._restart(step - 1), self._kept(step)
+        before = self._kept(step - 1) if beginning is None else self._level(beginning, "q", "air")
         assert now is not None
         assert before is not None
         return Passed(self._taken[step], (before, now, newest), self._taken[step - 1].forcing)

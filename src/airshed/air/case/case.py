@@ -9,6 +9,7 @@ from pydantic import Field, create_model, model_validator
 from airshed.air import processes
 from airshed.air.asked import ProcessSection
 from airshed.air.case import sections
+from airshed.air.case.assimilation import AssimilationSection
 from airshed.air.case.mechanism_place import place_mechanism
 from airshed.air.fields import WEATHER
 from airshed.case.case import RunCase
@@ -42,6 +43,7 @@ class _FixedCase(RunCase):
     boundary: sections.BoundarySection = Field(default_factory=sections.BoundarySection)
     initial: sections.InitialSection = Field(default_factory=sections.InitialSection)
     photolysis: sections.PhotolysisSection = Field(default_factory=sections.PhotolysisSection)
+    assimilation: AssimilationSection = Field(default_factory=AssimilationSection)
     process: tuple[ProcessSection, ...] = Field(default_factory=tuple)
     output: tuple[sections.OutputSection, ...] = Field(default_factory=lambda: (sections.OutputSection(),))
     parallel: sections.ParallelSection = Field(default_factory=sections.ParallelSection)
@@ -54,6 +56,9 @@ class _FixedCase(RunCase):
                 'transport.vertical = "with chemistry" needs chemistry.integrator = "strang": "imex" splits nothing'
             )
         layers = len(self.grid.layers)
+        window = self.assimilation.window
+        if window != "auto" and window.value > self.time.length.value:
+            raise refuse(f"assimilation.window = {window.text!r} is longer than time.length")
         for index, output in enumerate(self.output):
             if isinstance(output.levels, tuple) and any(not 0 <= level < layers for level in output.levels):
                 raise refuse(
@@ -132,6 +137,10 @@ def check_species(case: Case, species: Iterable[str]) -> None:
     ]
     named += [(f"emissions.point.{i}.species", (point.species,)) for i, point in enumerate(case.emissions.point)]
     named += [(f"emissions.area.{i}.rates", box.rates) for i, box in enumerate(case.emissions.area)]
+    observed = case.assimilation.observations
+    named += [("assimilation.observations.species", observed.species)]
+    named += [("assimilation.observations.names", observed.names.values())]
+    named += [(f"assimilation.control.{i}.species", each.species) for i, each in enumerate(case.assimilation.control)]
     named += [
         ("deposition.velocities", case.deposition.velocities),
         *((f"{section}.{name}", table) for section, name, table in case.tables_by_species()),

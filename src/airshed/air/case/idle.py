@@ -34,6 +34,7 @@ def case_notices(case: Case, network: ReactionNetwork) -> list[str]:
 def idle_settings(case: Case) -> list[str]:
     """Return a line for each setting of a case that has another value than its default, and no effect."""
     integrator, kind = case.chemistry.integrator, case.meteorology.kind
+    apart = [name for name in type(case.assimilation).model_fields if name != "scheme"]
     split, by_integrator = integrator == "strang", f'with chemistry.integrator = "{integrator}"'
     by_kind = f'with meteorology.kind = "{kind}"'
     idle = [
@@ -42,6 +43,7 @@ def idle_settings(case: Case) -> list[str]:
         ("meteorology", () if kind == "uniform" else _OF_UNIFORM, by_kind),
         ("meteorology", () if kind == "era5" else ("files",), by_kind),
         ("emissions", ("year", "scale") if case.emissions.inventory is None else (), "without emissions.inventory"),
+        ("assimilation", apart if case.assimilation.scheme == "none" else (), 'with assimilation.scheme = "none"'),
         ("boundary", ("scale",) if case.boundary.profiles == "zero" else (), 'with boundary.profiles = "zero"'),
     ]
     return [

@@ -1,0 +1,81 @@
+"""Reads columns that satellites saw, with their averaging kernels, from netCDF."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.assimilate.observations import Kernel
+from airshed.assimilate.observed_units import observed_unit
+from airshed.assimilate.taking import Candidate, Taking
+from airshed.core.errors import CaseError, DataError
+from airshed.io.netcdf import load_netcdf
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+Array = npt.NDArray[np.float64]
+
+REQUIRED: Final = {
+    "time": ("observation",),
+    "lon": ("observation",),
+    "lat": ("observation",),
+    "value": ("observation",),
+    "error": ("observation",),
+    "edges": ("observation", "edge"),
+    "kernel": ("observation", "layer"),
+}
+"""The variables of such a file, and their dimensions; `a_priori` (as `kernel`) and `flag` (as `value`) may be there."""
+
+
+def read_columns(path: Path, start: np.datetime64, into: Taking) -> None:
+    """Take the columns of a netCDF file, at instants.
+
+    start   of the window, UTC
+    raises  DataError with file and number of the observation, from 0, for whatever cannot be used
+    """
+    data = _opened(path)
+    for name, dims in REQUIRED.items():
+        if name not in data.variables or data[name].dims != dims:
+            raise DataError(f"{path}: it needs a variable {name} with dimensions {', '.join(dims)}")
+    if data.sizes["edge"] != data.sizes["layer"] + 1:
+        raise DataError(f"{path}: {data.sizes['layer']} layers have {data.sizes['edge']} edges; give one more")
+    species, unit = (str(data["value"].attrs.get(name, "")) for name in ("species", "units"))
+    if not species or not unit:
+        raise DataError(f"{path}: the variable value needs the attributes species and units")
+    for index in range(data.sizes["observation"]):
+        into.take(_candidate(data, index, start, f"{path}, observation {index}", (species, unit)))
+
+
+def _opened(path: Path) -> "xr.Dataset":
+    data = load_netcdf(path)
+    if "time" in data.variables and data["time"].dtype.kind != "M":
+        raise DataError(f"{path}: its time needs units such as 'seconds since 2022-08-31', in the standard calendar")
+    return data
+
+
+def _candidate(data: "xr.Dataset", index: int, start: np.datetime64, where: str, of: tuple[str, str]) -> Candidate:
+    one = data.isel(observation=index)
+    seconds = float((one["time"].to_numpy() - start) / np.timedelta64(1, "s"))
+    species, unit = of
+    return Candidate(
+        station="", kind="column", parameter=species, lon=float(one["lon"]), lat=float(one["lat"]),
+        begin=seconds, end=seconds, value=float(one["value"]), unit=unit, error=float(one["error"]),
+        representativeness=0.0, flag=str(one["flag"].item()) if "flag" in one else "", where=where,
+        kernel=_kernel(one, unit, where),
+    )  # fmt: skip
+
+
+def _kernel(one: "xr.Dataset", unit: str, where: str) -> Kernel:
+    edges, weights = (one[name].to_numpy().astype(np.float64) for name in ("edges", "kernel"))
+    try:
+        size = observed_unit(unit, "column").size
+    except CaseError as error:
+        raise DataError(f"{where}: {error}") from None
+    prior = one["a_priori"].to_numpy().astype(np.float64) * size if "a_priori" in one else np.zeros_like(weights)
+    if not all(np.isfinite(values).all() for values in (edges, weights, prior)):
+        raise DataError(f"{where}: its kernel, edges or a_priori are not finite; give finite ones, or a flag")
+    if edges[0] < 0.0 or (np.diff(edges) <= 0.0).any():
+        raise DataError(f"{where}: its edges must rise from the ground, in m; they begin with {edges[:3]}")
+    return Kernel(edges, weights, prior)

@@ -1,0 +1,91 @@
+"""What the section `[assimilation]` of a case says, as objects of this package."""
+
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.air.case import Case
+from airshed.air.case.assimilation import ControlSection
+from airshed.assimilate.column_file import read_columns
+from airshed.assimilate.control import Block, ControlVector
+from airshed.assimilate.correlation import axis_root, lat_root, lon_root
+from airshed.assimilate.covariance import Covariance
+from airshed.assimilate.fourdvar import FourDVar, Stop
+from airshed.assimilate.observations import ErrorModel, Observations
+from airshed.assimilate.seam import Observed
+from airshed.assimilate.station_table import read_stations
+from airshed.assimilate.taking import Choice, Taking
+from airshed.core.constants import SECONDS_PER_DAY
+from airshed.grid import Grid
+
+Array = npt.NDArray[np.float64]
+
+AXES: Final = {"emission": ("part_of_day", "lat", "lon"), "initial": ("level", "lat", "lon")}
+"""The axes of a control of the two sorts; `per = "domain"` keeps the first of emission, and none of them of initial."""
+
+
+def control_vector(case: Case, grid: Grid) -> ControlVector:
+    """Return the control vector of a case: a block for each `[[assimilation.control]]`, by its name.
+
+    Factors of emission are (part_of_day, lat, lon), or (part_of_day,) for the domain; those of the initial state, and
+    increments [mol/mol], are (level, lat, lon), or (1,) for the domain.
+    """
+    return ControlVector([_block(section, grid) for section in case.assimilation.control])
+
+
+def _block(section: ControlSection, grid: Grid) -> Block:
+    sigma = section.sigma if section.kind == "log-normal" else section.deviation.value
+    dims, roots, shape = _axes(section, grid)
+    return Block(section.name, dims, Covariance(np.full(shape, sigma), roots), section.kind)
+
+
+def _axes(section: ControlSection, grid: Grid) -> tuple[tuple[str, ...], list[Array | None], tuple[int, ...]]:
+    """Return the axes of a control, the roots of their correlations, and their lengths."""
+    emission, correlation = section.of == "emission", section.correlation
+    parts = section.parts_of_day
+    if emission:
+        hours = np.arange(parts) * SECONDS_PER_DAY / parts
+        first: Array | None = axis_root(hours, section.time.value, correlation, period=SECONDS_PER_DAY)
+    else:
+        first = axis_root(grid.level, section.height.value, correlation)
+    dims = AXES[section.of]
+    if section.per == "domain":
+        return (dims[:1], [first], (parts,)) if emission else (("domain",), [None], (1,))
+    length = section.length.value
+    roots = [first, lat_root(grid.lat, length, correlation), lon_root(grid.lon, grid.lat, length, correlation)]
+    return dims, roots, (parts if emission else grid.shape[0], *grid.shape[1:])
+
+
+def read_observations(case: Case, grid: Grid) -> tuple[Observations, dict[str, int]]:
+    """Return the observations of a case, and how many rows were passed over by reason.
+
+    raises  CaseError for a file that is not there, DataError with file and row for what cannot be used
+    """
+    section, observed = case.assimilation, case.assimilation.observations
+    window = case.time.length if section.window == "auto" else section.window
+    errors = ErrorModel(observed.instrument, observed.representativeness, observed.least)
+    choice = Choice(observed.flags, observed.outside, observed.others, dict(observed.names), errors)
+    taking = Taking(grid, window.value, observed.species, choice)
+    for path in case.files(observed.stations, "assimilation.observations.stations"):
+        read_stations(path, case.start, taking, averaging=observed.averaging.value)
+    for path in case.files(observed.columns, "assimilation.observations.columns"):
+        read_columns(path, case.start, taking)
+    return taking.observations(), dict(taking.passed_over)
+
+
+def fourdvar(case: Case, model: Observed, observations: Observations, file: Path | None = None) -> FourDVar:
+    """Return the minimisation that a case asks for, which goes on where ``file`` says."""
+    observed = case.assimilation.observations
+    control = control_vector(case, case.make_grid())
+    return FourDVar(
+        model, control, observations, stop=stop_rules(case), check=observed.check,
+        background_share=observed.background, file=file,
+    )  # fmt: skip
+
+
+def stop_rules(case: Case) -> Stop:
+    """Return when the minimisation of a case ends."""
+    section = case.assimilation
+    return Stop(section.iterations, section.gradient, section.decrease)

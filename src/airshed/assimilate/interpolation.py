@@ -1,0 +1,69 @@
+"""Weights of interpolation in space and of means in time."""
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.grid import Grid
+
+Array = npt.NDArray[np.float64]
+Numbers = npt.NDArray[np.intp]
+
+
+def bilinear(grid: Grid, lon: Array, lat: Array) -> tuple[Numbers, Array]:
+    """Return the four columns around each place and their weights, (p, 4) both; a column is row * nlon + number.
+
+    Between cell centres fields are linear in longitude and in latitude; within half a cell of an edge of the domain the
+    nearest centres count, so that weights are never negative and always sum to 1.
+    """
+    west, east = _between(grid.lon, lon)
+    south, north = _between(grid.lat, lat)
+    columns = np.stack([j * grid.shape[2] + i for j in (south[0], north[0]) for i in (west[0], east[0])], axis=1)
+    weights = np.stack([a * b for a in (south[1], north[1]) for b in (west[1], east[1])], axis=1)
+    return columns, weights
+
+
+def _between(centres: Array, places: Array) -> tuple[tuple[Numbers, Array], tuple[Numbers, Array]]:
+    """Return the centre before and the one after each place, each with its weight."""
+    last = centres.size - 1
+    width = (centres[-1] - centres[0]) / last if last else 1.0
+    along = np.clip((places - centres[0]) / width, 0.0, last)
+    before = np.minimum(along.astype(np.intp), max(last - 1, 0))
+    share = along - before
+    return (before, 1.0 - share), (np.minimum(before + 1, last), share)
+
+
+def mean_weights(times: Array, begin: Array, end: Array) -> Array:
+    """Return weights (p, n) on fields at rising times (n,) that give their mean from ``begin`` to ``end`` (p,).
+
+    Fields are linear between two times, of which the integral is exact; before the first and after the last they stay.
+    An instant, begin = end, is interpolated.
+    """
+    span = end - begin
+    integrals = _hat_integrals(times, end) - _hat_integrals(times, begin)
+    hats = np.stack([np.interp(begin, times, one) for one in np.eye(times.size)], axis=1)
+    return np.where(span[:, None] > 0.0, integrals / np.where(span > 0.0, span, 1.0)[:, None], hats)
+
+
+def _hat_integrals(times: Array, until: Array) -> Array:
+    """Return the integrals of the piecewise linear basis of ``times`` from the first one, (p, n)."""
+    steps = np.diff(times)
+    share = np.clip((until[:, None] - times[:-1]) / steps, 0.0, 1.0)
+    integrals = np.zeros((until.size, times.size))
+    integrals[:, :-1] += steps * (share - 0.5 * share**2)
+    integrals[:, 1:] += steps * 0.5 * share**2
+    integrals[:, 0] += np.minimum(until - times[0], 0.0)
+    integrals[:, -1] += np.maximum(until - times[-1], 0.0)
+    return integrals
+
+
+def layer_weights(faces: Array, edges: Array, weights: Array) -> Array:
+    """Return what each model layer's partial column counts in sum of a_l x_l, (layers,).
+
+    faces  (layers + 1,) of the model [m];  edges  (n + 1,) of the kernel [m];  weights  (n,) a_l
+
+    A model layer's air is shared among the kernel's layers by the part of its thickness that lies in each; above the
+    model's top there is nothing.
+    """
+    upper = np.minimum(faces[1:, None], edges[None, 1:])
+    lower = np.maximum(faces[:-1, None], edges[None, :-1])
+    return np.asarray(np.maximum(upper - lower, 0.0) @ weights / np.diff(faces))

@@ -1,0 +1,119 @@
+"""Observations: what was measured, where, when and how well; and the check of each before it is taken."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Final, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.core.errors import DataError
+
+Array = npt.NDArray[np.float64]
+Names = npt.NDArray[np.str_]
+
+KINDS: Final = ("surface", "column")
+
+
+@dataclass(frozen=True, eq=False)
+class Kernel:
+    """How a satellite's column sees the layers of its retrieval:  y = sum a_l x_l + (1 - a_l) x_a,l.
+
+    edges     (n + 1,) [m] above ground, rising: x_l is the partial column between two of them
+    weights   (n,) a_l [1], the averaging kernel
+    a_priori  (n,) x_a [mol/m2], partial columns
+    source    Rodgers 2000, Inverse Methods for Atmospheric Sounding, sections 2.2 and 3.1
+    """
+
+    edges: Array
+    weights: Array
+    a_priori: Array
+
+    @property
+    def offset(self) -> float:
+        """The part of y that the model does not change, (1 - a) . x_a [mol/m2]."""
+        return float((1.0 - self.weights) @ self.a_priori)
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One observation that was checked; see :class:`Observations` for units."""
+
+    station: str
+    kind: str
+    species: str
+    lon: float
+    lat: float
+    begin: float
+    end: float
+    value: float
+    unit: str
+    sigma: float
+    where: str
+    kernel: Kernel | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Observations:
+    """The vector y (p,) and what belongs to each of its numbers.
+
+    station  identifier of the place, "" for satellites
+    kind     "surface": lowest level; "column": by the kernel
+    lon,lat  [degrees], the longitude within the domain's own range
+    begin    [s] since the start of the window;  end: the same as begin for an instant, else the mean of both is meant
+    value    in ``unit``, as measured;  sigma: standard deviation of its error, in the same unit
+    where    file and line, for messages
+    kernels  one for each column, None for what is none
+    """
+
+    station: Names
+    kind: Names
+    species: Names
+    lon: Array
+    lat: Array
+    begin: Array
+    end: Array
+    value: Array
+    unit: Names
+    sigma: Array
+    where: Names
+    kernels: tuple[Kernel | None, ...]
+
+    @classmethod
+    def of(cls, rows: Sequence[Observation]) -> Self:
+        """Return the vector of single observations, in their order; raises DataError where there are none."""
+        if not rows:
+            raise DataError("no observation is left in the domain and the window; look at the files and their flags")
+        numbers = ("lon", "lat", "begin", "end", "value", "sigma")
+        columns: dict[str, Any] = {
+            each.name: np.array([getattr(row, each.name) for row in rows], float if each.name in numbers else np.str_)
+            for each in fields(cls)
+            if each.name != "kernels"
+        }
+        return cls(**columns, kernels=tuple(row.kernel for row in rows))
+
+    def __len__(self) -> int:
+        return self.value.size
+
+    def groups(self) -> dict[str, npt.NDArray[np.intp]]:
+        """Return the numbers of the observations of each species and kind, as "NO2 surface"."""
+        names = np.array([f"{species} {kind}" for species, kind in zip(self.species, self.kind, strict=True)])
+        return {str(name): np.flatnonzero(names == name) for name in np.unique(names)}
+
+
+@dataclass(frozen=True)
+class ErrorModel:
+    """Errors of observations whose files tell none, as shares of the value; both parts are independent.
+
+        sigma^2 = instrument^2 + representativeness^2,    each a share of max(|value|, least)
+
+    least  as a share of the mean of all values of that species and unit: small values are not exact ones
+    """
+
+    instrument: float = 0.1
+    representativeness: float = 0.2
+    least: float = 0.2
+
+    def scale(self, values: Array) -> Array:
+        """Return what the shares are of, for the values of one species and unit."""
+        return np.maximum(np.abs(values), self.least * float(np.mean(np.abs(values))))

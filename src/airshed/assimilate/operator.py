@@ -1,0 +1,135 @@
+"""The observation operator: sparse matrices, one for each instant at which the model shows its fields."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+
+from airshed.assimilate.interpolation import bilinear, layer_weights, mean_weights
+from airshed.assimilate.observations import Observations
+from airshed.assimilate.observed_units import STANDARD, Volume, observed_unit
+from airshed.core.errors import CaseError
+from airshed.grid import Grid
+
+Array = npt.NDArray[np.float64]
+Numbers = npt.NDArray[np.intp]
+
+Air = Callable[[float], Array]
+"""Returns the air [mol/m3], (level, lat, lon), p / (R T), at a time [s] since the start of the window."""
+
+
+@dataclass(frozen=True, eq=False)
+class Domain:
+    """What the operator has to know of a model.
+
+    times         (n,) [s] since the start of the window, rising: the instants at which fields are shown
+    species       in the order of the fields (species, level, lat, lon) [mol/mol]
+    molar_masses  [kg/mol] of species that are observed as a mass
+    air           needed for columns and for volumes of ambient air
+    """
+
+    grid: Grid
+    times: Array
+    species: Sequence[str]
+    molar_masses: Mapping[str, float]
+    air: Air | None = None
+    volume: Volume = "standard"
+
+    def __post_init__(self) -> None:
+        if self.times.size < 1 or not (np.diff(self.times) > 0.0).all():
+            raise CaseError("the instants of a window must rise")
+
+    @property
+    def shape(self) -> tuple[int, int, int, int]:
+        """The shape of the fields."""
+        return len(self.species), *self.grid.shape
+
+
+class Operator:
+    """y = sum over k of H_k c(t_k) + y_0, linear in mixing ratios c [mol/mol]; see :class:`seam.Sampling`.
+
+        H = unit x mean in time x (lowest level | kernel) x bilinear in longitude and latitude
+
+    raises  CaseError for a species that the model does not have, or a unit that needs a molar mass or the air
+    """
+
+    def __init__(self, observations: Observations, domain: Domain) -> None:
+        self._domain, self.size = domain, len(observations)
+        offsets = zip(observations.kernels, observations.unit.tolist(), strict=True)
+        self._offset = np.array([k.offset / observed_unit(unit, "column").size if k else 0.0 for k, unit in offsets])
+        rows, cells, weights = _places(observations, domain)
+        over_time = mean_weights(domain.times, observations.begin, observations.end)
+        factors, by_air = _conversion(observations, domain)
+        self.matrices = []
+        for k, time in enumerate(domain.times.tolist()):
+            used = over_time[rows, k] != 0.0
+            r, c = rows[used], cells[used]
+            values = weights[used] * over_time[r, k] * factors[r]
+            if domain.air is not None and by_air[r].any():
+                values *= np.where(by_air[r], domain.air(time).reshape(-1)[c % prod(domain.grid.shape)], 1.0)
+            self.matrices.append(csr_array((values, (r, c)), shape=(self.size, prod(domain.shape))))
+
+    def start(self) -> Array:
+        """Return y_0, what a-priori profiles add, (p,)."""
+        return self._offset.copy()
+
+    def add(self, instant: int, fields: Array, into: Array) -> None:
+        """Add H_k c(t_k)."""
+        into += self.matrices[instant] @ fields.reshape(-1)
+
+    def transposed(self, instant: int, weights: Array) -> Array:
+        """Return H_k^T w, (species, level, lat, lon)."""
+        return np.asarray(self.matrices[instant].T @ weights).reshape(self._domain.shape)
+
+
+def _places(observations: Observations, domain: Domain) -> tuple[Numbers, Numbers, Array]:
+    """Return rows, cells and weights of the matrix in space: of columns the layers' thickness is a part of them."""
+    unknown = sorted(set(observations.species.tolist()) - set(domain.species))
+    if unknown:
+        raise CaseError(f"{unknown[0]} is observed, but is no species of the model")
+    columns, weights = bilinear(domain.grid, observations.lon, observations.lat)
+    rows, levels, level_weights = _levels(observations, domain.grid)
+    layers, area = domain.grid.shape[0], domain.grid.shape[1] * domain.grid.shape[2]
+    number = {name: index for index, name in enumerate(domain.species)}
+    first = np.array([number[name] * layers for name in observations.species.tolist()], np.intp)
+    cells = ((first[rows] + levels) * area)[:, None] + columns[rows]
+    return np.repeat(rows, 4), cells.reshape(-1), (level_weights[:, None] * weights[rows]).reshape(-1)
+
+
+def _levels(observations: Observations, grid: Grid) -> tuple[Numbers, Numbers, Array]:
+    """Return which observation sees which level with which weight [1], for columns [m]: the lowest, or its kernel's."""
+    seen: list[tuple[Numbers, Array]] = []
+    for kernel in observations.kernels:
+        weights = np.ones(1)
+        if kernel is not None:
+            weights = layer_weights(grid.layer_faces, kernel.edges, kernel.weights) * grid.thickness
+        seen.append((np.flatnonzero(weights), weights[weights != 0.0]))
+    rows = np.repeat(np.arange(len(seen)), [levels.size for levels, _ in seen])
+    return rows, np.concatenate([levels for levels, _ in seen]), np.concatenate([weights for _, weights in seen])
+
+
+def _conversion(observations: Observations, domain: Domain) -> tuple[Array, npt.NDArray[np.bool_]]:
+    """Return what 1 mol/mol is in the unit of each observation, and whether the air [mol/m3] is still to be multiplied.
+
+    raises  CaseError for a mass without a molar mass, and where the air is needed but the model does not tell it
+    """
+    factors, by_air = np.empty(len(observations)), np.zeros(len(observations), bool)
+    columns = (observations.unit.tolist(), observations.kind.tolist(), observations.species.tolist())
+    for row, (unit, kind, species) in enumerate(zip(*columns, strict=True)):
+        found = observed_unit(unit, kind)
+        by_air[row] = found.si != "mol/mol" and (kind == "column" or domain.volume == "ambient")
+        air = 1.0 if by_air[row] or found.si == "mol/mol" else STANDARD
+        factors[row] = air * (_mass(species, domain) if found.si == "kg/m3" else 1.0) / found.size
+    if by_air.any() and domain.air is None:
+        raise CaseError("columns, and volumes of ambient air, need the model's air [mol/m3]")
+    return factors, by_air
+
+
+def _mass(species: str, domain: Domain) -> float:
+    try:
+        return domain.molar_masses[species]
+    except KeyError:
+        raise CaseError(f"{species} is observed as a mass, but its molar mass is not known; give one") from None

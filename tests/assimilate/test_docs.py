@@ -1,0 +1,20 @@
+"""``docs/assimilation.md``: its example runs, and it names every column of the files."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from airshed.assimilate.column_file import REQUIRED
+from airshed.assimilate.station_table import COLUMNS
+
+TEXT = (Path(__file__).parents[2] / "docs" / "assimilation.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("example", re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL))
+def test_the_example_runs(example: str) -> None:
+    exec(compile(example, "docs/assimilation.md", "exec"), {})
+
+
+def test_every_column_is_named() -> None:
+    assert {*COLUMNS, *REQUIRED} <= set(re.findall(r"`(\w+)`", TEXT))

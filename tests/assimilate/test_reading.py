@@ -1,0 +1,204 @@
+"""Observations from files: what is taken, what is passed over, and each refusal with its file and row."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from airshed.assimilate.column_file import read_columns
+from airshed.assimilate.observations import ErrorModel, Observations
+from airshed.assimilate.station_table import read_stations
+from airshed.assimilate.taking import Choice, Taking
+from airshed.core.errors import DataError
+
+from .toys import GRID
+
+START = np.datetime64("2022-08-31T00:00:00")
+HEADER = "station,lon,lat,species,value,unit,time,averaging,error,flag\n"
+ROW = {
+    "station": "NL1", "lon": "4.9", "lat": "47.4", "species": "NO2", "value": "21", "unit": "ug/m3",
+    "time": "2022-08-31T03:00:00Z", "averaging": "1 h", "error": "2", "flag": "",
+}  # fmt: skip
+
+
+def line(**changes: str) -> str:
+    return ",".join({**ROW, **changes}.values()) + "\n"
+
+
+def taking(choice: Choice | None = None) -> Taking:
+    return Taking(GRID, 6 * 3600.0, ["NO2", "O3"], choice)
+
+
+def stations(folder: Path, text: str, choice: Choice | None = None) -> tuple[Observations, Taking]:
+    file = folder / "stations.csv"
+    file.write_text(text, encoding="utf-8")
+    into = taking(choice)
+    read_stations(file, START, into)
+    return into.observations(), into
+
+
+def test_a_row_is_taken_as_it_stands(tmp_path: Path) -> None:
+    found, _ = stations(tmp_path, HEADER + line() + line(station="NL2", error="", averaging=""))
+    assert len(found) == 2
+    assert found.begin.tolist() == [7200.0, 7200.0]
+    assert found.end.tolist() == [10800.0, 10800.0]
+    assert found.unit.tolist() == ["ug/m3"] * 2
+    assert found.where[0] == f"{tmp_path / 'stations.csv'}, line 2"
+    shares = ErrorModel()
+    assert found.sigma == pytest.approx([np.hypot(2.0, shares.representativeness * 21), 21 * np.hypot(0.1, 0.2)])
+
+
+def test_columns_of_openaq_are_known(tmp_path: Path) -> None:
+    text = (
+        "location_id,sensors_id,location,datetime,lat,lon,parameter,units,value\n"
+        "2178,1,Here,2022-08-31T05:00:00+02:00,47.4,364.9,no2,µg/m³,21.0\n"
+    )
+    found, _ = stations(tmp_path, text)
+    assert found.species.tolist() == ["NO2"]
+    assert found.station.tolist() == ["2178"]
+    assert found.lon == pytest.approx([4.9])
+    assert found.end.tolist() == [3 * 3600.0]
+
+
+def test_names_of_species_can_be_given(tmp_path: Path) -> None:
+    found, _ = stations(tmp_path, HEADER + line(species="nitrogen"), Choice(names={"nitrogen": "NO2"}))
+    assert found.species.tolist() == ["NO2"]
+
+
+def test_flagged_rows_are_passed_over_and_counted(tmp_path: Path) -> None:
+    text = HEADER + line() + line(flag="9", value="") + line(flag="9", station="B") + line(station="C", flag="valid")
+    found, into = stations(tmp_path, text)
+    assert len(found) == 2
+    assert into.passed_over == {"flag '9'": 2}
+
+
+def test_rows_elsewhere_and_of_others_can_be_passed_over(tmp_path: Path) -> None:
+    text = HEADER + line() + line(lon="99") + line(time="2022-09-03T00:00Z") + line(species="pm25")
+    found, into = stations(tmp_path, text, Choice(outside="skip", unknown="skip"))
+    assert len(found) == 1
+    assert into.passed_over == {"outside the domain": 1, "outside the window": 1, "another species": 1}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"lon": "40"}, "40 E, 47.4 N lies outside the domain"),
+        ({"lat": "12"}, "4.9 E, 12 N lies outside the domain"),
+        ({"lat": "95"}, "lat is 95; give degrees"),
+        ({"lon": "x"}, "lon 'x' is not a number"),
+        ({"time": "2022-08-31T00:30:00Z"}, "the time -0.5 h to 0.5 h after the start lies outside the window"),
+        ({"time": "2022-08-31T07:00:00Z"}, "6 h to 7 h after the start lies outside the window"),
+        ({"time": "yesterday"}, "time 'yesterday' is not a time; write it as 2022-08-31T13:00:00Z"),
+        ({"species": "NO22"}, "species 'NO22' is none that is observed; did you mean NO2?"),
+        ({"species": ""}, "species is empty"),
+        ({"error": "0"}, "error is 0; give one above 0"),
+        ({"error": "-2"}, "error is -2; give one above 0"),
+        ({"unit": "ug"}, "has the wrong kind of unit"),
+        ({"unit": "furlong"}, "not a unit that Airshed knows"),
+        ({"unit": "mol/m2"}, "has the wrong kind of unit"),
+        ({"value": "nan"}, "value 'nan' is not a number"),
+        ({"value": "1e999"}, "value is 1e999; give a finite number"),
+        ({"value": ""}, "value '' is not a number"),
+        ({"averaging": "1"}, "averaging needs a unit"),
+        ({"averaging": "-1 h"}, "averaging is -3600 s; give 0 s"),
+        ({"station": ""}, "station is empty"),
+    ],
+)
+def test_a_wrong_row_is_refused_with_file_and_line(tmp_path: Path, changes: dict[str, str], message: str) -> None:
+    with pytest.raises(DataError) as refusal:
+        stations(tmp_path, HEADER + line(station="first") + line(**changes))
+    assert message in str(refusal.value)
+    assert f"{tmp_path / 'stations.csv'}, line 3: " in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+
+
+def test_a_doubled_row_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"line 3: the same observation stands in .*line 2; remove one"):
+        stations(tmp_path, HEADER + line() + line(value="22"))
+
+
+def test_an_error_that_comes_out_as_nothing_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="line 2: the error of a value of 0 comes out as 0"):
+        stations(tmp_path, HEADER + line(value="0", error=""))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("station,lon\nA,3\n", "lacks the column lat or latitude"),
+        (HEADER, "holds no lines"),
+        (HEADER + "1,2\n", "line 2: 2 cells, but 10 columns"),
+        (HEADER + line(flag="9"), "no observation is left"),
+    ],
+)
+def test_a_table_without_what_is_needed_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        stations(tmp_path, text)
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="there is no file"):
+        read_stations(tmp_path / "none.csv", START, taking())
+
+
+# ---- columns ---------------------------------------------------------------------------------------------------------
+
+
+def columns(**changes: Any) -> xr.Dataset:
+    hours = np.array(["2022-08-31T01:00", "2022-08-31T02:30"], "datetime64[ns]")
+    attributes = {"species": "NO2", "units": "molecules/cm2"}
+    along, layers = "observation", ("observation", "layer")
+    fields = {
+        "time": (along, hours), "lon": (along, [3.0, 4.0]), "lat": (along, [47.0, 48.0]),
+        "value": (along, [5e15, 6e15], attributes), "error": (along, [1e15, 1e15]),
+        "edges": (("observation", "edge"), [[0.0, 100.0, 900.0]] * 2), "kernel": (layers, [[0.5, 1.1]] * 2),
+        "a_priori": (layers, [[1e15, 2e15]] * 2), "flag": (along, [0, 0]), **changes,
+    }  # fmt: skip
+    return xr.Dataset({name: field for name, field in fields.items() if field is not None})
+
+
+def read(folder: Path, data: xr.Dataset) -> Observations:
+    data.to_netcdf(folder / "columns.nc")
+    into = taking()
+    read_columns(folder / "columns.nc", START, into)
+    return into.observations()
+
+
+def test_columns_are_taken_with_their_kernels(tmp_path: Path) -> None:
+    found = read(tmp_path, columns())
+    assert found.kind.tolist() == ["column"] * 2
+    assert found.begin.tolist() == found.end.tolist() == [3600.0, 9000.0]
+    assert found.sigma.tolist() == [1e15, 1e15]
+    kernel = found.kernels[0]
+    assert kernel is not None
+    assert kernel.a_priori == pytest.approx(np.array([1e15, 2e15]) * 1e4 / 6.02214076e23)
+    assert kernel.offset == pytest.approx((0.5 * 1e15 - 0.1 * 2e15) * 1e4 / 6.02214076e23)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"kernel": None}, "needs a variable kernel with dimensions observation, layer"),
+        ({"value": ("observation", [1.0, 1.0])}, "needs the attributes species and units"),
+        ({"edges": (("observation", "edge"), [[0.0, 100.0]] * 2)}, "2 layers have 2 edges; give one more"),
+        ({"edges": (("observation", "edge"), [[0.0, 9.0, 5.0]] * 2)}, "observation 0: its edges must rise"),
+        ({"kernel": (("observation", "layer"), [[0.5, np.nan]] * 2)}, "observation 0: its kernel, edges or a_priori"),
+        ({"error": ("observation", [1e15, -1.0])}, "observation 1: error is -1; give one above 0"),
+        ({"value": ("observation", [1e15, np.nan], {"species": "NO2", "units": "mol/m2"})}, "observation 1: value is"),
+        ({"value": ("observation", [1.0, 1.0], {"species": "NO2", "units": "ppb"})}, "observation 0: .*wrong kind"),
+        ({"lon": ("observation", [3.0, 30.0])}, "observation 1: 30 E, 48 N lies outside the domain"),
+        ({"lon": ("observation", [3.0, np.nan])}, "observation 1: lon is nan"),
+        ({"time": ("observation", [1.0, 2.0])}, "its time needs units"),
+    ],
+)
+def test_wrong_columns_are_refused(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        read(tmp_path, columns(**changes))
+
+
+def test_what_is_no_netcdf_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "columns.nc").write_text("station\n", encoding="utf-8")
+    with pytest.raises(DataError, match="is not a netCDF file"):
+        read_columns(tmp_path / "columns.nc", START, taking())
