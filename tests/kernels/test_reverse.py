@@ -165,8 +165,8 @@ def test_a_product_that_gives_back_too_little_is_noticed(compiled: Compiled, mon
             if not line.startswith("bar"):
                 continue
 
-            def without(self: _Writer, each: int, where: tuple[int, int] = (number, place)) -> Any:
-                return (found for at, found in enumerate(giving(self, each)) if (each, at) != where)
+            def without(self: _Writer, each: int, speeds: Any, where: tuple[int, int] = (number, place)) -> Any:
+                return (found for at, found in enumerate(giving(self, each, speeds)) if (each, at) != where)
 
             monkeypatch.setattr(_Writer, "_giving", without)
             assert worst(kernel, trial, 3) > 1e3 * EXACT, (number, line)

@@ -100,11 +100,12 @@ class MechanismKernel(CompiledKernel[MechanismShape, Source]):
             self, layout, constants, threads=threads, neighbours=neighbours, total=total, state=state, batch=batch
         )
 
-    def reversed(self, *, frozen: bool = False) -> "ReverseKernel":
+    def reversed(self, *, frozen: bool = False, reactions: bool = True) -> "ReverseKernel":
         """Return the adjoint of the step, compiled when it is first asked for."""
+        from airshed.kernels.cpu.reverse.emit import Asked
         from airshed.kernels.cpu.reverse.pipeline import compile_reverse
 
-        return compile_reverse(self, frozen=frozen)
+        return compile_reverse(self, Asked(frozen, reactions))
 
     def sunlight(self, places: AnyArray, limits: Array, suns: AnyArray) -> Sunlight:
         """Return the function that fills the sun over columns."""

@@ -16,7 +16,7 @@ struct Reverser {          // what one thread carries from block to block
     pack side[NS * NZ];    // solutions before clipping, of species that are clipped somewhere
     pack solved[NS * NZ];  // what a sweep that is run again for them makes
     bool clipped[NS];
-    pack mu[NS * NZ], taken[NS * NZ];   // of the newest sweep: mu and -mu x, for rates
+    pack reactions[REACTIONS + 1];      // what factors on their rates are worth, in this block
     pack carry_x[NS * NZ];              // see faces.hpp
     pack* carry_y;                      // [block][species][level][3]
     pack* y;                            // [sweep][species][level]: values after each sweep but the last
@@ -99,7 +99,6 @@ template <int S> INLINE pack down(Reverser& r, int z, const Transpose& e, const 
     const pack p = t.g * mu;
     l = -(p * x);
     r.r[at] += mu;
-    r.mu[at] = p, r.taken[at] = l;
     if (__builtin_expect(r.own_rates, 0)) {
         add_to_taken<S>(r, z, l);
         if constexpr (SINKS<S>)

@@ -4,12 +4,13 @@ Production P and loss L of a species are sums of products, so their derivatives 
 factoring writes them. What a species saw of another one is its value after the sweep (``y1``) if that one is solved
 before it, else its value after the sweep before (``y0``).
 
-With p the adjoint of P and l that of L, a product  c k y_1 y_2  in P gives  p c k y_2  to y_1 and  p c k y_1  to y_2.
-What products share beside mixing ratios is made once for each set of them (``r0 = p (c k + ...)``).
+With p the adjoint of P and l that of L, a product  c k y_1 y_2  in P gives  p c k y_2  to y_1 and  p c k y_1  to y_2,
+and  p c k y_1 y_2  to a factor on the rate of its reaction. What products share beside mixing ratios is made once for
+each set of them (``r0 = p (c k + ...)``).
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,57 +18,62 @@ from airshed.formula.factoring import Key, factored
 from airshed.formula.tree import Expression, Symbol, operations
 from airshed.kernels.cpu.emit import Source, sum_code
 from airshed.kernels.cpu.operator_code import operators_code
-from airshed.kernels.cpu.template import Coefficients, Written, described, header, render
+from airshed.kernels.cpu.template import Coefficients, Written, header, render
 from airshed.kernels.step.rates import RateTable
 from airshed.kernels.step.schedule import Schedule
 from airshed.kernels.step.shape import MechanismShape
 from airshed.mechanism.network import ReactionNetwork, Term
 
-_TOGETHER: Final = 8
-"""Reactions whose sums are made in one function: so many sums stay in registers."""
-
 _PLACES: Final = {
     "n": "n[z]", "k": "k[{} * NZ + z]", "j": "j[{}]", "r": "r{}", "y0": "y0[{} * NZ + z]", "y1": "y1[{} * NZ + z]",
-    "m": "m[{} * NZ + z]", "u": "u[{} * NZ + z]",
+    "bar": "{}",
 }  # fmt: skip
 
 
 @dataclass(frozen=True)
 class ReverseSpecies:
-    """One species in reverse: its production and loss by what they saw, and statements that give back."""
+    """One species in reverse: its production and loss by what they saw, and statements that give back.
+
+    sums  of a column, by their variables: the reaction whose factor each is worth something to
+    """
 
     number: int
     name: str
     production: str
     loss: str
     lines: tuple[str, ...]
+    sums: Mapping[str, int]
 
 
 @dataclass(frozen=True)
-class ReactionSum:
-    """What a factor on the rate of a reaction is worth, in one cell and sweep."""
+class Asked:
+    """What an adjoint is made for.
 
-    number: int
-    text: str
-    comment: str
+    frozen     whether limiters of the transport stay as they were, rather than change with the mixing ratios
+    reactions  whether factors on the rates of reactions are asked for
+    """
+
+    frozen: bool = False
+    reactions: bool = True
+
+
+EVERYTHING: Final = Asked()
 
 
 def emit_reverse(
-    network: ReactionNetwork, schedule: Schedule, shape: MechanismShape, forward: Source, *, frozen: bool
+    network: ReactionNetwork, schedule: Schedule, shape: MechanismShape, forward: Source, asked: Asked
 ) -> Source:
     """Return the translation unit of a step in reverse: the forward code, and its adjoint after it."""
-    writer = _Writer(network, schedule, forward.table)
+    writer = _Writer(network, schedule, forward.table, reactions=asked.reactions)
     groups = [[writer.species(number) for number in group] for group in schedule.groups]
-    sums = writer.reactions()
     operators = operators_code(shape.operators, len(network.species), shape.own_terms)
     text = render(
         "reverse/reverse.cpp.jinja",
         network=network,
         groups=groups,
         group_of=[str(writer.group_of[number]) for number in range(len(network.species))],
-        reactions=[sums[first : first + _TOGETHER] for first in range(0, len(sums), _TOGETHER)],
         coefficients=writer.coefficients,
-        frozen=frozen,
+        asked=asked,
         operators=operators,
         members=[],
         operators_text=Written(render("reverse/operators.cpp.jinja", operators=operators)),
@@ -79,11 +85,31 @@ def emit_reverse(
     return Source(f"{forward.text}\n{text}", forward.table, writer.operations)
 
 
+@dataclass(frozen=True)
+class _Speed:
+    """Products of the same mixing ratios: the adjoint before them, the mixing ratios, and rates by reaction."""
+
+    bar: str
+    factors: tuple[tuple[str, int], ...]
+    rates: dict[int, dict[Key, float]]
+
+    @property
+    def rate(self) -> dict[Key, float]:
+        """The sum of all rates."""
+        total: dict[Key, float] = {}
+        for rates in self.rates.values():
+            for key, value in rates.items():
+                total[key] = total.get(key, 0.0) + value
+        return total
+
+
 class _Writer:
     """Writes sums of products, and counts the operations of what gives back in one cell and sweep."""
 
-    def __init__(self, network: ReactionNetwork, schedule: Schedule, table: RateTable) -> None:
-        self._network, self._table = network, table
+    def __init__(
+        self, network: ReactionNetwork, schedule: Schedule, table: RateTable, *, reactions: bool = True
+    ) -> None:
+        self._network, self._table, self._reactions = network, table, reactions
         self.group_of = {number: place for place, group in enumerate(schedule.groups) for number in group}
         self.coefficients = Coefficients()
         self.operations = 0
@@ -94,7 +120,11 @@ class _Writer:
         production, loss = (
             self._sum(self._products(number, terms)) for terms in (network.production_terms, network.loss_terms)
         )
-        return ReverseSpecies(number, network.names[number], production, loss, tuple(self._giving(number)))
+        speeds = self._speeds(number)
+        sums, lines = self._to_reactions(number, speeds) if self._reactions else ({}, [])
+        return ReverseSpecies(
+            number, network.names[number], production, loss, (*self._giving(number, speeds), *lines), sums
+        )
 
     def _products(self, number: int, terms: Sequence[Sequence[Term]]) -> dict[Key, float]:
         """Production or loss of a species as products of what it saw."""
@@ -117,43 +147,46 @@ class _Writer:
         symbols += [("k", place) for place in rate.functions] + [("j", place) for place in rate.photolyses]
         return symbols, term.coefficient * rate.coefficient
 
-    def _giving(self, number: int) -> Iterator[str]:
-        """Statements that add to the adjoints of all that a species' production and loss were made of."""
-        speeds: dict[tuple[str, tuple[tuple[str, int], ...]], dict[Key, float]] = {}
+    def _speeds(self, number: int) -> list[_Speed]:
+        """The products of a species' production and loss, those of the same mixing ratios together."""
+        found: dict[tuple[str, tuple[tuple[str, int], ...]], _Speed] = {}
         for bar, term in self._terms(number):
-            if not term.factors:
-                continue
             symbols, value = self._rate(term)
             if ("n", 0) in symbols:  # p n and l n are made once
                 symbols.remove(("n", 0))
                 bar += "n"
             factors = tuple(sorted(self._seen(number, factor) for factor in term.factors))
-            rates = speeds.setdefault((bar, factors), {})
+            speed = found.setdefault((bar, factors), _Speed(bar, factors, {}))
+            rates = speed.rates.setdefault(term.reaction, {})
             rates[tuple(sorted(symbols))] = rates.get(tuple(sorted(symbols)), 0.0) + value
+        return list(found.values())
+
+    def _giving(self, number: int, speeds: Sequence[_Speed]) -> Iterator[str]:
+        """Statements that add to the adjoints of all that a species' production and loss were made of."""
         given: defaultdict[int, dict[Key, float]] = defaultdict(dict)
-        for place, ((bar, factors), rates) in enumerate(speeds.items()):
-            yield f"const pack r{place} = {bar} * ({self._sum(rates, of_adjoint=True)});"
+        for place, speed in enumerate(speeds):
+            yield f"const pack r{place} = {speed.bar} * ({self._sum(speed.rate, of_adjoint=True)});"
             self.operations += 1
-            for at, (_, other) in enumerate(factors):
-                key = (("r", place), *factors[:at], *factors[at + 1 :])
+            for at, (_, other) in enumerate(speed.factors):
+                key = (("r", place), *speed.factors[:at], *speed.factors[at + 1 :])
                 given[other][key] = given[other].get(key, 0.0) + 1.0
         for other, products in given.items():
             yield f"bar[{other} * NZ + z] += {self._sum(products, of_adjoint=True)};"
             self.operations += 1
 
-    def reactions(self) -> list[ReactionSum]:
-        """Return for each reaction that does something what a factor on its rate is worth."""
+    def _to_reactions(self, number: int, speeds: Sequence[_Speed]) -> tuple[dict[str, int], list[str]]:
+        """The sums of a column that are worth something to factors on rates, and statements that add to them."""
         found: defaultdict[int, dict[Key, float]] = defaultdict(dict)
-        for number in self.group_of:
-            for bar, term in self._terms(number):
-                symbols, value = self._rate(term)
-                seen = [self._seen(number, factor) for factor in term.factors]
-                key = tuple(sorted([*symbols, *seen, ("m" if bar == "p" else "u", number)]))
-                found[term.reaction][key] = found[term.reaction].get(key, 0.0) + value
-        return [
-            ReactionSum(number, self._sum(found[number]), described(self._network.reactions[number]))
-            for number in sorted(found)
-        ]
+        for place, speed in enumerate(speeds):
+            for reaction, rates in speed.rates.items():
+                if len(speed.rates) == 1:
+                    found[reaction][("r", place), *speed.factors] = 1.0
+                else:
+                    bar = ("bar", speed.bar)
+                    found[reaction] |= {tuple(sorted([*key, bar, *speed.factors])): rates[key] for key in rates}
+        names = {reaction: f"w{number}_{reaction}" for reaction in found}
+        lines = [f"{names[reaction]} += {self._sum(found[reaction])};" for reaction in found]
+        return {name: reaction for reaction, name in names.items()}, lines
 
     def _sum(self, products: dict[Key, float], *, of_adjoint: bool = False) -> str:
         formula: Expression = factored(products, _operand)
@@ -161,6 +194,6 @@ class _Writer:
         return sum_code(formula, self.coefficients)
 
 
-def _operand(factor: tuple[str, int]) -> Symbol:
+def _operand(factor: tuple[str, int | str]) -> Symbol:
     kind, number = factor
     return Symbol(_PLACES[kind].format(number))

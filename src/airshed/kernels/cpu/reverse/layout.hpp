@@ -26,7 +26,7 @@ struct Reverse {
     // Adjoints of what steps are given, to which this adds: of sources [s/mol] of each species in the lowest levels,
     // [lat][block][species][source_levels][W], those of a period times its share of the step's emission; of mixing ratios
     // outside [lat][block][species][level] and above [lat][block][species]; of a factor on each reaction's rate
-    // [lat][block][reaction], or null.
+    // [lat][block][reaction] where those are asked for.
     real* sources[2];
     double shares[2];
     int64_t source_levels;

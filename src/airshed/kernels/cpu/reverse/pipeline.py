@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from airshed.kernels.cpu.compiled import CompiledKernel, Signatures, compile_and_load, timed
 from airshed.kernels.cpu.emit import Source
 from airshed.kernels.cpu.pipeline import ALIKE, MechanismKernel
-from airshed.kernels.cpu.reverse.emit import emit_reverse
+from airshed.kernels.cpu.reverse.emit import EVERYTHING, Asked, emit_reverse
 from airshed.kernels.cpu.toolchain import Unit
 from airshed.kernels.layout import Layout
 from airshed.kernels.step.data import StepConstants
@@ -40,16 +40,15 @@ class ReverseKernel(CompiledKernel[MechanismShape, Source]):
         return Reverser(self, layout, constants, threads=threads)
 
 
-def compile_reverse(forward: MechanismKernel, *, frozen: bool = False) -> ReverseKernel:
+def compile_reverse(forward: MechanismKernel, asked: Asked = EVERYTHING) -> ReverseKernel:
     """Return the adjoint of the step of a kernel.
 
-    frozen  whether limiters of the transport stay as they were, rather than change with the mixing ratios
     Raises KernelError when there is no compiler or it refuses the code.
     """
     seconds: dict[str, float] = {}
     network, shape = forward.network, forward.shape
     make: Callable[[], Source] = lambda: emit_reverse(  # noqa: E731
-        network, forward.schedule, shape, forward.source, frozen=frozen
+        network, forward.schedule, shape, forward.source, asked
     )
     source = timed(seconds, "emit", make)
     name = f"{network.name}-{shape.levels}-{shape.precision}-reverse"

@@ -61,14 +61,15 @@ static void reverse_sweeps(const Reverse& a, int64_t row, int64_t block, Reverse
     }
     std::memset((void*)r.r, 0, sizeof r.r);
     const pack* y1 = (const pack*)(a.newest + (row * a.now->blocks + block) * BLOCK);
-    double* reactions = a.reactions ? a.reactions + (row * a.now->blocks + block) * REACTIONS : nullptr;
+    std::memset((void*)r.reactions, 0, sizeof r.reactions);
     for (int64_t s = sweeps; s >= 1; s--) {
         const pack* y0 = y + (s - 1) * NS * NZ;
         find_clipped(r, y0, y1);
         reverse_sweep(r, y0, y1);
-        if (reactions) add_reactions(r, y0, y1, reactions);
         y1 = y0;
     }
+    double* reactions = a.reactions + (row * a.now->blocks + block) * REACTIONS;
+    for (int number = 0; number < REACTIONS; number++) reactions[number] += sum(r.reactions[number]);
 }
 
 static void add_to_sources(const Reverse& a, int64_t number, const Reverser& r, real* sources, real share) {
