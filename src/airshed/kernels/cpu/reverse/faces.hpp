@@ -13,6 +13,8 @@ INLINE pack from_west_2(pack west, pack here) { return lanes_from<W - 2>(west, h
 INLINE pack from_west_3(pack west, pack here) { return lanes_from<W - 3>(west, here, lanes{}); }
 INLINE pack from_east_3(pack here, pack east) { return lanes_from<3>(here, east, lanes{}); }
 
+INLINE pack size(pack a) { return maximum(a, -a); }
+
 struct Shares { pack before2, before, after, after2; };   // of the cells around a face
 
 INLINE Shares shares_of(pack flux, pack before2, pack before, pack after, pack after2, pack g, pack alpha, pack beta, bool equal) {
@@ -20,16 +22,15 @@ INLINE Shares shares_of(pack flux, pack before2, pack before, pack after, pack a
     const pack b = forward ? before : after;
     const pack up = b - (forward ? before2 : after2), down = (forward ? after : before) - b;
     const pack smooth = equal ? real(1.0 / 6.0) * ((down + down) + up) : fused(alpha, down, beta * up);
-    const pack high = maximum(maximum(up, down), smooth), low = minimum(minimum(up, down), smooth);
-    const pack psi = maximum(low, pack{}) + minimum(high, pack{});
-    const auto flat = psi == 0;
+    const pack size_up = size(up), least = minimum(size(down), size(smooth));
+    const auto is_up = size_up <= least, extremum = (up > 0) != (down > 0);
 #if FROZEN
-    const pack kappa = flat ? pack{} : g * (psi / smooth);
+    const pack kappa = extremum ? pack{} : g * ((is_up ? up : size(down) <= size(smooth) ? down : smooth) / smooth);
     const pack gu = beta * kappa, gd = alpha * kappa;
 #else
-    const auto is_up = psi == up, is_down = psi == down;
-    const pack gu = flat ? pack{} : is_up ? g : is_down ? pack{} : beta * g;
-    const pack gd = flat ? pack{} : is_up ? pack{} : is_down ? g : alpha * g;
+    const auto is_down = size(down) <= size(smooth);
+    const pack of_up = is_up ? g : is_down ? pack{} : beta * g, of_down = is_up ? pack{} : is_down ? g : alpha * g;
+    const pack gu = extremum ? pack{} : of_up, gd = extremum ? pack{} : of_down;
 #endif
     const pack own = g + (gu - gd);
     return {forward ? -gu : pack{}, forward ? own : gd, forward ? gd : own, forward ? pack{} : -gu};
@@ -44,10 +45,9 @@ INLINE Shares shares_of(pack flux, pack before2, pack before, pack after, pack a
 // Faces are counted ahead: x by the cell two to the west of the one that it lies west of, y by the row two to the south, so
 // that what is computed here is what the cells and rows that come need.
 
-struct Seen {
-    pack flux_x[NZ], flux_y[NZ];        // through the faces ahead
+struct Seen {                           // air that passes the faces ahead, and that is exchanged through them
+    pack flux_x[NZ], flux_y[NZ];
     pack across_x[FACE_EXCHANGE ? NZ : 1], across_y[FACE_EXCHANGE ? NZ : 1];
-    pack outflow_east, outflow_north[NZ];
 };
 
 INLINE const real* row_at(const Step& s, int64_t row, int64_t block) {
@@ -81,9 +81,8 @@ INLINE pack eastward(const Step& s, const Beyond& beyond, int64_t row, int64_t b
 }
 
 // Mixing ratios of a row at one place of its blocks; beyond the edge of the area those of the air that flows through it.
-template <bool EDGE> INLINE pack row_value(const Step& s, int64_t row, int64_t block, int64_t k, int z, pack w) {
+INLINE pack row_value(const Step& s, int64_t row, int64_t block, int64_t k, int z, pack w) {
     const pack value = at(row_at(s, row, block), k);
-    if (!EDGE) return value;
     if (row < 0 && s.south.edge) {
         const pack flux = air_flux(s.flux_y, w, block * COLUMN + z * W);
         return flux > 0 ? value : at(row_at(s, 0, block), k);
@@ -101,9 +100,8 @@ INLINE real flux_at_east(const Step& s, int64_t row, int z, pack w) {    // thro
 }
 
 // The same along a row.
-template <bool EDGE> INLINE pack block_value(const Step& s, int64_t row, int64_t block, int64_t k, int z, pack w) {
-    pack value = at(block_at(s, row, block), k);
-    if (!EDGE) return value;
+INLINE pack block_value(const Step& s, int64_t row, int64_t block, int64_t k, int z, pack w) {
+    const pack value = at(block_at(s, row, block), k);
     if (block < 0 && s.west.edge) {
         const real flux = air_flux(s.flux_x, w, row * (s.blocks + 1) * COLUMN + z * W)[0];
         return flux > 0 ? value : splat(at(block_at(s, row, 0), k)[0]);
@@ -118,10 +116,24 @@ template <bool EDGE> INLINE pack block_value(const Step& s, int64_t row, int64_t
 }
 
 // ---- shares of the faces ahead ---------------------------------------------------------------------------------------------
+// Where the mixing ratios and adjoints of tendencies around a block lie.
+struct Lines {
+    const real *here, *east, *rows[4], *tendency, *tendency_east, *tendency_rows[2];
+};
+
+static Lines lines_of(const Transposed& a, int64_t row, int64_t block) {
+    Lines l = {block_at(a.s, row, block), block_at(a.s, row, block + 1), {}, block_at(a.b, row, block), block_at(a.b, row, block + 1), {}};
+    for (int n = 0; n < 4; n++) l.rows[n] = row_at(a.s, row + n, block);
+    for (int n = 0; n < 2; n++) l.tendency_rows[n] = row_at(a.b, row + 1 + n, block);
+    return l;
+}
+
 // Lane j: the face between the cells j + 1 and j + 2 of a block, which may be the one beside the first.
-template <bool EDGE> INLINE Shares shares_x(const Transposed& a, int64_t row, int64_t block, int64_t k, int z, pack w, pack flux, pack across) {
-    const pack c = block_value<EDGE>(a.s, row, block, k, z, w), e = block_value<EDGE>(a.s, row, block + 1, k, z, w);
-    const pack t = at(block_at(a.b, row, block), k), te = at(block_at(a.b, row, block + 1), k);
+template <bool EDGE>
+INLINE Shares shares_x(const Transposed& a, const Lines& l, int64_t row, int64_t block, int64_t k, int z, pack w, pack flux, pack across) {
+    const pack c = EDGE ? block_value(a.s, row, block, k, z, w) : at(l.here, k);
+    const pack e = EDGE ? block_value(a.s, row, block + 1, k, z, w) : at(l.east, k);
+    const pack t = at(l.tendency, k), te = at(l.tendency_east, k);
     const pack difference = from_east_2(t, te) - from_east_1(t, te);
     Shares p = shares_of(flux, c, from_east_1(c, e), from_east_2(c, e), from_east_3(c, e), difference);
     if constexpr (FACE_EXCHANGE) p.before = fused(across, difference, p.before), p.after = fused(-across, difference, p.after);
@@ -129,11 +141,11 @@ template <bool EDGE> INLINE Shares shares_x(const Transposed& a, int64_t row, in
 }
 
 // The face between the rows + 1 and + 2.
-template <bool EDGE> INLINE Shares shares_y(const Transposed& a, int64_t row, int64_t block, int64_t k, int z, pack w, pack flux, pack across) {
-    const pack difference = at(row_at(a.b, row + 2, block), k) - at(row_at(a.b, row + 1, block), k);
-    pack q[4];
-    for (int n = 0; n < 4; n++) q[n] = row_value<EDGE>(a.s, row + n, block, k, z, w);
-    Shares p = shares_of(flux, q[0], q[1], q[2], q[3], difference);
+template <bool EDGE>
+INLINE Shares shares_y(const Transposed& a, const Lines& l, int64_t row, int64_t block, int64_t k, int z, pack w, pack flux, pack across) {
+    const pack difference = at(l.tendency_rows[1], k) - at(l.tendency_rows[0], k);
+    const auto q = [&](int n) __attribute__((always_inline)) { return EDGE ? row_value(a.s, row + n, block, k, z, w) : at(l.rows[n], k); };
+    Shares p = shares_of(flux, q(0), q(1), q(2), q(3), difference);
     if constexpr (FACE_EXCHANGE) p.before = fused(across, difference, p.before), p.after = fused(-across, difference, p.after);
     return p;
 }
@@ -168,9 +180,10 @@ static void start_row_transposed(const Transposed& a, int64_t first, int64_t blo
     for (int64_t row = first - 3; row < first; row++) {
         Seen f;
         load_ahead(a, row, block, f);
+        const Lines l = lines_of(a, row, block);
         for (int i = 0; i < NS; i++)
             for (int z = 0; z < NZ; z++) {
-                const Shares n = shares_y<true>(a, row, block, i * COLUMN + z * W, z, w, f.flux_y[z], f.across_y[FACE_EXCHANGE ? z : 0]);
+                const Shares n = shares_y<true>(a, l, row, block, i * COLUMN + z * W, z, w, f.flux_y[z], f.across_y[FACE_EXCHANGE ? z : 0]);
                 pack* kept = carry + 3 * (i * NZ + z);
                 const pack beyond = keep(kept, n) * mask;
                 if (!(first == 0 && a.s.south.edge)) continue;
@@ -187,9 +200,10 @@ static void start_block_transposed(const Transposed& a, int64_t row, int64_t blo
     const pack w = splat(real(a.s.flux_weight));
     Seen f;
     load_ahead(a, row, block - 1, f);
+    const Lines l = lines_of(a, row, block - 1);
     for (int i = 0; i < NS; i++)
         for (int z = 0; z < NZ; z++) {
-            const Shares p = shares_x<true>(a, row, block - 1, i * COLUMN + z * W, z, w, f.flux_x[z], f.across_x[FACE_EXCHANGE ? z : 0]);
+            const Shares p = shares_x<true>(a, l, row, block - 1, i * COLUMN + z * W, z, w, f.flux_x[z], f.across_x[FACE_EXCHANGE ? z : 0]);
             pack next = (from_west_3(p.after2, pack{}) + from_west_2(p.after, pack{})) + from_west_1(p.before, pack{});
             if (block == 0 && a.s.west.edge) {
                 const pack beyond = (from_west_3(pack{}, p.after2) + from_west_2(pack{}, p.after)) + (from_west_1(pack{}, p.before) + p.before2);
@@ -212,15 +226,16 @@ static void transpose(const Transposed& a, int64_t row, int64_t block, Worker& t
     const int last = int(s.last_lanes) - 1;
     Seen f;
     if constexpr (HORIZONTAL) load_ahead(a, row, block, f);
+    const Lines l = lines_of(a, row, block);
     for (int i = 0; i < NS; i++) {
         const int64_t o = i * COLUMN;
-        const pack *q = (const pack*)(block_at(s, row, block) + o), *tb = (const pack*)(block_at(a.b, row, block) + o);
+        const pack *q = (const pack*)(l.here + o), *tb = (const pack*)(l.tendency + o);
         pack total[NZ];
         for (int z = 0; z < NZ; z++) {
             total[z] = pack{};
             if constexpr (!HORIZONTAL) continue;
             const int64_t k = o + z * W;
-            const Shares p = shares_x<EDGE>(a, row, block, k, z, w, f.flux_x[z], f.across_x[FACE_EXCHANGE ? z : 0]);
+            const Shares p = shares_x<EDGE>(a, l, row, block, k, z, w, f.flux_x[z], f.across_x[FACE_EXCHANGE ? z : 0]);
             pack& x = carry_x[i * NZ + z];
             total[z] = x + ((from_west_3(pack{}, p.after2) + from_west_2(pack{}, p.after)) + (from_west_1(pack{}, p.before) + p.before2));
             x = (from_west_3(p.after2, pack{}) + from_west_2(p.after, pack{})) + from_west_1(p.before, pack{});
@@ -232,7 +247,8 @@ static void transpose(const Transposed& a, int64_t row, int64_t block, Worker& t
                 else outside[i * NZ + z] += beyond;
             }
             pack* kept = carry_y + 3 * (i * NZ + z);
-            total[z] += keep(kept, shares_y<EDGE>(a, row, block, k, z, w, f.flux_y[z], f.across_y[FACE_EXCHANGE ? z : 0])) * mask;
+            const pack from_rows = keep(kept, shares_y<EDGE>(a, l, row, block, k, z, w, f.flux_y[z], f.across_y[FACE_EXCHANGE ? z : 0]));
+            total[z] += EDGE ? from_rows * mask : from_rows;
             if (north) {
                 const pack beyond = (kept[0] + kept[1] + kept[2]) * mask;
                 const auto outflow = air_flux(s.flux_y, w, (s.rows * s.blocks + block) * COLUMN + z * W) > 0;
