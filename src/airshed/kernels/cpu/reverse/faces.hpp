@@ -23,7 +23,7 @@ INLINE Shares shares_of(pack flux, pack before2, pack before, pack after, pack a
     const pack up = b - (forward ? before2 : after2), down = (forward ? after : before) - b;
     const pack smooth = equal ? real(1.0 / 6.0) * ((down + down) + up) : fused(alpha, down, beta * up);
     const pack size_up = size(up), least = minimum(size(down), size(smooth));
-    const auto is_up = size_up <= least, extremum = (up > 0) != (down > 0);
+    const auto is_up = size_up <= least, extremum = !(((up > 0) & (down > 0)) | ((up < 0) & (down < 0)));
 #if FROZEN
     const pack kappa = extremum ? pack{} : g * ((is_up ? up : size(down) <= size(smooth) ? down : smooth) / smooth);
     const pack gu = beta * kappa, gd = alpha * kappa;
