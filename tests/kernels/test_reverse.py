@@ -17,6 +17,8 @@ import pytest
 from airshed.kernels.cpu.pipeline import MechanismKernel
 from airshed.kernels.cpu.reverse.emit import _Writer
 from airshed.kernels.cpu.reverse.pipeline import compile_reverse
+from airshed.kernels.layout import Layout
+from airshed.kernels.memory import AnyArray
 from airshed.kernels.reference.trial import Trial, compiled_step, forcing, random_trial, twin_step
 from airshed.kernels.step.data import Level, Share, StepConstants, StepForcing
 from airshed.process.twostep import two_step_weights
@@ -27,6 +29,8 @@ Compiled = Callable[..., MechanismKernel]
 Array = npt.NDArray[np.float64]
 
 EXACT = 1e-12
+ENDS = ("start", "end")
+
 TINY = 1e-30
 """The imaginary part of a complex step: its square is nothing beside one."""
 
@@ -68,20 +72,36 @@ def adjoints(kernel: MechanismKernel, trial: Trial, weights: Weighed, threads: i
         for q, air in ((fields.q_previous, fields.air_previous), (fields.q, fields.air), (after.q, after.air))
     ]
     sources = layout.zeros(len(fields.q), kernel.shape.levels)
-    with closing(compile_reverse(kernel).reverser(layout, constants, threads=threads)) as reverser:
+    with closing(compile_reverse(kernel).reverser(layout, constants, threads=threads, read=True)) as reverser:
         reverser.start(layout.pack(after.tendency))
         reverser.x[...] = layout.pack(weights.q, padding="constant")
         reverser.older_tendency[...] = layout.pack(weights.tendency, padding="constant")
-        step = StepForcing(trial.weights, *forcing(trial, layout))
+        transport, column = forcing(trial, layout)
+        step = StepForcing(trial.weights, transport, column)
         reverser.reverse(step, levels, layout.pack(fields.tendency), [Share(1.0, sources)])
         reverser.finish(levels[1])
+        assert reverser.read is not None
+        read = {f"number {name}": each.sum(axis=(0, 1)) for name, each in reverser.read.numbers.items()}
+        found = {id(each.field): layout_of(each.field, layout).unpack(each.adjoint) for each in reverser.read.fields}
+        for name, ends in (transport.fields | column.fields).items():
+            read |= {f"{end} {name}": found[id(field)] for end, field in zip(ENDS, ends, strict=True)}
         emitted = layout.unpack(sources)[list(box.emitted)][:, : trial.columns[0].emission.shape[1]]
         return {
             "q": layout.unpack(reverser.x), "q_previous": layout.unpack(reverser.older),
             "tendency": layout.unpack(reverser.older_tendency), "emission": emitted,
             "outside": reverser.outside.sum(axis=(0, 1)), "top": reverser.top.sum(axis=(0, 1)),
-            "reactions": reverser.reactions.sum(axis=(0, 1)),
+            "reactions": reverser.reactions.sum(axis=(0, 1)), **read,
         }  # fmt: skip
+
+
+def layout_of(packed: AnyArray, layout: Layout) -> Layout:
+    """The layout of a packed field, which may have faces around the cells: a row or a column more."""
+    columns = layout.columns + (packed.shape[1] > layout.blocks)
+    return Layout(packed.shape[0], columns, layout.width, layout.dtype)
+
+
+def with_fields(fields: Mapping[str, Array], change: Mapping[str, Any], end: str) -> dict[str, Array]:
+    return {name: each + change.get(f"{end} {name}", 0j) for name, each in fields.items()}
 
 
 def derivative(trial: Trial, weights: Weighed, changes: Mapping[str, Array]) -> float:
@@ -95,9 +115,14 @@ def derivative(trial: Trial, weights: Weighed, changes: Mapping[str, Array]) -> 
         trial.box.outside, sides=trial.box.outside.sides + change.get("outside", 0j),
         top=trial.box.outside.top + change.get("top", 0j),
     )  # fmt: skip
-    box = replace(trial.box, outside=outside, factors=1.0 + change.get("reactions", 0j))
-    columns = tuple(replace(each, emission=each.emission + change.get("emission", 0j)) for each in trial.columns)
-    found = twin_step(replace(trial, fields=fields, box=box, columns=columns)).fields  # type: ignore[arg-type]
+    numbers = {name: each + change.get(f"number {name}", 0j) for name, each in trial.box.numbers.items()}
+    box = replace(trial.box, outside=outside, factors=1.0 + change.get("reactions", 0j), numbers=numbers)
+    columns: Any = tuple(
+        replace(each, emission=each.emission + change.get("emission", 0j), fields=with_fields(each.fields, change, end))
+        for end, each in zip(ENDS, trial.columns, strict=True)
+    )
+    explicit: Any = tuple(with_fields(each, change, end) for end, each in zip(ENDS, trial.explicit, strict=True))
+    found = twin_step(replace(trial, fields=fields, box=box, columns=columns, explicit=explicit)).fields
     parts = np.sum(weights.q * found.q.imag) + np.sum(weights.tendency * found.tendency.imag)
     return float(parts / TINY)
 
@@ -105,8 +130,23 @@ def derivative(trial: Trial, weights: Weighed, changes: Mapping[str, Array]) -> 
 def directions(trial: Trial, seed: int, adjoint: Mapping[str, Array]) -> dict[str, Array]:
     """Return random changes of each input, of the size that it has."""
     random = np.random.default_rng(seed)
-    sizes = {"tendency": 1e3, "emission": 1.0, "reactions": 1.0}
-    return {name: sizes.get(name, 1e-9) * random.normal(size=each.shape) for name, each in adjoint.items()}
+    sizes = {"tendency": 1e3, "emission": 1.0, "reactions": 1.0} | {name: 1.0 for name in adjoint if " " in name}
+    return {
+        name: sizes.get(name, 1e-9) * random.normal(size=each.shape) * ~edges(name, each)
+        for name, each in adjoint.items()
+    }
+
+
+def edges(name: str, values: Array) -> npt.NDArray[np.bool_]:
+    """Where nothing is exchanged, whatever a field says: faces at the edges of the area; a column with itself."""
+    found = np.zeros(values.shape, bool)
+    if name.split(" ")[-1] in ("across_x", "more_x"):
+        found[..., [0, -1]] = True
+    if name.split(" ")[-1] in ("across_y", "more_y"):
+        found[..., [0, -1], :] = True
+    if name.split(" ")[-1] in ("matrix", "up"):
+        found[np.arange(len(values)), np.arange(len(values))] = True
+    return found
 
 
 def worst(kernel: MechanismKernel, trial: Trial, seed: int = 0) -> float:

@@ -21,6 +21,7 @@ from airshed.kernels.memory import AnyArray
 from airshed.kernels.step.data import (
     ColumnForcing,
     Directions,
+    FieldAdjoint,
     Level,
     Neighbours,
     Pair,
@@ -112,6 +113,20 @@ class Stepper(Protocol):
         ...
 
 
+class ReadAdjoints(Protocol):
+    """Adjoints of what operators read, added up over steps.
+
+    numbers  by the name that the operator has for it, [lat][block][value]
+    """
+
+    numbers: dict[str, Array]
+
+    @property
+    def fields(self) -> list[FieldAdjoint]:
+        """Those of fields at each instant of the forcing."""
+        ...
+
+
 class Reverser(Protocol):
     """Takes the adjoints of a state back over steps, from the last one to the first.
 
@@ -130,6 +145,11 @@ class Reverser(Protocol):
     outside: Array
     top: Array
     reactions: Array
+
+    @property
+    def read(self) -> ReadAdjoints | None:
+        """Adjoints of what operators read; None where that was not asked for."""
+        ...
 
     def start(self, tendency: AnyArray) -> None:
         """Begin with adjoints of zero, after a step whose tendency T(n) is given."""
@@ -163,8 +183,11 @@ class ReverseKernel(Protocol):
         """See above."""
         ...
 
-    def reverser(self, layout: Layout, constants: StepConstants, *, threads: int = 1) -> Reverser:
-        """Return what takes adjoints back over steps of this layout."""
+    def reverser(self, layout: Layout, constants: StepConstants, *, threads: int = 1, read: bool = False) -> Reverser:
+        """Return what takes adjoints back over steps of this layout.
+
+        read  whether what operators read is asked for
+        """
         ...
 
 

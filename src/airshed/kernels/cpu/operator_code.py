@@ -13,9 +13,9 @@ from airshed.formula import cpp
 from airshed.formula.dialect import DOUBLES
 from airshed.formula.tree import Expression, symbols
 from airshed.kernels.step.operator_fields import Member, member_of_field, member_of_number, members
-from airshed.kernels.step.operators import AIR, Operator
+from airshed.kernels.step.operators import AIR, Operator, OperatorField
 
-_DIALECT: Final = replace(DOUBLES, name="the rate of an operator")
+DIALECT: Final = replace(DOUBLES, name="the rate of an operator")
 
 _AIR: Final[Mapping[str, str]] = {
     "temperature": "air.temperature",
@@ -152,6 +152,12 @@ def operators_code(operators: Sequence[Operator], species: int, terms: tuple[str
     return OperatorsCode(tuple(made), terms, members(operators), species)
 
 
+def place_of(member: Member, field: OperatorField) -> str:
+    """Return the place at which a block's values of a field begin, in the code of a rate."""
+    column = f"(column * {member.species} + slot)" if member.species else "column"
+    return _PLACES[field.shape].format(column=column)
+
+
 def _rate(operator: Operator, rate: Expression) -> RateCode:
     names = set(symbols(rate))
     shared: list[str] = []
@@ -162,15 +168,13 @@ def _rate(operator: Operator, rate: Expression) -> RateCode:
     for field in operator.fields:
         if field.name in names:
             member = member_of_field(operator, field)
-            column = f"(column * {member.species} + slot)" if member.species else "column"
-            at = _PLACES[field.shape].format(column=column)
             ends = f"s.{member.name}.start, s.{member.name}.end"
-            line = f"const dpack v_{field.name} = to_double(between({ends}, {weight}, {at}));"
+            line = f"const dpack v_{field.name} = to_double(between({ends}, {weight}, {place_of(member, field)}));"
             (of_species if member.species else shared).append(line)
     for name in operator.numbers:
         if name in names:
             member = member_of_number(operator, name)
             line = f"const dpack v_{name} = dsplat(s.{member.name}[{'slot' if member.species else '0'}]);"
             (of_species if member.species else shared).append(line)
-    statements, (result,) = cpp.code([rate], lambda name: f"v_{name}", _DIALECT)
+    statements, (result,) = cpp.code([rate], lambda name: f"v_{name}", DIALECT)
     return RateCode(tuple(shared), tuple(of_species), tuple(statements), result)

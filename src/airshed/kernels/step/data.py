@@ -147,6 +147,15 @@ class Share:
 
 
 @dataclass(frozen=True)
+class FieldAdjoint:
+    """What a field that operators read at an instant is worth to a cost, per its unit; both packed alike."""
+
+    name: str
+    field: AnyArray
+    adjoint: AnyArray
+
+
+@dataclass(frozen=True)
 class StepConstants:
     """What stays the same in all steps.
 

@@ -18,6 +18,7 @@ from airshed.formula.factoring import Key, factored
 from airshed.formula.tree import Expression, Symbol, operations
 from airshed.kernels.cpu.emit import Source, sum_code
 from airshed.kernels.cpu.operator_code import operators_code
+from airshed.kernels.cpu.reverse.operator_adjoints import adjoint_members, operator_adjoints
 from airshed.kernels.cpu.template import Coefficients, Written, header, render
 from airshed.kernels.step.rates import RateTable
 from airshed.kernels.step.schedule import Schedule
@@ -75,8 +76,10 @@ def emit_reverse(
         coefficients=writer.coefficients,
         asked=asked,
         operators=operators,
-        members=[],
-        operators_text=Written(render("reverse/operators.cpp.jinja", operators=operators)),
+        members=adjoint_members(operators.members),
+        operators_text=Written(
+            render("reverse/operators.cpp.jinja", operators=operators, adjoints=operator_adjoints(operators))
+        ),
         layout=header("reverse/layout.hpp"),
         faces=header("reverse/faces.hpp"),
         column=header("reverse/column.hpp"),

@@ -33,11 +33,11 @@ class ReverseKernel(CompiledKernel[MechanismShape, Source]):
 
     forward: MechanismKernel
 
-    def reverser(self, layout: Layout, constants: StepConstants, *, threads: int = 1) -> "Reverser":
+    def reverser(self, layout: Layout, constants: StepConstants, *, threads: int = 1, read: bool = False) -> "Reverser":
         """Return what takes adjoints back over steps of this layout."""
         from airshed.kernels.cpu.reverse.reverser import Reverser
 
-        return Reverser(self, layout, constants, threads=threads)
+        return Reverser(self, layout, constants, threads=threads, read=read)
 
 
 def compile_reverse(forward: MechanismKernel, asked: Asked = EVERYTHING) -> ReverseKernel:

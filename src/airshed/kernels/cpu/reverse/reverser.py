@@ -4,17 +4,19 @@ import ctypes
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from airshed.kernels.cpu.argument_table import ArgumentTable
 from airshed.kernels.cpu.reverse.pipeline import ReverseKernel
+from airshed.kernels.cpu.reverse.read_adjoints import ReadAdjoints, with_members
 from airshed.kernels.cpu.step_structure import Ends, Ghost
 from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray, address, aligned_zeros
 from airshed.kernels.step.data import Level, Share, State, StepConstants, StepForcing
+from airshed.kernels.step.operator_fields import members
 
 Array = npt.NDArray[np.float64]
 
@@ -42,7 +44,7 @@ class Reverser:
     """Takes the adjoints of a state back, see :class:`airshed.kernels.backend.Reverser`."""
 
     def __init__(
-        self, kernel: ReverseKernel, layout: Layout, constants: StepConstants, *, threads: int = 1
+        self, kernel: ReverseKernel, layout: Layout, constants: StepConstants, *, threads: int = 1, read: bool = False
     ) -> None:  # fmt: skip
         self.kernel, self.layout, self._sweeps = kernel, layout, constants.sweeps
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
@@ -59,13 +61,14 @@ class Reverser:
         self._nothing = aligned_zeros((species * levels * layout.width,), layout.dtype)
         self._nowhere = aligned_zeros((max(columns) + 1, levels, layout.width), layout.dtype)
         self._after: StepForcing | None = None
+        self.read = ReadAdjoints(layout, members(shape.operators)) if read else None
         self._call = self._structure()
         self._rows = _cuts(layout.rows, 1 if threads == 1 else _PIECES * threads)
         size = kernel.functions.airshed_reverser_bytes(layout.blocks, constants.sweeps)
         self._memory = [aligned_zeros((size,), np.uint8) for _ in self._rows]
 
-    def _structure(self) -> _Reverse:
-        call = _Reverse()
+    def _structure(self) -> Any:
+        call = with_members(_Reverse, members(self.kernel.shape.operators))()
         assert ctypes.sizeof(call) == self.kernel.functions.airshed_reverse_bytes()
         size = self._table.size
         call.next, call.adjoint, call.now, call.before = (self._table.address + which * size for which in range(4))
@@ -73,6 +76,7 @@ class Reverser:
         for side in range(4):
             call.beyond[side] = Ends(nowhere, nowhere)
         self._table.set_sides(_ADJOINT, Ghost(address(self._nothing), 0, 0, 0, 1))
+        call.own_rates = self.read is not None
         call.outside, call.top, call.reactions = map(address, (self.outside, self.top, self.reactions))
         return call
 
@@ -82,6 +86,8 @@ class Reverser:
             each[...] = 0.0
         self._tendency[...] = tendency
         self._after = None
+        if self.read is not None:
+            self.read.clear()
 
     def reverse(
         self, step: StepForcing, levels: Sequence[Level], before: StepForcing | AnyArray, sources: Sequence[Share] = ()
@@ -98,6 +104,7 @@ class Reverser:
         call.has_columns, call.has_before = 1, isinstance(before, StepForcing)
         call.newest, call.air = address(newest.q), address(newest.air)
         self._place_sources(sources)
+        self._place_read(step)
         self._work(newest)
         self._b, self._b_after = self._b_after, self._b
         self._tendency, self._tendency_before = self._tendency_before, self._tendency
@@ -106,6 +113,7 @@ class Reverser:
     def finish(self, first: Level) -> None:
         """Complete the adjoint of the first level by the transport of the step that began there."""
         self._call.has_columns, self._call.has_before = 0, 0
+        self._place_read(None)
         self._work(first)
         self._after = None
 
@@ -122,6 +130,12 @@ class Reverser:
             call.shares[place] = 0.0 if each is None else each.share
             if each is not None:
                 call.source_levels = each.adjoint.shape[-2]
+
+    def _place_read(self, step: StepForcing | None) -> None:
+        if self.read is not None:
+            column = None if step is None else step.column
+            after = None if self._after is None else self._after.transport.fields
+            self.read.place(self._call, None if column is None else column.fields, after)
 
     def _work(self, newest: Level) -> None:
         """Make a pass; newest: the level whose adjoint it completes."""
