@@ -48,22 +48,9 @@ def emit(network: ReactionNetwork, schedule: Schedule, shape: MechanismShape, *,
 
     tangent  whether values carry their changes along, and each reaction has a factor that may change
     """
-    table = rate_table(network)
-    groups, count, coefficients = [], 0, Coefficients()
+    table, coefficients = rate_table(network), Coefficients()
+    groups, count = _groups(network, schedule, table, coefficients, of_reactions=tangent)
     statements, results = rate_code(table.functions, [each.name for each in network.parameters])
-    for group in schedule.groups:
-        members = []
-        for species in group:
-            sums = [
-                factored(table.products(terms[species], of_reactions=tangent), operand)
-                for terms in (network.production_terms, network.loss_terms)
-            ]
-            count += sum(map(operations, sums))
-            production, loss = (sum_code(each, coefficients) for each in sums)
-            comments = _comments(network, species)
-            lifetime = schedule.lifetimes[species]
-            members.append(SpeciesCode(species, network.names[species], lifetime, comments, production, loss))
-        groups.append(members)
     unbalanced = [_imbalance(network, table, coefficients, *family) for family in enumerate(shape.families)]
     code = operators_code(shape.operators, len(network.species), shape.own_terms)
     if tangent:
@@ -87,6 +74,27 @@ def emit(network: ReactionNetwork, schedule: Schedule, shape: MechanismShape, *,
         tail=header("step.hpp", "work_sharing.hpp", *([] if tangent else ["control.hpp"])),
     )
     return Source(text, table, count)
+
+
+def _groups(
+    network: ReactionNetwork, schedule: Schedule, table: RateTable, coefficients: Coefficients, *, of_reactions: bool
+) -> tuple[list[list[SpeciesCode]], int]:
+    """Return the code of the species of each group, and their operations in one cell."""
+    groups, count = [], 0
+    for group in schedule.groups:
+        members = []
+        for species in group:
+            sums = [
+                factored(table.products(terms[species], of_reactions=of_reactions), operand)
+                for terms in (network.production_terms, network.loss_terms)
+            ]
+            count += sum(map(operations, sums))
+            production, loss = (sum_code(each, coefficients) for each in sums)
+            comments = _comments(network, species)
+            lifetime = schedule.lifetimes[species]
+            members.append(SpeciesCode(species, network.names[species], lifetime, comments, production, loss))
+        groups.append(members)
+    return groups, count
 
 
 def _imbalance(
