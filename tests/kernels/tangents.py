@@ -121,13 +121,14 @@ def by_field(state: Any) -> dict[str, AnyArray]:
     return dict(zip((each.name for each in fields(Fields)), vars(state).values(), strict=True))
 
 
-def packed_changes(trial: Trial, to: Direction, layout: Layout) -> StepChanges:
-    """Return the changes of what a step is given."""
+def packed_changes(kernel: TangentKernel, to: Direction, layout: Layout) -> StepChanges:
+    """Return the changes of what a step of the kernel is given."""
+    read = {each.key for each in members(kernel.shape.operators)}
     given: dict[str, Any] = {}
     for ends in (to.fields, to.explicit):
-        for name in ends[0]:
+        for name in read & set(ends[0]):
             given[name] = tuple(layout.pack(end[name], padding="constant") for end in ends)
-    numbers = {each.key: to.numbers[each.key] for each in members(trial.box.operators) if each.shape is None}
+    numbers = {name: to.numbers[name] for name in read & set(to.numbers)}
     emission = layout.pack(to.emission, padding="constant")
     return StepChanges(emission, to.sides, to.top, to.factors, given, numbers)
 
@@ -139,7 +140,7 @@ def step_forcing(trial: Trial, layout: Layout) -> StepForcing:
 def tangent_step(kernel: TangentKernel, trial: Trial, to: Direction, threads: int = 1) -> tuple[Arrays, Arrays]:
     """Return the state after a step and its changes, not packed."""
     stepper = make_tangent_stepper(kernel, trial, to, threads)
-    stepper.step(step_forcing(trial, stepper.layout), packed_changes(trial, to, stepper.layout))
+    stepper.step(step_forcing(trial, stepper.layout), packed_changes(kernel, to, stepper.layout))
     stepper.close()
     return unpacked(stepper)
 

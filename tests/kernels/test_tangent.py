@@ -113,7 +113,7 @@ def test_several_steps_in_a_row(tangent: Tangent) -> None:
         twin = replace(twin, weights=two_step_weights(length, previous))
         trial = replace(trial, weights=twin.weights)
         stepped = twin_step(twin)
-        stepper.step(step_forcing(trial, stepper.layout), packed_changes(trial, to, stepper.layout))
+        stepper.step(step_forcing(trial, stepper.layout), packed_changes(kernel, to, stepper.layout))
         twin, previous = replace(twin, fields=stepped.fields), length
         assert difference(unpacked(stepper)[1], twin_changes(stepped)) < 4.0 * EXACT
 
