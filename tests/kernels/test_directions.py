@@ -9,12 +9,13 @@ import pytest
 
 from airshed.kernels.cpu.pipeline import MechanismKernel, compile_mechanism
 from airshed.kernels.reference.step import Fields, Stepped
-from airshed.kernels.reference.trial import Trial, compiled_step, random_trial
+from airshed.kernels.reference.trial import Trial, compiled_step, random_trial, twin_step
 from airshed.kernels.step.data import TERMS, Directions
 from airshed.mechanism import ReactionNetwork
 from airshed.process.one_step import one_step_weights
 
 from .kinds import every
+from .tangents import complex_trial, difference, random_direction, tangent_step, twin_changes
 
 LEVELS = 4
 
@@ -85,6 +86,20 @@ def test_columns_move_as_in_a_step_without_anything_horizontal(network: Any, sta
     np.testing.assert_array_equal(found.sums, expected.sums)
     assert (expected.sums[:2].sum(axis=1) > 0.0).all()  # through the top
     assert not same(compiled_step(everything, trial), expected)
+
+
+@pytest.mark.parametrize("stage", [0, 1])
+def test_planes_and_columns_have_the_changes_of_the_whole(network: Any, stage: int) -> None:
+    """Clipping acts where a weight is negative."""
+    trial = trial_of(kernel(network, "all"), stage)
+    flat = still(without(trial, "face_exchange"), eastward=True, northward=True)
+    parts: list[tuple[Directions, Trial]] = [("horizontal", horizontal(trial)), ("vertical", flat)]
+    for directions, alone in parts:
+        to = random_direction(alone)
+        twin = twin_changes(twin_step(complex_trial(alone, to)))
+        part = kernel(network, directions).tangent()
+        assert difference(tangent_step(part, alone, to)[1], twin) < 1e-12
+        assert difference(twin, twin_changes(twin_step(complex_trial(trial, random_direction(trial))))) > 1e-6
 
 
 @pytest.mark.parametrize("levels", [slice(0, 1), slice(1, 4), slice(2, 4)], ids=str)

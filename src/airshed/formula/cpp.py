@@ -130,7 +130,7 @@ class _Writer:
                 parts = (self._condition(operand, _NEGATION) for operand in operands)
                 self.texts[node] = f"({_CONNECTIVE[connective].join(parts)})", _ATOM
             case Call("where", (condition, yes, no)):
-                chosen = f"({self._condition(condition)} ? {self.value(yes)} : {self.value(no)})"
+                chosen = self._dialect.choice.format(self._condition(condition), self.value(yes), self.value(no))
                 self.texts[node] = chosen, _ATOM
             case Call(name, arguments):
                 self.texts[node] = self._call(name, arguments), _ATOM
@@ -146,7 +146,7 @@ class _Writer:
                 return self._dialect.alone.format(self._dialect.number(value))
             case Compare() | Logic():
                 one = self._dialect.alone.format(self._dialect.number(1.0))
-                return f"({self.texts[node][0]} ? {one} : {self._dialect.type}{{}})"
+                return self._dialect.choice.format(self.texts[node][0], one, f"{self._dialect.type}{{}}")
         return self.texts[node][0]
 
     def _bracketed(self, node: Expression, least: int) -> str:

@@ -14,6 +14,7 @@ class Dialect:
     number     text of a number beside a value
     alone      format of a number where a value must stand
     functions  name -> format of its arguments; min and max of many are written in pairs
+    choice     format of a condition and the values where it holds and where not
     exact      whether each operation is rounded as NumPy does; else a whole power up to the eighth is a product, as is
                a division by a number, and a power that `functions` lacks is exp(y log x), of x > 0 only
     """
@@ -23,6 +24,7 @@ class Dialect:
     number: Callable[[float], str]
     alone: str
     functions: Mapping[str, str]
+    choice: str = "({0} ? {1} : {2})"
     exact: bool = False
 
 
@@ -33,22 +35,12 @@ def _number(value: float) -> str:
     return repr(value) if abs(value) != float("inf") else f"{'-' if value < 0.0 else ''}__builtin_inf()"
 
 
-def _lanes(arguments: str, body: str) -> str:
-    """Return a function of doubles, lane after lane: for what has no form on packs."""
-    names = arguments.split()
-    typed = ", ".join(f"dpack {name}" for name in names)
-    given = ", ".join(f"{{{number}}}" for number in range(len(names)))
-    return f"[]({typed}) {{{{ for (int i = 0; i < D; i++) {body} return {names[0]}; }}}}({given})"
-
-
-_MODULO: Final = "{{ const double m = __builtin_fmod(a[i], b[i]); a[i] = m && (m < 0) != (b[i] < 0) ? m + b[i] : m; }}"
-
 DOUBLES: Final = Dialect(
     "code of packs of doubles", "dpack", _number, "dsplat({})",
     {
         "exp": "vexp({0})", "log": "vlog({0})", "log10": "vlog10({0})", "sqrt": "vsqrt({0})", "abs": "vabs({0})",
-        "min": "vmin({0}, {1})", "max": "vmax({0}, {1})", "^": "vpower({0}, {1})", "%": _lanes("a b", _MODULO),
-        **{name: _lanes("a", f"a[i] = __builtin_{name}(a[i]);") for name in ("sin", "cos", "tan")},
+        "min": "vmin({0}, {1})", "max": "vmax({0}, {1})", "^": "vpower({0}, {1})", "%": "vmodulo({0}, {1})",
+        "sin": "vsin({0})", "cos": "vcos({0})", "tan": "vtan({0})",
     },
 )  # fmt: skip
 """Packs of doubles. A power of a number below zero is none, unless it is a whole one up to the eighth."""

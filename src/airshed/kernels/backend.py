@@ -27,6 +27,7 @@ from airshed.kernels.step.data import (
     Pair,
     Share,
     State,
+    StepChanges,
     StepConstants,
     StepForcing,
     TransportForcing,
@@ -191,6 +192,37 @@ class ReverseKernel(Protocol):
         ...
 
 
+class TangentStepper(Protocol):
+    """Advances a state and its changes: the step, and its tangent-linear model, at once.
+
+    state    the state;  changes  of its mixing ratios and tendencies, to be set before a step; the air has none
+    """
+
+    state: State
+    changes: State
+
+    def step(self, forcing: StepForcing, changes: StepChanges | None = None) -> None:
+        """Advance state and changes from n to n+1, with changes of what the step is given."""
+        ...
+
+    def close(self) -> None:
+        """End the threads."""
+        ...
+
+
+class TangentKernel(Protocol):
+    """The tangent of a mechanism's step as compiled code; seconds: wall time of each stage of its making."""
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """See above."""
+        ...
+
+    def stepper(self, layout: Layout, constants: StepConstants, *, threads: int = 1) -> TangentStepper:
+        """Return what advances a state of this layout and its changes."""
+        ...
+
+
 class StepKernel(Protocol):
     """A mechanism's step over columns as compiled code.
 
@@ -246,6 +278,10 @@ class StepKernel(Protocol):
         frozen     whether limiters of the transport stay as they were, rather than change with the mixing ratios
         reactions  whether factors on the rates of reactions are asked for
         """
+        ...
+
+    def tangent(self) -> TangentKernel:
+        """Return the step on values that carry a change, compiled when it is first asked for."""
         ...
 
     def sunlight(self, places: AnyArray, limits: Array, suns: AnyArray) -> Callable[[Array, Pair | None, Array], None]:

@@ -41,16 +41,16 @@ class ArgumentTable:
         self.room, self._layout = room, layout
         thickness = np.ones(levels) if constants.thickness is None else constants.thickness
         self._kept = {
-            "top": _placed(constants.top, layout.dtype),
-            "vertical_weights": _placed(constants.vertical_weights, layout.dtype),
-            "density_factor": _placed(constants.density_factor.T, np.float64),
-            "thickness": _placed(thickness, np.float64),
-            "emitted": _placed(np.array(constants.emitted), np.int32),
+            "top": placed(constants.top, layout.dtype),
+            "vertical_weights": placed(constants.vertical_weights, layout.dtype),
+            "density_factor": placed(constants.density_factor.T, np.float64),
+            "thickness": placed(thickness, np.float64),
+            "emitted": placed(np.array(constants.emitted), np.int32),
         }
         self._ghost = _splat(constants.ghosts, layout)
         self._open = open_sides
         self._edges: dict[int, tuple[AnyArray, Ghost]] = {}
-        self._members, self._levels = members(operators), levels
+        self._members, self._levels = self._all_members(operators), levels
         structure = step_structure(self._members)
         self._memory = aligned_zeros((room, ctypes.sizeof(structure)), np.uint8)
         self.address, self.size = address(self._memory), ctypes.sizeof(structure)
@@ -61,12 +61,17 @@ class ArgumentTable:
         self._words, self._numbers = self._memory.view(np.uint64), self._memory.view(np.float64)
         self._placed: dict[tuple[int, str], Pair] = {}
 
+    def _all_members(self, operators: Sequence[Operator]) -> tuple[Member, ...]:
+        """Return what follows in the structure after what every step has."""
+        return members(operators)
+
     def _place_numbers(self, step: Step) -> dict[str, Array]:
         """Return the numbers of operators, by their names, at the addresses in a step."""
-        found = {each.key: _placed(np.array(each.values), np.float64).view(np.float64)
-                 for each in self._members if each.shape is None}  # fmt: skip
-        for name, values in found.items():
-            setattr(step, f"number_{name}", address(values))
+        found = {}
+        for each in self._members:
+            if each.shape is None:
+                found[each.key] = placed(np.array(each.values), np.float64).view(np.float64)
+                setattr(step, each.name, address(found[each.key]))
         return found
 
     def _fill_constants(self, step: Step, constants: StepConstants) -> None:
@@ -152,7 +157,7 @@ class ArgumentTable:
         return found[1]
 
 
-def _placed(values: npt.NDArray[np.generic], dtype: npt.DTypeLike) -> AnyArray:
+def placed(values: npt.NDArray[np.generic], dtype: npt.DTypeLike) -> AnyArray:
     """The values, aligned for the kernel; an array of one if there are none."""
     result = aligned_zeros(values.shape if values.size else (1,), dtype)
     if values.size:

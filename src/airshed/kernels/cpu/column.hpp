@@ -7,11 +7,11 @@
 // S the same, or one that has the same operators.
 
 struct Elimination {       // forward elimination of one species: y_k = constant_k + slope_k y_(k+1)
-    pack slope[NZ], constant[NZ], loss[NZ];
+    value slope[NZ], constant[NZ], loss[NZ];
 };
 
-template <int S> INLINE void eliminate(const Worker& t, int s, int z, pack P, pack L, Elimination& e, pack& slope, pack& constant) {
-    pack diagonal = fused(t.g, L, fused(t.below[z], real(1) - slope, real(1) + t.above[z])), above = t.above[z];
+template <int S> INLINE void eliminate(const Worker& t, int s, int z, value P, value L, Elimination& e, value& slope, value& constant) {
+    value diagonal = fused(t.g, L, fused(t.below[z], real(1) - slope, real(1) + t.above[z])), above = t.above[z];
     if constexpr (LOST<S>) diagonal = fused(t.g, lost<S>(t, s, z), diagonal);
     if constexpr (LOST_AT_GROUND<S>)
         if (z == 0) diagonal = fused(t.g, lost_at_ground<S>(t, s), diagonal);
@@ -19,7 +19,7 @@ template <int S> INLINE void eliminate(const Worker& t, int s, int z, pack P, pa
         diagonal = fused(t.g, sinks<S>(t, s, z), diagonal);
         if (z < NZ - 1) above = fused(t.g * t.upper_share[z], sinks<S>(t, s, z + 1), above);
     }
-    const pack inverse = reciprocal(diagonal);
+    const value inverse = reciprocal(diagonal);
     constant = fused(t.below[z], constant, fused(t.g, P, t.rhs[s * NZ + z])) * inverse;
     slope = above * inverse;
     e.slope[z] = slope, e.constant[z] = constant, e.loss[z] = L;
@@ -28,22 +28,24 @@ template <int S> INLINE void eliminate(const Worker& t, int s, int z, pack P, pa
 // Back substitution, and the sums of what chemistry, operators and clipping at zero did [mol/s, clipping: mol].
 // All of them act on what is kept, which is also what the other species see; clipping is then the source that makes the
 // equation hold with it, so that the atoms that species exchange add up to zero once the sweeps converge.
-template <int S> INLINE void substitute(Worker& t, int s, const Elimination& e, pack produced, pack* y) {
-    pack value = pack{}, kept = pack{}, reacted = pack{}, clipped = pack{}, taken[OWN_TERMS + 1] = {};
+template <int S> INLINE void substitute(Worker& t, int s, const Elimination& e, pack produced, value* y) {
+    value solved = value{};
+    pack kept = pack{}, missing = pack{}, reacted = pack{}, clipped = pack{}, taken[OWN_TERMS + 1] = {};
     for (int z = NZ - 1; z >= 0; z--) {
-        value = fused(e.slope[z], value, e.constant[z]);
-        kept = maximum(value, pack{});
-        y[s * NZ + z] = kept;
-        reacted = fused(t.flux.weight[z], e.loss[z] * kept, reacted);
-        pack rate = e.loss[z];
+        solved = fused(e.slope[z], solved, e.constant[z]);
+        const value limited = not_below_zero(solved);
+        y[s * NZ + z] = limited;
+        kept = plain(limited), missing = kept - plain(solved);
+        pack rate = plain(e.loss[z]);
+        reacted = fused(t.flux.weight[z], rate * kept, reacted);
         if constexpr (LOST<S>) {
-            rate += lost<S>(t, s, z);
+            rate += plain(lost<S>(t, s, z));
             take<S>(t, s, z, kept, taken);
         }
-        clipped = fused(t.flux.weight[z], (kept - value) * fused(t.g, rate, splat(1)), clipped);
+        clipped = fused(t.flux.weight[z], missing * fused(t.g, rate, splat(1)), clipped);
     }
-    if constexpr (LOST_AT_GROUND<S>) clipped = fused(t.g * t.flux.weight[0] * lost_at_ground<S>(t, s), kept - value, clipped);
-    if constexpr (SINKS<S>) clipped = fused(t.g * t.flux.weight[0] * sinks<S>(t, s, 0), kept - value, clipped);
+    if constexpr (LOST_AT_GROUND<S>) clipped = fused(t.g * t.flux.weight[0] * plain(lost_at_ground<S>(t, s)), missing, clipped);
+    if constexpr (SINKS<S>) clipped = fused(t.g * t.flux.weight[0] * plain(sinks<S>(t, s, 0)), missing, clipped);
     take_at_ground<S>(t, s, kept, taken);
     t.result[CHEMISTRY][s] = produced - reacted;
     t.result[CLIPPED][s] = clipped;
@@ -57,7 +59,7 @@ static void prepare_column(const Step& s, int64_t row, int64_t block, Worker& t)
     t.g = splat(real(s.g));
     const pack* sun = (const pack*)(s.photolysis_sun + column * 2 * W);
     const dpack secant = to_double(sun[0]), light = to_double(sun[1]);
-    pack lower = pack{};
+    value lower = value{};
     for (int z = 0; z < NZ; z++) {
         const pack per_air = t.g / f.air[z];
         const dpack density = to_double(f.air[z]) * s.density_factor[row * NZ + z];
@@ -69,8 +71,8 @@ static void prepare_column(const Step& s, int64_t row, int64_t block, Worker& t)
             parameter[p] = to_double(between(s.parameters.start, s.parameters.end, w, (column * PARAMETERS + p) * COLUMN + z * W));
         rate_functions(temperature, density * REFERENCE_DENSITY, water, secant, light, s.oxygen, s.nitrogen, parameter, t.rate + z);
         const CellAir air = {temperature, density * REFERENCE_DENSITY, water, to_double(f.air[z]), secant, light};
-        pack upper = column_rates(s, column, z, w, air, t);
-        if (z == NZ - 1) upper = pack{};       // nothing is above
+        value upper = column_rates(s, column, z, w, air, t);
+        if (z == NZ - 1) upper = value{};      // nothing is above
         t.above[z] = upper * per_air, t.below[z] = lower * per_air;
         if constexpr (SINKING)
             if (z < NZ - 1) t.upper_share[z] = f.air[z + 1] / f.air[z];
@@ -79,7 +81,7 @@ static void prepare_column(const Step& s, int64_t row, int64_t block, Worker& t)
     photolysis_functions(secant, light, t.light);
     for (int64_t e = 0; e < s.emitted_count; e++)
         for (int64_t z = 0; z < s.emission_levels; z++) {
-            const pack source = at(s.emission, ((column * s.emitted_count + e) * s.emission_levels + z) * W);
+            const value source = at(s.emission, ((column * s.emitted_count + e) * s.emission_levels + z) * W);
             t.rhs[s.emitted[e] * NZ + z] += t.g * source / f.air[z];
         }
 }

@@ -4,6 +4,7 @@ The text is meant to be read: production and loss of a species follow a comment 
 """
 
 from dataclasses import dataclass, replace
+from typing import Final
 
 from airshed.formula import cpp
 from airshed.formula.dialect import PACKS
@@ -11,11 +12,14 @@ from airshed.formula.factoring import factored
 from airshed.formula.tree import Expression, Symbol, operations
 from airshed.kernels.cpu.operator_code import operators_code
 from airshed.kernels.cpu.template import Coefficients, Written, described, header, render
+from airshed.kernels.step.operator_fields import Member
 from airshed.kernels.step.rates import REFERENCE_DENSITY, Factor, RateTable, rate_code, rate_table
 from airshed.kernels.step.schedule import Schedule
 from airshed.kernels.step.shape import MechanismShape
 from airshed.mechanism.balance import imbalances
 from airshed.mechanism.network import ReactionNetwork, Term
+
+_PLACES: Final = {"n": "n[z]", "k": "k[{} * NZ + z]", "j": "j[{}]", "y": "y[{} * NZ + z]", "z": "f[{}]"}
 
 
 @dataclass(frozen=True)
@@ -39,26 +43,18 @@ class Source:
     operations: int
 
 
-def emit(network: ReactionNetwork, schedule: Schedule, shape: MechanismShape) -> Source:
-    """Return the complete translation unit of a mechanism: fixed headers and generated functions."""
-    table = rate_table(network)
-    groups, count, coefficients = [], 0, Coefficients()
+def emit(network: ReactionNetwork, schedule: Schedule, shape: MechanismShape, *, tangent: bool = False) -> Source:
+    """Return the complete translation unit of a mechanism: fixed headers and generated functions.
+
+    tangent  whether values carry their changes along, and each reaction has a factor that may change
+    """
+    table, coefficients = rate_table(network), Coefficients()
+    groups, count = _groups(network, schedule, table, coefficients, of_reactions=tangent)
     statements, results = rate_code(table.functions, [each.name for each in network.parameters])
-    for group in schedule.groups:
-        members = []
-        for species in group:
-            sums = [
-                factored(table.products(terms[species]), operand)
-                for terms in (network.production_terms, network.loss_terms)
-            ]
-            count += sum(map(operations, sums))
-            production, loss = (sum_code(each, coefficients) for each in sums)
-            comments = _comments(network, species)
-            lifetime = schedule.lifetimes[species]
-            members.append(SpeciesCode(species, network.names[species], lifetime, comments, production, loss))
-        groups.append(members)
     unbalanced = [_imbalance(network, table, coefficients, *family) for family in enumerate(shape.families)]
     code = operators_code(shape.operators, len(network.species), shape.own_terms)
+    if tangent:
+        code = replace(code, members=(*code.members, factors_of(network)))
     text = render(
         "mechanism.cpp.jinja",
         network=network,
@@ -70,13 +66,35 @@ def emit(network: ReactionNetwork, schedule: Schedule, shape: MechanismShape) ->
         coefficients=coefficients,
         imbalances=unbalanced,
         operators=code,
-        operators_text=Written(render("operators.cpp.jinja", operators=code)),
+        operators_text=Written(render("operators.cpp.jinja", operators=code, tangent=tangent)),
         rate_code={"statements": statements, "results": results},
-        head=header("pack.hpp", "layout.hpp", "transport.hpp"),
+        tangent=tangent,
+        head=header("pack.hpp", "tangent/value.hpp" if tangent else "value.hpp", "layout.hpp", "transport.hpp"),
         column=header("column.hpp"),
-        tail=header("step.hpp", "work_sharing.hpp", "control.hpp"),
+        tail=header("step.hpp", "work_sharing.hpp", *([] if tangent else ["control.hpp"])),
     )
     return Source(text, table, count)
+
+
+def _groups(
+    network: ReactionNetwork, schedule: Schedule, table: RateTable, coefficients: Coefficients, *, of_reactions: bool
+) -> tuple[list[list[SpeciesCode]], int]:
+    """Return the code of the species of each group, and their operations in one cell."""
+    groups, count = [], 0
+    for group in schedule.groups:
+        members = []
+        for species in group:
+            sums = [
+                factored(table.products(terms[species], of_reactions=of_reactions), operand)
+                for terms in (network.production_terms, network.loss_terms)
+            ]
+            count += sum(map(operations, sums))
+            production, loss = (sum_code(each, coefficients) for each in sums)
+            comments = _comments(network, species)
+            lifetime = schedule.lifetimes[species]
+            members.append(SpeciesCode(species, network.names[species], lifetime, comments, production, loss))
+        groups.append(members)
+    return groups, count
 
 
 def _imbalance(
@@ -91,10 +109,16 @@ def _imbalance(
     return {"number": number, "element": element, "text": text}
 
 
+def factors_of(network: ReactionNetwork) -> Member:
+    """Return the factors on the rates of reactions as a step finds them: a number that no operator can have."""
+    count = len(network.reactions)
+    return Member("factors", "factors of reactions", None, count, (1.0,) * count)
+
+
 def operand(factor: Factor) -> Symbol:
     """Return a factor in the generated code: a place in memory, which the compiler may keep in a register."""
     kind, number = factor
-    return Symbol({"n": "n[z]", "k": f"k[{number} * NZ + z]", "j": f"j[{number}]", "y": f"y[{number} * NZ + z]"}[kind])
+    return Symbol(_PLACES[kind].format(number))
 
 
 def sum_code(sum_of_products: Expression, coefficients: Coefficients) -> str:

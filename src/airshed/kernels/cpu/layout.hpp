@@ -4,16 +4,18 @@
 // block walks through memory once. Fields without species: [lat][block][level][W]. Lanes beyond the last longitude are
 // padding: columns of their own, with no flux, no source and no weight in any sum.
 
-struct Ends {              // a field at the two ends of a forcing interval; its value is start + weight (end - start)
-    const real* start;
-    const real* end;
+template <class Number> struct EndsOf {    // a field at the two ends of a forcing interval; its value is start + weight (end - start)
+    const Number* start;
+    const Number* end;
 };
+typedef EndsOf<real> Ends;
+typedef EndsOf<scalar> ValueEnds;
 
 // Mixing ratios outside one side: block (row, block) at data + row row_stride + block block_stride. At the edge of the area
 // that is the air outside; else it is what a neighbouring rank holds, to the south and north two rows, the second of
 // them (counted away from here) `second` further.
 struct Ghost {
-    const real* data;
+    const scalar* data;
     int64_t row_stride, block_stride, second;
     int64_t edge;          // whether the area ends here
 };
@@ -21,9 +23,9 @@ struct Ghost {
 struct Step {
     int64_t rows, blocks, last_lanes;      // last_lanes: columns in use in the last block of a row, 1..W
     // state [mol/mol] and transport tendencies [mol/s]
-    const real* q;                         // level n
-    real* q_other;                         // in: level n-1, out: level n+1
-    real* tendency;                        // in: level n-1, out: level n
+    const scalar* q;                       // level n
+    scalar* q_other;                       // in: level n-1, out: level n+1
+    scalar* tendency;                      // in: level n-1, out: level n
     // air: content of each cell [mol] and its tendency [mol/s], advanced by the same formula
     const real* air;
     real* air_other;
@@ -32,7 +34,7 @@ struct Step {
     Ends flux_x, flux_y, flux_z;
     double flux_weight, flux_z_weight;
     Ghost west, east, south, north;
-    const real* top;                       // [species]: mixing ratio above the model
+    const scalar* top;                     // [species]: mixing ratio above the model
     const real* vertical_weights;          // [level][4]: parabola weights for upward (2) and downward (2) flow
     // the column at level n+1
     Ends temperature;                      // [K]
@@ -42,7 +44,7 @@ struct Step {
     const double* density_factor;          // [lat][level]: relative air density per mole of air in the cell [1/mol]
     const double* thickness;               // [level] [m]
     const real* photolysis_sun;            // [lat][block][2][W]: secant of the zenith angle, light factor (0 at night)
-    const real* emission;                  // [mol/s], [lat][block][emitted][emission_levels][W]
+    const scalar* emission;                // [mol/s], [lat][block][emitted][emission_levels][W]
     const int32_t* emitted;
     int64_t emitted_count, emission_levels;
     double oxygen, nitrogen;               // mole fractions of O2 and N2 in air

@@ -15,7 +15,7 @@ from airshed.formula.tree import Expression, symbols
 from airshed.kernels.step.operator_fields import Member, member_of_field, member_of_number, members
 from airshed.kernels.step.operators import AIR, Operator, OperatorField
 
-DIALECT: Final = replace(DOUBLES, name="the rate of an operator")
+DIALECT: Final = replace(DOUBLES, name="the rate of an operator", type="dvalue", choice="select({0}, {1}, {2})")
 
 _AIR: Final[Mapping[str, str]] = {
     "temperature": "air.temperature",
@@ -169,12 +169,12 @@ def _rate(operator: Operator, rate: Expression) -> RateCode:
         if field.name in names:
             member = member_of_field(operator, field)
             ends = f"s.{member.name}.start, s.{member.name}.end"
-            line = f"const dpack v_{field.name} = to_double(between({ends}, {weight}, {place_of(member, field)}));"
+            line = f"const dvalue v_{field.name} = to_double(between({ends}, {weight}, {place_of(member, field)}));"
             (of_species if member.species else shared).append(line)
     for name in operator.numbers:
         if name in names:
             member = member_of_number(operator, name)
-            line = f"const dpack v_{name} = dsplat(s.{member.name}[{'slot' if member.species else '0'}]);"
+            line = f"const dvalue v_{name} = dsplat(s.{member.name}[{'slot' if member.species else '0'}]);"
             (of_species if member.species else shared).append(line)
     statements, (result,) = cpp.code([rate], lambda name: f"v_{name}", DIALECT)
     return RateCode(tuple(shared), tuple(of_species), tuple(statements), result)

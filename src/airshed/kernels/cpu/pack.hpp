@@ -14,8 +14,8 @@ typedef int64_t ipack __attribute__((vector_size(D * sizeof(int64_t))));
 #define INLINE static inline __attribute__((always_inline))
 #define NOINLINE static __attribute__((noinline))    // compiled once, however often it is called: for long code
 
-INLINE pack splat(real value) { return value - pack{}; }
-INLINE dpack dsplat(double value) { return value - dpack{}; }
+INLINE pack splat(real number) { return number - pack{}; }
+INLINE dpack dsplat(double number) { return number - dpack{}; }
 
 // a * b + c in one rounding, where the processor has it. What compilers contract by themselves depends on the code around it;
 // this does not, so that what several kernels compute alike is written with it: see ALIKE in kernels/cpu/pipeline.py.
@@ -111,6 +111,27 @@ INLINE dpack vpower(dpack a, dpack b) {   // of a below zero: none
 INLINE dpack vmin(dpack a, dpack b) { return a < b ? a : b; }
 INLINE dpack vmax(dpack a, dpack b) { return a > b ? a : b; }
 INLINE dpack vabs(dpack a) { return a < 0.0 ? -a : a; }
+
+// What has no form on packs, lane after lane. A remainder has the sign of the divisor.
+INLINE dpack vsin(dpack a) {
+    for (int i = 0; i < D; i++) a[i] = __builtin_sin(a[i]);
+    return a;
+}
+INLINE dpack vcos(dpack a) {
+    for (int i = 0; i < D; i++) a[i] = __builtin_cos(a[i]);
+    return a;
+}
+INLINE dpack vtan(dpack a) {
+    for (int i = 0; i < D; i++) a[i] = __builtin_tan(a[i]);
+    return a;
+}
+INLINE dpack vmodulo(dpack a, dpack b) {
+    for (int i = 0; i < D; i++) {
+        const double m = __builtin_fmod(a[i], b[i]);
+        a[i] = m && (m < 0) != (b[i] < 0) ? m + b[i] : m;
+    }
+    return a;
+}
 #if D == W
 INLINE pack to_real(dpack a) { return __builtin_convertvector(a, pack); }
 INLINE dpack to_double(pack a) { return __builtin_convertvector(a, dpack); }

@@ -31,6 +31,7 @@ from airshed.mechanism.network import ReactionNetwork
 if TYPE_CHECKING:
     from airshed.kernels.cpu.reverse.pipeline import ReverseKernel
     from airshed.kernels.cpu.stepper import Stepper
+    from airshed.kernels.cpu.tangent.pipeline import TangentKernel
 
 Array = npt.NDArray[np.float64]
 
@@ -70,6 +71,11 @@ SIGNATURES: Final[Signatures] = {
 }
 
 
+def units_of(source: Source) -> list[Unit]:
+    """Return the translation units of a step's text."""
+    return [Unit(unit, f"#define UNIT {number}\n{source.text}", flags) for unit, (number, flags) in UNITS.items()]
+
+
 @dataclass(frozen=True)
 class MechanismKernel(CompiledKernel[MechanismShape, Source]):
     """A mechanism's step over columns as compiled code.
@@ -107,6 +113,12 @@ class MechanismKernel(CompiledKernel[MechanismShape, Source]):
 
         return compile_reverse(self, Asked(frozen, reactions))
 
+    def tangent(self) -> "TangentKernel":
+        """Return the step on values that carry a change, compiled when it is first asked for."""
+        from airshed.kernels.cpu.tangent.pipeline import compile_tangent
+
+        return compile_tangent(self)
+
     def sunlight(self, places: AnyArray, limits: Array, suns: AnyArray) -> Sunlight:
         """Return the function that fills the sun over columns."""
         return Sunlight(self.functions.airshed_sunlight, places, limits, suns)
@@ -143,7 +155,7 @@ def compile_mechanism(
     order = timed(seconds, "schedule", lambda: schedule(network, largest_group))
     source = timed(seconds, "emit", lambda: emit(network, order, shape))
     name = f"{network.name}-{levels}-{precision}" + ("" if directions == "all" else f"-{directions}")
-    units = [Unit(unit, f"#define UNIT {number}\n{source.text}", flags) for unit, (number, flags) in UNITS.items()]
+    units = units_of(source)
     alike = () if network.reactions else ALIKE
     library, functions = compile_and_load(units, SIGNATURES, seconds, name=name, extra_flags=alike)
     return MechanismKernel(network, shape, source, library, functions, seconds, order, (*TERMS, *terms))

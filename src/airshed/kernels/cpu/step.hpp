@@ -31,7 +31,7 @@ static void step_block(const Step& s, int64_t row, int64_t block, Worker& t) {
     }
     prepare_column(s, row, block, t);
     const double prepared = now();
-    pack* y = (pack*)(s.q_other + (row * s.blocks + block) * BLOCK);
+    value* y = (value*)(s.q_other + (row * s.blocks + block) * BLOCK);
     for (int64_t sweep = 0; sweep < s.sweeps; sweep++) sweep_species(t, y);
     std::memset((void*)t.imbalance, 0, sizeof t.imbalance);
     add_imbalance(t, y);
@@ -46,7 +46,7 @@ struct Piece {
 };
 
 static void step_piece(const Step& s, const Piece& piece, Worker& t) {
-    t.carry_y = (pack*)(((uintptr_t)(&t + 1) + 63) & ~(uintptr_t)63);
+    t.carry_y = (value*)(((uintptr_t)(&t + 1) + 63) & ~(uintptr_t)63);
     const int64_t west = piece.first_block;
     const bool goes_on = t.step == s.number && t.row == piece.first_row && t.first_block == west && t.last_block == piece.last_block;
     if (HORIZONTAL && !goes_on)

@@ -11,27 +11,27 @@
 constexpr int64_t COLUMN = NZ * W;                  // reals of one species in a block
 constexpr int64_t BLOCK = NS * COLUMN;              // reals of a block
 
-INLINE pack limit(pack b, pack up, pack down, pack smooth) {
-    const pack high = maximum(maximum(up, down), smooth);
-    const pack low = minimum(minimum(up, down), smooth);
+INLINE value limit(value b, value up, value down, value smooth) {
+    const value high = maximum(maximum(up, down), smooth);
+    const value low = minimum(minimum(up, down), smooth);
     return b + (maximum(low, pack{}) + minimum(high, pack{}));
 }
 
 // On equal cells psi = ((c-b) + (c-b) + (b-a)) / 6, written without a product that a compiler could fuse into a sum in one
 // place and not in another: a face that two threads compute then has the same bits in both.
-INLINE pack face(pack flux, pack before2, pack before, pack after, pack after2) {
+INLINE value face(pack flux, value before2, value before, value after, value after2) {
     if constexpr (!FACE_FLUX) return pack{};
     const auto forward = flux > 0;
-    const pack b = forward ? before : after;
-    const pack up = b - (forward ? before2 : after2), down = (forward ? after : before) - b;
+    const value b = select(forward, before, after);
+    const value up = b - select(forward, before2, after2), down = select(forward, after, before) - b;
     return flux * limit(b, up, down, real(1.0 / 6.0) * ((down + down) + up));
 }
 
-INLINE pack upper_face(pack flux, pack below2, pack below, pack above, pack above2, pack alpha, pack beta) {
+INLINE value upper_face(pack flux, value below2, value below, value above, value above2, pack alpha, pack beta) {
     if constexpr (!FACE_FLUX) return pack{};
     const auto forward = flux > 0;
-    const pack b = forward ? below : above;
-    const pack up = b - (forward ? below2 : above2), down = (forward ? above : below) - b;
+    const value b = select(forward, below, above);
+    const value up = b - select(forward, below2, above2), down = select(forward, above, below) - b;
     return flux * limit(b, up, down, fused(alpha, down, beta * up));
 }
 
@@ -41,7 +41,7 @@ struct BlockFlux {                     // fluxes of one block, the same for all 
     pack c0[NZ], c1[NZ], t0[NZ], t1[NZ];
     pack air[NZ], weight[NZ];          // new air content; the same with padding lanes at zero, for sums
     // air that operators exchange through east and north faces, in and out alike
-    pack across_east[FACE_EXCHANGE ? NZ : 1], across_north[FACE_EXCHANGE ? NZ : 1];
+    value across_east[FACE_EXCHANGE ? NZ : 1], across_north[FACE_EXCHANGE ? NZ : 1];
 };
 
 struct CellAir {                       // of one level at the end of the step, for rates of operators
@@ -55,17 +55,17 @@ struct Spent {                         // by one thread so far: see kernels/cpu/
 
 struct Worker {                        // what one thread carries from block to block; all of it fits the second-level cache
     Spent spent;
-    pack rhs[NS * NZ];
-    pack carry_x[NS * NZ];             // flux through the east faces of the block to the west
-    pack* carry_y;                     // [block][species][level]: flux through the north faces of the row to the south
+    value rhs[NS * NZ];
+    value carry_x[NS * NZ];            // flux through the east faces of the block to the west
+    value* carry_y;                    // [block][species][level]: flux through the north faces of the row to the south
     int64_t step, row, first_block, last_block;   // whose carry_y that is: blocks of a row to come, in a step
     pack air_carry_x[NZ];
     pack rate[RATES * NZ + 1];         // rate functions of the mechanism, [function][level]
     pack light[PHOTOLYSES + 1];        // photolysis functions
     pack density[NZ];                  // air density / reference density
-    pack above[NZ], below[NZ];         // exchange with the neighbours, times g / air content
+    value above[NZ], below[NZ];        // exchange with the neighbours, times g / air content
     pack upper_share[SINKING ? NZ : 1];         // air content of the level above / that of this one
-    pack matrix[COLUMN_MATRIX ? NZ * NZ : 1];   // air that a level (first) gets from another one (second) [mol/s]
+    value matrix[COLUMN_MATRIX ? NZ * NZ : 1];  // air that a level (first) gets from another one (second) [mol/s]
     bool mixes;                        // whether there is any of that
     OPERATOR_RATES
     pack g;
@@ -87,9 +87,9 @@ INLINE pack lane_mask(int64_t used) {  // 1 in lanes in use, 0 in padding
 }
 
 // Rates of operators that act with transport, generated.
-static void west_exchange(const Step& s, int64_t row, int64_t block, pack* rate);
-static void south_exchange(const Step& s, int64_t row, int64_t block, pack* rate);
-static bool column_matrices(const Step& s, int64_t row, int64_t block, pack* rate);
+static void west_exchange(const Step& s, int64_t row, int64_t block, value* rate);
+static void south_exchange(const Step& s, int64_t row, int64_t block, value* rate);
+static bool column_matrices(const Step& s, int64_t row, int64_t block, value* rate);
 
 // The air that goes through faces [mol/s], where it goes at all.
 INLINE pack air_flux(const Ends& flux, pack weight, int64_t at) {
@@ -116,7 +116,7 @@ static void load_fluxes(const Step& s, int64_t row, int64_t block, BlockFlux& f)
         f.beta[z] = f.up[z] > 0 ? splat(v[1]) : splat(v[3]);
     }
     if constexpr (FACE_EXCHANGE) {
-        pack next[NZ];
+        value next[NZ];
         west_exchange(s, row, block, f.across_east), west_exchange(s, row, block + 1, next);
         for (int z = 0; z < NZ; z++) f.across_east[z] = from_east_1(f.across_east[z], next[z]);
         south_exchange(s, row + 1, block, f.across_north);
@@ -150,16 +150,16 @@ static void advance_air(const Step& s, int64_t row, int64_t block, BlockFlux& f)
 
 // Where the mixing ratios around a block lie; rows and blocks that are not held here point to ghost values.
 struct Around {
-    const real *here, *west, *east, *south, *north, *north2;
+    const scalar *here, *west, *east, *south, *north, *north2;
     bool west_edge, east_edge, south_edge, north_edge;
 };
 
 static Around around(const Step& s, int64_t row, int64_t block) {
     Around a;
-    const real* q = s.q + (row * s.blocks + block) * BLOCK;
+    const scalar* q = s.q + (row * s.blocks + block) * BLOCK;
     const int64_t line = s.blocks * BLOCK;
     const bool west = block == 0, east = block == s.blocks - 1, south = row == 0, north = row == s.rows - 1;
-    const real* beyond = s.north.data + block * s.north.block_stride;
+    const scalar* beyond = s.north.data + block * s.north.block_stride;
     a.west_edge = west && s.west.edge, a.east_edge = east && s.east.edge;
     a.south_edge = south && s.south.edge, a.north_edge = north && s.north.edge;
     a.here = q;
@@ -174,27 +174,27 @@ static Around around(const Step& s, int64_t row, int64_t block) {
 INLINE pack at(const real* base, int64_t offset) { return *(const pack*)(base + offset); }
 
 // Flux of every species through the south faces of a row's block: where a piece starts, and at the southern edge.
-static void start_row(const Step& s, int64_t row, int64_t block, pack* carry) {
+static void start_row(const Step& s, int64_t row, int64_t block, value* carry) {
     const pack w = splat(real(s.flux_weight));
     const Around a = around(s, row, block);
     const int64_t here = (row * s.blocks + block) * COLUMN, line = s.blocks * BLOCK;
-    const real* beyond = s.south.data + block * s.south.block_stride;
-    pack across[FACE_EXCHANGE ? NZ : 1];
+    const scalar* beyond = s.south.data + block * s.south.block_stride;
+    value across[FACE_EXCHANGE ? NZ : 1];
     if constexpr (FACE_EXCHANGE) south_exchange(s, row, block, across);
-    const real* south2 = row >= 2 ? a.here - 2 * line : row == 1 ? beyond : beyond + s.south.second;
+    const scalar* south2 = row >= 2 ? a.here - 2 * line : row == 1 ? beyond : beyond + s.south.second;
     for (int i = 0; i < NS; i++)
         for (int z = 0; z < NZ; z++) {
             const int64_t o = i * COLUMN + z * W;
             const pack flux = air_flux(s.flux_y, w, here + z * W);
-            pack s1 = at(a.south, o), s2 = at(south2, o), c = at(a.here, o), n = at(a.north, o);
-            if (a.south_edge) s1 = flux > 0 ? s1 : c, s2 = s1;
+            value s1 = at(a.south, o), s2 = at(south2, o), c = at(a.here, o), n = at(a.north, o);
+            if (a.south_edge) s1 = select(flux > 0, s1, c), s2 = s1;
             else if (row == 1 && s.south.edge) {
                 const pack edge = air_flux(s.flux_y, w, here - s.blocks * COLUMN + z * W);
-                s2 = edge > 0 ? s2 : s1;
+                s2 = select(edge > 0, s2, s1);
             }
             if (a.north_edge) {
                 const pack edge = air_flux(s.flux_y, w, here + s.blocks * COLUMN + z * W);
-                n = edge > 0 ? c : n;
+                n = select(edge > 0, c, n);
             }
             carry[i * NZ + z] = face(flux, s2, s1, c, n);
             if constexpr (FACE_EXCHANGE) carry[i * NZ + z] = fused(across[z], s1 - c, carry[i * NZ + z]);
@@ -206,20 +206,20 @@ INLINE bool before_one_column(const Step& s, int64_t block) { return s.east.edge
 
 // Flux of every species through the west faces of a row's block, as the block to the west would hand it on: where a piece
 // starts that does not begin at the edge of the area. Only the last lane counts.
-static void start_block(const Step& s, int64_t row, int64_t block, pack* carry) {
+static void start_block(const Step& s, int64_t row, int64_t block, value* carry) {
     const Around a = around(s, row, block);
     const pack w = splat(real(s.flux_weight));
     const int64_t x = (row * (s.blocks + 1) + block) * COLUMN;
-    pack across[FACE_EXCHANGE ? NZ : 1];
+    value across[FACE_EXCHANGE ? NZ : 1];
     if constexpr (FACE_EXCHANGE) west_exchange(s, row, block, across);
     for (int i = 0; i < NS; i++)
         for (int z = 0; z < NZ; z++) {
             const int64_t o = i * COLUMN + z * W;
-            const pack b = at(a.west, o);
-            pack c = at(a.here, o);
+            const value b = at(a.west, o);
+            value c = at(a.here, o);
             if (before_one_column(s, block - 1)) {
                 const pack edge = air_flux(s.flux_x, w, x + z * W);
-                c[1] = edge[1] > 0 ? c[0] : s.east.data[row * s.east.row_stride + o];
+                set_lane(c, 1, edge[1] > 0 ? c[0] : at(s.east.data, row * s.east.row_stride + o)[0]);
             }
             const pack flux = splat(air_flux(s.flux_x, w, x + z * W)[0]);
             carry[i * NZ + z] = face(flux, from_west_1(b, b), b, from_east_1(b, c), from_east_2(b, c));
@@ -228,8 +228,8 @@ static void start_block(const Step& s, int64_t row, int64_t block, pack* carry) 
 }
 
 // What the air of other levels brings to one: nothing where all hold the same.
-INLINE pack brought(const pack* rate, const pack* q, int z) {
-    pack sum = pack{};
+INLINE value brought(const value* rate, const value* q, int z) {
+    value sum = value{};
     for (int from = 0; from < NZ; from++)
         if (from != z) sum = fused(rate[from], q[from] - q[z], sum);
     return sum;
@@ -246,31 +246,31 @@ template <bool EDGE, class Each>
 INLINE void transport_species(const Step& s, int64_t row, int64_t block, Worker& t, const Around& a, pack mask, int i, Passed& edge, const Each& each) {
     const BlockFlux& f = t.flux;
     const int64_t o = i * COLUMN, last = s.last_lanes - 1;
-    const pack* q = (const pack*)(a.here + o);
-    pack* carry_y = t.carry_y + block * NS * NZ;
-    pack below = pack{};
+    const value* q = (const value*)(a.here + o);
+    value* carry_y = t.carry_y + block * NS * NZ;
+    value below = value{};
     for (int z = 0; z < NZ; z++) {
         const int64_t k = o + z * W;
-        pack x = pack{}, from_west = pack{}, y = pack{}, from_south = pack{}, v = pack{};
+        value x = value{}, from_west = value{}, y = value{}, from_south = value{}, v = value{};
         if constexpr (HORIZONTAL) {
-            pack c = q[z], west = at(a.west, k), east = at(a.east, k), n1 = at(a.north, k), n2 = at(a.north2, k);
-            const pack so = at(a.south, k);
-            pack s_1 = so;
+            value c = q[z], west = at(a.west, k), east = at(a.east, k), n1 = at(a.north, k), n2 = at(a.north2, k);
+            const value so = at(a.south, k);
+            value s_1 = so;
             if (EDGE) {
                 if (a.west_edge) west = f.west[z][0] > 0 ? west : splat(c[0]);
                 if (a.east_edge) {
-                    const pack ghost = f.east[z][last] > 0 ? splat(c[last]) : east;
-                    c = mask > 0 ? c : ghost, east = ghost;
+                    const value ghost = f.east[z][last] > 0 ? splat(c[last]) : east;
+                    c = select(mask > 0, c, ghost), east = ghost;
                 }
                 if (before_one_column(s, block)) {
                     const int64_t next = (row * (s.blocks + 1) + block + 1) * COLUMN + z * W;
                     const pack edge = air_flux(s.flux_x, splat(real(s.flux_weight)), next);
-                    east[1] = edge[1] > 0 ? east[0] : s.east.data[row * s.east.row_stride + k];
+                    set_lane(east, 1, edge[1] > 0 ? east[0] : at(s.east.data, row * s.east.row_stride + k)[0]);
                 }
-                if (a.south_edge) s_1 = f.south[z] > 0 ? s_1 : c;
-                if (a.north_edge) n1 = f.north[z] > 0 ? c : n1, n2 = n1;
-                if (row == s.rows - 2 && s.north.edge) n2 = air_flux(s.flux_y, splat(real(s.flux_weight)),
-                    ((row + 2) * s.blocks + block) * COLUMN + z * W) > 0 ? n1 : n2;
+                if (a.south_edge) s_1 = select(f.south[z] > 0, s_1, c);
+                if (a.north_edge) n1 = select(f.north[z] > 0, c, n1), n2 = n1;
+                if (row == s.rows - 2 && s.north.edge) n2 = select(air_flux(s.flux_y, splat(real(s.flux_weight)),
+                    ((row + 2) * s.blocks + block) * COLUMN + z * W) > 0, n1, n2);
             }
             x = face(f.east[z], from_west_1(west, c), c, from_east_1(c, east), from_east_2(c, east));
             y = face(f.north[z], s_1, c, n1, n2);
@@ -284,19 +284,20 @@ INLINE void transport_species(const Step& s, int64_t row, int64_t block, Worker&
         }
         if constexpr (VERTICAL) v = z < NZ - 1
             ? upper_face(f.up[z], q[z > 0 ? z - 1 : 0], q[z], q[z + 1], q[z + 2 < NZ ? z + 2 : NZ - 1], f.alpha[z], f.beta[z])
-            : f.up[z] * (f.up[z] > 0 ? q[z] : splat(s.top[i]));
-        pack change = (from_west - x) + (from_south - y) + (below - v);
+            : f.up[z] * select(f.up[z] > 0, q[z], splat(s.top[i]));
+        value change = (from_west - x) + (from_south - y) + (below - v);
         if constexpr (COLUMN_MATRIX)
             if (t.mixes) change += brought(t.matrix + z * NZ, q, z);
         if (EDGE) {
             pack &come = edge.come, &gone = edge.gone;
             change = change * mask;
-            if (HORIZONTAL && a.west_edge) come[0] += from_west[0] > 0 ? from_west[0] : 0, gone[0] -= from_west[0] < 0 ? from_west[0] : 0;
-            if (HORIZONTAL && a.east_edge) gone[0] += x[last] > 0 ? x[last] : 0, come[0] -= x[last] < 0 ? x[last] : 0;
-            if (HORIZONTAL && a.south_edge) come += maximum(from_south, pack{}) * mask, gone -= minimum(from_south, pack{}) * mask;
-            if (HORIZONTAL && a.north_edge) gone += maximum(y, pack{}) * mask, come -= minimum(y, pack{}) * mask;
+            const pack w_in = plain(from_west), e_out = plain(x), s_in = plain(from_south), n_out = plain(y);
+            if (HORIZONTAL && a.west_edge) come[0] += w_in[0] > 0 ? w_in[0] : 0, gone[0] -= w_in[0] < 0 ? w_in[0] : 0;
+            if (HORIZONTAL && a.east_edge) gone[0] += e_out[last] > 0 ? e_out[last] : 0, come[0] -= e_out[last] < 0 ? e_out[last] : 0;
+            if (HORIZONTAL && a.south_edge) come += maximum(s_in, pack{}) * mask, gone -= minimum(s_in, pack{}) * mask;
+            if (HORIZONTAL && a.north_edge) gone += maximum(n_out, pack{}) * mask, come -= minimum(n_out, pack{}) * mask;
         }
-        if (VERTICAL && z == NZ - 1) edge.gone += maximum(v, pack{}) * mask, edge.come -= minimum(v, pack{}) * mask;
+        if (VERTICAL && z == NZ - 1) edge.gone += maximum(plain(v), pack{}) * mask, edge.come -= minimum(plain(v), pack{}) * mask;
         below = v;
         each(z, k, change);
     }
@@ -312,26 +313,26 @@ static void transport(const Step& s, int64_t row, int64_t block, Worker& t) {
     const int64_t offset = (row * s.blocks + block) * BLOCK;
     for (int i = 0; i < NS; i++) {
         Passed edge;
-        transport_species<EDGE>(s, row, block, t, a, mask, i, edge, [&](int z, int64_t k, pack change) __attribute__((always_inline)) {
+        transport_species<EDGE>(s, row, block, t, a, mask, i, edge, [&](int z, int64_t k, value change) __attribute__((always_inline)) {
             // the next species of what comes from memory: the two-step formula streams through it once
             __builtin_prefetch(s.q_other + offset + k + COLUMN, 1);
             __builtin_prefetch(s.tendency + offset + k + COLUMN, 1);
             if constexpr (HORIZONTAL) __builtin_prefetch(a.north2 + k + COLUMN, 0);
-            pack& other = *(pack*)(s.q_other + offset + k);
-            pack& kept = *(pack*)(s.tendency + offset + k);
-            const pack now = at(a.here, k), rhs = fused(f.t1[z], kept, fused(f.t0[z], change, fused(f.c1[z], other, f.c0[z] * now)));
+            value& other = *(value*)(s.q_other + offset + k);
+            value& kept = *(value*)(s.tendency + offset + k);
+            const value now = at(a.here, k), rhs = fused(f.t1[z], kept, fused(f.t0[z], change, fused(f.c1[z], other, f.c0[z] * now)));
             kept = change;
             if constexpr (VERTICAL) {
                 t.rhs[i * NZ + z] = rhs;
-                other = maximum(fused(s1, other, s0 * now), pack{});
+                other = not_below_zero(fused(s1, other, s0 * now));
             } else {   // nothing is implicit; and no sum is over levels, which may be on different ranks
-                other = maximum(rhs, pack{});
+                other = not_below_zero(rhs);
                 double* sums = s.sums + (row * s.blocks + block) * SUMS + i * NZ + z;
                 if (EDGE) {
                     sums[INFLOW * NS * NZ] = sum(edge.come), sums[OUTFLOW * NS * NZ] = sum(edge.gone);
                     edge = Passed{};
                 }
-                sums[2 * NS * NZ] = sum((other - rhs) * f.weight[z]);
+                sums[2 * NS * NZ] = sum(plain(other - rhs) * f.weight[z]);
             }
         });
         t.result[INFLOW][i] = edge.come, t.result[OUTFLOW][i] = edge.gone;

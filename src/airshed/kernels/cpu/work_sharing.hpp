@@ -60,7 +60,7 @@ static bool take(WorkQueue& queue, int64_t& step, int64_t& piece) {
 }
 
 extern "C" {
-int64_t airshed_worker_bytes(int64_t blocks) { return sizeof(Worker) + 64 + blocks * NS * NZ * (int64_t)sizeof(pack); }
+int64_t airshed_worker_bytes(int64_t blocks) { return sizeof(Worker) + 64 + blocks * NS * NZ * (int64_t)sizeof(value); }
 
 void airshed_edges_are_here(WorkQueue* queue) { __atomic_store_n(&queue->edges, queue->prepared, __ATOMIC_RELEASE); }
 

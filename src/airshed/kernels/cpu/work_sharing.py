@@ -7,15 +7,15 @@ import ctypes
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from airshed.core.errors import KernelError
 from airshed.kernels.cpu.argument_table import ArgumentTable
+from airshed.kernels.cpu.compiled import CompiledKernel
 from airshed.kernels.cpu.pieces import Pieces
-from airshed.kernels.cpu.pipeline import MechanismKernel
 from airshed.kernels.memory import address, aligned_zeros
 from airshed.kernels.step.data import PARTS
 
@@ -62,7 +62,7 @@ class WorkSharing:
     """
 
     def __init__(
-        self, kernel: MechanismKernel, table: ArgumentTable, pieces: tuple[Pieces, Pieces], blocks: int, *,
+        self, kernel: CompiledKernel[Any, Any], table: ArgumentTable, pieces: tuple[Pieces, Pieces], blocks: int, *,
         threads: int, pool: ThreadPoolExecutor | None, edges: bool = False,
     ) -> None:  # fmt: skip
         self._functions, self._pool, self._pieces = kernel.functions, pool, np.concatenate(pieces)

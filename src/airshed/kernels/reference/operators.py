@@ -55,7 +55,7 @@ def _value(operator: Operator, rate: Expression, reading: Reading, slot: int, le
         values[field.name] = array[level] if field.shape == "cells" else array
     for name in operator.numbers:
         values[name] = reading.numbers[name][slot if len(reading.numbers[name]) > 1 else 0]
-    return np.asarray(evaluate(rate, values))
+    return np.asarray(evaluate(rate, values, dtype=np.result_type(np.float64, *values.values())))
 
 
 def rates(operator: Operator, reading: Reading) -> list[Array]:

@@ -127,6 +127,23 @@ class StepForcing:
 
 
 @dataclass(frozen=True)
+class StepChanges:
+    """Changes of what a step is given, each like what changes; none where there is nothing.
+
+    emission   [mol/s], packed;  outside  (species, level) [mol/mol];  top  (species,)
+    reactions  of a factor of one on the rate of each reaction (reaction,)
+    fields     that operators read, packed, at both ends of the interval of forcing;  numbers  that operators read
+    """
+
+    emission: AnyArray | None = None
+    outside: Array | None = None
+    top: Array | None = None
+    reactions: Array | None = None
+    fields: Mapping[str, Pair] = field(default_factory=dict)
+    numbers: Mapping[str, npt.ArrayLike] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Level:
     """The state at one instant: mixing ratios [mol/mol], and the air [mol] without species; packed as in `State`."""
 

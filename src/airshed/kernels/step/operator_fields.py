@@ -50,7 +50,7 @@ class Member:
     @property
     def declaration(self) -> str:
         """The member in the C structure."""
-        return f"const double* {self.name};" if self.shape is None else f"Ends {self.name};"
+        return f"const dscalar* {self.name};" if self.shape is None else f"ValueEnds {self.name};"
 
     def middle(self, levels: int) -> tuple[int, ...]:
         """Return the dimensions between blocks and lanes of the packed field."""

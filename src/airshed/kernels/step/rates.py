@@ -29,7 +29,8 @@ Item = TypeVar("Item")
 
 Factor = tuple[str, int]
 """What products of a step are made of: ``("y", i)`` mixing ratio of species i, ``("k", j)`` rate function j,
-``("j", m)`` photolysis function m, ``("n", 0)`` relative air density."""
+``("j", m)`` photolysis function m, ``("n", 0)`` relative air density; if asked for, ``("z", r)`` a factor on the
+rate of reaction r, of all factors the last."""
 
 Products = dict[tuple[Factor, ...], float]
 """Factors of each product of a sum, in order, and the number that they are multiplied by."""
@@ -89,8 +90,11 @@ class RateTable:
         coefficient *= REFERENCE_DENSITY**power
         self.rates.append(Rate(coefficient, power, tuple(functions), tuple(photolyses)))
 
-    def products(self, terms: Iterable[Term]) -> Products:
-        """Return terms of production or loss as products, equal ones added up."""
+    def products(self, terms: Iterable[Term], *, of_reactions: bool = False) -> Products:
+        """Return terms of production or loss as products, equal ones added up.
+
+        of_reactions  whether each has a factor of its own reaction
+        """
         collected: Products = {}
         for term in terms:
             rate = self.rates[term.reaction]
@@ -98,6 +102,7 @@ class RateTable:
             factors += [("k", function) for function in rate.functions]
             factors += [("j", photolysis) for photolysis in rate.photolyses]
             factors += [("y", species) for species in term.factors]
+            factors += [("z", term.reaction)] * of_reactions
             key = tuple(sorted(factors))
             collected[key] = collected.get(key, 0.0) + term.coefficient * rate.coefficient
         return collected

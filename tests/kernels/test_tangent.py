@@ -1,0 +1,208 @@
+"""The compiled tangent of a step equals the twin's in complex numbers, and is the transpose of the adjoint."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from airshed.core.errors import KernelError
+from airshed.formula.tree import Number
+from airshed.kernels.cpu import emit
+from airshed.kernels.cpu.pipeline import MechanismKernel, compile_mechanism
+from airshed.kernels.cpu.tangent.pipeline import TangentKernel, compile_tangent
+from airshed.kernels.cpu.template import Written
+from airshed.kernels.reference.trial import compiled_step, random_trial, twin_step
+from airshed.kernels.step.data import StepChanges, TwoStepWeights
+from airshed.mechanism import ReactionNetwork
+from airshed.process.twostep import two_step_weights
+
+from .kinds import every, usual
+from .tangents import (
+    PARTS,
+    adjoints,
+    compare,
+    complex_trial,
+    difference,
+    make_tangent_stepper,
+    packed_changes,
+    random_direction,
+    step_forcing,
+    tangent_step,
+    twin_changes,
+    unpacked,
+)
+
+Compiled = Callable[..., MechanismKernel]
+
+EXACT, SINGLE = 1e-12, 1e-5
+SHAPES = [(1, 1), (2, 9), (4, 8), (4, 10), (5, 17)]
+WEIGHTS = {
+    "Euler": two_step_weights(100.0, None),
+    "equal steps": two_step_weights(100.0, 100.0),
+    "longer step": two_step_weights(130.0, 100.0),
+}
+KERNELS = {"tracer": ("tracer", 3, usual), "tracer, every": ("tracer", 4, every), "toy, every": ("toy", 4, every),
+           "toy, one level": ("toy", 1, usual), "emep": ("emep", 2, usual)}  # fmt: skip
+
+
+Tangent = Callable[[str], TangentKernel]
+
+
+@pytest.fixture(scope="module", name="tangent")
+def tangent_fixture(compiled: Compiled) -> Tangent:
+    """Return the tangent of one of KERNELS, compiled once."""
+
+    @cache
+    def tangent(name: str) -> TangentKernel:
+        mechanism, levels, operators = KERNELS[name]
+        return compiled(mechanism, levels, operators=operators).tangent()
+
+    return tangent
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("name", KERNELS)
+def test_the_tangent_equals_that_of_the_twin(tangent: Tangent, name: str, shape: tuple[int, int]) -> None:
+    kernel = tangent(name)
+    for seed, weights in enumerate(WEIGHTS.values()):
+        trial = random_trial(kernel.forward, *shape, weights, seed=seed, sweeps=1 + seed)
+        assert compare(kernel, trial, random_direction(trial, seed=seed)) < EXACT
+
+
+def test_single_precision_is_close_to_the_twin(compiled: Compiled) -> None:
+    kernel = compiled("toy", 4, "single", operators=every).tangent()
+    trial = random_trial(kernel.forward, 4, 10, WEIGHTS["longer step"], seed=1, sweeps=2)
+    assert compare(kernel, trial, random_direction(trial)) < SINGLE
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_values_are_those_of_the_step(tangent: Tangent, name: str) -> None:
+    kernel = tangent(name)
+    trial = random_trial(kernel.forward, 4, 10, WEIGHTS["longer step"], seed=4, sweeps=2)
+    expected = vars(compiled_step(kernel.forward, trial).fields)
+    values, _ = tangent_step(kernel, trial, random_direction(trial))
+    for field, array in expected.items():
+        scale = np.abs(array).max(axis=(-3, -2, -1), keepdims=True)
+        assert (np.abs(values[field] - array) <= 1e-13 * scale).all(), field
+
+
+def test_a_rate_that_is_one_has_a_factor_too(network: Callable[[str], ReactionNetwork]) -> None:
+    """In code there is then no number beside the factor."""
+    toy = network("toy")
+    first = [len(reactants) == 1 for reactants in toy.reactant_indices]
+    reactions = tuple(
+        replace(reaction, rate=Number(1.0)) if alone else reaction
+        for reaction, alone in zip(toy.reactions, first, strict=True)
+    )
+    kernel = compile_mechanism(replace(toy, name="ones", reactions=reactions), 2).tangent()
+    assert "const value L = f[" in kernel.source.text
+    trial = random_trial(kernel.forward, 2, 9, WEIGHTS["Euler"], sweeps=2)
+    assert compare(kernel, trial, random_direction(trial)) < EXACT
+
+
+def test_several_steps_in_a_row(tangent: Tangent) -> None:
+    kernel = tangent("toy, every")
+    trial = random_trial(kernel.forward, 5, 9, WEIGHTS["Euler"], seed=11, sweeps=2, wind=0.03)
+    to = random_direction(trial, seed=1)
+    stepper, previous = make_tangent_stepper(kernel, trial, to), None
+    twin = complex_trial(trial, to)
+    for length in (60.0, 60.0, 90.0, 45.0):
+        twin = replace(twin, weights=two_step_weights(length, previous))
+        trial = replace(trial, weights=twin.weights)
+        stepped = twin_step(twin)
+        stepper.step(step_forcing(trial, stepper.layout), packed_changes(kernel, to, stepper.layout))
+        twin, previous = replace(twin, fields=stepped.fields), length
+        assert difference(unpacked(stepper)[1], twin_changes(stepped)) < 4.0 * EXACT
+
+
+def test_threads_give_the_same_bits(tangent: Tangent) -> None:
+    kernel = tangent("toy, every")
+    trial = random_trial(kernel.forward, 9, 17, WEIGHTS["longer step"], seed=2, sweeps=2)
+    to = random_direction(trial)
+    one, several = tangent_step(kernel, trial, to), tangent_step(kernel, trial, to, threads=3)
+    for first, second in zip(one, several, strict=True):
+        assert all(np.array_equal(first[name], second[name]) for name in first)
+
+
+# ---- the adjoint -----------------------------------------------------------------------------------------------------
+
+
+def worth(kernel: TangentKernel, weights: TwoStepWeights, shape: tuple[int, int], sweeps: int) -> tuple[float, float]:
+    """What random changes are worth to a random cost: by the tangent and by the adjoint, relative to their parts."""
+    trial = random_trial(kernel.forward, *shape, weights, seed=sweeps, sweeps=sweeps)
+    to = random_direction(trial, parts={"state", "sides", "top", "emission", "factors"})
+    changes = tangent_step(kernel, trial, to)[1]
+    random, costs = np.random.default_rng(sweeps), {}
+    for name in to.state:
+        size = np.abs(changes[name]).max(axis=(1, 2, 3), keepdims=True)
+        costs[name] = random.uniform(0.5, 1.0, changes[name].shape) / np.where(size > 0.0, size, np.inf)
+    given = {**to.state, "emission": to.emission, "sides": to.sides, "top": to.top, "factors": to.factors}
+    parts = [adjoint * given[name] for name, adjoint in adjoints(kernel.forward, trial, costs).items()]
+    size = sum(float(np.abs(part).sum()) for part in parts)
+    by_adjoint = sum(float(part.sum()) for part in parts)
+    return sum(float((costs[name] * changes[name]).sum()) for name in costs) / size, by_adjoint / size
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("name", ["tracer, every", "toy, every", "emep"])
+def test_the_adjoint_is_the_transpose(tangent: Tangent, name: str, shape: tuple[int, int]) -> None:
+    for sweeps, weights in enumerate(WEIGHTS.values(), 1):
+        by_tangent, by_adjoint = worth(tangent(name), weights, shape, sweeps)
+        assert abs(by_tangent - by_adjoint) < EXACT
+        assert abs(by_tangent) > 1e3 * EXACT
+
+
+# ---- the comparison can fail -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_change_of_any_part_is_noticed(tangent: Tangent, part: str) -> None:
+    kernel = tangent("toy, every")
+    trial = random_trial(kernel.forward, 4, 10, WEIGHTS["longer step"], seed=3, sweeps=2)
+    to = random_direction(trial, seed=1)
+    changes = tangent_step(kernel, trial, to)[1]
+    without = random_direction(trial, seed=1, parts=set(PARTS) - {part})
+    assert difference(changes, twin_changes(twin_step(complex_trial(trial, to)))) < EXACT
+    assert difference(changes, twin_changes(twin_step(complex_trial(trial, without)))) > 1e-6
+
+
+WRONG = {
+    "a product's second term": ("a.v * b.d + a.d * b.v}", "a.v * b.d}"),
+    "a reciprocal's sign": ("-(inverse * inverse)", "(inverse * inverse)"),
+    "the change of a reaction's factor": ("a.d + real(f.change) * a.v", "a.d"),
+    "the tie at an extremum": ("a.v > b, a, dual(b))", "a.v >= b, a, dual(b))"),
+    "the tie at zero": ("select(a.v < 0, value{}, a)", "select(a.v <= 0, value{}, a)"),
+}
+
+
+@pytest.mark.parametrize(("right", "wrong"), WRONG.values(), ids=WRONG)
+def test_a_wrong_rule_is_noticed(compiled: Compiled, monkeypatch: pytest.MonkeyPatch, right: str, wrong: str) -> None:
+    read = emit.header
+
+    def spoiled(*names: str) -> Written:
+        text = read(*names)
+        assert (right in text) == ("tangent/value.hpp" in names)
+        return Written(text.replace(right, wrong))
+
+    monkeypatch.setattr(emit, "header", spoiled)
+    kernel = compile_tangent(compiled("toy", 3))
+    trial = random_trial(kernel.forward, 5, 17, WEIGHTS["Euler"], seed=2, sweeps=1)
+    assert compare(kernel, trial, random_direction(trial)) > 1e-6
+
+
+def test_changes_that_do_not_fit_are_refused(tangent: Tangent) -> None:
+    kernel = tangent("tracer")
+    trial = random_trial(kernel.forward, 2, 9, WEIGHTS["Euler"])
+    stepper = make_tangent_stepper(kernel, trial, random_direction(trial))
+    step = step_forcing(trial, stepper.layout)
+    wrong: list[tuple[Any, str]] = [
+        (StepChanges(fields={"rain": step.transport.flux_x}), "a change of rain"),
+        (StepChanges(numbers={"wind": 1.0}), "a change of wind"),
+        (StepChanges(emission=np.zeros((1, 1))), "a change of emission is"),
+    ]
+    for changes, message in wrong:
+        with pytest.raises(KernelError, match=message):
+            stepper.step(step, changes)
