@@ -132,21 +132,22 @@ def directions(trial: Trial, seed: int, adjoint: Mapping[str, Array]) -> dict[st
     random = np.random.default_rng(seed)
     sizes = {"tendency": 1e3, "emission": 1.0, "reactions": 1.0} | {name: 1.0 for name in adjoint if " " in name}
     return {
-        name: sizes.get(name, 1e-9) * random.normal(size=each.shape) * ~edges(name, each)
+        name: allowed(name.split(" ")[-1], sizes.get(name, 1e-9) * random.normal(size=each.shape))
         for name, each in adjoint.items()
     }
 
 
-def edges(name: str, values: Array) -> npt.NDArray[np.bool_]:
-    """Where nothing is exchanged, whatever a field says: faces at the edges of the area; a column with itself."""
-    found = np.zeros(values.shape, bool)
-    if name.split(" ")[-1] in ("across_x", "more_x"):
-        found[..., [0, -1]] = True
-    if name.split(" ")[-1] in ("across_y", "more_y"):
-        found[..., [0, -1], :] = True
-    if name.split(" ")[-1] in ("matrix", "up"):
-        found[np.arange(len(values)), np.arange(len(values))] = True
-    return found
+def allowed(name: str, change: Array) -> Array:
+    """A change that a field may have: nothing is exchanged at the edges of the area; a matrix gives what it takes."""
+    if name in ("across_x", "more_x"):
+        change[..., [0, -1]] = 0.0
+    if name in ("across_y", "more_y"):
+        change[..., [0, -1], :] = 0.0
+    if name in ("matrix", "up"):
+        levels = np.arange(len(change))
+        change[levels, levels] = 0.0
+        change[levels, levels] = -change.sum(axis=1)
+    return change
 
 
 def worst(kernel: MechanismKernel, trial: Trial, seed: int = 0) -> float:
