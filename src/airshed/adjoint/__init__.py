@@ -1,7 +1,8 @@
 """Exact gradients: adjoints of the steps that ran, sensitivities of receptors, and tools that verify both."""
 
 from airshed.adjoint.cost import Cost, CostOfFunction
-from airshed.adjoint.gradient import Gradient, Options, gradient
+from airshed.adjoint.gradient import Gradient, gradient
+from airshed.adjoint.options import Options
 from airshed.adjoint.receptor import Receptor
 from airshed.adjoint.sensitivity import sensitivity
 

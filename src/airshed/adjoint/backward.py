@@ -7,6 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.adjoint.actions import Action
+from airshed.adjoint.options import DEFAULT, Options
+from airshed.adjoint.read import Instants, Read
 from airshed.adjoint.trajectory import Trajectory
 from airshed.air.model import AirModel
 from airshed.air.schemes.imex import Taken
@@ -28,6 +30,7 @@ class Adjoints:
     sources    of sources [s/mol] in periods, by the beginning [s] of each: (species, lowest levels, lat, lon)
     outside    of mixing ratios outside the area (species, level);  top  above it (species,)
     reactions  of a factor on the rate of each reaction (reaction,)
+    read       of what processes read in steps; None where that was not asked for
     """
 
     initial: Array
@@ -35,6 +38,7 @@ class Adjoints:
     outside: Array
     top: Array
     reactions: Array
+    read: Read | None
 
 
 class Backward:
@@ -44,13 +48,14 @@ class Backward:
     """
 
     def __init__(
-        self, model: AirModel, costs: Mapping[float, Callable[[AnyArray], None]], *, source_levels: int = 1,
-        frozen: bool = False,
-    ) -> None:  # fmt: skip
-        self._model, self._costs = model, costs
-        kernel = model.kernel.reversed(frozen=frozen)
-        self._reverser: Reverser = kernel.reverser(model.layout, model.constants, threads=model.stepper.threads)
-        self._source_levels = source_levels
+        self, model: AirModel, costs: Mapping[float, Callable[[AnyArray], None]], options: Options = DEFAULT
+    ) -> None:
+        self._model, self._costs, self._source_levels = model, costs, options.source_levels
+        kernel = model.kernel.reversed(frozen=options.frozen)
+        self._reverser: Reverser = kernel.reverser(
+            model.layout, model.constants, threads=model.stepper.threads, read=options.read
+        )
+        self._instants = Instants(model)
         self._sources: dict[float, AnyArray] = {}
 
     def run(
@@ -62,6 +67,7 @@ class Backward:
             if not done:
                 self._reverser.start(self._model.stepper.state.tendency)
             self._add_cost(passed.taken.end)
+            self._instants.note(passed.taken)
             self._reverser.reverse(passed.taken.forcing, passed.levels, passed.before, self._shares(passed.taken))
             progress((done + 1) / count)
             if done + 1 == count:
@@ -83,11 +89,11 @@ class Backward:
     def _found(self) -> Adjoints:
         reverser, unpack = self._reverser, self._model.layout.unpack
         outside, top, reactions = (
-            each.reshape(-1, *each.shape[2:]).sum(axis=0)
-            for each in (reverser.outside, reverser.top, reverser.reactions)
+            each.sum(axis=(0, 1)) for each in (reverser.outside, reverser.top, reverser.reactions)
         )
         sources = {begin: unpack(each) for begin, each in sorted(self._sources.items())}
-        return Adjoints(unpack(reverser.x), sources, outside, top, reactions)
+        read = None if reverser.read is None else self._instants.read(reverser.read)
+        return Adjoints(unpack(reverser.x), sources, outside, top, reactions, read)
 
     def close(self) -> None:
         """End the threads."""

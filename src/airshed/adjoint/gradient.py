@@ -16,6 +16,7 @@ from airshed.adjoint.backward import Adjoints, Backward
 from airshed.adjoint.choice import make_plan, make_stores, room_of
 from airshed.adjoint.cost import Cost
 from airshed.adjoint.online import OnlinePlan
+from airshed.adjoint.options import DEFAULT, Options
 from airshed.adjoint.trajectory import Trajectory, steps_expected
 from airshed.air.case import Case
 from airshed.air.model import AirModel
@@ -31,21 +32,6 @@ Progress = Callable[[str, float], None]
 """Is told what is being done, "forward" or "backward", and the part of it that is done, 0 to 1."""
 
 _ENDLESS: Final = 2**62
-
-
-@dataclass(frozen=True)
-class Options:
-    """How a gradient is computed.
-
-    source_levels  lowest levels into which sources are asked for
-    frozen         whether limiters of the transport stay as they were, rather than change with the mixing ratios
-    """
-
-    source_levels: int = 1
-    frozen: bool = False
-
-
-DEFAULT: Final = Options()
 
 
 @dataclass(frozen=True)
@@ -82,10 +68,7 @@ def gradient(
             trajectory = Trajectory(model, stores)
             asked = cost if not callable(cost) else cost(model)
             back = run_forward(simulation, trajectory, asked, progress)
-            backward = Backward(
-                model, costs_of(asked, model), source_levels=options.source_levels, frozen=options.frozen
-            )
-            with closing(backward):
+            with closing(Backward(model, costs_of(asked, model), options)) as backward:
                 found = backward.run(trajectory, back, lambda done: progress("backward", done))
         finally:
             stores.close()

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from airshed.adjoint.gradient import DEFAULT, Gradient, Options, Progress, gradient
+from airshed.adjoint.gradient import Gradient, Progress, gradient
+from airshed.adjoint.options import DEFAULT, Options
 from airshed.adjoint.receptor import MEASURES, Receptor, ReceptorCost
 from airshed.air.case import Case
 from airshed.air.model import AirModel
@@ -39,6 +40,8 @@ def sensitivity(
               emission  (species, hour, lat, lon) per mol released into the lowest layer, evenly over an hour
               boundary  (species, level) per mixing ratio at the sides of the area;  top (species,) above it
               rate      (reaction,) per relative change of a rate constant
+              number    (name,) per unit of each number of a process that can be set while a model runs
+              relative_...  per relative change of what a process reads, such as deposition velocities or diffusivity
     The derivatives are exact: those of the steps that ran, to round-off. Winds and temperatures stay as they are.
     """
     loaded: Any = case if not isinstance(case, str | Path) else load_case(case)
@@ -84,8 +87,41 @@ def _dataset(found: Gradient, receptor: Receptor, model: AirModel) -> "xr.Datase
                            f"sensitivity of {receptor.measure} of {receptor.species} at the receptor {text}"})
         for name, (dims, values, units, text) in variables.items()
     }  # fmt: skip
+    data |= _read(found, model, unit, f"{receptor.measure} of {receptor.species}")
     attributes = {"title": model.case.title, "receptor": str(receptor), "steps": found.steps}
     return xr.Dataset(data, coordinates, attributes)
+
+
+def _read(found: Gradient, model: AirModel, unit: str, what: str) -> "dict[str, xr.DataArray]":
+    """What processes read: numbers that can be set, and fields of cells and of the ground, by a factor on each."""
+    import xarray as xr
+
+    read = found.adjoints.read
+    if read is None:
+        return {}
+    names = list(read.numbers)
+    units = [f"{unit} / ({model.settable[name].unit})" for name in names]
+    data = {
+        "number": xr.DataArray(
+            [read.numbers[name] for name in names], {"name": names, "number_units": ("name", units)}, ["name"],
+            attrs={"long_name": f"sensitivity of {what} at the receptor by a number of a process"},
+        )
+    }  # fmt: skip
+    network = model.network
+    for operator in model.parts.processes.operators:
+        for field in operator.fields:
+            if field.name not in read.relative or field.shape not in ("cells", "ground"):
+                continue
+            dims = ["level", "lat", "lon"] if field.shape == "cells" else ["lat", "lon"]
+            coordinates = {}
+            if field.species:
+                dims = [f"{field.name}_species", *dims]
+                coordinates[dims[0]] = [network.names[number] for number in operator.species]
+            data[f"relative_{field.name}"] = xr.DataArray(
+                read.relative[field.name], coordinates, dims,
+                attrs={"units": unit, "long_name": f"sensitivity of {what} by a relative change of {field.name}"},
+            )  # fmt: skip
+    return data
 
 
 def per_hour(sources: Mapping[float, Array]) -> tuple[list[float], Array]:

@@ -195,6 +195,11 @@ class Forcing:
         """The number of the interval that holds a time as its end or inside; the first one at the very beginning."""
         return max(bisect_left(self._times, seconds) - 1, 0)
 
+    def ends_around(self, seconds: float) -> tuple[float, float]:
+        """The instants [s] between which a time lies; after the last one that one twice."""
+        index = self.index_at(seconds)
+        return self._times[index], self._times[min(index + 1, len(self._times) - 1)]
+
     def next_change(self, seconds: float) -> float:
         """The next instant after a time [s]; infinity after the last."""
         index = self.index_at(seconds) + 1

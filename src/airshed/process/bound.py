@@ -150,12 +150,14 @@ class Bound:
         """
         if self.process.margin:
             state = around(seconds)
+        values = self.values_at(state, seconds)
+        return {each.name: self.shaped(each, values[each.name]) for each in self.fields}
+
+    def values_at(self, state: State, seconds: float) -> dict[str, Any]:
+        """Return what functions of instants give, of any shape that fits, by the names of the fields."""
         known: dict[str, Any] = {}
         prefix = f"{self.key}_"
-        return {
-            each.name: self._shaped(each, self._value(each.name.removeprefix(prefix), state, seconds, known))
-            for each in self.fields
-        }
+        return {each.name: self._value(each.name.removeprefix(prefix), state, seconds, known) for each in self.fields}
 
     def _value(self, name: str, state: State, seconds: float, known: dict[str, Any]) -> Any:
         """What a function of instants is given under a name, computed once for each instant."""
@@ -187,7 +189,8 @@ class Bound:
         with np.errstate(all="ignore"):
             return each.function(*(self._value(argument, state, seconds, known) for argument in asked))
 
-    def _shaped(self, each: OperatorField, value: Any) -> Array:
+    def shaped(self, each: OperatorField, value: Any) -> Array:
+        """Return a field in its whole shape; raises CaseError for one that does not fit, DataError where not finite."""
         rows, columns = self.process.place.grid.shape[1:]
         levels = self.process.place.grid.shape[0]
         more = _FACES.get(each.shape, (0, 0))

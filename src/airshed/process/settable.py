@@ -66,6 +66,11 @@ class Settable(Mapping[str, FieldSpec]):
             self._put(name, plain)
         return changes
 
+    def place(self, name: str) -> tuple[Bound, str, int]:
+        """Return the process that a number belongs to, its setting, and its place among the values of that."""
+        bound, setting, species = self._places[name]
+        return bound, setting, 0 if species is None else bound.species_of(setting).index(species)
+
     def restore(self, numbers: Mapping[str, float]) -> None:
         """Take over numbers that were set, see :attr:`changed`; others are again as the case has them."""
         for name in list(self._set):
