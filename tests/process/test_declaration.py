@@ -306,6 +306,35 @@ def test_a_declaration_that_would_do_nothing_or_something_else_is_refused(member
         declared(**members)
 
 
+def _gone(c):
+    return c
+
+
+@pytest.mark.parametrize(("declare", "message"), [
+    (lambda: loss(_gone), r'_gone\(\): write @loss\(term="..."\)'),
+    (lambda: loss()(_gone), r'write @loss\(term="..."\)'),
+    (lambda: source(_gone), "write @source"), (lambda: sinking(_gone), "write @sinking"),
+    (lambda: at_instant(_gone), r'_gone\(\): write @at_instant\("unit"\)'),
+], ids=["loss", "no term", "source", "sinking", "at_instant"])  # fmt: skip
+def test_a_kind_without_its_brackets_is_told(declare, message: str) -> None:
+    with pytest.raises(CaseError, match=message):
+        declare()
+
+
+def test_what_cannot_become_code_names_the_process_and_the_function() -> None:
+    class Branches(Process, section="branches"):
+        """A loss with an if."""
+
+        c = per_species("1/s", "Loss.")
+
+        @loss(term="gone")
+        def gone(c):
+            return c if c > 1.0 else 2.0 * c
+
+    with pytest.raises(CaseError, match=r"process Branches: gone\(\) cannot become code: a formula does not know yet"):
+        _ = made(Branches, c={"O3": "1 1/s"}).operators
+
+
 def test_a_section_is_a_name() -> None:
     with pytest.raises(CaseError, match="section 'a b' is no name"):
         type("Wrong", (Process,), {}, section="a b")

@@ -8,9 +8,10 @@ from typing import Any, Final, Protocol, get_args
 import numpy as np
 import numpy.typing as npt
 
-from airshed.core.errors import CaseError, DataError
+from airshed.core.errors import CaseError, DataError, FormulaError
 from airshed.core.units import Quantity
 from airshed.formula.trace import trace
+from airshed.formula.tree import Expression
 from airshed.kernels.step.operators import AIR, Kind, Operator, OperatorField, Shape
 from airshed.mechanism.network import Reaction
 from airshed.process.declaration import Process
@@ -248,13 +249,19 @@ class Bound:
         return Operator(
             f"{self.key}_{name}",
             act.kind,
-            trace(rates, inputs).outputs if act.kind != "face_flux" else (),
+            self._traced(name, rates, inputs) if act.kind != "face_flux" else (),
             self._numbers_of(self._species[name]) if act.kind in ("loss", "source", "sinking") else (),
             tuple(OperatorField(inside[each], self.shape_of(each), self.is_by_species(each)) for each in read),
             {inside[each]: tuple(self.numbers[each].ravel().tolist()) for each in asked if each in self.numbers},
             act.levels == "ground",
             act.term,
         )
+
+    def _traced(self, name: str, rates: Callable[..., Any], inputs: Sequence[str]) -> tuple[Expression, ...]:
+        try:
+            return trace(rates, inputs).outputs
+        except FormulaError as error:
+            raise CaseError(f"process {type(self.process).__name__}: {name}() cannot become code: {error}") from None
 
 
 def species_of_functions(process: Process) -> dict[str, tuple[str, ...]]:

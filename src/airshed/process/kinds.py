@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeVar
 
+from airshed.core.errors import CaseError
 from airshed.kernels.step.operators import Kind, Shape
 from airshed.process.settings import Declared
 from airshed.process.updates import Flux, Update
@@ -68,6 +69,8 @@ def at_instant(
     unit: str, shape: Shape | None = None, *, by_species: bool | None = None
 ) -> Callable[[F], Any]:  # fmt: skip
     """Declare a field that is computed at each instant of the forcing, see :class:`AtInstant`."""
+    if not isinstance(unit, str):
+        raise CaseError(f'{_name_of(unit)}: write @at_instant("unit"), such as @at_instant("1/s")')
     return lambda function: AtInstant(function, unit, shape, by_species)
 
 
@@ -85,13 +88,26 @@ class Acts:
     term: str | None = None
 
 
-def loss(*, levels: Levels = "all", unit: str = "1/s", term: str) -> Callable[[F], Any]:
+def _check_brackets(kind: str, bare: tuple[Any, ...], term: str) -> None:
+    """Refuse a kind without its term of the budget, with brackets or without."""
+    if bare or not term:
+        where = f"{_name_of(bare[0])}: " if bare else ""
+        raise CaseError(f'{where}write @{kind}(term="..."): budgets count under that name what is taken or given')
+
+
+def _name_of(function: Any) -> str:
+    return f"{getattr(function, '__qualname__', function)}()"
+
+
+def loss(*bare: Any, levels: Levels = "all", unit: str = "1/s", term: str = "") -> Callable[[F], Any]:
     """Declare a first-order loss [1/s], or in the lowest level a velocity [m/s] towards the ground."""
+    _check_brackets("loss", bare, term)
     return lambda function: Acts("loss", function, unit, levels, term)
 
 
-def source(*, levels: Levels = "all", unit: str = "mol/mol/s", term: str) -> Callable[[F], Any]:
+def source(*bare: Any, levels: Levels = "all", unit: str = "mol/mol/s", term: str = "") -> Callable[[F], Any]:
     """Declare a source: a change of the mixing ratio [mol/mol/s], of an amount [mol/m3/s] or a flux [mol/m2/s]."""
+    _check_brackets("source", bare, term)
     return lambda function: Acts("source", function, unit, levels, term)
 
 
@@ -100,8 +116,9 @@ def exchange(function: F) -> Any:
     return Acts("exchange", function, "mol/s")
 
 
-def sinking(*, unit: str = "m/s", term: str) -> Callable[[F], Any]:
+def sinking(*bare: Any, unit: str = "m/s", term: str = "") -> Callable[[F], Any]:
     """Declare a speed downward through the air [m/s]; the term is what arrives at the ground."""
+    _check_brackets("sinking", bare, term)
     return lambda function: Acts("sinking", function, unit, term=term)
 
 
