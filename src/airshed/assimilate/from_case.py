@@ -23,14 +23,14 @@ from airshed.grid import Grid
 Array = npt.NDArray[np.float64]
 
 AXES: Final = {"emission": ("part_of_day", "lat", "lon"), "initial": ("level", "lat", "lon")}
-"""The axes of a control of the two sorts; `per = "domain"` keeps the first of emission, and none of them of initial."""
+"""The axes of a control of the two sorts; `per` is another than "cell" with fewer of them."""
 
 
 def control_vector(case: Case, grid: Grid) -> ControlVector:
     """Return the control vector of a case: a block for each `[[assimilation.control]]`, by its name.
 
-    Factors of emission are (part_of_day, lat, lon), or (part_of_day,) for the domain; those of the initial state, and
-    increments [mol/mol], are (level, lat, lon), or (1,) for the domain.
+    Factors of emission are (part_of_day, lat, lon), (part_of_day, region), or (part_of_day,) for the domain; those of
+    the initial state, and increments [mol/mol], are (level, lat, lon), or (1,) for the domain.
     """
     return ControlVector([_block(section, grid) for section in case.assimilation.control])
 
@@ -53,6 +53,8 @@ def _axes(section: ControlSection, grid: Grid) -> tuple[tuple[str, ...], list[Ar
     dims = AXES[section.of]
     if section.per == "domain":
         return (dims[:1], [first], (parts,)) if emission else (("domain",), [None], (1,))
+    if section.per == "region":
+        return (dims[0], "region"), [first, None], (parts, len(section.regions))
     length = section.length.value
     roots = [first, lat_root(grid.lat, length, correlation), lon_root(grid.lon, grid.lat, length, correlation)]
     return dims, roots, (parts if emission else grid.shape[0], *grid.shape[1:])
