@@ -65,16 +65,35 @@ def read_observations(case: Case, grid: Grid) -> tuple[Observations, dict[str, i
 
     raises  CaseError for a file that is not there, DataError with file and row for what cannot be used
     """
-    section, observed = case.assimilation, case.assimilation.observations
-    window = case.time.length if section.window == "auto" else section.window
-    errors = ErrorModel(observed.instrument, observed.representativeness, observed.least)
-    choice = Choice(observed.flags, observed.outside, observed.others, dict(observed.names), errors)
-    taking = Taking(grid, window.value, observed.species, choice)
+    observed, taking = case.assimilation.observations, _taking(case, grid)
     for path in case.files(observed.stations, "assimilation.observations.stations"):
         read_stations(path, case.start, taking, averaging=observed.averaging.value)
     for path in case.files(observed.columns, "assimilation.observations.columns"):
         read_columns(path, case.start, taking)
     return taking.observations(), dict(taking.passed_over)
+
+
+def read_withheld(case: Case, grid: Grid) -> Observations | None:
+    """Return the observations that are compared but not assimilated, None without any; raises as the others do."""
+    observed, taking = case.assimilation.observations, _taking(case, grid)
+    if not observed.withheld:
+        return None
+    for path in case.files(observed.withheld, "assimilation.observations.withheld"):
+        read_stations(path, case.start, taking, averaging=observed.averaging.value)
+    return taking.observations()
+
+
+def window_of(case: Case) -> float:
+    """Return the length [s] of the window, which begins with the case."""
+    section = case.assimilation
+    return float((case.time.length if section.window == "auto" else section.window).value)
+
+
+def _taking(case: Case, grid: Grid) -> Taking:
+    observed = case.assimilation.observations
+    errors = ErrorModel(observed.instrument, observed.representativeness, observed.least)
+    choice = Choice(observed.flags, observed.outside, observed.others, dict(observed.names), errors)
+    return Taking(grid, window_of(case), observed.species, choice)
 
 
 def fourdvar(case: Case, model: Observed, observations: Observations, file: Path | None = None) -> FourDVar:
