@@ -13,7 +13,7 @@ from airshed.assimilate.air_model import AirFieldModel
 from airshed.assimilate.cost import Cost
 from airshed.assimilate.factored import FactoredSource
 from airshed.assimilate.from_case import control_vector
-from airshed.core.errors import CaseError
+from airshed.core.errors import CaseError, NumericalError
 from airshed.runtime.simulation import Simulation
 
 from .air_cases import CONTROLS, case, observations
@@ -100,6 +100,22 @@ def test_factors_of_one_change_nothing_and_a_factor_scales_its_part_alone(tmp_pa
         expected = 2.0 * plain[1]
         expected[0, :, 1, 1] *= 3.0
         np.testing.assert_array_equal(areas.rate(3600.0), expected)
+
+
+def test_a_run_that_leaves_the_finite_numbers_costs_infinitely_and_the_next_one_is_as_before(tmp_path: Path) -> None:
+    def fail(part: str, done: float) -> None:
+        if done > 0.5:
+            raise NumericalError("a mixing ratio is not finite")
+
+    with cost_of(tmp_path) as (cost, model):
+        v, progress = np.zeros(cost.control.size), model._progress
+        before = cost(v)
+        model._progress = fail
+        assert cost(v).cost == np.inf
+        model._progress = progress
+        after = cost(v)
+        assert after.cost == before.cost
+        assert np.array_equal(after.gradient, before.gradient)
 
 
 def test_what_acts_on_nothing_is_refused(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from airshed.air.model import AirModel
 from airshed.assimilate.factored import Factors, factored
 from airshed.assimilate.initial import InitialControls
 from airshed.assimilate.seam import Controls, Force, See
-from airshed.core.errors import CaseError
+from airshed.core.errors import CaseError, NumericalError
 from airshed.runtime.simulation import Simulation
 
 Array = npt.NDArray[np.float64]
@@ -52,12 +52,21 @@ class AirFieldModel:
         self._run: _Run | None = None
 
     def run(self, controls: Controls, see: See) -> Callable[[Force], Controls]:
-        """See :class:`airshed.assimilate.seam.FieldModel`; a second way back of the same run runs forward once more."""
+        """See :class:`airshed.assimilate.seam.FieldModel`; a second way back of the same run runs forward once more.
+
+        Of a run that leaves the finite numbers NaN are shown, so that a line search takes a shorter step.
+        """
         kept = {name: np.array(values) for name, values in controls.items()}
-        mine = self._forward(kept, see)
+        try:
+            mine: _Run | None = self._forward(kept, see)
+        except NumericalError:
+            mine = None
+            shape = len(self._species), *self._model.grid.shape
+            for k in range(len(self._times)):
+                see(k, np.full(shape, np.nan))
 
         def reverse(force: Force) -> Controls:
-            run = mine if self._run is mine else self._forward(kept, lambda k, fields: None)
+            run = mine if mine and self._run is mine else self._forward(kept, lambda k, fields: None)
             try:
                 return self._back(run, force)
             finally:
