@@ -48,3 +48,21 @@ def test_the_report_counts_the_same_hours():
     network = load_mechanism("tracer")
     (row,) = emission_rows([Staircase(LATE)], network, 0.0, 7200.0, LATE)
     assert row.moles == pytest.approx(13 * 1380.0 + 14 * 3600.0 + 15 * 2220.0)
+
+
+def test_sources_are_replaced_by_ones_of_the_same_species_alone():
+    class Other(Staircase):
+        species = ("another",)
+
+    class Double(Staircase):
+        def rate(self, seconds):
+            return 2.0 * super().rate(seconds)
+
+    packed = PackedSources([Staircase(LATE)], Layout(1, 1, 8, np.float64), (1, 1), LATE, total)
+    assert packed.at(0.0)[1]()[0] == 13
+    packed.replace([Double(LATE)])
+    assert packed.at(0.0)[1]()[0] == 26
+    with pytest.raises(ValueError, match="same species"):
+        packed.replace([Other(LATE)])
+    with pytest.raises(ValueError, match="same species"):
+        packed.replace([])

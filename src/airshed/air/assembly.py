@@ -134,6 +134,7 @@ def assemble(
     about = {
         "reactions": network.reactions, "deposition surrogates": species_map.deposition.surrogate,
         "inventory": inventory, "split": split, "emission map": species_map.emissions,
+        "countries apart": case.assimilation.tells_countries_apart,
     }  # fmt: skip
     processes = processes_in(case, place_of(case, network, whole, subdomain, land, light, about))
     network = replace(network, reactions=processes.reactions)

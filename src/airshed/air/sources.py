@@ -119,6 +119,19 @@ class PackedSources:
         self._periods = Timeline[_Period](self, self._build, finish=self._period)
         self._before: _Period | None = None
 
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """The sources that are summed up."""
+        return self._sum.sources if self._sum else ()
+
+    def replace(self, sources: Sequence[Source]) -> None:
+        """Take other sources with the species, levels and changes of those of now; raises ValueError for others."""
+        new = CombinedEmissions(sources) if sources else None
+        if self._sum and (not new or (new.species, list(new.changes)) != (self.species, list(self._changes))):
+            raise ValueError("sources can be replaced by ones of the same species and changes alone")
+        self._sum = new
+        self._periods.clear()
+
     def middles(self, first: float, last: float) -> list[float]:
         """The middles of the hours that hold two times, where something is emitted: vegetation needs their weather."""
         return [hour_of(each, self._start) + 0.5 * _HOUR for each in (first, last)] if self._sum else []

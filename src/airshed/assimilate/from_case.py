@@ -23,14 +23,14 @@ from airshed.grid import Grid
 Array = npt.NDArray[np.float64]
 
 AXES: Final = {"emission": ("part_of_day", "lat", "lon"), "initial": ("level", "lat", "lon")}
-"""The axes of a control of the two sorts; `per = "domain"` keeps the first of emission, and none of them of initial."""
+"""The axes of a control of the two sorts; `per` is another than "cell" with fewer of them."""
 
 
 def control_vector(case: Case, grid: Grid) -> ControlVector:
     """Return the control vector of a case: a block for each `[[assimilation.control]]`, by its name.
 
-    Factors of emission are (part_of_day, lat, lon), or (part_of_day,) for the domain; those of the initial state, and
-    increments [mol/mol], are (level, lat, lon), or (1,) for the domain.
+    Factors of emission are (part_of_day, lat, lon), (part_of_day, region), or (part_of_day,) for the domain; those of
+    the initial state, and increments [mol/mol], are (level, lat, lon), or (1,) for the domain.
     """
     return ControlVector([_block(section, grid) for section in case.assimilation.control])
 
@@ -53,6 +53,8 @@ def _axes(section: ControlSection, grid: Grid) -> tuple[tuple[str, ...], list[Ar
     dims = AXES[section.of]
     if section.per == "domain":
         return (dims[:1], [first], (parts,)) if emission else (("domain",), [None], (1,))
+    if section.per == "region":
+        return (dims[0], "region"), [first, None], (parts, len(section.regions))
     length = section.length.value
     roots = [first, lat_root(grid.lat, length, correlation), lon_root(grid.lon, grid.lat, length, correlation)]
     return dims, roots, (parts if emission else grid.shape[0], *grid.shape[1:])
@@ -63,16 +65,35 @@ def read_observations(case: Case, grid: Grid) -> tuple[Observations, dict[str, i
 
     raises  CaseError for a file that is not there, DataError with file and row for what cannot be used
     """
-    section, observed = case.assimilation, case.assimilation.observations
-    window = case.time.length if section.window == "auto" else section.window
-    errors = ErrorModel(observed.instrument, observed.representativeness, observed.least)
-    choice = Choice(observed.flags, observed.outside, observed.others, dict(observed.names), errors)
-    taking = Taking(grid, window.value, observed.species, choice)
+    observed, taking = case.assimilation.observations, _taking(case, grid)
     for path in case.files(observed.stations, "assimilation.observations.stations"):
         read_stations(path, case.start, taking, averaging=observed.averaging.value)
     for path in case.files(observed.columns, "assimilation.observations.columns"):
         read_columns(path, case.start, taking)
     return taking.observations(), dict(taking.passed_over)
+
+
+def read_withheld(case: Case, grid: Grid) -> Observations | None:
+    """Return the observations that are compared but not assimilated, None without any; raises as the others do."""
+    observed, taking = case.assimilation.observations, _taking(case, grid)
+    if not observed.withheld:
+        return None
+    for path in case.files(observed.withheld, "assimilation.observations.withheld"):
+        read_stations(path, case.start, taking, averaging=observed.averaging.value)
+    return taking.observations()
+
+
+def window_of(case: Case) -> float:
+    """Return the length [s] of the window, which begins with the case."""
+    section = case.assimilation
+    return float((case.time.length if section.window == "auto" else section.window).value)
+
+
+def _taking(case: Case, grid: Grid) -> Taking:
+    observed = case.assimilation.observations
+    errors = ErrorModel(observed.instrument, observed.representativeness, observed.least)
+    choice = Choice(observed.flags, observed.outside, observed.others, dict(observed.names), errors)
+    return Taking(grid, window_of(case), observed.species, choice)
 
 
 def fourdvar(case: Case, model: Observed, observations: Observations, file: Path | None = None) -> FourDVar:

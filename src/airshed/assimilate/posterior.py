@@ -72,6 +72,19 @@ def estimate(
     return Posterior(float(signals.mean()), error, {name: np.sqrt(square) for name, square in squares.items()})
 
 
+def exact(apply: Apply, control: ControlVector) -> Posterior:
+    """Return the same of the whole Hessian, without probes; it costs as many runs as there are controls."""
+    matrix = np.stack([apply(unit) for unit in np.eye(control.size)])
+    values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
+    values = np.maximum(values, 1.0)
+    squares = {block.name: np.zeros(block.shape) for block in control.blocks}
+    for value, vector in zip(values, vectors.T, strict=True):
+        for block, part in zip(control.blocks, control.split(vector).values(), strict=True):
+            squares[block.name] += block.covariance.root(part) ** 2 / value
+    dfs = float(np.sum(1.0 - 1.0 / values))
+    return Posterior(dfs, 0.0, {name: np.sqrt(square) for name, square in squares.items()})
+
+
 def probe(apply: Apply, z: Array, iterations: int) -> tuple[float, Array]:
     """Return z.(I - H^-1) z and H^(-1/2) z by the Lanczos vectors Q and H ~ Q T Q^T."""
     basis, matrix = lanczos(apply, z, iterations)

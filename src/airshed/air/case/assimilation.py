@@ -23,12 +23,17 @@ class ControlSection(Section):
     of: Literal["emission", "initial"] = setting("emission", "Whether it acts on emission or on the initial state.")
     species: tuple[Text, ...] = setting(..., "Species on which it acts.", min_length=1)
     sectors: tuple[Text, ...] = setting(
-        (), "For `emission`: sectors of the inventory on which it acts; all by default."
+        (), "For `emission`: sectors of the inventory on which it acts; by default all, and what is in no inventory."
+    )
+    regions: tuple[Text, ...] = setting(
+        (), "For `emission`: countries of the inventory on which it acts, such as `DE`; by default as `sectors`."
     )
     kind: Literal["log-normal", "gaussian"] = setting(
         "log-normal", "`log-normal` for a factor; `gaussian`, for `initial` of one species, for an increment."
     )
-    per: Literal["cell", "domain"] = setting("cell", "Whether each cell has its own, or the domain has one.")
+    per: Literal["cell", "region", "domain"] = setting(
+        "cell", "Whether each cell has its own, each of `regions`, or the domain has one."
+    )
     parts_of_day: Whole = setting(
         1, "For `emission`: equal parts of the day (UTC) with a factor each, the same on all days.", unit="1",
         ge=1, le=24,
@@ -48,10 +53,13 @@ class ControlSection(Section):
             raise refuse(f'{KEY}.kind = "gaussian" is for {KEY}.of = "initial" and one species; take "log-normal"')
         if self.kind == "gaussian" and self.deviation.value == 0.0:
             raise refuse(f"{KEY}.deviation = {self.deviation.text!r} lets nothing change; give more than 0")
-        if self.of == "initial" and (self.sectors or self.parts_of_day > 1):
-            raise refuse(f'{KEY}.sectors and {KEY}.parts_of_day are for {KEY}.of = "emission"')
-        if len(set(self.species)) < len(self.species):
-            raise refuse(f"{KEY}.species = {list(self.species)} names one twice")
+        if self.of == "initial" and (self.sectors or self.regions or self.parts_of_day > 1):
+            raise refuse(f'{KEY}.sectors, {KEY}.regions and {KEY}.parts_of_day are for {KEY}.of = "emission"')
+        if self.per == "region" and not self.regions:
+            raise refuse(f'{KEY}.per = "region" needs {KEY}.regions, such as ["DE", "FR"]')
+        for name in ("species", "sectors", "regions"):
+            if len(set(getattr(self, name))) < len(getattr(self, name)):
+                raise refuse(f"{KEY}.{name} = {list(getattr(self, name))} names one twice")
         return self
 
 
@@ -62,6 +70,9 @@ class ObservedSection(Section):
         (), "CSV files of stations, relative to the case; `*` stands for any name."
     )
     columns: tuple[PathText, ...] = setting((), "netCDF files of columns with averaging kernels, relative to the case.")
+    withheld: tuple[PathText, ...] = setting(
+        (), "As `stations`, of ones that are compared before and after, and not assimilated."
+    )
     species: tuple[Text, ...] = setting((), "Species that are observed.")
     names: Mapping[str, Text] = setting({}, 'Species by the names that files use, such as `{ nitrogen = "NO2" }`.')
     averaging: Duration = setting(
@@ -90,6 +101,23 @@ class ObservedSection(Section):
     )  # fmt: skip
 
 
+class TwinSection(Section):
+    """Observations that `airshed assimilate --make-twin` makes of a run with known factors, to see them found again."""
+
+    seed: Whole = setting(0, "Of the true factors, the places of stations and the noise.", unit="1", ge=0, le=1_000_000)
+    least: Number = setting(0.6, "Least true factor of log-normal controls.", gt=0.0, le=100.0, unit="1")
+    most: Number = setting(1.6, "Greatest one; they are even in the logarithm between.", gt=0.0, le=100.0, unit="1")
+    stations: Whole = setting(0, "Stations that are made; 0 where the case is no twin.", unit="1", ge=0, le=100_000)
+    withheld: Whole = setting(0, "Further ones that are withheld.", unit="1", ge=0, le=100_000)
+    noise: Share = setting(0.05, "Standard deviation of the noise, as a share of each value.", unit="1")
+
+    @model_validator(mode="after")
+    def _rises(self) -> Self:
+        if self.least > self.most:
+            raise refuse(f"{KEY}.least = {self.least:g} is more than {KEY}.most = {self.most:g}")
+        return self
+
+
 class AssimilationSection(Section):
     """Emission factors and initial states by which the run is nearest to observations; docs/assimilation.md."""
 
@@ -106,7 +134,13 @@ class AssimilationSection(Section):
         0, "Random probes for the spread of the analysis; each costs up to `iterations` runs.", unit="1", ge=0, le=1000
     )
     observations: ObservedSection = Field(default_factory=ObservedSection)
+    twin: TwinSection = Field(default_factory=TwinSection)
     control: tuple[ControlSection, ...] = setting((), "What may change.")
+
+    @property
+    def tells_countries_apart(self) -> bool:
+        """Whether a control acts on some countries, so that the inventory must keep them apart."""
+        return self.scheme != "none" and any(each.regions for each in self.control)
 
     @model_validator(mode="after")
     def _whole(self) -> Self:

@@ -34,6 +34,8 @@ def build_inventory(
     start: np.datetime64,
     species: Iterable[str],
     emissions: EmissionMap | None = None,
+    *,
+    apart: bool = False,
 ) -> Inventory:
     """Distribute the national totals of every country that the grid touches, and split them to the species.
 
@@ -41,6 +43,7 @@ def build_inventory(
 
     Each total is spread over the whole country on a fine grid, so that the country's sum is kept, then aggregated
     conservatively onto ``grid`` and cut at its edge. ``start`` is the UTC time from which ``rate`` counts its seconds.
+    ``apart`` keeps countries of one local time apart, so that each can be selected.
 
     Raises DataError for a missing or faulty file, naming it and its line; CaseError for settings that do not fit the
     data or the mechanism, and for a grid that touches no country of the map.
@@ -59,11 +62,11 @@ def build_inventory(
     emitting = tuple(mixture)
     distribution = _Distribution(settings, totals, mixture, tuple(parts))
     distribution.run(countries, grid)
-    zones = _local_times(distribution.annual, countries, start)
-    annual = np.stack([sum(distribution.annual[iso2] for iso2 in members) for members in zones.values()], axis=1)
+    zones = _local_times(distribution.annual, countries, start, apart=apart)
+    annual = np.stack([sum(distribution.annual[iso2] for iso2 in members) for _, members in zones], axis=1)
     return Inventory(
         start,
-        Layout(parts, emitting, tuple(zones)),
+        Layout(parts, emitting, tuple(zone for zone, _ in zones), tuple(tuple(members) for _, members in zones)),
         annual,
         read_time_profiles(folder, emitting),
         read_height_profiles(folder / "height_profiles.csv", emitting, grid.layer_faces),
@@ -132,9 +135,11 @@ def _over_sectors(amounts: Mapping[tuple[str, str, str], float]) -> dict[tuple[s
 
 
 def _local_times(
-    emitting: Iterable[str], countries: Mapping[str, Country], start: np.datetime64
-) -> dict[ZoneInfo, list[str]]:
-    """The countries by the local time that they keep: the same offsets in January and July are one."""
+    emitting: Iterable[str], countries: Mapping[str, Country], start: np.datetime64, *, apart: bool
+) -> list[tuple[ZoneInfo, list[str]]]:
+    """The countries by the local time that they keep: the same offsets in January and July are one, if not apart."""
+    if apart:
+        return [(countries[iso2].zone, [iso2]) for iso2 in emitting]
     year = int(str(start.astype("datetime64[Y]")))
     instants = [datetime(year, month, 1, tzinfo=UTC) for month in (1, 7)]
     zones: dict[tuple[object, ...], ZoneInfo] = {}
@@ -143,4 +148,4 @@ def _local_times(
         own = countries[iso2].zone
         kept = zones.setdefault(tuple(instant.astimezone(own).utcoffset() for instant in instants), own)
         members.setdefault(kept, []).append(iso2)
-    return members
+    return list(members.items())

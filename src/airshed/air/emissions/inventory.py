@@ -1,8 +1,8 @@
 """The built inventory: emission by species, layer and cell at any hour, and what it adds up to."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
@@ -49,11 +49,15 @@ class SectorAmount:
 
 @dataclass(frozen=True)
 class Layout:
-    """The axes of an inventory: pollutants and their parts, sectors, and a representative zone of each local time."""
+    """The axes of an inventory: pollutants and their parts, sectors, and a representative zone of each local time.
+
+    members  the countries of each zone
+    """
 
     parts: Mapping[str, Sequence[Part]]
     sectors: tuple[str, ...]
     zones: tuple[ZoneInfo, ...]
+    members: tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -106,6 +110,36 @@ class Inventory:
         """Return the emission of a window's cells; summary, totals and notes stay those of the whole grid."""
         part = copy(self)
         part._annual, part._hour = np.ascontiguousarray(window.of(self._annual)), None
+        return part
+
+    @property
+    def sectors(self) -> tuple[str, ...]:
+        """The sectors that emit."""
+        return self._layout.sectors
+
+    @property
+    def countries(self) -> tuple[str, ...]:
+        """The countries that emit in the grid, each apart where the builder was asked for that."""
+        return tuple(iso2 for members in self._layout.members for iso2 in members)
+
+    def selected(self, sectors: Collection[str], countries: Collection[str]) -> "Inventory":
+        """Return what some sectors of some countries emit, with all species and layers; of each at least one.
+
+        Raises ValueError for countries that are not apart from others.
+        """
+        rows = [index for index, sector in enumerate(self.sectors) if sector in sectors]
+        zones = [index for index, members in enumerate(self._layout.members) if set(members) & set(countries)]
+        if any(set(self._layout.members[index]) - set(countries) for index in zones):
+            raise ValueError("the inventory does not keep its countries apart")
+        part, layout = copy(self), self._layout
+        part._annual = np.ascontiguousarray(self._annual[np.ix_(rows, zones)])
+        part._annual_total, part._height = self._annual_total[np.ix_(rows, zones)], self._height[rows]
+        part._profiles, part._hour = self._profiles.selected(rows), None
+        chosen = [layout.zones[index] for index in zones], [layout.members[index] for index in zones]
+        part._layout = replace(
+            layout, sectors=tuple(self.sectors[index] for index in rows), zones=tuple(chosen[0]),
+            members=tuple(chosen[1]),
+        )  # fmt: skip
         return part
 
     def rate(self, seconds: float) -> Array:

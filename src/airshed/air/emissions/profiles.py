@@ -34,6 +34,10 @@ class TimeProfiles:
     weekday: Array
     hour: Array
 
+    def selected(self, rows: Sequence[int]) -> "TimeProfiles":
+        """Return the profiles of some sectors, by their numbers."""
+        return TimeProfiles(self.month[rows], self.weekday[rows], self.hour[rows])
+
     def factors(self, local: datetime) -> Array:
         """Emission at a local time over the mean of its year, shape (sectors,).
 

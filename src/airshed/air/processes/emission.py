@@ -55,7 +55,10 @@ class Emission(Process, section="emissions", order=25, model=EmissionsSection):
 
         place, split, taken = self.place, self.place.about["split"], self.place.about["emission map"]
         if any(taken.of(compound.name) for parts in split.values() for compound in parts):
-            yield build_inventory(place.about["inventory"], place.whole, place.start, place.species, taken)
+            yield build_inventory(
+                place.about["inventory"], place.whole, place.start, place.species, taken,
+                apart=place.about["countries apart"],
+            )  # fmt: skip
 
     def _gridded(self) -> Iterator[Source]:
         from airshed.air.emissions.gridded import GriddedEmissions

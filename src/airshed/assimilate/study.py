@@ -1,0 +1,147 @@
+"""The assimilation of a case: its observations, its model, its minimisation, and what comes of them."""
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.adjoint.gradient import Progress
+from airshed.air.case import Case
+from airshed.air.model import AirModel
+from airshed.assimilate.air_model import AirFieldModel
+from airshed.assimilate.control import ControlVector
+from airshed.assimilate.diagnostics import control_table
+from airshed.assimilate.fourdvar import Analysis, FourDVar, See
+from airshed.assimilate.from_case import control_vector, fourdvar, read_observations, read_withheld
+from airshed.assimilate.observations import Observations
+from airshed.assimilate.operator import Domain, Operator
+from airshed.assimilate.posterior import Posterior, estimate, exact, hessian
+from airshed.assimilate.seam import Controls, Sampled
+from airshed.core.errors import CaseError
+from airshed.core.report import Cell, Report, Table
+from airshed.runtime.simulation import Simulation
+
+Array = npt.NDArray[np.float64]
+
+SHOWN_EVERY: Final = 1800.0
+"""The model shows its fields at least so often within a mean [s]; between, they are taken as linear."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The observations of a case: those that are assimilated, those that are withheld, and rows passed over."""
+
+    observations: Observations
+    withheld: Observations | None
+    passed_over: dict[str, int]
+
+    @classmethod
+    def of_case(cls, case: Case) -> "Seen":
+        """Read them; raises CaseError for a case without 4D-Var, CaseError and DataError for what cannot be used."""
+        check_case(case)
+        grid = case.make_grid()
+        observations, passed_over = read_observations(case, grid)
+        return cls(observations, read_withheld(case, grid), passed_over)
+
+    @property
+    def instants(self) -> Array:
+        """The times [s] at which the model shows its fields: the ends of all means, and some between."""
+        every = [self.observations, *([self.withheld] if self.withheld else [])]
+        ends = np.unique(np.concatenate([times for each in every for times in (each.begin, each.end)]))
+        between = np.arange(0.0, ends[-1], SHOWN_EVERY)
+        between = between[(between > ends[0]) & (np.abs(between[:, None] - ends).min(axis=1) > 0.25 * SHOWN_EVERY)]
+        return np.unique(np.concatenate([ends, between]))
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What comes of an assimilation; withheld observations as they are simulated before and after, (p,)."""
+
+    analysis: Analysis
+    posterior: Posterior | None
+    withheld_before: Array | None
+    withheld_after: Array | None
+
+
+class Study:
+    """A case with its model, ready to be assimilated; made by :func:`opened`."""
+
+    def __init__(self, simulation: Simulation, seen: Seen, model: AirFieldModel, domain: Domain) -> None:
+        self.case: Any = simulation.case
+        self.seen, self._model, self._domain = seen, model, domain
+        self.air_model: AirModel = simulation.model
+        self.control: ControlVector = control_vector(self.case, domain.grid)
+        self._sampled = Sampled(model, Operator(seen.observations, domain))
+
+    def plan(self) -> Report:
+        """What is to be done: observations, instants, and controls with their background deviations."""
+        seen, section = self.seen, self.case.assimilation
+        groups = [(name, int(rows.size)) for name, rows in seen.observations.groups().items()]
+        facts: dict[str, Cell] = {
+            "observations": len(seen.observations), "withheld": len(seen.withheld) if seen.withheld else 0,
+            **{f"passed over, {reason}": count for reason, count in seen.passed_over.items()},
+            "instants": len(self._domain.times), "controls": self.control.size,
+            "most iterations": section.iterations,
+        }  # fmt: skip
+        blocks = [(b.name, b.kind, " x ".join(b.dims), b.covariance.sigma.size, float(b.covariance.sigma.mean()))
+                  for b in self.control.blocks]  # fmt: skip
+        tables = [
+            Table("Observed", ("species and kind", "p"), groups),
+            Table("Controls", ("control", "kind", "axes", "n", "sigma"), blocks),
+        ]
+        return Report(f"4D-Var: {self.case.title}", tables, facts)
+
+    def simulated(self, controls: Controls, of: Observations) -> Array:
+        """Return what a run with these controls simulates of some observations, (p,)."""
+        return Sampled(self._model, Operator(of, self._domain)).value_and_gradient(controls)[0]
+
+    def run(self, file: Path | None = None, see: See | None = None) -> Outcome:
+        """Minimise; with a file it goes on from there."""
+        minimisation = fourdvar(self.case, self._sampled, self.seen.observations, file)
+        analysis = minimisation.run(see)
+        posterior, withheld = self._posterior(minimisation, analysis), self.seen.withheld
+        if withheld is None:
+            return Outcome(analysis, posterior, None, None)
+        background = self.control.controls(np.zeros(self.control.size))
+        before, after = (self.simulated(controls, withheld) for controls in (background, analysis.controls))
+        return Outcome(analysis, posterior, before, after)
+
+    def _posterior(self, minimisation: FourDVar, analysis: Analysis) -> Posterior | None:
+        """The spread of the analysis, of the whole Hessian where that costs no more than its probes."""
+        section, size = self.case.assimilation, self.control.size
+        if not section.probes:
+            return None
+        apply = hessian(minimisation.cost(analysis.accepted), analysis.v)
+        if size <= section.probes * section.iterations:
+            return exact(apply, self.control)
+        return estimate(apply, self.control, probes=section.probes, iterations=section.iterations)
+
+    def controls(self, outcome: Outcome) -> Table:
+        """Return the table of controls after the analysis."""
+        return control_table(self.control, outcome.analysis, outcome.posterior)
+
+
+def check_case(case: object) -> None:
+    """Raise CaseError for a case that is no assimilation."""
+    if not isinstance(case, Case):
+        raise CaseError("4D-Var is for the model air; this case is of another one")
+    if case.assimilation.scheme == "none":
+        raise CaseError('assimilation.scheme = "none": this case assimilates nothing; see docs/assimilation.md')
+
+
+@contextmanager
+def opened(case: Case, seen: Seen, progress: Progress = lambda part, done: None) -> Iterator[Study]:
+    """Build the model of a case and yield the study; raises what a simulation of the case does, and CaseError."""
+    with Simulation(case) as simulation:
+        species, model = case.assimilation.observations.species, simulation.model
+        masses = {each.name: each.molar_mass for each in model.network.species if each.molar_mass is not None}
+        domain = Domain(
+            model.grid, seen.instants, species, masses, air=lambda time: model.parts.meteorology.at(time).air_density,
+            volume=case.assimilation.observations.volume,
+        )  # fmt: skip
+        with closing(AirFieldModel(simulation, domain.times.tolist(), species, progress)) as fields:
+            yield Study(simulation, seen, fields, domain)

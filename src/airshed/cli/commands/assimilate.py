@@ -1,0 +1,84 @@
+"""`airshed assimilate`: 4D-Var of a case."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from airshed.cli.interrupt import INTERRUPTED
+from airshed.cli.iterations import Iterations, StoppedError
+from airshed.cli.options import AllowCode, CasePath, Overrides, Threads, settings
+
+if TYPE_CHECKING:
+    from airshed.assimilate.study import Outcome, Study
+
+
+def assimilate(
+    case: CasePath,
+    overrides: Overrides = None,
+    output: Annotated[Path | None, typer.Option(help="Folder for the results; by default runs/NAME.")] = None,
+    threads: Threads = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on after the last iteration in the folder; without one, begin.")
+    ] = False,
+    make_twin: Annotated[
+        bool, typer.Option("--make-twin", help="Write the observations of an identical twin instead, and end.")
+    ] = False,
+    allow_code: AllowCode = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
+) -> None:
+    """Find the emission factors and the initial state by which a case is nearest to its observations.
+
+    A line tells each iteration; its state is on the disk then. Ctrl-C ends it with valid files, and --resume goes on
+    with the same iterates. Results are analysis.nc, report.txt and pictures.
+    """
+    from airshed import load_case
+    from airshed.cli.render import say
+    from airshed.io.folder import RUNS
+
+    loaded: Any = load_case(case, settings(overrides, threads))
+    loaded = loaded.allowing_code() if allow_code else loaded
+    if make_twin:
+        from airshed.assimilate.twin import make_twin as write_twin
+
+        for path in write_twin(loaded):
+            say(path)
+        return
+    _assimilate(loaded, output or RUNS / loaded.name, resume=resume, quiet=quiet)
+
+
+def _assimilate(case: Any, folder: Path, *, resume: bool, quiet: bool) -> None:
+    from airshed.assimilate.folder import prepared
+    from airshed.assimilate.results import write_results
+    from airshed.assimilate.study import Seen, opened
+    from airshed.cli.interrupt import stop_on_interrupt
+    from airshed.cli.render import say, show
+    from airshed.plot.assimilation import plot_assimilation
+
+    seen, teller = Seen.of_case(case), Iterations(quiet=quiet)
+    state = prepared(folder, case, resume=resume)
+    try:
+        with stop_on_interrupt(teller.request_stop), opened(case, seen, teller.progress) as study:
+            outcome = _minimised(study, state, teller)
+            report = write_results(folder, study, outcome)
+    except StoppedError:
+        teller.wipe()
+        say(f"airshed: stopped after {teller.done}; {folder} holds valid files, and --resume goes on", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+    pictures = plot_assimilation(folder / "analysis.nc")
+    if not quiet:
+        show(report)
+        say(f"Results: {folder}   Pictures: {' '.join(path.name for path in pictures)}")
+
+
+def _minimised(study: "Study", state: Path, teller: Iterations) -> "Outcome":
+    from airshed.cli.render import say, show
+
+    if not teller.quiet:
+        show(study.plan())
+        say("")
+        if state.is_file():
+            say(f"going on from {state}")
+    outcome = study.run(state, teller.see)
+    teller.wipe()
+    return outcome
