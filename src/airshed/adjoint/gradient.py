@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,8 +15,9 @@ from airshed.adjoint.actions import Action, Advance, Restore
 from airshed.adjoint.backward import Adjoints, Backward
 from airshed.adjoint.choice import make_plan, make_stores, room_of
 from airshed.adjoint.cost import Cost
-from airshed.adjoint.online import OnlinePlan
+from airshed.adjoint.online import OnlinePlan, as_executed
 from airshed.adjoint.trajectory import Trajectory, steps_expected
+from airshed.adjoint.watcher import Watcher
 from airshed.air.case import Case
 from airshed.air.model import AirModel
 from airshed.core.errors import CaseError
@@ -37,12 +38,14 @@ _ENDLESS: Final = 2**62
 class Options:
     """How a gradient is computed.
 
-    source_levels  lowest levels into which sources are asked for
+    source_levels  lowest levels into which sources are asked for; 0 for all that something is emitted into
     frozen         whether limiters of the transport stay as they were, rather than change with the mixing ratios
+    watcher        is told what is come by
     """
 
     source_levels: int = 1
     frozen: bool = False
+    watcher: Watcher = field(default_factory=Watcher)
 
 
 DEFAULT: Final = Options()
@@ -81,21 +84,33 @@ def gradient(
         try:
             trajectory = Trajectory(model, stores)
             asked = cost if not callable(cost) else cost(model)
-            back = run_forward(simulation, trajectory, asked, progress)
-            backward = Backward(
-                model, costs_of(asked, model), source_levels=options.source_levels, frozen=options.frozen
-            )
-            with closing(backward):
-                found = backward.run(trajectory, back, lambda done: progress("backward", done))
+            back = run_forward(simulation, trajectory, asked, progress, options.watcher.planned)
+            found = _run_back(model, trajectory, (asked, back), options, lambda done: progress("backward", done))
         finally:
             stores.close()
         return Gradient(asked.value, found, len(trajectory.ends), trajectory.recomputed)
 
 
-def run_forward(simulation: Simulation, trajectory: Trajectory, cost: Cost, progress: Progress) -> Iterable[Action]:
+def _run_back(
+    model: AirModel, trajectory: Trajectory, wanted: tuple[Cost, Iterable[Action]], options: Options,
+    progress: Callable[[float], None],
+) -> Adjoints:  # fmt: skip
+    cost, actions = wanted
+    levels = options.source_levels or max((source.levels for source in model.parts.own_sources), default=1)
+    backward = Backward(model, costs_of(cost, model), source_levels=levels, frozen=options.frozen)
+    with closing(backward):
+        found = backward.run(trajectory, actions, progress, options.watcher.passed)
+    options.watcher.found(model, found)
+    return found
+
+
+def run_forward(
+    simulation: Simulation, trajectory: Trajectory, cost: Cost, progress: Progress,
+    planned: Callable[[str], None] = lambda line: None,
+) -> Iterable[Action]:  # fmt: skip
     """Run a simulation that has not begun as far as a cost looks at it; return the actions that take the run back.
 
-    The cost is shown what it asks for.
+    The cost is shown what it asks for, and the plan told in a line, once the number of steps is known.
     """
     model, case, end = simulation.model, simulation.case, simulation.end
     times = list(cost.times)
@@ -114,13 +129,18 @@ def run_forward(simulation: Simulation, trajectory: Trajectory, cost: Cost, prog
 
     look()
     room = room_of(section, trajectory.sizes)
-    plan = OnlinePlan(room, steps_expected(model, times[-1]) if section.plan == "auto" else None)
+    expected = steps_expected(model, times[-1]) if section.plan == "auto" else None
+    plan = OnlinePlan(room, expected)
     known = section.plan not in ("auto", "two-level")
     actions = iter([Advance(0, _ENDLESS, restarts=(0,))]) if known else plan.first_run()
     trajectory.run(actions, [(Clock(model, due, time), time) for time in times], look)
-    if known:
-        return [Restore(0, "memory"), *make_plan(section.plan, len(trajectory.ends), room).actions]
-    return plan.backward(len(trajectory.ends))
+    steps = len(trajectory.ends)
+    if not known:
+        planned(as_executed(OnlinePlan(room, expected), steps).line(room.sizes))
+        return plan.backward(steps)
+    chosen = make_plan(section.plan, steps, room)
+    planned(chosen.line(room.sizes))
+    return [Restore(0, "memory"), *chosen.actions]
 
 
 def species(model: AirModel, name: str) -> Array:
