@@ -60,6 +60,8 @@ def test_a_case_may_hold_the_receptor(case: Path, tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     assert "O3 in 50 to 50.4 N, 7 to 7.4 E" in result.stdout
     assert not (tmp_path / "out" / "maps").exists()
+    result = adjoint(case, *(f"--set={each}" for each in settings), "--place", "Bonn", "--output", tmp_path / "out")
+    assert "O3 in Bonn" in result.stdout  # a place that is given replaces that of the case
 
 
 @pytest.mark.parametrize(
@@ -82,6 +84,13 @@ def test_what_is_wrong_is_a_line_and_leaves_no_folder(
     assert result.exit_code == 2, result.output
     assert words in result.stderr
     assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_of_something_else_is_left_alone(case: Path, tmp_path: Path) -> None:
+    (tmp_path / "summary.txt").write_text("of a run", encoding="utf-8")
+    result = adjoint(case, *ASKED, "--output", tmp_path)
+    assert (result.exit_code, "holds summary.txt" in result.stderr) == (2, True)
+    assert [path.name for path in tmp_path.iterdir()] == ["summary.txt"]
 
 
 def test_ctrl_c_leaves_nothing(case: Path, tmp_path: Path) -> None:

@@ -135,12 +135,9 @@ def run_forward(
     actions = iter([Advance(0, _ENDLESS, restarts=(0,))]) if known else plan.first_run()
     trajectory.run(actions, [(Clock(model, due, time), time) for time in times], look)
     steps = len(trajectory.ends)
-    if not known:
-        planned(as_executed(OnlinePlan(room, expected), steps).line(room.sizes))
-        return plan.backward(steps)
-    chosen = make_plan(section.plan, steps, room)
+    chosen = make_plan(section.plan, steps, room) if known else as_executed(OnlinePlan(room, expected), steps)
     planned(chosen.line(room.sizes))
-    return [Restore(0, "memory"), *chosen.actions]
+    return [Restore(0, "memory"), *chosen.actions] if known else plan.backward(steps)
 
 
 def species(model: AirModel, name: str) -> Array:

@@ -49,7 +49,7 @@ def sensitivity(
     The derivatives are exact: those of the steps that ran, to round-off. Winds and temperatures stay as they are.
     """
     loaded: Any = case if not isinstance(case, str | Path) else load_case(case)
-    asked = Receptor.of(receptor or loaded.receptor.to_mapping(), loaded.time.length.value)
+    asked = Receptor.of(loaded.receptor.to_mapping() if receptor is None else receptor, loaded.time.length.value)
     watcher = _Watched(options.watcher, loaded.receptor.fields, loaded.receptor.every.value)
 
     def cost(model: AirModel) -> ReceptorCost:

@@ -48,7 +48,9 @@ def sensitivity_dataset(
         "receptor_species": receptor.species, "receptor_place": receptor.place.name, "receptor_level": receptor.level,
         "receptor_lon": list(receptor.place.lon), "receptor_lat": list(receptor.place.lat),
         "receptor_time": [float(receptor.times[0]), float(receptor.times[-1])], "receptor_measure": receptor.measure,
-        "receptor_title": receptor.title, "start": str(start), "steps": found.steps, **model.parts.attributes,
+        "receptor_title": receptor.title,
+        "drawn_level": min(model.case.receptor.layer, len(model.grid.level) - 1),
+        "start": str(start), "steps": found.steps, **model.parts.attributes,
     }  # fmt: skip
     times = _times(start, [each.seconds for each in passed])
     return xr.Dataset(data, _coordinates(model, shares, _times(start, hours), times), attributes)

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from airshed.adjoint.ranking import contributions_csv, ranking
-from airshed.core.atomic import write_whole
+from airshed.core.atomic import guarded, is_part, remove_parts, write_whole
+from airshed.core.errors import OutputError
 from airshed.core.report import Report
 from airshed.io.hdf5 import hdf5
+from airshed.io.pictures import PICTURES
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -17,16 +19,32 @@ FILE: Final = "sensitivity.nc"
 TABLE: Final = "contributions.csv"
 SUMMARY: Final = "summary.txt"
 
+_OWN: Final = (FILE, TABLE, SUMMARY, PICTURES)
+
 _SMALLEST: Final = 1e-30
 """What is smaller counts as zero in files: single precision has nothing below, and maps of it mean nothing."""
+
+
+def check_folder(folder: Path) -> None:
+    """Raise OutputError for a folder that holds anything but what this package wrote; nothing is changed."""
+    with guarded(folder):
+        there = [path for path in folder.iterdir() if not is_part(path)] if folder.is_dir() else []
+    others = [path.name for path in there if path.name not in _OWN]
+    if others or (there and not (folder / FILE).exists()):
+        name = others[0] if others else there[0].name
+        raise OutputError(f"{folder} holds {name}, which is no result of airshed adjoint; choose another folder")
 
 
 def write_sensitivity(found: "xr.Dataset", folder: Path) -> Report:
     """Write a receptor's sensitivities into a folder, each file whole or not at all; return the summary.
 
-    Fields are single precision. Raises OutputError for what the system refuses.
+    Pictures of earlier ones are removed. Fields are single precision. Raises OutputError for what the system refuses.
     """
     report = ranking(found)
+    with guarded(folder):
+        remove_parts(folder)
+        for picture in (folder / PICTURES).glob("*.png"):
+            picture.unlink()
     with write_whole(folder / FILE) as part, hdf5():
         encoding = {name: _encoding(found[name]) for name in found.variables}
         _plain(found).to_netcdf(part, engine="netcdf4", encoding=encoding)

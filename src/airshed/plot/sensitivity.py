@@ -16,6 +16,7 @@ from airshed.adjoint.sensitivity_files import FILE
 from airshed.core.atomic import guarded, write_whole
 from airshed.io.netcdf import load_netcdf
 from airshed.io.pictures import PICTURES, SOFTWARE
+from airshed.plot import wording
 from airshed.plot.geography import MAP_CREDIT, Area
 from airshed.plot.limits import Scale, format_number, scale_around_zero
 from airshed.plot.maps import map_panels
@@ -74,6 +75,7 @@ def plot_sensitivity(folder: Path) -> list[Path]:
 
     writes  overview.png  what the case's emission contributes, and the ranking by country and sector
             X.png         what a tonne of X released anywhere is worth, for NO, NO2 and the strongest other species
+            adjoint_X.png what X in a layer is worth at up to four times, where its fields were asked for
     Raises DataError for a file that is not there, OutputError for what cannot be written.
     """
     found, written = load_netcdf(folder / FILE), []
@@ -83,6 +85,8 @@ def plot_sensitivity(folder: Path) -> list[Path]:
             written.append(_save(folder / PICTURES / "overview.png", draw_overview(found)))
         for name in _mapped(found):
             written.append(_save(folder / PICTURES / f"{name}.png", draw_per_tonne(found, name)))
+        for name in _in_time(found):
+            written.append(_save(folder / PICTURES / f"{name}.png", draw_in_time(found, name)))
     return written
 
 
@@ -124,6 +128,31 @@ def draw_per_tonne(found: "xr.Dataset", name: str) -> Figure:
     return figure
 
 
+def draw_in_time(found: "xr.Dataset", name: str) -> Figure:
+    """Draw what a jump of a species in one layer is worth to the receptor later, at up to four times."""
+    columns, level = Columns(found), int(found.attrs["drawn_level"])
+    fields, times = found[name].isel(level=level), found["time"].values
+    chosen = sorted(set(np.linspace(0, len(times) - 1, min(4, len(times))).round().astype(int).tolist()))
+    scale = scale_around_zero(fields.values[chosen])
+    panels = map_panels(len(chosen), shape_of(columns.area))
+    figure = panels.figure(DPI)
+    for time, axes in zip(chosen, panels.axes(figure), strict=True):
+        moment = str(times[time].astype("datetime64[m]")).replace("T", " ")
+        _draw(axes, columns, fields.values[time], scale, f"{moment} UTC", "")
+    species, height = name.partition("_")[2], wording.height(float(found["level"].values[level]))
+    headline(
+        figure, panels.start, f"What {species} at {height} is worth to {_of(found)}",
+        f"change at {time_in_words(found)} for each unit by which {species} in a cell of layer {level + 1} jumps",
+    )  # fmt: skip
+    _finish(figure, panels, scale, "")
+    return figure
+
+
+def _in_time(found: "xr.Dataset") -> list[str]:
+    names = [str(name) for name in found.data_vars if str(name).startswith("adjoint_")]
+    return [name for name in names if np.any(found[name].isel(level=int(found.attrs["drawn_level"])).values)]
+
+
 def _wider(panels: Panels, more: float) -> Figure:
     figure = panels.figure(DPI)
     across, up = figure.get_size_inches()
@@ -152,6 +181,7 @@ def _draw(axes: Axes, columns: Columns, values: Array, scale: Scale, title: str,
     _mark(axes, columns.found)
     if title:
         axes.set_title(title, loc="left", fontsize=SIZE["panel"], weight="bold", pad=4)
+    if unit:
         axes.set_title(
             f"sum {format_number(float(values.sum()), 2)} {unit}", loc="right", fontsize=SIZE["small"], color=GREY
         )

@@ -47,6 +47,7 @@ class ReceptorSection(Section):
     )
     fields: tuple[Text, ...] = setting((), "Species whose adjoint fields in time are written.")
     every: Interval = setting("3 h", "Time between these fields.", validate_default=True)
+    layer: Layer = setting(0, "Layer of these fields that is drawn; 0 is the one at the ground.")
 
     @model_validator(mode="after")
     def _one_place(self) -> Self:

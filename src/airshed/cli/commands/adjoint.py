@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -11,6 +12,8 @@ from airshed.cli.options import AllowCode, AsJson, CasePath, Overrides, Threads,
 
 if TYPE_CHECKING:
     from airshed.adjoint.watcher import Watcher
+
+_PLACE: Final = ("place", "lon", "lat")
 
 Receptor = Annotated[
     list[str] | None,
@@ -31,6 +34,9 @@ def adjoint(
     ] = None,
     every: Annotated[str | None, typer.Option(help='Time between these fields, such as "3 h".')] = None,
     output: Annotated[Path | None, typer.Option(help="Folder for the results; by default runs/NAME-adjoint.")] = None,
+    frozen: Annotated[
+        bool, typer.Option("--frozen", help="Keep the limiters of transport as they were: smoother, but less exact.")
+    ] = False,
     overrides: Overrides = None,
     threads: Threads = None,
     allow_code: AllowCode = False,
@@ -44,34 +50,57 @@ def adjoint(
     as long, give the sensitivity to all emissions, boundaries and rate constants at once.
     """
     given = {"species": species, "place": place, "time": time, "measure": measure, "level": level, "every": every}
-    listed = [] if fields is None else [f"receptor.fields={_list(fields)}"]
-    chosen = [f"receptor.{key}={value}" for key, value in given.items() if value is not None]
-    wanted = [*settings(overrides, threads), *chosen, *listed, *(f"receptor.{each}" for each in receptor or ())]
-    _adjoint(case, wanted, output, allow_code=allow_code, maps=maps, told=not quiet, as_json=as_json)
+    chosen = [f"{key}={value}" for key, value in given.items() if value is not None]
+    chosen += [*([] if fields is None else [f"fields={_list(fields)}"]), *(receptor or ())]
+    wanted = _Wanted(case, settings(overrides, threads), chosen, frozen)
+    _adjoint(wanted, output, allow_code=allow_code, maps=maps, told=not quiet, as_json=as_json)
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """A case, its settings that are changed, those of its receptor, and whether limiters are frozen."""
+
+    case: str
+    settings: list[str]
+    receptor: list[str]
+    frozen: bool
+
+    def load(self) -> tuple[Any, dict[str, Any]]:
+        """Return the case and the receptor; a place that is given replaces that of the case, whatever says it there."""
+        from airshed import load_case
+        from airshed.case.toml import override
+
+        where = [each for each in self.receptor if each.partition("=")[0].strip() in _PLACE]
+        others = [f"receptor.{each}" for each in self.receptor if each not in where]
+        loaded: Any = load_case(self.case, [*self.settings, *others])
+        asked = loaded.receptor.to_mapping()
+        if where:
+            asked = {key: value for key, value in asked.items() if key not in _PLACE}
+            for each in where:
+                override(asked, each)
+        return loaded, asked
 
 
 def _list(names: str) -> str:
     return "[" + ", ".join(f'"{name.strip()}"' for name in names.split(",")) + "]"
 
 
-def _adjoint(
-    case: str, wanted: list[str], output: Path | None, *, allow_code: bool, maps: bool, told: bool, as_json: bool
-) -> None:
-    from airshed import load_case
+def _adjoint(wanted: _Wanted, output: Path | None, *, allow_code: bool, maps: bool, told: bool, as_json: bool) -> None:
     from airshed.adjoint import Options, sensitivity
-    from airshed.adjoint.sensitivity_files import write_sensitivity
+    from airshed.adjoint.sensitivity_files import check_folder, write_sensitivity
     from airshed.cli.interrupt import stop_on_interrupt
     from airshed.cli.made_folder import made_folder
     from airshed.cli.render import say, show
     from airshed.io.folder import RUNS
 
-    loaded: Any = load_case(case, wanted)
+    loaded, asked = wanted.load()
     folder = output or RUNS / f"{loaded.name}-adjoint"
+    check_folder(folder)
     stop = _Stop()
     with made_folder(folder), stop_on_interrupt(stop.ask):
         with _progress(told=told) as shown:
-            options = Options(watcher=_teller(told=told))
-            found = sensitivity(loaded, allow_code=allow_code, options=options, progress=stop.before(shown))
+            options = Options(frozen=wanted.frozen, watcher=_teller(told=told))
+            found = sensitivity(loaded, asked, allow_code=allow_code, options=options, progress=stop.before(shown))
         report = write_sensitivity(found, folder)
     drawn: list[Path] = []
     if maps:
