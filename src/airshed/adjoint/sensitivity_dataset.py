@@ -48,7 +48,7 @@ def sensitivity_dataset(
         "receptor_species": receptor.species, "receptor_place": receptor.place.name, "receptor_level": receptor.level,
         "receptor_lon": list(receptor.place.lon), "receptor_lat": list(receptor.place.lat),
         "receptor_time": [float(receptor.times[0]), float(receptor.times[-1])], "receptor_measure": receptor.measure,
-        "receptor_title": receptor.title,
+        "receptor_title": receptor.title, "case_title": model.case.title,
         "drawn_level": min(model.case.receptor.layer, len(model.grid.level) - 1),
         "start": str(start), "steps": found.steps, **model.parts.attributes,
     }  # fmt: skip

@@ -24,7 +24,7 @@ from airshed.plot.page import Panels, colour_bar, footer, headline
 from airshed.plot.panel import MapPanel, shape_of
 from airshed.plot.ranking import RANKING_WIDTH, draw_ranking
 from airshed.plot.results import edges
-from airshed.plot.style import DPI, GREY, INK, SIGNED, SIZE, look, new_figure
+from airshed.plot.style import DPI, GREY, INK, SIGNED, SIZE, look, new_figure, text_at
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -108,7 +108,7 @@ def draw_overview(found: "xr.Dataset") -> Figure:
     value = f"{1e9 * float(found['value']):.3g} {unit_of(found)} at {time_in_words(found)}"
     what = "what the emission of each cell adds (red) or takes away (blue)"
     headline(figure, panels.start, f"Where {_of(found)} comes from", f"{value}; {what}")
-    _finish(figure, panels, scale, unit)
+    _finish(figure, panels, scale, unit, found)
     return figure
 
 
@@ -124,7 +124,7 @@ def draw_per_tonne(found: "xr.Dataset", name: str) -> Figure:
         figure, _MARGIN, f"What a tonne of {name} does to {_of(found)}",
         f"released at the ground of a cell, evenly over the run; {time_in_words(found)}",
     )  # fmt: skip
-    _finish(figure, panels, scale, unit)
+    _finish(figure, panels, scale, unit, found)
     return figure
 
 
@@ -132,7 +132,8 @@ def draw_in_time(found: "xr.Dataset", name: str) -> Figure:
     """Draw what a jump of a species in one layer is worth to the receptor later, at up to four times."""
     columns, level = Columns(found), int(found.attrs["drawn_level"])
     fields, times = found[name].isel(level=level), found["time"].values
-    chosen = sorted(set(np.linspace(0, len(times) - 1, min(4, len(times))).round().astype(int).tolist()))
+    before = max(len(times) - 1, 1)  # the last one is a step before the receptor
+    chosen = sorted(set(np.linspace(0, before - 1, min(4, before)).round().astype(int).tolist()))
     scale = scale_around_zero(fields.values[chosen])
     panels = map_panels(len(chosen), shape_of(columns.area))
     figure = panels.figure(DPI)
@@ -144,7 +145,7 @@ def draw_in_time(found: "xr.Dataset", name: str) -> Figure:
         figure, panels.start, f"What {species} at {height} is worth to {_of(found)}",
         f"change at {time_in_words(found)} for each unit by which {species} in a cell of layer {level + 1} jumps",
     )  # fmt: skip
-    _finish(figure, panels, scale, "")
+    _finish(figure, panels, scale, "", found)
     return figure
 
 
@@ -197,9 +198,11 @@ def _mark(axes: Axes, found: "xr.Dataset") -> None:
         axes.plot(*zip(*ring, strict=True), color=INK, linewidth=1.3, zorder=6)
 
 
-def _finish(figure: Figure, panels: Panels, scale: Scale, unit: str) -> None:
+def _finish(figure: Figure, panels: Panels, scale: Scale, unit: str, found: "xr.Dataset") -> None:
     colour_bar(figure, SIGNED, scale, unit, panels)
-    footer(figure, figure.get_size_inches()[0] - 0.3, MAP_CREDIT)
+    right = figure.get_size_inches()[0] - 0.3
+    footer(figure, right, MAP_CREDIT)
+    text_at(figure, right, 0.16, str(found.attrs["case_title"]), "tiny", ha="right", va="center", color=GREY)
 
 
 def _save(path: Path, figure: Figure) -> Path:
