@@ -50,7 +50,7 @@ def stand_in(monkeypatch: pytest.MonkeyPatch, name: str, **contents: object) -> 
 def test_version_and_help() -> None:
     assert airshed("--version").output == f"airshed {__version__}\n"
     listed = airshed("--help").output
-    for command in ("run", "assimilate", "show", "box", "plot", "bench", "verify", "doctor", "kernel"):
+    for command in ("run", "adjoint", "assimilate", "show", "box", "plot", "bench", "verify", "doctor", "kernel"):
         assert re.search(rf"\b{command}\b", listed)
         assert airshed(command, "--help").exit_code == 0
 

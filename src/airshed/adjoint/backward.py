@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -14,12 +15,16 @@ from airshed.air.model import AirModel
 from airshed.air.schemes.imex import Taken
 from airshed.kernels.backend import Reverser
 from airshed.kernels.memory import AnyArray
-from airshed.kernels.step.data import Share
+from airshed.kernels.step.data import Level, Share
 
 Array = npt.NDArray[np.float64]
 
 Progress = Callable[[float], None]
 """Is told the part of the way back that is done, 0 to 1."""
+
+Passing = Callable[[float, Callable[[], Array]], None]
+"""Is told a time [s] on the way back, and what returns the worth of a jump of the mixing ratios there (species, level,
+lat, lon)."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +64,9 @@ class Backward:
         self._sources: dict[float, AnyArray] = {}
 
     def run(
-        self, trajectory: Trajectory, actions: Iterable[Action], progress: Progress = lambda part: None
-    ) -> Adjoints:
+        self, trajectory: Trajectory, actions: Iterable[Action], progress: Progress = lambda part: None,
+        passing: Passing = lambda seconds, worth: None,
+    ) -> Adjoints:  # fmt: skip
         """Go back to the beginning."""
         count = len(trajectory.ends)
         for done, passed in enumerate(trajectory.back(actions)):
@@ -69,11 +75,18 @@ class Backward:
             self._add_cost(passed.taken.end)
             self._instants.note(passed.taken)
             self._reverser.reverse(passed.taken.forcing, passed.levels, passed.before, self._shares(passed.taken))
+            passing(passed.taken.begin, partial(self._jump, passed.levels[1], passed.taken.begin))
             progress((done + 1) / count)
             if done + 1 == count:
                 self._reverser.finish(passed.levels[1])
         self._add_cost(trajectory.begin)
         return self._found()
+
+    def _jump(self, now: Level, seconds: float) -> Array:
+        worth = self._reverser.jump(now)
+        if seconds in self._costs:
+            self._costs[seconds](worth)
+        return self._model.layout.unpack(worth)
 
     def _add_cost(self, seconds: float) -> None:
         if seconds in self._costs:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,7 +15,7 @@ from airshed.adjoint.actions import Action, Advance, Restore
 from airshed.adjoint.backward import Adjoints, Backward
 from airshed.adjoint.choice import make_plan, make_stores, room_of
 from airshed.adjoint.cost import Cost
-from airshed.adjoint.online import OnlinePlan
+from airshed.adjoint.online import OnlinePlan, as_executed
 from airshed.adjoint.options import DEFAULT, Options
 from airshed.adjoint.trajectory import Trajectory, steps_expected
 from airshed.air.case import Case
@@ -67,18 +67,32 @@ def gradient(
         try:
             trajectory = Trajectory(model, stores)
             asked = cost if not callable(cost) else cost(model)
-            back = run_forward(simulation, trajectory, asked, progress)
-            with closing(Backward(model, costs_of(asked, model), options)) as backward:
-                found = backward.run(trajectory, back, lambda done: progress("backward", done))
+            back = run_forward(simulation, trajectory, asked, progress, options.watcher.planned)
+            found = _run_back(model, trajectory, (asked, back), options, lambda done: progress("backward", done))
         finally:
             stores.close()
         return Gradient(asked.value, found, len(trajectory.ends), trajectory.recomputed)
 
 
-def run_forward(simulation: Simulation, trajectory: Trajectory, cost: Cost, progress: Progress) -> Iterable[Action]:
+def _run_back(
+    model: AirModel, trajectory: Trajectory, wanted: tuple[Cost, Iterable[Action]], options: Options,
+    progress: Callable[[float], None],
+) -> Adjoints:  # fmt: skip
+    cost, actions = wanted
+    levels = options.source_levels or max((source.levels for source in model.parts.own_sources), default=1)
+    with closing(Backward(model, costs_of(cost, model), replace(options, source_levels=levels))) as backward:
+        found = backward.run(trajectory, actions, progress, options.watcher.passed)
+    options.watcher.found(model, found)
+    return found
+
+
+def run_forward(
+    simulation: Simulation, trajectory: Trajectory, cost: Cost, progress: Progress,
+    planned: Callable[[str], None] = lambda line: None,
+) -> Iterable[Action]:  # fmt: skip
     """Run a simulation that has not begun as far as a cost looks at it; return the actions that take the run back.
 
-    The cost is shown what it asks for.
+    The cost is shown what it asks for, and the plan told in a line, once the number of steps is known.
     """
     model, case, end = simulation.model, simulation.case, simulation.end
     times = list(cost.times)
@@ -97,13 +111,15 @@ def run_forward(simulation: Simulation, trajectory: Trajectory, cost: Cost, prog
 
     look()
     room = room_of(section, trajectory.sizes)
-    plan = OnlinePlan(room, steps_expected(model, times[-1]) if section.plan == "auto" else None)
+    expected = steps_expected(model, times[-1]) if section.plan == "auto" else None
+    plan = OnlinePlan(room, expected)
     known = section.plan not in ("auto", "two-level")
     actions = iter([Advance(0, _ENDLESS, restarts=(0,))]) if known else plan.first_run()
     trajectory.run(actions, [(Clock(model, due, time), time) for time in times], look)
-    if known:
-        return [Restore(0, "memory"), *make_plan(section.plan, len(trajectory.ends), room).actions]
-    return plan.backward(len(trajectory.ends))
+    steps = len(trajectory.ends)
+    chosen = make_plan(section.plan, steps, room) if known else as_executed(OnlinePlan(room, expected), steps)
+    planned(chosen.line(room.sizes))
+    return [Restore(0, "memory"), *chosen.actions] if known else plan.backward(steps)
 
 
 def species(model: AirModel, name: str) -> Array:

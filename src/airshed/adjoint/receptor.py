@@ -2,7 +2,8 @@
 
     {"species": "O3", "lon": 6.96, "lat": 50.94, "level": 0, "time": "24 h"}             one cell at one time
     {"species": "O3", "lon": [5, 8], "lat": [50, 52], "time": ["12 h", "18 h"]}          an area, the mean of hours
-    {"species": "O3", "lon": 6.96, "lat": 50.94, "time": ["0 h", "24 h"], "measure": "mda8"}
+    {"species": "O3", "place": "Cologne", "time": ["0 h", "24 h"], "measure": "mda8"}    a city of 100 000 people
+    {"species": "O3", "place": "Belgium", "time": ["0 h", "24 h"], "measure": "aot40"}   or a country
 
 Measures of the mixing ratio of the place, its cells weighted with their air's area:
 
@@ -20,10 +21,14 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.adjoint.cost import Fields
+from airshed.air.emissions.coverage import Window, coverage
+from airshed.air.emissions.regrid import Regridder
 from airshed.core.errors import CaseError
 from airshed.core.text import suggestion
+from airshed.core.topojson import Polygon
 from airshed.core.units import to
 from airshed.grid import Grid
+from airshed.grid.world import Place, find_place
 
 Array = npt.NDArray[np.float64]
 
@@ -35,20 +40,19 @@ THRESHOLD: Final = 40e-9
 
 _HOUR: Final = 3600.0
 _WINDOW: Final = 8
-_KEYS: Final = ("species", "lon", "lat", "level", "time", "measure")
+_KEYS: Final = ("species", "place", "lon", "lat", "level", "time", "measure")
 
 
 @dataclass(frozen=True)
 class Receptor:
     """A receptor as it was asked for.
 
-    lon, lat  [degrees] of a point, or the two ends of an area;  level  from the ground, 0 is the lowest
+    place     a point, or an area;  level  from the ground, 0 is the lowest
     times     [s] since the start of the case
     """
 
     species: str
-    lon: tuple[float, float]
-    lat: tuple[float, float]
+    place: Place
     level: int
     times: tuple[float, ...]
     measure: str
@@ -59,9 +63,8 @@ class Receptor:
         for key in asked:
             if key not in _KEYS:
                 raise CaseError(f"receptor.{key} is not a setting; {suggestion(key, _KEYS)}")
-        for key in ("species", "lon", "lat"):
-            if key not in asked:
-                raise CaseError(f"the receptor has no {key}; it needs species, lon and lat")
+        if not asked.get("species"):
+            raise CaseError("the receptor has no species; it needs one, and a place, or lon and lat")
         measure = str(asked.get("measure", "mean"))
         if measure not in MEASURES:
             raise CaseError(f"receptor.measure = {measure!r} is none; {suggestion(measure, list(MEASURES))}")
@@ -69,16 +72,33 @@ class Receptor:
         if not isinstance(level, int) or isinstance(level, bool) or level < 0:
             raise CaseError(f"receptor.level = {level!r} is no level; 0 is the lowest one")
         times = _times(asked.get("time", end), end, measure)
-        return cls(str(asked["species"]), _ends(asked, "lon"), _ends(asked, "lat"), level, times, measure)
+        return cls(str(asked["species"]), _place(asked), level, times, measure)
+
+    @property
+    def title(self) -> str:
+        """What is measured where, in words."""
+        words = {"mean": "", "aot40": "AOT40 of ", "mda8": "maximum 8-hour mean of "}
+        return f"{words[self.measure]}{self.species} in {self.place.name}"
 
     def weights(self, grid: Grid) -> Array:
         """Return what each cell counts (level, lat, lon), one in all; raises CaseError for a place outside."""
         if self.level >= grid.shape[0]:
             raise CaseError(f"receptor.level = {self.level}: the case has the levels 0 to {grid.shape[0] - 1}")
-        across, along = _covered(grid.lat_faces, self.lat, "lat"), _covered(grid.lon_faces, self.lon, "lon")
         found = np.zeros(grid.shape)
-        found[self.level] = across[:, None] * along[None, :] * np.broadcast_to(grid.cell_area, grid.shape[1:])
+        found[self.level] = self._shares(grid) * np.broadcast_to(grid.cell_area, grid.shape[1:])
         return np.asarray(found / found.sum())
+
+    def _shares(self, grid: Grid) -> Array:
+        """The share of each cell that is in the place (lat, lon)."""
+        place = self.place
+        if not place.outline:
+            across, along = _covered(grid.lat_faces, place.lat, "lat"), _covered(grid.lon_faces, place.lon, "lon")
+            return across[:, None] * along[None, :]
+        near = [each for each in place.outline if _meets(each, grid)]
+        shares = _share_of(near, grid) if near else np.zeros(grid.shape[1:])
+        if not shares.any():
+            raise CaseError(f"receptor.place = {place.name!r} has no part within the case")
+        return shares
 
 
 class ReceptorCost:
@@ -117,6 +137,32 @@ class ReceptorCost:
         """The derivative by the mixing ratios at one of the times."""
         share = dict(zip(self.times, self._shares(), strict=True))[seconds]
         return {self.receptor.species: share * self._weights}
+
+
+def _place(asked: Mapping[str, Any]) -> Place:
+    if "place" in asked:
+        if "lon" in asked or "lat" in asked:
+            raise CaseError("receptor.place beside lon or lat: give one of them")
+        return find_place(str(asked["place"]), "receptor.place")
+    if "lon" not in asked or "lat" not in asked:
+        raise CaseError("the receptor has no place; give place, such as Cologne or Belgium, or lon and lat")
+    lon, lat = _ends(asked, "lon"), _ends(asked, "lat")
+    east, north = (f"{a:g}" if a == b else f"{a:g} to {b:g}" for a, b in (lon, lat))
+    return Place(f"{north} N, {east} E", lon, lat)
+
+
+def _meets(polygon: Polygon, grid: Grid) -> bool:
+    west, south = polygon[0].min(axis=0)
+    east, north = polygon[0].max(axis=0)
+    across = west < grid.lon_faces[-1] and east > grid.lon_faces[0]
+    return bool(across and south < grid.lat_faces[-1] and north > grid.lat_faces[0])
+
+
+def _share_of(outline: Sequence[Polygon], grid: Grid) -> Array:
+    """The share of each cell that an outline covers (lat, lon)."""
+    window = Window.around(outline, 0.0)
+    covered = coverage(outline, window) * window.area
+    return np.asarray(Regridder(window.lon_faces, window.lat_faces, grid)(covered) / grid.cell_area)
 
 
 def _ends(asked: Mapping[str, Any], key: str) -> tuple[float, float]:

@@ -1,15 +1,19 @@
 """Sensitivities of a receptor to all that a run is given, as a Dataset."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from airshed.adjoint.backward import Adjoints
+from airshed.adjoint.contributions import Contributions, contributions
 from airshed.adjoint.gradient import Gradient, Progress, gradient
-from airshed.adjoint.options import DEFAULT, Options
-from airshed.adjoint.receptor import MEASURES, Receptor, ReceptorCost
+from airshed.adjoint.options import DEFAULT, Options, Watcher
+from airshed.adjoint.receptor import Receptor, ReceptorCost
+from airshed.adjoint.sensitivity_dataset import Passed, sensitivity_dataset
 from airshed.air.case import Case
 from airshed.air.model import AirModel
 from airshed.runtime.registry import load_case
@@ -21,116 +25,77 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[np.float64]
 
-_HOUR: Final = 3600.0
-
 
 def sensitivity(
-    case: Case | str | Path, receptor: Mapping[str, Any], meteorology: "Given" = None,
+    case: Case | str | Path, receptor: Mapping[str, Any] | None = None, meteorology: "Given" = None,
     initial: "xr.Dataset | None" = None, *, allow_code: bool = False, options: Options = DEFAULT,
     progress: Progress = lambda part, done: None,
 ) -> "xr.Dataset":  # fmt: skip
     """Return what a receptor measures and how it changes with all that the run is given.
 
-        found = sensitivity("cases/west-europe", {"species": "O3", "lon": 6.96, "lat": 50.94, "time": "24 h"})
+        found = sensitivity("cases/west-europe", {"species": "O3", "place": "Cologne", "time": "14 h"})
         found.emission.sel(species="NO").sum("hour").plot()
 
-    receptor  see :mod:`airshed.adjoint.receptor`
+    receptor  see :mod:`airshed.adjoint.receptor`; without one that of the case
     returns   value     what is measured
               initial   (species, level, lat, lon) per mixing ratio at the beginning of the run, its spin-up and all
               emission  (species, hour, lat, lon) per mol released into the lowest layer, evenly over an hour
-              boundary  (species, level) per mixing ratio at the sides of the area;  top (species,) above it
+              per_tonne (species, lat, lon) per tonne released there evenly over the run, in ppb
+              boundary  (species, level) per mixing ratio at the sides of the area;  top  (species,) above it
               rate      (reaction,) per relative change of a rate constant
               number    (name,) per unit of each number of a process that can be set while a model runs
               relative_...  per relative change of what a process reads, such as deposition velocities or diffusivity
+              emitted   (species, lat, lon) what the case's own emission contributes, to first order
+              contribution (source,) by country and sector, see :mod:`airshed.adjoint.contributions`
+              adjoint_X (time, level, lat, lon) of a species X of `receptor.fields`: worth of a jump at a time
     The derivatives are exact: those of the steps that ran, to round-off. Winds and temperatures stay as they are.
     """
     loaded: Any = case if not isinstance(case, str | Path) else load_case(case)
-    asked = Receptor.of(receptor, loaded.time.length.value)
-    about: dict[str, Any] = {}
+    asked = Receptor.of(loaded.receptor.to_mapping() if receptor is None else receptor, loaded.time.length.value)
+    watcher = _Watched(options.watcher, loaded.receptor.fields, loaded.receptor.every.value)
 
     def cost(model: AirModel) -> ReceptorCost:
         model.fields.select([asked.species], where="receptor.species")
-        about.update(model=model, start=model.case.start)
+        watcher.begin(model)
         return ReceptorCost(asked, model.grid)
 
     found = gradient(
-        loaded, cost, meteorology=meteorology, initial=initial, allow_code=allow_code, options=options,
-        progress=progress,
+        loaded, cost, meteorology=meteorology, initial=initial, allow_code=allow_code,
+        options=replace(options, source_levels=0, watcher=watcher), progress=progress,
     )  # fmt: skip
-    return _dataset(found, asked, about["model"])
+    return watcher.dataset(found, asked)
 
 
-def _dataset(found: Gradient, receptor: Receptor, model: AirModel) -> "xr.Dataset":
-    import xarray as xr
+class _Watched(Watcher):
+    """Keeps the fields in time that are asked for, and what needs the model while it is open."""
 
-    unit, adjoints = MEASURES[receptor.measure], found.adjoints
-    hours, emission = per_hour(adjoints.sources)
-    network, grid, start = model.network, model.grid, model.case.start
-    coordinates = {
-        "species": list(network.names), "level": grid.level, "lat": grid.lat, "lon": grid.lon,
-        "hour": start + (np.array(hours) * 1e9).astype("timedelta64[ns]"),
-        "reaction": [reaction.label for reaction in network.reactions],
-    }  # fmt: skip
-    per_ratio = "h" if unit.endswith("h") else "1"
-    variables = {
-        "value": ((), found.value, unit, f"{receptor.measure} of {receptor.species} at the receptor"),
-        "initial": (("species", "level", "lat", "lon"), adjoints.initial, per_ratio, "by initial mixing ratio"),
-        "emission": (
-            ("species", "hour", "lat", "lon"), emission[:, :, 0], f"{unit} mol-1", "by release into the lowest layer"
-        ),
-        "boundary": (("species", "level"), adjoints.outside, per_ratio, "by mixing ratio at the sides of the area"),
-        "top": (("species",), adjoints.top, per_ratio, "by mixing ratio above the area"),
-        "rate": (("reaction",), adjoints.reactions, unit, "by relative change of a rate constant"),
-    }  # fmt: skip
-    data = {
-        name: xr.DataArray(values, dims=dims, attrs={"units": units, "long_name": text if name == "value" else
-                           f"sensitivity of {receptor.measure} of {receptor.species} at the receptor {text}"})
-        for name, (dims, values, units, text) in variables.items()
-    }  # fmt: skip
-    data |= _read(found, model, unit, f"{receptor.measure} of {receptor.species}")
-    attributes = {"title": model.case.title, "receptor": str(receptor), "steps": found.steps}
-    return xr.Dataset(data, coordinates, attributes)
+    def __init__(self, other: Watcher, fields: tuple[str, ...], every: float) -> None:
+        self._other, self._fields, self._every = other, fields, every
+        self._passed: list[Passed] = []
 
+    def begin(self, model: AirModel) -> None:
+        """Take note of a model that has not begun."""
+        self._model, self._initial = model, model.mixing_ratios()
+        self._next = float("inf")
 
-def _read(found: Gradient, model: AirModel, unit: str, what: str) -> "dict[str, xr.DataArray]":
-    """What processes read: numbers that can be set, and fields of cells and of the ground, by a factor on each."""
-    import xarray as xr
+    def planned(self, line: str) -> None:
+        """Pass the plan on."""
+        self._other.planned(line)
 
-    read = found.adjoints.read
-    if read is None:
-        return {}
-    names = list(read.numbers)
-    units = [f"{unit} / ({model.settable[name].unit})" for name in names]
-    data = {
-        "number": xr.DataArray(
-            [read.numbers[name] for name in names], {"name": names, "number_units": ("name", units)}, ["name"],
-            attrs={"long_name": f"sensitivity of {what} at the receptor by a number of a process"},
-        )
-    }  # fmt: skip
-    network = model.network
-    for operator in model.parts.processes.operators:
-        for field in operator.fields:
-            if field.name not in read.relative or field.shape not in ("cells", "ground"):
-                continue
-            dims = ["level", "lat", "lon"] if field.shape == "cells" else ["lat", "lon"]
-            coordinates = {}
-            if field.species:
-                dims = [f"{field.name}_species", *dims]
-                coordinates[dims[0]] = [network.names[number] for number in operator.species]
-            data[f"relative_{field.name}"] = xr.DataArray(
-                read.relative[field.name], coordinates, dims,
-                attrs={"units": unit, "long_name": f"sensitivity of {what} by a relative change of {field.name}"},
-            )  # fmt: skip
-    return data
+    def passed(self, seconds: float, worth: Callable[[], Array]) -> None:
+        """Keep the fields at the last step that begins at, or before, each time that is asked for."""
+        self._other.passed(seconds, worth)
+        if self._fields and seconds <= self._next:
+            whole = worth()
+            rows = [self._model.network.index(name) for name in self._fields]
+            self._passed.append(Passed(seconds, {n: whole[r] for n, r in zip(self._fields, rows, strict=True)}))
+            self._next = (np.ceil(seconds / self._every) - 1.0) * self._every
 
+    def found(self, model: AirModel, adjoints: Adjoints) -> None:
+        """Work out the contributions."""
+        self._other.found(model, adjoints)
+        self._contributions: Contributions = contributions(model, adjoints, self._initial)
 
-def per_hour(sources: Mapping[float, Array]) -> tuple[list[float], Array]:
-    """Return hours by their beginnings [s], and what a mole released evenly in each is worth.
-
-    sources  [s/mol] of rates in periods of an hour or less, by their beginnings: (species, level, lat, lon)
-    returns  per mol, (species, hour, level, lat, lon)
-    """
-    begins = sorted(sources)
-    hours = sorted({begin // _HOUR * _HOUR for begin in begins})
-    totals = {hour: sum(sources[begin] for begin in begins if begin // _HOUR * _HOUR == hour) for hour in hours}
-    return hours, np.stack([np.asarray(totals[hour]) / _HOUR for hour in hours], axis=1)
+    def dataset(self, found: Gradient, receptor: Receptor) -> "xr.Dataset":
+        """Return all as a Dataset."""
+        return sensitivity_dataset(found, receptor, self._model, self._contributions, self._passed[::-1])

@@ -14,6 +14,7 @@ from airshed.adjoint.backward import Adjoints, Backward
 from airshed.adjoint.choice import Stores, make_stores
 from airshed.adjoint.cost import Fields
 from airshed.adjoint.gradient import Progress, costs_of, run_forward
+from airshed.adjoint.options import Options
 from airshed.adjoint.snapshots import as_arrays, as_snapshot
 from airshed.adjoint.trajectory import Trajectory
 from airshed.air.model import AirModel
@@ -109,7 +110,7 @@ class AirFieldModel:
     def _back(self, run: "_Run", force: Force) -> Controls:
         costs = costs_of(_Forced(self._times, self._species, force), self._model)
         levels = max((source.levels for source in self._sources), default=1)
-        with closing(Backward(self._model, costs, source_levels=levels)) as backward:
+        with closing(Backward(self._model, costs, Options(source_levels=levels, read=False))) as backward:
             found = backward.run(run.trajectory, run.actions, lambda done: self._progress("backward", done))
         return self._gradient(run, found)
 

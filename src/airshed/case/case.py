@@ -19,7 +19,7 @@ from airshed.case.values import MOST_RECORDS
 from airshed.core.errors import CaseError
 from airshed.core.settings import Section, refuse, setting
 
-MACHINE: Final = ("restart", "parallel", "run", "adjoint")
+MACHINE: Final = ("restart", "parallel", "run", "adjoint", "receptor")
 """Sections that change no result, and may differ where a run is taken up again."""
 
 WRITING: Final = ("strategy", "compression")

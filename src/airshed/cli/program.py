@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from airshed import __version__
+from airshed.cli.commands.adjoint import adjoint
 from airshed.cli.commands.assimilate import assimilate
 from airshed.cli.commands.bench import (
     bench,
@@ -37,7 +38,7 @@ kernel = typer.Typer(no_args_is_help=True, help="Look at generated code.")
 benchmarks = typer.Typer(invoke_without_command=True)
 mechanism = typer.Typer(no_args_is_help=True, help="Look at reaction files and convert them.")
 
-for command in (run, assimilate, show, box, plot, merge, verify, doctor):
+for command in (run, adjoint, assimilate, show, box, plot, merge, verify, doctor):
     app.command()(command)
 kernel.command("show")(show_kernel)
 app.add_typer(kernel, name="kernel")

@@ -171,6 +171,14 @@ class Reverser(Protocol):
         """Complete the adjoint of the first level by the transport of the step that began there."""
         ...
 
+    def jump(self, now: Level) -> AnyArray:
+        """Return what a jump of the mixing ratios is worth just before the step that was taken back last.
+
+        It is the adjoint of that step's level n, complete, and what the step gives to level n-1: both jump, since the
+        formula of two steps would take one alone for a tendency. All else stays as it is.
+        """
+        ...
+
     def close(self) -> None:
         """End the threads."""
         ...

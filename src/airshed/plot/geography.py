@@ -1,4 +1,4 @@
-"""Coasts, borders and cities of any area on the globe, from the data that ship with this package."""
+"""Coasts, borders and cities of any area on the globe, from the data of airshed.grid."""
 
 import csv
 import gzip
@@ -82,7 +82,7 @@ def _thinned(line: Line, detail: float) -> Line:
 
 @cache
 def _world() -> tuple[list[Line], list[Line]]:
-    data = files("airshed.plot").joinpath("data/countries-50m.topo.json.gz").read_bytes()
+    data = files("airshed.grid").joinpath("data/countries-50m.topo.json.gz").read_bytes()
     coasts, borders = lines(json.loads(gzip.decompress(data)), "countries")
     return [p for line in coasts for p in _without_seam(line)], [p for line in borders for p in _without_seam(line)]
 
@@ -97,7 +97,7 @@ def _without_seam(line: Line) -> list[Line]:
 
 @cache
 def _all_cities() -> tuple[City, ...]:
-    rows = csv.DictReader(files("airshed.plot").joinpath("data/cities.csv").read_text(encoding="utf-8").splitlines())
+    rows = csv.DictReader(files("airshed.grid").joinpath("data/cities.csv").read_text(encoding="utf-8").splitlines())
     return tuple(
         City(row["name"], float(row["longitude"]), float(row["latitude"]), int(row["population"])) for row in rows
     )

@@ -54,6 +54,17 @@ def scale_of(values: ArrayLike) -> Scale:
     return Scale(bottom, ticks[-1], ticks, power, least < bottom, most > ticks[-1])
 
 
+def scale_around_zero(values: ArrayLike) -> Scale:
+    """Choose a scale that is alike on both sides of zero, in square roots: sensitivities differ by orders."""
+    data = np.abs(np.asarray(values, dtype=np.float64))
+    data = data[np.isfinite(data)]
+    most = float(data.max(initial=0.0))
+    high = float(np.percentile(data, _UPPER)) if data.size else 0.0
+    step = round_step(high if high > 0.0 else most if most > 0.0 else 1.0, 1)
+    above = most > step
+    return Scale(-step, step, (-step, -0.25 * step, 0.0, 0.25 * step, step), 0.5, above, above)
+
+
 def axis_of(values: ArrayLike) -> tuple[float, ...]:
     """Return the ticks of an axis that holds all values and 0; its limits are the first and the last one."""
     data = np.asarray(values, dtype=np.float64)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
-from matplotlib.colors import Normalize, PowerNorm
+from matplotlib.colors import FuncNorm, Normalize, PowerNorm
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
@@ -75,6 +75,12 @@ def norm_of(scale: Scale) -> Normalize:
     """Return Matplotlib's form of a scale."""
     if scale.power == 1:
         return Normalize(scale.low, scale.high)
+    if scale.low < 0.0:
+        power = scale.power
+        return FuncNorm(
+            (lambda x: np.sign(x) * np.abs(x) ** power, lambda x: np.sign(x) * np.abs(x) ** (1.0 / power)),
+            scale.low, scale.high,
+        )  # fmt: skip
     return PowerNorm(scale.power, scale.low, scale.high)
 
 

@@ -1,6 +1,7 @@
 """One map: cells, coasts, borders, cities and wind on axes of the right aspect for their latitude."""
 
 from math import ceil, cos, floor, radians
+from typing import Protocol
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -12,7 +13,6 @@ from airshed.plot.geography import Area, City, cities, coasts_and_borders
 from airshed.plot.labels import Box, Label, place_labels
 from airshed.plot.limits import Scale, round_step
 from airshed.plot.page import norm_of
-from airshed.plot.results import Results
 from airshed.plot.style import BORDER, COAST, DPI, INK, SIZE, colours, halo, text_size
 
 Array = NDArray[np.float64]
@@ -31,10 +31,34 @@ def shape_of(area: Area) -> float:
     return (area.north - area.south) / ((area.east - area.west) * cos(radians(middle)))
 
 
+class Mapped(Protocol):
+    """Cells that a map shows."""
+
+    @property
+    def area(self) -> Area:
+        """The box that the cells cover."""
+
+    @property
+    def longitude(self) -> Array:
+        """Longitudes of the centres [degrees]."""
+
+    @property
+    def latitude(self) -> Array:
+        """Latitudes of the centres [degrees]."""
+
+    @property
+    def longitude_edges(self) -> Array:
+        """Western and eastern edges [degrees]."""
+
+    @property
+    def latitude_edges(self) -> Array:
+        """Southern and northern edges [degrees]."""
+
+
 class MapPanel:
     """A map of one field on given axes; `show` changes the field and leaves the rest."""
 
-    def __init__(self, axes: Axes, results: Results, field: str, scale: Scale, *, names: bool = True) -> None:
+    def __init__(self, axes: Axes, results: Mapped, field: str, scale: Scale, *, names: bool = True) -> None:
         """Draw everything but the values; the axes must have the shape of `shape_of`."""
         self.axes = axes
         self._results = results

@@ -26,11 +26,17 @@ NIGHT, NO_VALUE = "#edf0f5", "#e4e6ea"
 LINES = ("#c8443c", "#2a6fad", "#3f8f5b", "#8858a6", "#c9852b", "#5f6b7a")
 """Colours of curves: apart for colour-blind readers in lightness as well as in hue."""
 
+SIGNED = "signed"
+"""Stands for a field whose values lie on both sides of zero, which is light."""
+
 _TABLES = MappingProxyType(
-    {"O3": ("deep", 0.78), "NO2": ("matter", 0.86), "NO": ("matter", 0.86), "SO2": ("turbid", 0.7)}
-)
-_OTHER = ("dense", 0.8)
-"""Colour tables by field, and the part of each that is used: from its light end to where dark lines still show."""
+    {
+        "O3": ("deep", 0.0, 0.78), "NO2": ("matter", 0.0, 0.86), "NO": ("matter", 0.0, 0.86),
+        "SO2": ("turbid", 0.0, 0.7), SIGNED: ("balance", 0.12, 0.88),
+    }
+)  # fmt: skip
+_OTHER = ("dense", 0.0, 0.8)
+"""Colour tables by field, and the part of each that is used: where dark lines still show."""
 
 
 @contextmanager
@@ -68,14 +74,14 @@ def halo(width: float = 1.6) -> list[Any]:
 
 @cache
 def colours(field: str, count: int = 256) -> Colormap:
-    """Return the perceptual colour table of a field, from light to dark, without its darkest end.
+    """Return the perceptual colour table of a field, from light to dark, without its darkest ends.
 
     The tables are cmocean's (Thyng et al. 2016, Oceanography 29, 9-13), read as data: importing that package would load
     all of pyplot.
     """
-    name, part = _TABLES.get(field, _OTHER)
+    name, first, last = _TABLES.get(field, _OTHER)
     table = np.loadtxt(str(distribution("cmocean").locate_file(f"cmocean/rgb/{name}-rgb.txt")))
-    rows = np.linspace(0, part * (len(table) - 1), count)
+    rows = np.linspace(first, last, count) * (len(table) - 1)
     rgb = np.stack([np.interp(rows, np.arange(len(table)), table[:, k]) for k in range(3)], axis=1)
     return ListedColormap(rgb, name=f"airshed.{name}").with_extremes(bad=NO_VALUE)
 

@@ -11,6 +11,7 @@ from airshed.air.asked import ProcessSection
 from airshed.air.case import sections
 from airshed.air.case.assimilation import AssimilationSection
 from airshed.air.case.mechanism_place import place_mechanism
+from airshed.air.case.receptor import ReceptorSection
 from airshed.air.fields import WEATHER
 from airshed.case.case import RunCase
 from airshed.case.messages import faults_in_words
@@ -48,6 +49,7 @@ class _FixedCase(RunCase):
     output: tuple[sections.OutputSection, ...] = Field(default_factory=lambda: (sections.OutputSection(),))
     parallel: sections.ParallelSection = Field(default_factory=sections.ParallelSection)
     adjoint: sections.AdjointSection = Field(default_factory=sections.AdjointSection)
+    receptor: ReceptorSection = Field(default_factory=ReceptorSection)
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -139,6 +141,11 @@ def check_species(case: Case, species: Iterable[str]) -> None:
     named += [(f"emissions.area.{i}.rates", box.rates) for i, box in enumerate(case.emissions.area)]
     observed = case.assimilation.observations
     named += [("assimilation.observations.species", observed.species)]
+    receptor = case.receptor
+    named += [
+        ("receptor.species", [receptor.species] if receptor.species else []),
+        ("receptor.fields", receptor.fields),
+    ]
     named += [("assimilation.observations.names", observed.names.values())]
     named += [(f"assimilation.control.{i}.species", each.species) for i, each in enumerate(case.assimilation.control)]
     named += [

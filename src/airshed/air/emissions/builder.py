@@ -1,8 +1,11 @@
 """Builds the inventory: national totals x proxies x profiles, over whole countries, then onto the grid of the case."""
 
 from calendar import isleap
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -14,7 +17,7 @@ from airshed.air.emissions.placement import Placed, Placer, footprints
 from airshed.air.emissions.profiles import read_height_profiles, read_time_profiles
 from airshed.air.emissions.proxies import read_sectors
 from airshed.air.emissions.settings import InventorySettings
-from airshed.air.emissions.split import species_parts, split_of
+from airshed.air.emissions.split import Part, species_parts, split_of
 from airshed.air.emissions.totals import NationalTotals, read_totals
 from airshed.air.species_map.parts import EmissionMap
 from airshed.core.errors import CaseError
@@ -48,10 +51,22 @@ def build_inventory(
     Raises DataError for a missing or faulty file, naming it and its line; CaseError for settings that do not fit the
     data or the mechanism, and for a grid that touches no country of the map.
     """
+    make = partial(_made, settings, grid, tuple(species), emissions)
+    made = make()
+    return made.inventory(made.distribution.annual, start, partial(_each, make, start), apart=apart)
+
+
+def _each(make: Callable[[], "_Made"], start: np.datetime64) -> Iterator[tuple[str, Inventory]]:
+    """Yield each country's part; all are made anew, since a run has no use for them."""
+    made = make()
+    for iso2, annual in made.distribution.annual.items():
+        yield iso2, made.inventory({iso2: annual}, start)
+
+
+def _made(settings: InventorySettings, grid: Grid, species: tuple[str, ...], emissions: EmissionMap | None) -> "_Made":
     folder = settings.folder
-    names = tuple(species)
-    emissions = EmissionMap.same(names) if emissions is None else emissions
-    parts = species_parts(split_of(settings.split_file, settings.pollutants, emissions), emissions, names)
+    emissions = EmissionMap.same(species) if emissions is None else emissions
+    parts = species_parts(split_of(settings.split_file, settings.pollutants, emissions), emissions, species)
     sectors = read_sectors(folder / "sector_proxies.csv")
     countries = read_countries(folder / "countries.csv", folder / "countries.topo.json")
     settings.check_scale(countries, sectors)
@@ -59,19 +74,37 @@ def build_inventory(
         folder / "national_totals.csv", settings, pollutants=parts, sectors=sectors, countries=countries
     )
     mixture = {name: shares for name, shares in sectors.items() if name not in settings.leave_out}
-    emitting = tuple(mixture)
     distribution = _Distribution(settings, totals, mixture, tuple(parts))
     distribution.run(countries, grid)
-    zones = _local_times(distribution.annual, countries, start, apart=apart)
-    annual = np.stack([sum(distribution.annual[iso2] for iso2 in members) for _, members in zones], axis=1)
-    return Inventory(
-        start,
-        Layout(parts, emitting, tuple(zone for zone, _ in zones), tuple(tuple(members) for _, members in zones)),
-        annual,
-        read_time_profiles(folder, emitting),
-        read_height_profiles(folder / "height_profiles.csv", emitting, grid.layer_faces),
-        Account(distribution.rows, [*distribution.notices, *distribution.notes], distribution.notices),
-    )
+    return _Made(folder, grid, countries, parts, distribution)
+
+
+@dataclass(frozen=True)
+class _Made:
+    """The emission of all countries on a grid, and what it was made of."""
+
+    folder: Path
+    grid: Grid
+    countries: Mapping[str, Country]
+    parts: Mapping[str, Sequence[Part]]
+    distribution: "_Distribution"
+
+    def inventory(
+        self, by_country: Mapping[str, Array], start: np.datetime64,
+        by_itself: Callable[[], Iterator[tuple[str, Inventory]]] = lambda: iter(()), *, apart: bool = False,
+    ) -> Inventory:  # fmt: skip
+        """Return the inventory of some countries."""
+        distribution, emitting = self.distribution, tuple(self.distribution.mixture)
+        zones = _local_times(by_country, self.countries, start, apart=apart)
+        return Inventory(
+            start,
+            Layout(self.parts, emitting, tuple(zone for zone, _ in zones), tuple(tuple(each) for _, each in zones)),
+            np.stack([sum(by_country[iso2] for iso2 in members) for _, members in zones], axis=1),
+            read_time_profiles(self.folder, emitting),
+            read_height_profiles(self.folder / "height_profiles.csv", emitting, self.grid.layer_faces),
+            Account(distribution.rows, [*distribution.notices, *distribution.notes], distribution.notices),
+            by_itself,
+        )
 
 
 class _Distribution:

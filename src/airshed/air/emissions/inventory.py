@@ -1,6 +1,6 @@
 """The built inventory: emission by species, layer and cell at any hour, and what it adds up to."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -86,11 +86,13 @@ class Inventory:
         profiles: TimeProfiles,
         height: Array,
         account: Account,
+        apart: Callable[[], Iterator[tuple[str, "Inventory"]]] = lambda: iter(()),
     ) -> None:
         """Take the parts that the builder made.
 
         annual  [kg/s]  mean over the year, (sectors, zones, pollutants, lat, lon)
         height  [1]     share by layer, (sectors, layers)
+        apart   yields each country's part of this inventory, by its code
         """
         self._start = int(start.astype("datetime64[s]").astype(np.int64))
         self._layout, self._annual, self._profiles = layout, annual, profiles
@@ -102,7 +104,7 @@ class Inventory:
         for column, parts in enumerate(layout.parts.values()):
             for part in parts:
                 self._split[self.species.index(part.species), column] += part.moles
-        self._account = account
+        self._account, self.apart = account, apart
         self._hour: int | None = None
         self._rate = np.zeros((len(self.species), self.levels, *annual.shape[-2:]))
 
@@ -162,6 +164,24 @@ class Inventory:
             rate.setflags(write=False)
             self._hour, self._rate = hour, rate
         return self._rate
+
+    def worth(self, each: Array, seconds: float) -> Array:
+        """Return what the emission of an hour is worth, by sector and pollutant (sectors, pollutants).
+
+        each  what a rate of 1 mol/s of each species is worth (species, levels, lat, lon)
+        """
+        by_pollutant = np.tensordot(self._split, each, axes=(0, 0))
+        factors = self._factors(int(np.floor((self._start + seconds) / HOUR)))
+        found = np.empty(self._annual.shape[:1] + self._annual.shape[2:3])
+        for row, (weights, maps, shares) in enumerate(zip(factors, self._annual, self._height, strict=True)):
+            columns = np.einsum("pl...,l->p...", by_pollutant, shares)
+            found[row] = np.einsum("pyx,zpyx,z->p", columns, maps, weights)
+        return found
+
+    @property
+    def pollutants(self) -> tuple[str, ...]:
+        """The pollutants, as countries report them."""
+        return tuple(self._layout.parts)
 
     def summary(self, length: float = 86400.0) -> list[SectorAmount]:
         """Emission by species and sector over ``length`` seconds [s] from the start, in the grid of the case.

@@ -2,8 +2,7 @@
 
 import gc
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
-from functools import partial
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -51,6 +50,7 @@ def run(
     _refuse_too_many(case, settings(overrides, threads), ranks)
     hand_to_ranks(ranks)
     from airshed import load_case
+    from airshed.cli.made_folder import made_folder
     from airshed.cli.render import say
     from airshed.io.folder import RUNS
     from airshed.io.run_state import FinishedRunError
@@ -63,7 +63,7 @@ def run(
     loaded = loaded.allowing_code() if allow_code else loaded
     folder = output or RUNS / loaded.name
     try:
-        with _made_folder(folder):
+        with made_folder(folder):
             _simulate(loaded, folder, resume=resume, quiet=quiet, verbose=verbose)
     except FinishedRunError as finished:
         if not quiet and world().rank == 0:
@@ -143,36 +143,3 @@ def _tell_beginning(simulation: "Simulation", *, quiet: bool) -> None:
     for notice in simulation.notices:
         if not quiet or "damaged" in notice or notice.startswith("emission:"):
             say(f"airshed: {notice}", err=True)
-
-
-@contextmanager
-def _made_folder(folder: Path) -> Iterator[None]:
-    """Let the first rank make the folder and see that it can be written to, before anything costly is done.
-
-    A run that is refused in the block leaves no empty folders. Raises OutputError on all ranks.
-    """
-    from airshed.io.channel import Channel
-    from airshed.parallel.communicator import world
-
-    with closing(Channel(world())) as channel:
-        made = channel.on_root(partial(_make, folder))
-        is_root = channel.is_root
-    try:
-        yield
-    except BaseException:
-        for path in made if is_root else []:
-            with suppress(OSError):  # it is not empty
-                path.rmdir()
-        raise
-
-
-def _make(folder: Path) -> list[Path]:
-    """Make a folder that can be written to, and return the folders that were not there, itself first."""
-    from airshed.core.atomic import guarded, part_path
-
-    probe, made = part_path(folder / "probe"), [path for path in (folder, *folder.parents) if not path.exists()]
-    with guarded(folder, probe):
-        folder.mkdir(parents=True, exist_ok=True)
-        probe.touch()
-        probe.unlink()
-    return made

@@ -1,0 +1,170 @@
+"""`airshed adjoint`: what a receptor owes to all that a run is given."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from airshed.cli.options import AllowCode, AsJson, CasePath, Overrides, Threads, settings
+
+if TYPE_CHECKING:
+    from airshed.adjoint.options import Watcher
+
+_PLACE: Final = ("place", "lon", "lat")
+
+Receptor = Annotated[
+    list[str] | None,
+    typer.Option("--receptor", metavar="KEY=VALUE", help="A setting of [receptor], such as lon=6.96; may be repeated."),
+]
+
+
+def adjoint(
+    case: CasePath,
+    species: Annotated[str | None, typer.Option(metavar="NAME", help="Species that is measured.")] = None,
+    place: Annotated[str | None, typer.Option(metavar="NAME", help="City or country where it is measured.")] = None,
+    time: Annotated[str | None, typer.Option(help='Time since the start, "14 h", or two: \'["0 h", "24 h"]\'.')] = None,
+    measure: Annotated[str | None, typer.Option(help="mean, aot40 or mda8.")] = None,
+    level: Annotated[int | None, typer.Option(min=0, help="Layer; 0 is the one at the ground.")] = None,
+    receptor: Receptor = None,
+    fields: Annotated[
+        str | None, typer.Option(metavar="NAMES", help="Species whose adjoint fields in time are written: NO2,O3.")
+    ] = None,
+    every: Annotated[str | None, typer.Option(help='Time between these fields, such as "3 h".')] = None,
+    output: Annotated[Path | None, typer.Option(help="Folder for the results; by default runs/NAME-adjoint.")] = None,
+    frozen: Annotated[
+        bool, typer.Option("--frozen", help="Keep the limiters of transport as they were: smoother, but less exact.")
+    ] = False,
+    overrides: Overrides = None,
+    threads: Threads = None,
+    allow_code: AllowCode = False,
+    maps: Annotated[bool, typer.Option(help="Draw maps and the ranking.")] = True,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Find what changes a receptor: run the case, take it back, and rank what was emitted by what it is worth there.
+
+    What is measured is in the case's [receptor], or here. One run forward, and one back that takes about three times
+    as long, give the sensitivity to all emissions, boundaries and rate constants at once.
+    """
+    given = {"species": species, "place": place, "time": time, "measure": measure, "level": level, "every": every}
+    chosen = [f"{key}={value}" for key, value in given.items() if value is not None]
+    chosen += [*([] if fields is None else [f"fields={_list(fields)}"]), *(receptor or ())]
+    wanted = _Wanted(case, settings(overrides, threads), chosen, frozen)
+    _adjoint(wanted, output, allow_code=allow_code, maps=maps, told=not quiet, as_json=as_json)
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """A case, its settings that are changed, those of its receptor, and whether limiters are frozen."""
+
+    case: str
+    settings: list[str]
+    receptor: list[str]
+    frozen: bool
+
+    def load(self) -> tuple[Any, dict[str, Any]]:
+        """Return the case and the receptor; a place that is given replaces that of the case, whatever says it there."""
+        from airshed import load_case
+        from airshed.case.toml import override
+
+        where = [each for each in self.receptor if each.partition("=")[0].strip() in _PLACE]
+        others = [f"receptor.{each}" for each in self.receptor if each not in where]
+        loaded: Any = load_case(self.case, [*self.settings, *others])
+        asked = loaded.receptor.to_mapping()
+        if where:
+            asked = {key: value for key, value in asked.items() if key not in _PLACE}
+            for each in where:
+                override(asked, each)
+        return loaded, asked
+
+
+def _list(names: str) -> str:
+    return "[" + ", ".join(f'"{name.strip()}"' for name in names.split(",")) + "]"
+
+
+def _adjoint(wanted: _Wanted, output: Path | None, *, allow_code: bool, maps: bool, told: bool, as_json: bool) -> None:
+    from airshed.adjoint import Options, sensitivity
+    from airshed.adjoint.sensitivity_files import check_folder, write_sensitivity
+    from airshed.cli.interrupt import stop_on_interrupt
+    from airshed.cli.made_folder import made_folder
+    from airshed.cli.render import say, show
+    from airshed.io.folder import RUNS
+
+    loaded, asked = wanted.load()
+    folder = output or RUNS / f"{loaded.name}-adjoint"
+    check_folder(folder)
+    stop = _Stop()
+    with made_folder(folder), stop_on_interrupt(stop.ask):
+        with _progress(told=told) as shown:
+            options = Options(frozen=wanted.frozen, watcher=_teller(told=told))
+            found = sensitivity(loaded, asked, allow_code=allow_code, options=options, progress=stop.before(shown))
+        report = write_sensitivity(found, folder)
+    drawn: list[Path] = []
+    if maps:
+        from airshed.plot.sensitivity import plot_sensitivity
+
+        drawn = plot_sensitivity(folder)
+    if told:
+        show(report, as_json=as_json)
+    if told and not as_json:
+        say(f"Results: {folder}" + (f"   Pictures: {', '.join(path.name for path in drawn)}" if drawn else ""))
+
+
+class _Stop:
+    """Ctrl-C: the run ends after the steps that are being made, and leaves nothing."""
+
+    def __init__(self) -> None:
+        self._asked = False
+
+    def ask(self) -> None:
+        """Stop soon."""
+        self._asked = True
+
+    def before(self, shown: Callable[[str, float], None]) -> Callable[[str, float], None]:
+        """Return a progress that stops where that was asked for, and else is shown."""
+
+        def progress(part: str, done: float) -> None:
+            if self._asked:
+                raise KeyboardInterrupt
+            shown(part, done)
+
+        return progress
+
+
+def _teller(*, told: bool) -> "Watcher":
+    from airshed.adjoint.options import Watcher
+    from airshed.cli.render import say
+
+    class Teller(Watcher):
+        def planned(self, line: str) -> None:
+            say(f"Checkpoints: {line}", err=True)
+
+    return Teller() if told else Watcher()
+
+
+@contextmanager
+def _progress(*, told: bool) -> Iterator[Callable[[str, float], None]]:
+    """Show on a terminal how far the run is, forward and back, and the time that is left of each."""
+    from airshed.cli.render import on_terminal
+
+    if not told or not on_terminal("stderr"):
+        yield lambda part, done: None
+        return
+    from rich import progress
+    from rich.console import Console
+
+    columns = (progress.TextColumn("{task.description}"), progress.BarColumn(), progress.TaskProgressColumn(),
+               progress.TimeRemainingColumn(), progress.TextColumn("left"))  # fmt: skip
+    console = Console(stderr=True, highlight=False, force_terminal=True)
+    with progress.Progress(*columns, console=console) as bar:
+        tasks: dict[str, Any] = {}
+
+        def show(part: str, done: float) -> None:
+            if part not in tasks:
+                tasks[part] = bar.add_task(f"{part:8}", total=1.0)
+            bar.update(tasks[part], completed=done)
+
+        yield show

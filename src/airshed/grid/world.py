@@ -1,0 +1,94 @@
+"""Cities and countries of the world by their names, in English or as they are there, from the data of this package."""
+
+import csv
+import gzip
+import json
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
+from types import MappingProxyType
+from typing import Final
+
+from airshed.core.errors import CaseError
+from airshed.core.text import nearest, shown
+from airshed.core.topojson import Polygon, decode
+
+CITIES: Final = "data/cities.csv"
+COUNTRIES: Final = "data/countries-50m.topo.json.gz"
+
+_ENGLISH: Final = MappingProxyType(
+    {
+        "cologne": "Köln", "hanover": "Hannover", "brunswick": "Braunschweig", "frankfurt": "Frankfurt am Main",
+        "zurich": "Zürich", "geneva": "Genève", "seville": "Sevilla", "mainz": "Mainz", "basle": "Basel",
+    }
+)  # fmt: skip
+"""Cities that the data have under another name."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Somewhere on the globe: two longitudes and two latitudes [degrees], alike for a point, and an outline if any."""
+
+    name: str
+    lon: tuple[float, float]
+    lat: tuple[float, float]
+    outline: tuple[Polygon, ...] = ()
+
+
+def find_place(name: str, key: str = "place") -> Place:
+    """Return the city of at least 100 000 people, or the country, of a name; raises CaseError with the nearest one.
+
+    Of several cities of a name the largest is taken; "Valencia, ES" names its country too.
+    """
+    wanted = folded(name)
+    towns = _cities()
+    alias = folded(_ENGLISH.get(wanted, name))
+    for each in (wanted, alias):
+        if each in towns:
+            return towns[each] if each == wanted else replace(towns[each], name=name.strip().title())
+        if each in _outlines():
+            return _country(*_outlines()[each])
+    titles = [title for title, _ in _outlines().values()]
+    known = [place.name for place in towns.values()] + titles + [english.title() for english in _ENGLISH]
+    match = nearest(name, known)
+    raise CaseError(
+        f"{key} = {shown(name)} is no city of 100 000 people or more, and no country; "
+        f"{f'did you mean {match}? Or ' if match else ''}give lon and lat"
+    )
+
+
+def folded(name: str) -> str:
+    """Return a name without accents and in small letters, as it may be typed."""
+    return unicodedata.normalize("NFKD", name.strip().casefold()).encode("ascii", "ignore").decode()
+
+
+@cache
+def _cities() -> dict[str, Place]:
+    text = files("airshed.grid").joinpath(CITIES).read_text(encoding="utf-8")
+    found: dict[str, Place] = {}
+    for row in csv.DictReader(text.splitlines()):
+        lon, lat = float(row["longitude"]), float(row["latitude"])
+        place = Place(row["name"], (lon, lon), (lat, lat))
+        for name in (row["name"], f"{row['name']}, {row['country']}"):
+            found.setdefault(folded(name), place)
+    return found
+
+
+@cache
+def _outlines() -> dict[str, tuple[str, tuple[Polygon, ...]]]:
+    data = files("airshed.grid").joinpath(COUNTRIES).read_bytes()
+    decoded = decode(json.loads(gzip.decompress(data)), "countries")
+    return {folded(name): (name, tuple(polygons)) for name, polygons in decoded.items()}
+
+
+def _country(name: str, outline: Iterable[Polygon]) -> Place:
+    polygons = tuple(outline)
+    low = [polygon[0].min(axis=0) for polygon in polygons]
+    high = [polygon[0].max(axis=0) for polygon in polygons]
+    (west, south), (east, north) = (
+        (min(axis) for axis in zip(*low, strict=True)),
+        (max(a) for a in zip(*high, strict=True)),
+    )
+    return Place(name, (float(west), float(east)), (float(south), float(north)), polygons)

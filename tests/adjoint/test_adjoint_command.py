@@ -1,0 +1,109 @@
+"""`airshed adjoint` from end to end, on a case of a few columns."""
+
+import csv
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+from typer.testing import CliRunner, Result
+
+from airshed.case.toml import write_toml
+from airshed.cli.program import app
+
+from .small import measured, small
+
+ASKED = ("--species", "O3", "--receptor", "lon=7.45", "--receptor", "lat=50.45")
+
+
+@pytest.fixture(scope="module")
+def case(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("case")
+    (folder / "case.toml").write_text(write_toml(small(folder).to_dict()), encoding="utf-8")
+    return folder
+
+
+def adjoint(*arguments: object) -> Result:
+    return CliRunner().invoke(app, ["adjoint", *map(str, arguments)])
+
+
+def test_it_leaves_a_dataset_a_table_a_summary_and_pictures(case: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    result = adjoint(case, *ASKED, "--time", "1 h", "--fields", "NO2,O3", "--every", "30 min", "--output", out)
+    assert result.exit_code == 0, result.output
+    assert result.stderr.startswith("Checkpoints: online: ")
+    assert {path.name for path in out.iterdir()} == {"sensitivity.nc", "contributions.csv", "summary.txt", "maps"}
+    assert {"overview.png", "NO.png", "NO2.png"} <= {path.name for path in (out / "maps").iterdir()}
+    assert (out / "maps" / "overview.png").read_bytes().startswith(b"\x89PNG")
+    for part in ("O3 in 50.45 N, 7.45 E", "point sources", "change by a 10 % cut [ppb]", f"Results: {out}"):
+        assert part in result.stdout
+    with xr.open_dataset(out / "sensitivity.nc") as found:
+        assert float(found.value) == measured(small(case))
+        assert found.adjoint_NO2.dims == ("time", "level", "lat", "lon")
+        assert str(found.hour.values[0]) == "2022-06-01T10:00:00.000000000"
+        assert found.attrs["Conventions"] == "CF-1.11"
+        ranked = found.contribution.values
+        assert (np.diff(np.abs(ranked)) <= 0.0).all()
+    with (out / "contributions.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert float(rows[0]["change by a 10 % cut [ppb]"]) == pytest.approx(-1e8 * ranked[0], rel=1e-5)
+
+
+def test_a_case_may_hold_the_receptor(case: Path, tmp_path: Path) -> None:
+    settings = ["receptor.species=O3", "receptor.lon=[7, 7.4]", "receptor.lat=[50, 50.4]", "receptor.level=1"]
+    result = adjoint(case, *(f"--set={each}" for each in settings), "--no-maps", "--output", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    assert "O3 in 50 to 50.4 N, 7 to 7.4 E" in result.stdout
+    assert not (tmp_path / "out" / "maps").exists()
+    result = adjoint(case, *(f"--set={each}" for each in settings), "--place", "Bonn", "--output", tmp_path / "out")
+    assert "O3 in Bonn" in result.stdout  # a place that is given replaces that of the case
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "the receptor has no species"),
+        (("--species", "O4", "--place", "Bonn"), "'O4' is not a species"),
+        (("--species", "O3", "--place", "Bon"), "did you mean Bonn?"),
+        ((*ASKED, "--place", "Bonn"), "give one of them"),
+        ((*ASKED, "--measure", "max"), "receptor.measure"),
+        ((*ASKED, "--time", "3 h"), "is not within the case"),
+        ((*ASKED, "--fields", "HNO3"), "'HNO3' is not a species"),
+        ((*ASKED, "--set", "chemistry.integrator=strang"), "has no adjoint yet"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_a_line_and_leaves_no_folder(
+    case: Path, tmp_path: Path, arguments: tuple[str, ...], words: str
+) -> None:
+    result = adjoint(case, *arguments, "--output", tmp_path / "out")
+    assert result.exit_code == 2, result.output
+    assert words in result.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_of_something_else_is_left_alone(case: Path, tmp_path: Path) -> None:
+    (tmp_path / "summary.txt").write_text("of a run", encoding="utf-8")
+    result = adjoint(case, *ASKED, "--output", tmp_path)
+    assert (result.exit_code, "holds summary.txt" in result.stderr) == (2, True)
+    assert [path.name for path in tmp_path.iterdir()] == ["summary.txt"]
+
+
+def test_ctrl_c_leaves_nothing(case: Path, tmp_path: Path) -> None:
+    out, command = tmp_path / "out", [sys.executable, "-m", "airshed", "adjoint", str(case), *ASKED, "--output"]
+    longer = ["--set", "time.step=1 s", "--set", "time.length=24 h"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen([*command, str(out), *longer], stderr=subprocess.PIPE, text=True, env=environment) as process:
+        until = time.monotonic() + 60.0
+        while not out.exists() and time.monotonic() < until:
+            time.sleep(0.1)
+        time.sleep(2.0)
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert told.endswith("airshed: stopped\n")
+    assert not out.exists()

@@ -1,0 +1,194 @@
+"""Sensitivities of a receptor, each beside what forward runs say that are perturbed."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import airshed
+from airshed.adjoint import Options, sensitivity
+from airshed.adjoint.options import Watcher
+from airshed.core.errors import CaseError
+
+from .small import RECEPTOR, SOURCE, measured, small
+
+EXACT = 1e-5
+POINT = {"lon": 7.3, "lat": 50.3}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("small")
+
+
+@pytest.fixture(scope="module")
+def found(folder: Path) -> xr.Dataset:
+    return sensitivity(small(folder, receptor={"fields": ["O3", "NO"], "every": "30 min"}), RECEPTOR)
+
+
+def central(value: Callable[[float], float], step: float) -> float:
+    """The derivative by differences of fourth order."""
+    near, far = (value(step) - value(-step), value(2.0 * step) - value(-2.0 * step))
+    return (8.0 * near - far) / (12.0 * step)
+
+
+def test_the_value_is_that_of_the_plain_run(folder: Path, found: xr.Dataset) -> None:
+    assert float(found.value) == measured(small(folder))
+    assert found.value.attrs["units"] == "mol mol-1"
+
+
+@pytest.mark.parametrize("species", ["NO", "VOC"])
+def test_a_perturbed_point_source_confirms_the_emission(folder: Path, species: str) -> None:
+    def value(change: float) -> float:
+        return measured(small(folder, emissions=_with({"species": species, "rate": f"{1.0 + change!r} mol/s"})))
+
+    base = small(folder, emissions=_with({"species": species, "rate": "1 mol/s"}))
+    exact = sensitivity(base, RECEPTOR).emission.sel(species=species).sel(POINT, method="nearest").sum("hour")
+    assert float(exact) * 3600.0 == pytest.approx(central(value, 0.05), rel=EXACT)
+
+
+def _with(more: dict[str, Any]) -> dict[str, Any]:
+    point = [
+        {**SOURCE},
+        {**SOURCE, "species": "VOC", "lon": 7.05, "height": "80 m", "rate": "3 mol/s"},
+        {**SOURCE, **more},
+    ]
+    return {"point": point, "area": [{"lon": [7, 8], "lat": [50, 50.6], "rates": {"NO2": "1e-9 mol/m2/s"}}]}
+
+
+def test_a_perturbed_boundary_confirms_it(folder: Path, found: xr.Dataset) -> None:
+    def value(change: float) -> float:
+        values = {"O3": f"{45.0 + change!r} ppb", "NO": "0.5 ppb", "NO2": "3 ppb", "VOC": "8 ppb"}
+        return measured(small(folder, boundary={"values": values}))
+
+    of = {name: found[name].sel(species="O3") for name in ("boundary", "top", "initial")}
+    exact = float(sum(each.sum() for each in of.values()))  # the air at the beginning is that of outside
+    assert exact * 1e-9 == pytest.approx(central(value, 0.5), rel=EXACT)
+
+
+def test_a_perturbed_beginning_confirms_it(folder: Path) -> None:
+    case = small(folder)
+    with airshed.Simulation(case) as simulation:
+        even = simulation["NO2"].copy()
+    wave = np.sin(np.arange(even.size)).reshape(even.shape)  # even air lies on the edges of the limiter
+    start, bump = even * (1.0 + 0.3 * wave), xr.zeros_like(even)
+    bump[1, 1, 1] = 1.0
+
+    def value(change: float) -> float:
+        return measured(case, xr.Dataset({"NO2": start + change * bump}))
+
+    found = sensitivity(case, RECEPTOR, initial=xr.Dataset({"NO2": start}))
+    exact = float(found.initial.sel(species="NO2")[1, 1, 1])
+    assert exact == pytest.approx(central(value, 1e-12), rel=EXACT)
+
+
+def test_a_perturbed_rate_constant_confirms_it(folder: Path, found: xr.Dataset) -> None:
+    by_factor = central(lambda change: measured(small(folder, 1.0 + change)), 0.05)
+    assert float(found.rate[list(found.reaction.values).index("R3")]) == pytest.approx(by_factor, rel=EXACT)
+
+
+@pytest.mark.parametrize("name", ["O3", "NO"])
+def test_a_jump_on_the_way_confirms_the_fields_in_time(folder: Path, found: xr.Dataset, name: str) -> None:
+    seconds = float((found.time[1] - found.time[0]) / np.timedelta64(1, "s"))
+    assert seconds == 1800.0
+
+    def value(change: float) -> float:
+        with airshed.Simulation(small(folder)) as simulation:
+            simulation.run(until=seconds)
+            state, number = simulation.model.stepper.state, simulation.model.network.index(name)
+            jump = np.zeros(simulation.model.grid.shape)
+            jump[0, 1, 1] = change
+            for level in (state.q, state.q_other):
+                level[:, :, number] += simulation.model.layout.pack(jump)
+            simulation.run()
+            return float(simulation["O3"].sel(lon=RECEPTOR["lon"], lat=RECEPTOR["lat"], level=0.0, method="nearest"))
+
+    exact = float(found[f"adjoint_{name}"][1, 0, 1, 1])
+    assert exact == pytest.approx(central(value, 1e-12), rel=EXACT)
+    assert found[f"adjoint_{name}"][0].values == pytest.approx(found.initial.sel(species=name).values, rel=1e-12, abs=0)
+
+
+def test_contributions_are_sums_over_sources_and_a_wrong_sign_or_a_lost_species_shows(
+    folder: Path, found: xr.Dataset
+) -> None:
+    def value(change: float) -> float:
+        sources = _with({"rate": "0 mol/s"})
+        for point, rate in zip(sources["point"], (2.0, 3.0, 0.0), strict=True):
+            point["rate"] = f"{rate * (1.0 + change)!r} mol/s"
+        return measured(small(folder, emissions=sources))
+
+    sources = found.source.values
+    whole = float(found.contribution.values[sources == "point sources"].sum())
+    cut = central(value, 0.02)
+    assert whole == pytest.approx(cut, rel=EXACT)
+    of = found.source_species.values
+    assert float(found.contribution.values[(sources == "point sources") & (of != "VOC")].sum()) != pytest.approx(cut)
+    assert -whole != pytest.approx(cut)
+    emitted = np.isin(sources, ["point sources", "area sources"])
+    assert float(found.emitted.sum()) == pytest.approx(float(found.contribution.values[emitted].sum()), rel=1e-12)
+
+
+def test_what_a_tonne_is_worth_is_in_ppb(found: xr.Dataset) -> None:
+    mol = found.emission.sel(species="NO2").mean("hour")
+    assert found.per_tonne.sel(species="NO2").values == pytest.approx(1e9 * mol.values * 1e6 / 46.0055, rel=1e-4)
+    assert found.per_tonne.attrs["units"] == "ppb t-1"
+
+
+@pytest.mark.parametrize(
+    "adjoint", [{"plan": "all"}, {"plan": "two-level"}, {"memory": "1 MiB"}, {"store": "files", "disk": "1 GB"}]
+)
+def test_plans_give_the_same_bits(folder: Path, found: xr.Dataset, adjoint: dict[str, Any]) -> None:
+    told: list[str] = []
+
+    class Told(Watcher):
+        def planned(self, line: str) -> None:
+            told.append(line)
+
+    again = sensitivity(small(folder, adjoint=adjoint), RECEPTOR, options=Options(watcher=Told()))
+    assert len(told) == 1
+    assert " steps, up to " in told[0]
+    for name in ("value", "initial", "emission", "boundary", "top", "rate", "contribution"):
+        assert np.array_equal(again[name].values, found[name].values), name
+
+
+@pytest.mark.parametrize(
+    ("receptor", "words"),
+    [
+        ({}, "the receptor has no species"),
+        ({"species": "O3"}, "no place; give place, such as Cologne or Belgium"),
+        ({**RECEPTOR, "specie": "O3"}, "receptor.specie is not a setting; did you mean species"),
+        ({**RECEPTOR, "species": "O4"}, "receptor.species.*O4"),
+        ({**RECEPTOR, "measure": "median"}, "receptor.measure = 'median' is none; did you mean mean"),
+        ({**RECEPTOR, "measure": "mda8"}, "has 1 hours; mda8 needs 8"),
+        ({**RECEPTOR, "level": 3}, "receptor.level = 3: the case has the levels 0 to 2"),
+        ({**RECEPTOR, "level": -1}, "receptor.level = -1 is no level"),
+        ({**RECEPTOR, "time": "2 h"}, "is not within the case, 0 to 3600 s"),
+        ({**RECEPTOR, "lon": 9.0}, "receptor.lon = .* is not within the case"),
+        ({**RECEPTOR, "lat": [51, 50]}, "the first end lies beyond the second"),
+        ({**RECEPTOR, "lat": "north"}, "is no place"),
+        ({**RECEPTOR, "place": "Bonn"}, "place beside lon or lat"),
+        ({"species": "O3", "place": "Colonge"}, "no city .* and no country; did you mean Cologne"),
+        ({"species": "O3", "place": "Paris"}, "receptor.* is not within the case"),
+        ({"species": "O3", "place": "Portugal"}, "'Portugal' has no part within the case"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused(folder: Path, receptor: dict[str, Any], words: str) -> None:
+    with pytest.raises(CaseError, match=words):
+        sensitivity(small(folder), receptor)
+
+
+def test_a_place_is_a_city_a_country_or_a_box(folder: Path) -> None:
+    from airshed.adjoint.receptor import Receptor
+
+    grid = small(folder).make_grid()
+    city = Receptor.of({"species": "O3", "place": "bonn"}, 3600.0).weights(grid)
+    assert np.argwhere(city).tolist() == [[0, 3, 0]]
+    whole = Receptor.of({"species": "O3", "place": "Germany"}, 3600.0).weights(grid)
+    box = Receptor.of({"species": "O3", "lon": [7, 8.2], "lat": [50, 51]}, 3600.0).weights(grid)
+    assert whole == pytest.approx(box, rel=1e-9)
+    part = Receptor.of({"species": "O3", "lon": [7, 7.3], "lat": [50, 50.2]}, 3600.0).weights(grid)
+    assert part[0, 0, :3] == pytest.approx([2 / 3, 1 / 3, 0.0])
+    assert Receptor.of({"species": "O3", "place": "Cologne"}, 3600.0).title == "O3 in Cologne"
