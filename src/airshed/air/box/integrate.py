@@ -16,7 +16,8 @@ from airshed.air.box.result import TimeSeries, refuse_own_names
 from airshed.air.box.rosenbrock import RosenbrockCells
 from airshed.air.box.states import CellStates
 from airshed.air.box.steps import JUST_BEFORE, Event, events, steps
-from airshed.core.errors import NumericalError
+from airshed.air.box.tape import Tape
+from airshed.core.errors import CaseError, NumericalError
 from airshed.kernels.backend import backend
 from airshed.mechanism.network import ReactionNetwork
 
@@ -89,9 +90,28 @@ class BoxRun:
                 if observer is not None:
                     observer((event.at - start) / length)
         finally:
-            self._cells.close()
+            if self.tape is None:
+                self.close()
         self.seconds = time.perf_counter() - began
         return series.dataset(self.network, self.conditions, many=self.many, notes=self.notes)
+
+    def keep_tape(self) -> None:
+        """Have :meth:`run` keep what adjoints need, and leave its threads to :meth:`close`; raise CaseError."""
+        if self._rosenbrock is None or self.conditions.solver.precision != "double":
+            raise CaseError(
+                f"boxes have gradients by a Rosenbrock method in double precision: take solver.method = "
+                f'"{METHODS[-1]}" and solver.precision = "double"'
+            )
+        self._rosenbrock.tape = []
+
+    @property
+    def tape(self) -> Tape | None:
+        """What was done, see :mod:`airshed.air.box.tape`; None unless :meth:`keep_tape` was called."""
+        return self._rosenbrock.tape if self._rosenbrock else None
+
+    def close(self) -> None:
+        """End the threads."""
+        self._cells.close()
 
     def request_stop(self) -> None:
         """End :meth:`run` at the next opportunity."""
