@@ -6,12 +6,13 @@ a factor on them over the whole time. Exact for the steps that were accepted, wh
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from airshed.adjoint.box_backward import BoxAdjoints, backward
+from airshed.adjoint.box_ranking import KINDS
 from airshed.air.box import BoxConditions, BoxRun
 from airshed.air.box.run import Conditions, States, prepare
 from airshed.core.errors import CaseError, DataError
@@ -25,13 +26,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
 Array = npt.NDArray[np.float64]
-
-_WHAT: Final = {
-    "rate": ("reaction", "rate constant"),
-    "initial": ("species", "value at the start"),
-    "emission": ("emitted", "emission"),
-    "deposition": ("deposited", "deposition"),
-}
 
 
 @dataclass(frozen=True)
@@ -118,7 +112,7 @@ def _dataset(run: BoxRun, target: BoxTarget, end: Array, found: BoxAdjoints) -> 
     with np.errstate(divide="ignore", invalid="ignore"):
         values = {name: np.where(end > 0.0, each / end, np.nan) for name, each in relative.items()}
     variables = {
-        name: _variable((_WHAT[name][0], *many), value, f"d ln {target.species} / d ln {_WHAT[name][1]}")
+        name: _variable((KINDS[name][0], *many), value, f"d ln {target.species} / d ln {KINDS[name][1]}")
         for name, value in values.items()
     }
     change = f"d {target.species} / d value at the start"

@@ -49,13 +49,14 @@ def backward(run: BoxRun, species: int) -> BoxAdjoints:
         bar[:, done.cells] = initial
         rates[:, done.cells] += of_rates
         emission[:, done.cells] += sources[: len(forcing.emitted)]
-        lost[np.ix_(_lost(run), done.cells)] += sources[len(forcing.emitted) :]
+        lost[_lost(run)[:, None], done.cells] += sources[len(forcing.emitted) :]
     return BoxAdjoints(bar, start, rates, emission, lost[list(forcing.deposited)])
 
 
-def _lost(run: BoxRun) -> list[int]:
+def _lost(run: BoxRun) -> npt.NDArray[np.intp]:
     """Return the species that the solver has a loss rate of: all where they are diluted with their air."""
-    return list(range(len(run.network.species)) if run.forcing.air_changes else run.forcing.deposited)
+    everything = tuple(range(len(run.network.species)))
+    return np.array(everything if run.forcing.air_changes else run.forcing.deposited, np.intp)
 
 
 def _back_over(leg: Leg, bar: Array, emitted: int, air_changes: bool) -> tuple[Array, Array, Array]:
