@@ -50,9 +50,11 @@ def box_sensitivity(
              rate        (reaction,)   d ln value / d ln k
              initial     (species,)    d ln value / d ln of the concentration at the start
              initial_absolute          d value / d of that concentration, of species that there are none of, too
-             emission    (emitted,)    by a factor on all of the emission of a species;  deposition  (deposited,)
+             emission    (emitted,)    by a factor on all of the emission of a species;  deposition  (deposited,), not
+                                       by gauss-seidel
              each with `cell` behind where there are many boxes
-    Raises what :func:`airshed.box` raises, CaseError for a method without gradients, DataError where value is 0.
+    Raises what :func:`airshed.box` raises, CaseError in single precision and for many boxes by gauss-seidel, DataError
+    where value is 0.
     """
     asked = prepare(mechanism, conditions, states, threads, allow_code=allow_code)
     target = _target(asked, of, at)
@@ -110,7 +112,7 @@ def _dataset(run: BoxRun, target: BoxTarget, end: Array, found: BoxAdjoints) -> 
         "deposition": found.deposition,
     }  # fmt: skip
     with np.errstate(divide="ignore", invalid="ignore"):
-        values = {name: np.where(end > 0.0, each / end, np.nan) for name, each in relative.items()}
+        values = {name: np.where(end > 0.0, each / end, np.nan) for name, each in relative.items() if each is not None}
     variables = {
         name: _variable((KINDS[name][0], *many), value, f"d ln {target.species} / d ln {KINDS[name][1]}")
         for name, value in values.items()

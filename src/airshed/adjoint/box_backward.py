@@ -7,9 +7,13 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.air.box import BoxRun
+from airshed.air.box.forcing import UNNEEDED
+from airshed.air.box.gauss_seidel import GaussSeidelCells
 from airshed.air.box.smooth import Series
 from airshed.air.box.tape import Expansion, Leg, table_of
 from airshed.kernels.chemistry import pack_cells, unpack_cells
+from airshed.kernels.step.data import Share
+from airshed.kernels.step.rates import REFERENCE_DENSITY
 
 Array = npt.NDArray[np.float64]
 
@@ -22,22 +26,59 @@ class BoxAdjoints:
     """Adjoints of what boxes are given, each (.., cell).
 
     initial     (species) of concentrations [molecules cm-3] at the start;  start  these concentrations
-    rates       (reaction) of a factor on each rate;  emission  (emitted), deposition  (deposited) likewise
+    rates       (reaction) of a factor on each rate;  emission  (emitted), deposition  (deposited) likewise, or None
+                where deposition has no adjoint
     """
 
     initial: Array
     start: Array
     rates: Array
     emission: Array
-    deposition: Array
+    deposition: Array | None
 
 
 def backward(run: BoxRun, species: int) -> BoxAdjoints:
     """Return the adjoints of a species at the end of a run that has kept its tape."""
+    return (
+        _by_rosenbrock(run, species) if run.gauss_seidel is None else _by_gauss_seidel(run, run.gauss_seidel, species)
+    )
+
+
+def _by_gauss_seidel(run: BoxRun, boxes: GaussSeidelCells, species: int) -> BoxAdjoints:
+    """Take steps of the two-step formula back by the adjoint of the model's own kernel, in mixing ratios c/M."""
+    network, layout, emitted = run.network, boxes.layout, list(run.forcing.emitted)
+    reverser, nothing = boxes.reverser(), layout.zeros(len(network.species), 1)
+    emission, done, level = np.zeros((len(emitted), 1)), 0, None
+    reverser.start(nothing)
+    for step, levels in boxes.back():
+        if not done:
+            weight = np.zeros((len(network.species), 1, 1, 1))
+            weight[species] = REFERENCE_DENSITY * layout.unpack(levels[2].air)[0]
+            reverser.x[...] = layout.pack(weight, padding="constant")
+        sources = layout.zeros(len(network.species), 1)
+        reverser.reverse(step, levels, nothing, [Share(1.0, sources)])
+        if emitted and step.column is not None:
+            emission += (layout.unpack(sources)[emitted] * layout.unpack(step.column.emission))[:, 0, 0]
+        done, level = done + 1, levels[1]
+    assert level is not None
+    reverser.finish(level)
+    reverser.close()
+    start, air = _start(run)
+    initial = layout.unpack(reverser.x)[:, 0, 0] / air
+    return BoxAdjoints(initial, start, reverser.reactions.sum(axis=(0, 1))[:, None], emission, None)
+
+
+def _start(run: BoxRun) -> tuple[Array, Array]:
+    """Return the concentrations (species, cell) and the density of air (1, 1 or cell) at the start."""
+    begin = run.conditions.time.start.value
+    air = run.forcing.at([begin])
+    return run.forcing.start(begin, air), air.get("M", np.full((1, 1), UNNEEDED["M"])).T
+
+
+def _by_rosenbrock(run: BoxRun, species: int) -> BoxAdjoints:
     network, forcing, tape = run.network, run.forcing, run.tape or []
     cells = forcing.cells
-    air = forcing.at([run.conditions.time.start.value])
-    bar, start = np.zeros((len(network.species), cells)), forcing.start(run.conditions.time.start.value, air)
+    bar, start = np.zeros((len(network.species), cells)), _start(run)[0]
     bar[species] = 1.0
     rates, emission = np.zeros((len(network.reactions), cells)), np.zeros((len(forcing.emitted), cells))
     lost = np.zeros((len(network.species), cells))

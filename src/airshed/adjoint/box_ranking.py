@@ -39,6 +39,8 @@ def ranked(found: "xr.Dataset") -> list[Ranked]:
     """
     listed = []
     for kind, (along, _) in KINDS.items():
+        if kind not in found:
+            continue
         values = found[kind].mean("cell") if "cell" in found.dims else found[kind]
         names = [str(name) for name in found[along].values]
         texts = [_equation(str(text)) for text in found["equation"].values] if kind == "rate" else names
