@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.kernels.chemistry import Place, Sources, Tableau, Tolerances
-from airshed.kernels.chemistry.data import NO_SOURCES, CellSteps
+from airshed.kernels.chemistry.data import NO_SOURCES, AcceptedSteps, CellAdjoints, CellSteps
 from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray
 from airshed.kernels.step.data import (
@@ -297,6 +297,20 @@ class StepKernel(Protocol):
         ...
 
 
+class CellReverser(Protocol):
+    """The adjoint of what a :class:`CellSolver` does, along the steps that it has accepted."""
+
+    def reverse(
+        self, adjoint: AnyArray, inputs: AnyArray, record: AcceptedSteps, start: float, end: float
+    ) -> CellAdjoints:
+        """Take the adjoint of concentrations, (pack, species, width), back from `end` to `start` [s].
+
+        inputs  those of the solver, and behind them what each emission, then each loss rate, gains as a factor grows
+        record  the steps that were accepted: their lengths count as given, since step control is not differentiated
+        """
+        ...
+
+
 class CellSolver(Protocol):
     """Advances dy/dt = P(y) - L(y) y + E - D y in every cell, see :mod:`airshed.kernels.chemistry.tableau`.
 
@@ -332,6 +346,7 @@ class CellSolver(Protocol):
     def advance(
         self, y: AnyArray, result: AnyArray, place: Place, inputs: AnyArray, steps: CellSteps, start: float,
         end: float, *, clipped: AnyArray | None = None, extra: AnyArray | None = None,
+        record: AcceptedSteps | None = None,
     ) -> None:  # fmt: skip
         """Integrate packed cells from `start` to `end` [s].
 
@@ -341,7 +356,12 @@ class CellSolver(Protocol):
                 clipped what was added to keep them from getting negative
                 extra   (pack, species, width): the last species of the mechanism, which begin at zero and are not
                         among those of y and result
+                record  the accepted steps, as many of each cell as it has room for
         """
+        ...
+
+    def reversed(self) -> "CellReverser":
+        """Return the adjoint of what it does, compiled when it is first asked for; raises KernelError."""
         ...
 
     def with_more_steps(self, factor: int) -> "CellSolver":

@@ -373,7 +373,8 @@ def tendency(network: ReactionNetwork, k: Array, y: Array) -> Array:
 
     k  (reaction, ...) as :func:`rates` gives them;  y  (species, ...) [molecules cm-3]
     """
-    result = np.zeros((len(network.species), *np.broadcast_shapes(y.shape[1:], k.shape[1:])))
+    shape = len(network.species), *np.broadcast_shapes(y.shape[1:], k.shape[1:])
+    result = np.zeros(shape, np.result_type(y, k, np.float64))
     for number, net in enumerate(network.net_stoichiometry):
         speed = k[number] * _product(y, network.reactant_indices[number])
         for species, coefficient in net:

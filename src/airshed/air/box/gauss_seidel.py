@@ -1,6 +1,7 @@
 """Integrates one box or many by the kernel of the three-dimensional model: columns of one level without transport."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final, Literal
 
 import numpy as np
@@ -12,10 +13,18 @@ from airshed.air.box.forcing import UNNEEDED, BoxForcing
 from airshed.air.box.steps import BoxStep, events
 from airshed.core.errors import CaseError
 from airshed.formula import trace
-from airshed.kernels.backend import StepKernel, Stepper, backend
+from airshed.kernels.backend import Reverser, StepKernel, Stepper, backend
 from airshed.kernels.layout import Layout
-from airshed.kernels.memory import AnyArray
-from airshed.kernels.step.data import TERMS, ColumnForcing, StepConstants, TransportForcing
+from airshed.kernels.memory import AnyArray, aligned_zeros
+from airshed.kernels.step.data import (
+    TERMS,
+    ColumnForcing,
+    Level,
+    StepConstants,
+    StepForcing,
+    TransportForcing,
+    TwoStepWeights,
+)
 from airshed.kernels.step.operators import Operator, OperatorField
 from airshed.kernels.step.rates import REFERENCE_DENSITY
 from airshed.process.twostep import two_step_weights
@@ -39,6 +48,15 @@ def _loss(species: Sequence[int]) -> Operator:
     return Operator("dry_deposition", "loss", rate, tuple(species), fields, ground=True, term="deposited")
 
 
+@dataclass(frozen=True)
+class Taken:
+    """A step as it was taken, its weights, and the mixing ratios that it began with, as they lie in memory."""
+
+    step: BoxStep
+    weights: TwoStepWeights
+    q: AnyArray
+
+
 class GaussSeidelCells:
     """The state of all cells and what advances them by steps of the two-step formula.
 
@@ -46,6 +64,7 @@ class GaussSeidelCells:
     content, and nothing flows in. A box of M molecules cm-3 holds M / REFERENCE_DENSITY mol of air.
 
     clipped  (species,) [molecules cm-3] that was added to keep concentrations from getting negative, all cells together
+    tape     the steps that were taken, for adjoints; None where nobody asked for it
     """
 
     def __init__(self, kernel: StepKernel, forcing: BoxForcing, conditions: BoxConditions) -> None:
@@ -58,6 +77,7 @@ class GaussSeidelCells:
         self._packed = PackedConditions(self.layout, forcing, self._stepper)
         self.clipped = np.zeros(len(kernel.network.species))
         self.steps = 0
+        self.tape: list[Taken] | None = None
         state = self._stepper.state
         state.q[...] = state.q_other[...] = self.layout.pack((forcing.start(start, air) / density[:, 0])[:, None, None])
         self._packed.load(air, 1)
@@ -79,6 +99,8 @@ class GaussSeidelCells:
         for number, step in enumerate(steps):
             self._packed.set(number)
             weights = two_step_weights(step.length, step.previous)
+            if self.tape is not None:
+                self.tape.append(Taken(step, weights, self._kept_state()))
             sums = self._stepper.step(weights, self._packed.transport, self._packed.column)
             # The kernel keeps concentrations from getting negative, NaN too, which then shows in what it added.
             if not np.isfinite(sums[_CLIPPED]).all():
@@ -88,6 +110,26 @@ class GaussSeidelCells:
             if step.output:
                 self._keep(step)
             yield step
+
+    def back(self) -> Iterator[tuple[StepForcing, list[Level]]]:
+        """Yield the steps of the tape from the last one to the first: what each was given, and levels n-1, n, n+1."""
+        tape, newest = self.tape or [], self._kept_state()
+        for number in reversed(range(len(tape))):
+            taken, older = tape[number], tape[max(number - 1, 0)].q
+            self._packed.load(self.forcing.at([taken.step.at]), 1)
+            self._packed.set(0)
+            forcing = StepForcing(taken.weights, self._packed.transport, self._packed.column)
+            yield forcing, [Level(each, self._stepper.state.air) for each in (older, taken.q, newest)]
+            newest = taken.q
+
+    def _kept_state(self) -> AnyArray:
+        copy = aligned_zeros(self._stepper.state.q.shape, self._stepper.state.q.dtype)
+        copy[...] = self._stepper.state.q
+        return copy
+
+    def reverser(self) -> Reverser:
+        """Return what takes adjoints back over the steps, compiled when it is first asked for."""
+        return self.kernel.reversed().reverser(self.layout, self._constants)
 
     def concentrations(self) -> Array:
         """Return the state (species, cell) [molecules cm-3]."""
@@ -134,7 +176,7 @@ class GaussSeidelCells:
 
     def _make_stepper(self, air: dict[str, Array]) -> Stepper:
         species = len(self.kernel.network.species)
-        constants = StepConstants(
+        self._constants = StepConstants(
             ghosts=np.zeros((species, 1)),
             top=np.zeros(species),
             density_factor=np.array([[1.0]]),
@@ -144,7 +186,7 @@ class GaussSeidelCells:
             oxygen=constant_fraction("fixed.O2", air),
             nitrogen=constant_fraction("fixed.N2", air),
         )
-        return self.kernel.stepper(self.layout, constants)
+        return self.kernel.stepper(self.layout, self._constants)
 
 
 class PackedConditions:

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,8 @@ from airshed.air.box.result import TimeSeries, refuse_own_names
 from airshed.air.box.rosenbrock import RosenbrockCells
 from airshed.air.box.states import CellStates
 from airshed.air.box.steps import JUST_BEFORE, Event, events, steps
-from airshed.core.errors import NumericalError
+from airshed.air.box.tape import Tape
+from airshed.core.errors import CaseError, NumericalError
 from airshed.kernels.backend import backend
 from airshed.mechanism.network import ReactionNetwork
 
@@ -39,6 +40,7 @@ class BoxRun:
 
     processes  that act in them besides;  seconds  wall time of the integration;  compile_seconds  of making the code
     allow_code  whether processes in files may run, which the conditions name
+    gauss_seidel  the boxes where they are integrated by gauss-seidel, else None
     """
 
     def __init__(
@@ -55,9 +57,10 @@ class BoxRun:
         self.states_source = states.source if states else "states"
         self.seconds = 0.0
         self._stop = False
+        self._keeps: list[Any] | None = None
         precision = conditions.solver.precision
         self._rosenbrock: RosenbrockCells | None = None
-        self._gauss_seidel: GaussSeidelCells | None = None
+        self.gauss_seidel: GaussSeidelCells | None = None
         if conditions.solver.method in METHODS:
             kernel = backend().compile_chemistry(self.network, precision)
             self.compile_seconds = kernel.seconds["compile"]
@@ -65,7 +68,7 @@ class BoxRun:
         else:
             column = compile_box(self.forcing, precision)
             self.compile_seconds = column.seconds["compile"]
-            self._gauss_seidel = GaussSeidelCells(column, self.forcing, conditions)
+            self.gauss_seidel = GaussSeidelCells(column, self.forcing, conditions)
 
     def run(self, observer: Observer | None = None) -> "xr.Dataset":
         """Integrate from the start to the end and return the time series.
@@ -89,9 +92,27 @@ class BoxRun:
                 if observer is not None:
                     observer((event.at - start) / length)
         finally:
-            self._cells.close()
+            if self._keeps is None:
+                self.close()
         self.seconds = time.perf_counter() - began
         return series.dataset(self.network, self.conditions, many=self.many, notes=self.notes)
+
+    def keep_tape(self) -> None:
+        """Have :meth:`run` keep what adjoints need, and leave its threads to :meth:`close`; raise CaseError."""
+        if self.conditions.solver.precision != "double":
+            raise CaseError('boxes have gradients in double precision alone: take solver.precision = "double"')
+        if self.gauss_seidel is not None and self.many:
+            raise CaseError("many boxes at once have gradients by Rosenbrock methods alone: take another solver.method")
+        self._keeps = self._cells.tape = []
+
+    @property
+    def tape(self) -> Tape | None:
+        """What was done by a Rosenbrock method, see :mod:`airshed.air.box.tape`; None without :meth:`keep_tape`."""
+        return self._rosenbrock.tape if self._rosenbrock else None
+
+    def close(self) -> None:
+        """End the threads."""
+        self._cells.close()
 
     def request_stop(self) -> None:
         """End :meth:`run` at the next opportunity."""
@@ -128,7 +149,7 @@ class BoxRun:
 
     @property
     def _cells(self) -> RosenbrockCells | GaussSeidelCells:
-        return self._rosenbrock or self._gauss_seidel  # type: ignore[return-value]
+        return self._rosenbrock or self.gauss_seidel  # type: ignore[return-value]
 
     def _by_rosenbrock(self) -> Iterator[tuple[Event, Array]]:
         cells, begin = self._rosenbrock, self._first.at
@@ -141,7 +162,7 @@ class BoxRun:
             begin = chunk[-1].at
 
     def _by_gauss_seidel(self) -> Iterator[tuple[Event, Array]]:
-        cells = self._gauss_seidel
+        cells = self.gauss_seidel
         assert cells is not None
         yield self._first, cells.concentrations()
         for chunk in _chunks(steps(self.conditions, self.forcing.kinks), cells.chunk()):

@@ -15,8 +15,9 @@ import numpy.typing as npt
 from airshed.air.box.conditions import BoxConditions
 from airshed.air.box.failure import ChemistryFailure, Stopped, at_start_of
 from airshed.air.box.forcing import INPUTS, BoxForcing
-from airshed.air.box.smooth import TOLERANCE, Series, degree_of, fit, times_in
+from airshed.air.box.smooth import TOLERANCE, Series, fit, times_in
 from airshed.air.box.steps import Event
+from airshed.air.box.tape import Expansion, Leg, Tape, table_of
 from airshed.core.errors import CaseError
 from airshed.kernels.backend import CellKernel, CellSolver
 from airshed.kernels.chemistry import CellSteps, Sources, Tolerances, list_of_cells, method, pack_cells, unpack_cells
@@ -41,6 +42,7 @@ class RosenbrockCells:
     steps    that counted, of all cells;  rejected  those that were not accurate enough
     keys     what conditions call the inputs of the kernel
     retried  how many times a cell had to begin an interval again with smaller steps
+    tape     what was done, for adjoints; None where nobody asked for it
     """
 
     def __init__(self, kernel: CellKernel, forcing: BoxForcing, conditions: BoxConditions, threads: int) -> None:
@@ -51,6 +53,7 @@ class RosenbrockCells:
         self.clipped = np.zeros_like(self.y)
         self.notes: list[str] = []
         self.retried = 0
+        self.tape: Tape | None = None
         cells = forcing.cells
         self.steps, self.rejected = 0, 0
         self._step = np.zeros(cells)
@@ -148,44 +151,51 @@ class RosenbrockCells:
         self._expand(cells, rows[2], beginning=False)
 
     def _call(self, solver: CellSolver, cells: Cells, start: float, end: float, rows: list[Array]) -> None:
-        before = self.y[:, cells]
-        y, clipped, steps = self._run(solver, before, rows, end - start, self._step[cells])
+        before, first, length = self.y[:, cells], self._step[cells], end - start
+        y, clipped, steps = self._run(solver, before, rows, length, first)
         self._count(len(cells), steps)
-        failed = np.flatnonzero(unpack_cells(steps.reached, len(cells)) < end - start)
+        counted = steps.accepted.reshape(-1)[: len(cells)]
+        leg = Leg(solver, cells, length, rows, before, first, counted)
+        failed = np.flatnonzero(unpack_cells(steps.reached, len(cells)) < length)
         if failed.size:
-            again = solver.with_more_steps(_MORE_STEPS)
-            few = [row if len(row) == 1 else row[failed] for row in rows]
-            first = np.full(len(failed), _FIRST_RETRY * (end - start))
-            y[:, failed], clipped[:, failed], steps_again = self._run(again, before[:, failed], few, end - start, first)
-            self.retried += len(failed)
-            self._count(len(failed), steps_again)
-            reached = unpack_cells(steps_again.reached, len(failed))
-            if np.any(reached < end - start):
-                worst = int(np.argmax(reached < end - start))
-                cell = failed[worst]
-                time = start + float(reached[worst])
-                raise self._failure(int(cells[cell]), start, end, time, before[:, cell], y[:, cell])
-            self._step[cells[failed]] = unpack_cells(steps_again.step, len(failed))
+            y[:, failed], clipped[:, failed] = self._retry(leg.of(failed), start, end)
         fine = np.setdiff1d(np.arange(len(cells)), failed)
         self._step[cells[fine]] = unpack_cells(steps.step, len(cells))[fine]
+        if fine.size:
+            self._note(leg.of(fine) if failed.size else leg)
         self.y[:, cells] = y
         self.clipped[:, cells] += clipped
+
+    def _retry(self, leg: Leg, start: float, end: float) -> tuple[Array, Array]:
+        """Return y and what was clipped of cells that begin again with smaller steps; raise ChemistryFailure."""
+        solver, count = leg.solver.with_more_steps(_MORE_STEPS), len(leg.cells)
+        first = np.full(count, _FIRST_RETRY * leg.length)
+        y, clipped, steps = self._run(solver, leg.y, list(leg.rows), leg.length, first)
+        self.retried += count
+        self._count(count, steps)
+        reached = unpack_cells(steps.reached, count)
+        if np.any(reached < leg.length):
+            worst = int(np.argmax(reached < leg.length))
+            time = start + float(reached[worst])
+            raise self._failure(int(leg.cells[worst]), start, end, time, leg.y[:, worst], y[:, worst])
+        self._step[leg.cells] = unpack_cells(steps.step, count)
+        self._note(replace(leg, solver=solver, first=first, accepted=steps.accepted.reshape(-1)[:count]))
+        return y, clipped
+
+    def _note(self, done: Leg | Expansion) -> None:
+        if self.tape is not None:
+            self.tape.append(done)
 
     def _run(
         self, solver: CellSolver, y: Array, rows: list[Array], length: float, first: Array
     ) -> tuple[Array, Array, CellSteps]:
         species, count = y.shape
         width, dtype = self.kernel.shape.width, self.kernel.dtype
-        degree = degree_of(rows)
-        table = np.zeros((degree + 1, len(rows), count))
-        for number, row in enumerate(rows):
-            terms = min(degree + 1, row.shape[1])
-            table[:terms, number] = row[:, :terms].T
         packed = pack_cells(y, width, dtype)
         clipped = aligned_zeros(packed.shape, dtype)
         steps = CellSteps.zeros(len(packed), width)
         steps.step[...] = pack_cells(first, width)
-        inputs = np.asarray(pack_cells(table, width), np.float64)
+        inputs = table_of(rows, count, width)
         place = list_of_cells(count, species, width)
         solver.advance(packed, packed, place, inputs, steps, 0.0, length, clipped=clipped)
         return unpack_cells(packed, count), unpack_cells(clipped, count), steps
@@ -202,7 +212,9 @@ class RosenbrockCells:
         density = np.broadcast_to(air @ signs, len(cells))
         factor = density / self._density[cells]
         if beginning:
-            self.y[:, cells] *= np.where(np.abs(factor - 1.0) > 1e-10, factor, 1.0)
+            factor = np.where(np.abs(factor - 1.0) > 1e-10, factor, 1.0)
+            self.y[:, cells] *= factor
+            self._note(Expansion(cells, factor))
         self._density[cells] = density
 
     def _failure(

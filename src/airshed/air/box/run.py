@@ -80,7 +80,7 @@ def box(
     Raises MechanismError, CaseError, DataError, KernelError, and NumericalError where the integration comes to no end:
     a ChemistryFailure, which knows cell, time and state, and writes conditions that replay it.
     """
-    run = _prepare(mechanism, conditions, states, threads, allow_code=allow_code)
+    run = prepare(mechanism, conditions, states, threads, allow_code=allow_code)
     return _series(run, observer)
 
 
@@ -98,7 +98,7 @@ def run_box(
         raise OutputError(f"{output}: the name does not tell the format; end it in .nc (netCDF) or .csv")
     if not output.parent.is_dir():
         raise OutputError(f"cannot write {output}: there is no folder {output.parent}; make it, or choose another")
-    run = _prepare(mechanism, conditions, options.states, options.threads, allow_code=options.allow_code)
+    run = prepare(mechanism, conditions, options.states, options.threads, allow_code=options.allow_code)
     chosen = choose_species(run.network, options.species)
     if started is not None:
         started(run)
@@ -149,10 +149,11 @@ def _number(value: float) -> str:
     return repr(value)
 
 
-def _prepare(
+def prepare(
     mechanism: ReactionNetwork | str | Path, conditions: Conditions, states: States | None, threads: int, *,
     allow_code: bool,
 ) -> BoxRun:  # fmt: skip
+    """Return boxes that are ready to run, see :func:`box`."""
     network = mechanism if isinstance(mechanism, ReactionNetwork) else load_mechanism(mechanism, allow_code=allow_code)
     if isinstance(conditions, str | Path):
         conditions = BoxConditions.load(conditions)

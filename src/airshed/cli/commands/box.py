@@ -11,7 +11,11 @@ import typer
 from airshed.cli.options import AllowCode, AsJson, Threads
 
 if TYPE_CHECKING:
+    import xarray as xr
+
     from airshed.air.box import BoxRun
+    from airshed.air.box.run import BoxOptions
+    from airshed.core.report import Report
 
 
 def box(
@@ -26,6 +30,13 @@ def box(
     species: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Species to show, O3 or O3,NO2; may be repeated.")
     ] = None,
+    gradient: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Species whose sensitivities to rate constants and all else are ranked."),
+    ] = None,
+    at: Annotated[
+        str | None, typer.Option(metavar="TIME", help="When --gradient is of it, as in '12 h'; by default the end.")
+    ] = None,
     threads: Threads = 1,
     allow_code: AllowCode = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
@@ -38,17 +49,49 @@ def box(
 
     if plot is not None:
         _check_picture(plot)
+    found = None
     with _progress(quiet=quiet) as observer, _Stopper() as stopper, stop_on_interrupt(stopper.stop):
         options = BoxOptions(states, species or (), _cores(threads), allow_code)
+        if gradient is not None:
+            found = _sensitivity(mechanism, conditions, gradient, at, options)
         outcome = run_box(mechanism, conditions, output, options, started=stopper.take, observer=observer)
     if plot is not None:
         from airshed.plot.box import plot_box
 
         plot_box(outcome.series, outcome.species, plot)
+    report = outcome.report if found is None else _with_ranking(outcome.report, found, output, plot)
     if not quiet:
-        show(outcome.report, as_json=as_json)
+        show(report, as_json=as_json)
         if plot is not None and not as_json:
             typer.echo(f"Picture: {plot}")
+
+
+def _sensitivity(
+    mechanism: str, conditions: Path, of: str, at: str | None, options: "BoxOptions"
+) -> "xr.Dataset":  # fmt: skip
+    from airshed.adjoint import box_sensitivity
+
+    return box_sensitivity(
+        mechanism, conditions, of, options.states, at=at, threads=options.threads, allow_code=options.allow_code
+    )
+
+
+def _with_ranking(report: "Report", found: "xr.Dataset", output: Path, plot: Path | None) -> "Report":
+    """Write sensitivities beside the output, and a picture of them beside that; return the report with a ranking."""
+    from dataclasses import replace
+
+    from airshed.adjoint.box_ranking import ranking_table, write_sensitivity
+
+    beside = output.with_stem(f"{output.stem}-gradient")
+    write_sensitivity(found, beside)
+    facts = {**report.facts, "gradient": str(beside)}
+    if plot is not None:
+        from airshed.plot.box_gradient import plot_gradient
+
+        picture = plot.with_stem(f"{plot.stem}-gradient")
+        plot_gradient(found, picture)
+        facts["picture of the gradient"] = str(picture)
+    return replace(report, tables=[*report.tables, ranking_table(found)], facts=facts)
 
 
 class _Stopper:

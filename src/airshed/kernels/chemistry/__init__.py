@@ -2,6 +2,8 @@
 
 from airshed.kernels.chemistry.data import (
     AIR_INPUTS,
+    AcceptedSteps,
+    CellAdjoints,
     CellSteps,
     Place,
     Sources,
@@ -14,6 +16,6 @@ from airshed.kernels.chemistry.data import (
 from airshed.kernels.chemistry.tableau import METHODS, Tableau, method
 
 __all__ = [
-    "AIR_INPUTS", "METHODS", "CellSteps", "Place", "Sources", "Tableau", "Tolerances", "list_of_cells", "method",
-    "pack_cells", "stack_inputs", "unpack_cells",
+    "AIR_INPUTS", "METHODS", "AcceptedSteps", "CellAdjoints", "CellSteps", "Place", "Sources", "Tableau", "Tolerances",
+    "list_of_cells", "method", "pack_cells", "stack_inputs", "unpack_cells",
 ]  # fmt: skip

@@ -13,6 +13,7 @@ from airshed.kernels.step.shape import Shape
 from airshed.mechanism.network import ReactionNetwork
 
 Array = npt.NDArray[np.float64]
+Whole = npt.NDArray[np.int64]
 
 AIR_INPUTS: Final = ("TEMP", "PRESS", "M", "O2", "N2", "H2O", "SUN", "sec_zenith", "daylight")
 """The inputs of a cell that every mechanism has, in the order of the compiled code."""
@@ -104,6 +105,43 @@ class CellSteps:
         """Return steps of cells without a history."""
         shape = packs, width
         return cls(np.zeros(shape), np.zeros(shape), np.zeros(shape, np.int32), np.zeros(shape, np.int32))
+
+
+@dataclass(frozen=True)
+class AcceptedSteps:
+    """The steps that counted, those of a cell in a row.
+
+    first, room  (pack, width): where those of a cell begin, and how many it has
+    time, step   [s] when each began, and how long it was, (step,)
+    y            (step, species) the state then, in the order of elimination
+    """
+
+    first: Whole
+    room: Whole
+    time: Array
+    step: Array
+    y: AnyArray
+
+    @classmethod
+    def room_for(cls, accepted: npt.NDArray[np.int32], species: int, dtype: npt.DTypeLike) -> "AcceptedSteps":
+        """Return a record for so many steps of each cell, (pack, width)."""
+        room = accepted.astype(np.int64)
+        ends = np.cumsum(room, dtype=np.int64).reshape(room.shape)
+        total = int(ends.reshape(-1)[-1]) if room.size else 0
+        return cls(ends - room, room, np.zeros(total), np.zeros(total), np.zeros((total, species), dtype))
+
+
+@dataclass(frozen=True)
+class CellAdjoints:
+    """Adjoints of what steps begin with and are given, (pack, .., width).
+
+    adjoint  (species) of concentrations at the beginning;  rates  (reaction) of a factor on the rate of a reaction
+    sources  of a factor on each emission, then on each loss rate
+    """
+
+    adjoint: AnyArray
+    rates: AnyArray
+    sources: AnyArray
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,13 @@ struct Method {            // coefficients of stage i in row i
     int64_t evaluates[MOST_STAGES];        // whether f is evaluated anew in a stage
 };
 
+struct Record {            // accepted steps of cells, those of a cell in a row; kernels/cpu/chemistry/arguments.py mirrors it
+    const int64_t* first;  // of each cell, [pack][W]: where its steps begin
+    const int64_t* room;   // and how many it has
+    double *time, *step;   // [s] when a step began, and how long it was
+    real* y;               // the state then, [step][NS], in the order of elimination
+};
+
 struct Cells {             // kernels/cpu/chemistry/arguments.py mirrors it
     int64_t levels, blocks, last_lanes;    // pack p: level p % levels of block p / levels; last_lanes: in use in every blocks-th
     // concentrations; species s of pack p at (p / levels) block_stride + (p % levels) level_stride + s species_stride
@@ -44,6 +51,7 @@ struct Cells {             // kernels/cpu/chemistry/arguments.py mirrors it
     double* reached;                       // out: time up to which the result goes
     int32_t* accepted;                     // out: steps
     int32_t* rejected;
+    const Record* record;                  // out: where accepted steps go; null for nowhere
 };
 
 struct Lanes {
@@ -404,6 +412,17 @@ static void go_on(Lanes& t, mask accepted, bool below_zero) {
     }
 }
 
+// What a step begins with, in the place of the step before it where that was rejected.
+NOINLINE void keep(const Record& record, const Lanes& t) {
+    for (int lane = 0; lane < W; lane++) {
+        const int64_t cell = t.cell[lane], number = t.tried[lane] - t.rejected[lane];
+        if (cell < 0 || number >= record.room[cell]) continue;
+        const int64_t at = record.first[cell] + number;
+        record.time[at] = t.time[lane], record.step[at] = t.step[lane];
+        for (int n = 0; n < NS; n++) record.y[at * NS + n] = t.y[n][lane];
+    }
+}
+
 static void put_back_done(const Cells& s, Lanes& t) {
     int left = 0, in_order = 0;
     for (int lane = 0; lane < W; lane++) left -= t.done[lane], in_order += t.cell[lane] == t.cell[0] + lane;
@@ -426,6 +445,7 @@ static void integrate(const Cells& s, const Method& method, int64_t first, int64
         }
         stages(s, method, t);
         const bool below_zero = finish<1>(s, method, t);
+        if (s.record) keep(*s.record, t);
         go_on(t, control(s, method, t), below_zero);
         put_back_done(s, t);
     }

@@ -11,6 +11,7 @@ done in one step, or in two equal ones. Concentrations below zero become zero.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +38,7 @@ class Cell:
 
     environment  of its rate constants;  emission E [molecules cm-3 s-1] and loss D [s-1], (species,) each
     constant     whether none of them changes, so that df/dt is zero
+    factors      on the rates of reactions, (reaction,) or one; this, E, D and y may be complex
     """
 
     network: ReactionNetwork
@@ -44,6 +46,7 @@ class Cell:
     emission: Callable[[float], Array]
     loss: Callable[[float], Array]
     constant: bool = True
+    factors: Any = 1.0
 
     @classmethod
     def still(cls, network: ReactionNetwork, environment: Environment) -> "Cell":
@@ -51,15 +54,18 @@ class Cell:
         none = np.zeros(len(network.species))
         return cls(network, lambda t: environment, lambda t: none, lambda t: none)
 
+    def rates(self, t: float) -> Array:
+        """Return the rate constants, (reaction,)."""
+        return np.asarray(rates(self.network, self.environment(t)) * self.factors)
+
     def change(self, t: float, y: Array) -> Array:
         """Return f(t, y), (species,)."""
-        reactions = tendency(self.network, rates(self.network, self.environment(t)), y)
-        return np.asarray(reactions + self.emission(t) - self.loss(t) * y)
+        return np.asarray(tendency(self.network, self.rates(t), y) + self.emission(t) - self.loss(t) * y)
 
     def jacobian(self, t: float, y: Array) -> Array:
         """Return df_i/dy_j, (species, species): the product rule, reactant by reactant."""
-        k = rates(self.network, self.environment(t))
-        matrix = np.diag(-self.loss(t))
+        k, loss = self.rates(t), self.loss(t)
+        matrix = np.diag(-loss).astype(np.result_type(k, loss, y))
         for number, net in enumerate(self.network.net_stoichiometry):
             reactants = self.network.reactant_indices[number]
             for left_out, reactant in enumerate(reactants):
@@ -70,11 +76,15 @@ class Cell:
         return matrix
 
     def drift(self, t: float, y: Array, step: float) -> Array:
-        """Return df/dt at fixed y, (species,)."""
+        """Return df/dt at fixed y, (species,): f is linear in rate constants, E and D, of which it is a difference."""
         if self.constant:
             return np.zeros_like(y)
         small = _PART_OF_STEP * step
-        return np.asarray((self.change(t + small, y) - self.change(t - small, y)) / (2.0 * small))
+
+        def slope(values: Callable[[float], Array]) -> Array:
+            return np.asarray((values(t + small) - values(t - small)) / (2.0 * small))
+
+        return np.asarray(tendency(self.network, slope(self.rates), y) + slope(self.emission) - slope(self.loss) * y)
 
 
 @dataclass(frozen=True)
@@ -147,18 +157,33 @@ def _first_step(cell: Cell, y: Array, start: float, end: float, tolerances: Tole
     return float(min(max(guess, _SHORTEST_GUESS * (end - start)), end - start))
 
 
-def _advance(
-    cell: Cell, method: Tableau, time: float, step: float, y: Array, tolerances: Tolerances, order: Sequence[int]
-) -> tuple[Array, float]:
-    """Return y after a step, and the root mean square of its error over the tolerance; infinite beyond a pole."""
+def take(cell: Cell, method: Tableau, time: float, step: float, y: Array) -> Array:
+    """Return y after one step of a given length, what is below zero clipped; its complex step is its derivative."""
+    stages, _ = _stages(cell, method, time, step, y)
+    new = y + sum(m * k for m, k in zip(method.m, stages, strict=True))
+    return np.where(new.real < 0.0, 0.0, new)
+
+
+def _stages(cell: Cell, method: Tableau, time: float, step: float, y: Array) -> tuple[list[Array], Array]:
+    """Return the stages K_i of a step, and their matrix."""
     drift = cell.drift(time, y, step)
     matrix = np.eye(len(y)) / (method.gamma * step) - cell.jacobian(time, y)
     stages: list[Array] = []
     for i in range(method.stages):
-        argument = y + sum((a * k for a, k in zip(method.a[i], stages, strict=True)), np.zeros_like(y))
-        right = cell.change(time + method.alpha[i] * step, argument) + method.gamma_sums[i] * step * drift
-        right += sum((c / step * k for c, k in zip(method.c[i], stages, strict=True)), np.zeros_like(y))
-        stages.append(np.asarray(np.linalg.solve(matrix, right), np.float64))
+        if method.evaluates[i]:
+            argument = y + sum((a * k for a, k in zip(method.a[i], stages, strict=True)), np.zeros_like(y))
+            change = cell.change(time + method.alpha[i] * step, argument)
+        right = change + method.gamma_sums[i] * step * drift
+        right = right + sum((c / step * k for c, k in zip(method.c[i], stages, strict=True)), np.zeros_like(y))
+        stages.append(np.asarray(np.linalg.solve(matrix, right)))
+    return stages, matrix
+
+
+def _advance(
+    cell: Cell, method: Tableau, time: float, step: float, y: Array, tolerances: Tolerances, order: Sequence[int]
+) -> tuple[Array, float]:
+    """Return y after a step, and the root mean square of its error over the tolerance; infinite beyond a pole."""
+    stages, matrix = _stages(cell, method, time, step, y)
     new = y + sum(m * k for m, k in zip(method.m, stages, strict=True))
     error = sum(e * k for e, k in zip(method.e, stages, strict=True))
     ratio = error / (tolerances.absolute + tolerances.relative * np.maximum(new, y))

@@ -3,7 +3,9 @@
 import ctypes
 from typing import Final
 
+from airshed.kernels.chemistry.data import AcceptedSteps
 from airshed.kernels.chemistry.tableau import Tableau
+from airshed.kernels.memory import address
 
 MOST_STAGES: Final = 6
 _Square = (ctypes.c_double * MOST_STAGES) * MOST_STAGES
@@ -27,6 +29,12 @@ class Method(ctypes.Structure):
     ]
 
 
+class Record(ctypes.Structure):
+    """Where accepted steps go."""
+
+    _fields_ = [(name, ctypes.c_void_p) for name in ("first", "room", "time", "step", "y")]
+
+
 class Cells(ctypes.Structure):
     """The places of the cells of a call, and the settings of their integration."""
 
@@ -41,8 +49,13 @@ class Cells(ctypes.Structure):
         + [(name, ctypes.c_double) for name in ("start", "end")]
         + [("absolute", ctypes.c_void_p), ("relative", ctypes.c_double), ("longest", ctypes.c_double)]
         + [("most_steps", ctypes.c_int64)]
-        + [(name, ctypes.c_void_p) for name in ("step", "reached", "accepted", "rejected")]
+        + [(name, ctypes.c_void_p) for name in ("step", "reached", "accepted", "rejected", "record")]
     )
+
+
+def record_argument(steps: AcceptedSteps) -> Record:
+    """Return a record of steps as the compiled code reads it."""
+    return Record(**{name: address(array) for name, array in vars(steps).items()})
 
 
 def method_argument(tableau: Tableau) -> Method:

@@ -48,11 +48,13 @@ class ChemistrySource:
 
     operations  of one evaluation in one cell, by its name: multiplications, additions, or both in one; products that
                 several statements need are counted, and mostly computed, as often
+    unrolled    whether factoring and solving are straight-line code
     """
 
     text: str
     elimination: Elimination
     operations: dict[str, int]
+    unrolled: bool
 
 
 Statements = list[str]
@@ -75,12 +77,12 @@ def emit_chemistry(network: ReactionNetwork, shape: ChemistryShape) -> Chemistry
         "chemistry.cpp.jinja", network=network, shape=shape, doubles=vector_doubles(),
         elimination=elimination, coefficients=writer.coefficients,
         unrolled=unrolled, tables=None if unrolled else _tables(elimination),
-        chunks={name: _chunks(statements) for name, statements in parts.items()}, rates=_rates(network, shape.unit),
+        chunks={name: in_chunks(statements) for name, statements in parts.items()}, rates=_rates(network, shape.unit),
         orders=[len(reactants) for reactants in network.reactant_indices],
         pack=header("pack.hpp"), body=header("rosenbrock.hpp"),
     )  # fmt: skip
     operations = {**writer.operations, "factor": elimination.operations, "solve": elimination.size}
-    return ChemistrySource(text, elimination, operations)
+    return ChemistrySource(text, elimination, operations, unrolled)
 
 
 class _Writer:
@@ -102,17 +104,17 @@ class _Writer:
                 sums[species].append((coefficient, speed))
                 self.operations["tendency"] += 1 + len(reactants)
         return [
-            f"f[{place}] = {self.text(_sum(sums[species]))};   // {comment(self.network.names[species])}"
+            f"f[{place}] = {self.text(signed_sum(sums[species]))};   // {comment(self.network.names[species])}"
             for place, species in enumerate(self.elimination.order)
         ]
 
     def text(self, expression: Expression) -> str:
         """Return a formula as C++, its numbers from the table."""
-        return cpp.inline(expression, str, replace(PACKS, number=self.coefficients))
+        return code(expression, self.coefficients)
 
     def _product(self, number: int, factors: Sequence[int], times: int = 1) -> Expression:
         """Return times k_r y_1 y_2 ..: as cheap to compute as to load where it is needed."""
-        names = [_at("k", number), *(_at("y", self._place[species]) for species in factors)]
+        names = [element("k", number), *(element("y", self._place[species]) for species in factors)]
         return product([Number(times), *names] if times > 1 else names)
 
     def _derivative(self, number: int, species: int) -> tuple[Expression, int]:
@@ -132,7 +134,7 @@ class _Writer:
                     derivative, operations = self._derivative(number, reactant)
                     sums[self._place[species], self._place[reactant]].append((coefficient, derivative))
                     self.operations["jacobian"] += 1 + operations
-        return [_sum(sums.get(pair, [])) for pair in self.elimination.entry]
+        return [signed_sum(sums.get(pair, [])) for pair in self.elimination.entry]
 
     def jacobian(self) -> Statements:
         """The Jacobian, entry by entry."""
@@ -166,7 +168,7 @@ class _Writer:
         return statements
 
     def _shifted(self, row: int, column: int) -> Expression:
-        entry, shift = self.entries[self.elimination.entry[row, column]], _at("shift", row)
+        entry, shift = self.entries[self.elimination.entry[row, column]], element("shift", row)
         if column != row:
             return entry
         return Negate(shift) if entry is ZERO else Binary("-", entry, shift)
@@ -177,7 +179,7 @@ class _Writer:
         for row, columns in enumerate(self.elimination.columns):
             terms = [self._solved(row, column) for column in columns if column < row]
             if terms:
-                statements.append(f"x[{row}] += {self.text(_balanced(terms))};")
+                statements.append(f"x[{row}] += {self.text(balanced(terms))};")
         return statements
 
     def backward(self) -> Statements:
@@ -185,24 +187,30 @@ class _Writer:
         statements = []
         for row, columns in reversed(list(enumerate(self.elimination.columns))):
             terms = [self._solved(row, column) for column in columns if column > row]
-            whole = Binary("+", _at("x", row), _balanced(terms)) if terms else _at("x", row)
-            inverse = _at("a", self.elimination.entry[row, row])
+            whole = Binary("+", element("x", row), balanced(terms)) if terms else element("x", row)
+            inverse = element("a", self.elimination.entry[row, row])
             statements.append(f"x[{row}] = {self.text(Binary('*', whole, inverse))};")
         return statements
 
     def _solved(self, row: int, column: int) -> Expression:
-        return Binary("*", _at("a", self.elimination.entry[row, column]), _at("x", column))
+        return Binary("*", element("a", self.elimination.entry[row, column]), element("x", column))
 
 
-def _at(array: str, number: int) -> Symbol:
+def code(expression: Expression, coefficients: Coefficients) -> str:
+    """Return a formula as C++, its numbers from the table."""
+    return cpp.inline(expression, str, replace(PACKS, number=coefficients))
+
+
+def element(array: str, number: int) -> Symbol:
+    """Return an element of an array."""
     return Symbol(f"{array}[{number}]")
 
 
-def _sum(terms: Sequence[SignedProduct]) -> Expression:
+def signed_sum(terms: Sequence[SignedProduct]) -> Expression:
     """Return a sum of coefficient times product; long ones in pieces, since chained additions wait for each other."""
     if len(terms) > LONGEST_SUM:
         half = len(terms) // 2
-        return Binary("+", _sum(terms[:half]), _sum(terms[half:]))
+        return Binary("+", signed_sum(terms[:half]), signed_sum(terms[half:]))
     whole: Expression = ZERO
     for coefficient, factor in sorted(terms, key=lambda term: term[0] < 0.0):
         size = abs(coefficient)
@@ -214,12 +222,12 @@ def _sum(terms: Sequence[SignedProduct]) -> Expression:
     return whole
 
 
-def _balanced(terms: Sequence[Expression]) -> Expression:
+def balanced(terms: Sequence[Expression]) -> Expression:
     """Return a sum in pieces, since additions in a chain wait for each other."""
     if len(terms) <= LONGEST_SUM:
         return total(terms)
     half = len(terms) // 2
-    return Binary("+", _balanced(terms[:half]), _balanced(terms[half:]))
+    return Binary("+", balanced(terms[:half]), balanced(terms[half:]))
 
 
 def _tables(matrix: Elimination) -> dict[str, list[int]]:
@@ -253,7 +261,8 @@ def _rates(network: ReactionNetwork, unit: float) -> list[Statements]:
     return chunks
 
 
-def _chunks(statements: Statements) -> list[Statements]:
+def in_chunks(statements: Statements) -> list[Statements]:
+    """Return statements in the pieces that functions are made of."""
     return [_near(statements[first : first + _STATEMENTS]) for first in range(0, len(statements), _STATEMENTS)]
 
 

@@ -13,12 +13,13 @@ from airshed.kernels.host import vector_doubles
 from airshed.mechanism.network import ReactionNetwork
 
 if TYPE_CHECKING:
+    from airshed.kernels.cpu.chemistry.reverse.kernel import ReverseChemistry
     from airshed.kernels.cpu.chemistry.solver import ChemistrySolver
 
 WIDTHS: Final = {"double": vector_doubles(), "single": 2 * vector_doubles()}
 """Cells in a pack: one register of the widest vectors; half as many floats would take as many instructions."""
 
-_FLAGS: Final = ("-fno-tree-slp-vectorize",)
+FLAGS: Final = ("-fno-tree-slp-vectorize",)
 """Statements work on whole packs already: looking for more to vectorise in thousands of them takes a second."""
 
 
@@ -39,6 +40,13 @@ class ChemistryKernel(CompiledKernel[ChemistryShape, ChemistrySource]):
     def inputs(self) -> tuple[str, ...]:
         """Names of a cell's inputs: its air, then the open parameters of the mechanism."""
         return AIR_INPUTS + tuple(each.name for each in self.network.parameters)
+
+    @cached_property
+    def reverse(self) -> "ReverseChemistry":
+        """The adjoint of its steps, compiled when it is first asked for."""
+        from airshed.kernels.cpu.chemistry.reverse.kernel import compile_reverse
+
+        return compile_reverse(self)
 
     def solver(
         self, method: Tableau, tolerances: Tolerances, sources: Sources = NO_SOURCES, *, threads: int = 1, **limits: Any
@@ -63,5 +71,5 @@ def compile_chemistry(
     source = timed(seconds, "emit", lambda: emit_chemistry(network, shape))
     name = f"{network.name}-cells-{precision}"
     signatures = {**_SIGNATURES, **(_INSPECTED if inspected else {})}
-    library, functions = compile_and_load(source.text, signatures, seconds, name=name, extra_flags=_FLAGS)
+    library, functions = compile_and_load(source.text, signatures, seconds, name=name, extra_flags=FLAGS)
     return ChemistryKernel(network, shape, source, library, functions, seconds)

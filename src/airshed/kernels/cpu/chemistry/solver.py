@@ -5,16 +5,20 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from airshed.core.errors import KernelError
-from airshed.kernels.chemistry.data import MOST_STEPS, CellSteps, Place, Sources, Tolerances
+from airshed.kernels.chemistry.data import MOST_STEPS, AcceptedSteps, CellSteps, Place, Sources, Tolerances
 from airshed.kernels.chemistry.tableau import Tableau
-from airshed.kernels.cpu.chemistry.arguments import Cells, method_argument
+from airshed.kernels.cpu.chemistry.arguments import Cells, method_argument, record_argument
 from airshed.kernels.cpu.chemistry.kernel import ChemistryKernel
 from airshed.kernels.memory import ALIGNMENT, AnyArray, address, aligned_zeros
+
+if TYPE_CHECKING:
+    from airshed.kernels.cpu.chemistry.reverse.reverser import ChemistryReverser
 
 Array = npt.NDArray[np.float64]
 
@@ -63,6 +67,7 @@ class ChemistrySolver:
     def advance(
         self, y: AnyArray, result: AnyArray, place: Place, inputs: AnyArray, steps: CellSteps, start: float,
         end: float, *, clipped: AnyArray | None = None, extra: AnyArray | None = None,
+        record: AcceptedSteps | None = None,
     ) -> None:  # fmt: skip
         """See :class:`airshed.kernels.backend.CellSolver`; raises KernelError for arrays that do not fit."""
         packs, coefficients, count, width = inputs.shape
@@ -80,19 +85,28 @@ class ChemistrySolver:
         if not self.kernel.network.species:
             steps.reached[...] = end
             return
-        cells = Cells(
-            levels=place.levels, blocks=place.blocks, last_lanes=place.last_lanes, y=address(y),
-            result=address(result), clipped=address(clipped) if clipped is not None else None,
-            extra=address(extra) if extra is not None else None,
-            stored=len(self.kernel.network.species) - (extra.shape[1] if extra is not None else 0),
-            block_stride=place.block_stride, level_stride=place.level_stride, species_stride=place.species_stride,
-            mixing_ratios=place.mixing_ratios, inputs=address(inputs), input_count=count, degree=coefficients - 1,
-            emitted_count=len(self.sources.emitted), lost_count=len(self.sources.lost),
-            start=start, end=end, relative=self.tolerances.relative, longest=self.longest, most_steps=self.most_steps,
-            **{name: address(array) for name, array in self._constants.items()},
-            **{name: address(getattr(steps, name)) for name in ("step", "reached", "accepted", "rejected")},
-        )  # fmt: skip
+        cells = self.arguments(place, inputs, steps, start, end)
+        cells.y, cells.result = address(y), address(result)
+        if clipped is not None:
+            cells.clipped = address(clipped)
+        if extra is not None:
+            cells.extra, cells.stored = address(extra), cells.stored - extra.shape[1]
+        kept = record_argument(record) if record is not None else None
+        cells.record = ctypes.addressof(kept) if kept is not None else None
         self._run(cells, packs, coefficients - 1)
+
+    def arguments(self, place: Place, inputs: AnyArray, steps: CellSteps, start: float, end: float) -> Cells:
+        """Return the settings of a call, without the addresses of concentrations."""
+        return Cells(
+            levels=place.levels, blocks=place.blocks, last_lanes=place.last_lanes,
+            stored=len(self.kernel.network.species), block_stride=place.block_stride, level_stride=place.level_stride,
+            species_stride=place.species_stride, mixing_ratios=place.mixing_ratios, inputs=address(inputs),
+            input_count=inputs.shape[2], degree=inputs.shape[1] - 1, emitted_count=len(self.sources.emitted),
+            lost_count=len(self.sources.lost), start=start, end=end, relative=self.tolerances.relative,
+            longest=self.longest, most_steps=self.most_steps,
+            **{name: address(array) for name, array in self._constants.items()},
+            **{name: address(array) for name, array in vars(steps).items()},
+        )  # fmt: skip
 
     def _check_arrays(self, arrays: Mapping[str, AnyArray], dtype: npt.DTypeLike) -> None:
         """Refuse arrays that the compiled code, which gets addresses only, would read or write wrongly."""
@@ -141,6 +155,12 @@ class ChemistrySolver:
     def _reserve(self, size: int) -> None:
         if not self._memory or self._memory[0].nbytes < size:
             self._memory = [aligned_zeros((size,), np.uint8) for _ in range(self.threads)]
+
+    def reversed(self) -> "ChemistryReverser":
+        """Return the adjoint of what it does, compiled when it is first asked for; raises KernelError."""
+        from airshed.kernels.cpu.chemistry.reverse.reverser import ChemistryReverser
+
+        return ChemistryReverser(self.kernel.reverse, self)
 
     def with_more_steps(self, factor: int) -> "ChemistrySolver":
         """Return a solver on one thread that may take so many times as many steps, for cells that have failed."""

@@ -1,0 +1,132 @@
+"""Sensitivities of boxes: of one species at some time to rate constants, initial values, emission and deposition.
+
+Everything is relative: with c the species at the time, d ln c / d ln k_r of each rate constant k_r, whatever it depends
+on, over the whole time; d ln c / d ln c_s(start) of each species s; of the emission and the deposition of a species, as
+a factor on them over the whole time. Exact for the steps that were accepted, whose lengths count as given.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.adjoint.box_backward import BoxAdjoints, backward
+from airshed.adjoint.box_ranking import KINDS
+from airshed.air.box import BoxConditions, BoxRun
+from airshed.air.box.run import Conditions, States, prepare
+from airshed.core.errors import CaseError, DataError
+from airshed.core.text import suggestion
+from airshed.core.units import quantity
+from airshed.mechanism import ReactionNetwork
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import xarray as xr
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class BoxTarget:
+    """What sensitivities are of: a species at a time [s since local midnight of the first day]."""
+
+    species: str
+    at: float
+
+
+def box_sensitivity(
+    mechanism: "ReactionNetwork | str | Path", conditions: Conditions, of: str, states: States | None = None, *,
+    at: str | None = None, threads: int = 1, allow_code: bool = False,
+) -> "xr.Dataset":  # fmt: skip
+    """Return how a species of a box, or of many, depends on all that the box is given.
+
+        found = box_sensitivity("emep", "cases/emep-box/conditions.toml", "O3", at="36 h")
+        found.rate.sortby(abs(found.rate))[-20:]
+
+    of       the species;  at  local time from midnight of the first day, by default the end
+    returns  value       [molecules cm-3] of the species then
+             rate        (reaction,)   d ln value / d ln k
+             initial     (species,)    d ln value / d ln of the concentration at the start
+             initial_absolute          d value / d of that concentration, of species that there are none of, too
+             emission    (emitted,)    by a factor on all of the emission of a species;  deposition  (deposited,), not
+                                       by gauss-seidel
+             each with `cell` behind where there are many boxes
+    Raises what :func:`airshed.box` raises, CaseError in single precision and for many boxes by gauss-seidel, DataError
+    where value is 0.
+    """
+    asked = prepare(mechanism, conditions, states, threads, allow_code=allow_code)
+    target = _target(asked, of, at)
+    if target.at < _end(asked.conditions):
+        shorter = _until(asked.conditions, target.at)
+        asked.close()
+        asked = prepare(mechanism, shorter, states, threads, allow_code=allow_code)
+    try:
+        asked.keep_tape()
+        series = asked.run()
+        end = np.asarray(series[target.species].values[-1], np.float64).reshape(-1)
+        return _dataset(asked, target, end, backward(asked, asked.network.index(target.species)))
+    finally:
+        asked.close()
+
+
+def _end(conditions: BoxConditions) -> float:
+    return float(conditions.time.start.value + conditions.time.length.value)
+
+
+def _target(run: BoxRun, of: str, at: str | None) -> BoxTarget:
+    names = {name.casefold(): name for name in run.network.names}
+    if of.casefold() not in names:
+        raise CaseError(f"gradient of {of}: no species of {run.network.name}; {suggestion(of, run.network.names)}")
+    end = _end(run.conditions)
+    time = end if at is None else quantity(at, ("s",), where="at").value
+    if not run.conditions.time.start.value < time <= end:
+        span = f"{run.conditions.time.start.text} and {end / 3600.0:g} h"
+        raise CaseError(f"at = {at!r} is not between {span}: it is a local time from midnight of the first day")
+    return BoxTarget(names[of.casefold()], time)
+
+
+def _until(conditions: BoxConditions, at: float) -> BoxConditions:
+    """Return conditions that end at a time."""
+    data = conditions.to_dict()
+    data["time"] |= {"length": f"{at - conditions.time.start.value!r} s"}
+    return BoxConditions.from_dict(data, conditions.folder)
+
+
+def _dataset(run: BoxRun, target: BoxTarget, end: Array, found: BoxAdjoints) -> "xr.Dataset":
+    import xarray as xr
+
+    if not (end > 0.0).any():
+        raise DataError(f"there is no {target.species} at t = {target.at:g} s: nothing is relative to it")
+    network, forcing = run.network, run.forcing
+    names = np.array(network.names, object)
+    coordinates: dict[str, Any] = {
+        "reaction": [reaction.label for reaction in network.reactions], "species": list(network.names),
+        "equation": ("reaction", [reaction.text or reaction.label for reaction in network.reactions]),
+        "emitted": list(names[list(forcing.emitted)]), "deposited": list(names[list(forcing.deposited)]),
+    }  # fmt: skip
+    many = ("cell",) if run.many else ()
+    relative = {
+        "rate": found.rates, "initial": found.initial * found.start, "emission": found.emission,
+        "deposition": found.deposition,
+    }  # fmt: skip
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values = {name: np.where(end > 0.0, each / end, np.nan) for name, each in relative.items() if each is not None}
+    variables = {
+        name: _variable((KINDS[name][0], *many), value, f"d ln {target.species} / d ln {KINDS[name][1]}")
+        for name, value in values.items()
+    }
+    change = f"d {target.species} / d value at the start"
+    variables["initial_absolute"] = _variable(("species", *many), found.initial, change)
+    variables["value"] = _variable(many, end, f"{target.species} at the time", "molecules cm-3")
+    attributes = {"title": run.conditions.title, "mechanism": network.name, "gradient": target.species,
+                  "time": target.at, "steps": run.steps}  # fmt: skip
+    return xr.Dataset(variables, coordinates, attributes)
+
+
+def _variable(dimensions: tuple[str, ...], values: Array, text: str, unit: str = "1") -> "xr.Variable":
+    import xarray as xr
+
+    shaped = values if "cell" in dimensions else values[..., 0]
+    return xr.Variable(dimensions, shaped, {"units": unit, "long_name": text})
