@@ -18,6 +18,7 @@ from airshed.cli.interrupt import stop_on_interrupt
 from airshed.cli.program import app
 from airshed.core.errors import NumericalError
 from airshed.core.report import Report, Table
+from airshed.kernels.cpu.pipeline import WIDTH
 
 HOUR = 3600.0
 
@@ -354,7 +355,7 @@ def test_a_strategy_that_is_none_is_refused_in_the_words_of_its_option(
 @pytest.mark.parametrize(
     ("ranks", "overrides", "told"),
     [
-        (1000, [], "1000 ranks cannot share 32 rows of 4 packs"),
+        (1000, [], f"1000 ranks cannot share 32 rows of {32 // WIDTH} packs"),
         (1000, ["parallel.tiles=[2,2]"], "for 4 ranks, but there are 1000"),
         (1000, ["parallel.groups.chemistry=4", "parallel.groups.transport=996", "chemistry.integrator=strang"], ""),
         (64, [], ""),

@@ -15,6 +15,7 @@ from airshed import open_run
 from airshed.core.atomic import is_part
 from airshed.core.errors import OutputError
 from airshed.kernels.cpu.pipeline import WIDTH
+from airshed.parallel.decomposition import Decomposition
 
 from .conftest import PROGRAM, airshed, airshed_here, budgets, command, dying, environment
 
@@ -25,8 +26,17 @@ RUHR = (
     "grid.area.lon=[5.5, 8]", "grid.area.lat=[50.5, 52]", "time.length=40 min", "time.spinup=20 min", "time.step=60 s",
     "restart.every=10 min",
 )  # fmt: skip
-"""Six rows of ten columns: two packs, of which the second has two columns."""
-OF_THE_SECOND_RANK = "records/second/000002.0-6-8-10"
+"""Six rows of ten columns, in packs of which the last one has two."""
+
+
+def tile_of(rank: int) -> str:
+    """The ends of the tile of one of two ranks, as names of its files have them."""
+    rows, blocks = (tile := Decomposition.of(6, 10, WIDTH, 2).tile(rank)).rows, tile.blocks
+    columns = (min(end * WIDTH, 10) for end in blocks)
+    return "-".join(map(str, [*rows, *columns]))
+
+
+OF_THE_SECOND_RANK = f"records/second/000002.{tile_of(1)}"
 
 pytestmark = pytest.mark.skipif(
     not PROGRAM.with_name("mpiexec").exists(), reason="mpiexec of the wheel mpich is not installed"
@@ -132,9 +142,10 @@ def test_a_rank_that_is_killed_is_named_and_three_others_go_on(tmp_path: Path, a
 def test_ranks_that_are_stopped_leave_valid_files_and_one_goes_on(tmp_path: Path, alone: Path) -> None:
     folder = tmp_path / "run"
     line = command("run", "west-europe", "--output", folder, "-n", "2", overrides=settings("sync", restarts="mpiio"))
-    pausing = environment(**dying("pause records/second/000001.0-6-0-8 1"))
+    first = f"records/second/000001.{tile_of(0)}"
+    pausing = environment(**dying(f"pause {first} 1"))
     with subprocess.Popen(line, stderr=subprocess.PIPE, text=True, env=pausing) as process:
-        wait_for(folder / "records" / "second" / "000001.0-6-0-8.npz", process)
+        wait_for(folder / f"{first}.npz", process)
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
@@ -187,7 +198,7 @@ def test_a_folder_that_cannot_be_written_is_told_as_on_one_rank(tmp_path: Path) 
 @pytest.mark.parametrize("small_disk", ["32m"], indirect=True)
 def test_a_full_disk_is_told_once_and_the_run_goes_on_when_there_is_space(small_disk: Path, alone: Path) -> None:
     filler, folder = small_disk / "filler", small_disk / "run"
-    filler.write_bytes(bytes(24 << 20))
+    filler.write_bytes(bytes(26 << 20))
     full = run(folder, "-n", "2", restarts="files")
     assert (full.returncode, full.stdout, len(told(full))) == (2, "", 1), full.stderr
     assert f"cannot write {folder}" in full.stderr

@@ -32,7 +32,7 @@ CUT = (
     "parallel.groups.transport=same",
 )  # fmt: skip
 APART, ROOT, SINGLE = "transport.vertical=with chemistry", "parallel.input=root", "chemistry.precision=single"
-SMALL = ("grid.area.lon=[4, 6]", "grid.area.lat=[50.5, 51.5]")  # at most two ranks can share it
+SMALL = ("grid.area.lon=[4, 5]", "grid.area.lat=[50.5, 51.5]")  # at most two ranks can share it
 KINDS = {  # name: ranks, further settings
     "four": (4, ()),
     "three, by level, the first reads": (3, (APART, ROOT)),

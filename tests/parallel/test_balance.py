@@ -149,5 +149,5 @@ def test_cells_that_fail_elsewhere_are_tried_again_at_home(answers):
 def test_a_failure_names_the_cell_wherever_it_was(answers):
     off, balanced = answers["failed"]
     assert [name for name, _ in off] == [name for name, _ in balanced]
-    assert "lon -27.5, lat 55, level 3" in balanced[0][0]
+    assert "lon -42.5, lat 55, level 3" in balanced[0][0]
     assert balanced[0][1] + balanced[1][1] > 0
