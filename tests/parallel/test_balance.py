@@ -121,7 +121,7 @@ def test_balance_changes_no_bit(answers):
 
 def test_the_busiest_rank_integrates_fewer_steps(answers):
     _, off, always, cheap, dear, three_across, _ = answers["runs"]
-    assert max(off["home"]) > 1.25 * sum(off["home"]) / 2  # the case is imbalanced
+    assert max(off["home"]) > 1.2 * sum(off["home"]) / 2  # the case is imbalanced
     for run in (always, cheap):
         assert run["home"] == off["home"]
         assert sum(run["done"]) == sum(off["done"])
@@ -149,5 +149,5 @@ def test_cells_that_fail_elsewhere_are_tried_again_at_home(answers):
 def test_a_failure_names_the_cell_wherever_it_was(answers):
     off, balanced = answers["failed"]
     assert [name for name, _ in off] == [name for name, _ in balanced]
-    assert "lon -42.5, lat 55, level 3" in balanced[0][0]
+    assert "lon -27.5, lat 55, level 3" in balanced[0][0]
     assert balanced[0][1] + balanced[1][1] > 0
