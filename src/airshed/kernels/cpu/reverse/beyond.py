@@ -1,10 +1,9 @@
 """What a tile's step in reverse sees beyond its open sides: edges of packs, and air fluxes, that neighbours hold.
 
-A cell gathers what four faces along each direction give to it, each of which looks at two cells on both sides:
+A cell gathers what four faces along each direction give to it:
 
-    mixing ratios           of three rows to the south and north, of a block to the west and east
-    adjoints of tendencies  of two rows, of a block
-    air fluxes, exchange    through the faces one beyond those of the columns held here
+    mixing ratios, adjoints of tendencies  of two rows to the south and north, of a block to the west and east
+    air fluxes, exchange                   through the faces one beyond those of the columns held here
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,14 +12,8 @@ from typing import Final
 from airshed.kernels.cpu.argument_table import ArgumentTable
 from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray, aligned_empty
-from airshed.kernels.step.data import Pair, Side, Swap, TransportForcing
+from airshed.kernels.step.data import REACH, Pair, Side, Swap, TransportForcing
 from airshed.kernels.step.operator_fields import Member
-
-OF_STATE: Final = 3
-"""Rows of mixing ratios to the south and north."""
-
-OF_ADJOINT: Final = 2
-"""Rows of adjoints of tendencies there."""
 
 _ALONG: Final[Mapping[str, tuple[Side, ...]]] = {"flux_x": ("west", "east"), "flux_y": ("south", "north")}
 _OF_FACES: Final = {"west faces": "flux_x", "south faces": "flux_y"}
@@ -35,13 +28,13 @@ class Beyond:
     def __init__(self, layout: Layout, middle: tuple[int, int], swap: Swap | None) -> None:
         self._layout, self._swap = layout, swap
         self.sides: tuple[Side, ...] = () if swap is None else tuple(swap.sides)
-        self.newest, self.older = (self._edges(OF_STATE, middle) for _ in range(2))
-        self.adjoint = self._edges(OF_ADJOINT, middle)
+        self.newest, self.older = (self._edges(middle) for _ in range(2))
+        self.adjoint = self._edges(middle)
         self._fields: dict[int, tuple[AnyArray, dict[Side, AnyArray]]] = {}
 
-    def _edges(self, rows: int, middle: tuple[int, int]) -> dict[Side, AnyArray]:
+    def _edges(self, middle: tuple[int, int]) -> dict[Side, AnyArray]:
         layout, lanes = self._layout, (*middle, self._layout.width)
-        shapes = dict.fromkeys(("south", "north"), (rows, layout.blocks)) | dict.fromkeys(
+        shapes = dict.fromkeys(("south", "north"), (REACH, layout.blocks)) | dict.fromkeys(
             ("west", "east"), (layout.rows,)
         )
         return {side: aligned_empty((*shapes[side], *lanes), layout.dtype) for side in self.sides}
