@@ -12,7 +12,7 @@ from airshed.air.model import AirModel
 from airshed.air.schemes.imex import Taken
 from airshed.kernels.backend import Reverser
 from airshed.kernels.memory import AnyArray
-from airshed.kernels.step.data import Share
+from airshed.kernels.step.data import Share, Swap
 
 Array = npt.NDArray[np.float64]
 
@@ -22,7 +22,7 @@ Progress = Callable[[float], None]
 
 @dataclass(frozen=True)
 class Adjoints:
-    """What changes of all that a run was given are worth to its cost, per unit of each.
+    """What changes of all that a run was given are worth to its cost, per unit of each; whole, and alike on all ranks.
 
     initial    of mixing ratios at the beginning (species, level, lat, lon)
     sources    of sources [s/mol] in periods, by the beginning [s] of each: (species, lowest levels, lat, lon)
@@ -41,15 +41,18 @@ class Backward:
     """Takes the adjoints of a model's state back.
 
     costs  by the time [s] of a level: adds what the cost at that time is worth to the adjoint of its mixing ratios
+    swap   with the ranks beside this one; None for one rank alone
     """
 
     def __init__(
         self, model: AirModel, costs: Mapping[float, Callable[[AnyArray], None]], *, source_levels: int = 1,
-        frozen: bool = False,
+        frozen: bool = False, swap: Swap | None = None,
     ) -> None:  # fmt: skip
         self._model, self._costs = model, costs
         kernel = model.kernel.reversed(frozen=frozen)
-        self._reverser: Reverser = kernel.reverser(model.layout, model.constants, threads=model.stepper.threads)
+        self._reverser: Reverser = kernel.reverser(
+            model.layout, model.constants, threads=model.stepper.threads, swap=swap
+        )
         self._source_levels = source_levels
         self._sources: dict[float, AnyArray] = {}
 
@@ -81,13 +84,16 @@ class Backward:
         return [Share(share, self._sources[begin]) for begin, share in step.emission]
 
     def _found(self) -> Adjoints:
-        reverser, unpack = self._reverser, self._model.layout.unpack
+        reverser, model = self._reverser, self._model
         outside, top, reactions = (
-            each.reshape(-1, *each.shape[2:]).sum(axis=0)
+            model.subdomain.total(each.reshape(-1, *each.shape[2:]), model.kernel.sums)
             for each in (reverser.outside, reverser.top, reverser.reactions)
         )
-        sources = {begin: unpack(each) for begin, each in sorted(self._sources.items())}
-        return Adjoints(unpack(reverser.x), sources, outside, top, reactions)
+        sources = {begin: self._whole(each) for begin, each in sorted(self._sources.items())}
+        return Adjoints(self._whole(reverser.x), sources, outside, top, reactions)
+
+    def _whole(self, packed: AnyArray) -> Array:
+        return self._model.subdomain.whole(self._model.layout.unpack(packed))
 
     def close(self) -> None:
         """End the threads."""

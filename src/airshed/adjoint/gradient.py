@@ -22,6 +22,8 @@ from airshed.air.model import AirModel
 from airshed.core.errors import CaseError
 from airshed.core.every import Every
 from airshed.kernels.memory import AnyArray
+from airshed.parallel.failure import raising_together
+from airshed.parallel.swap import edge_swap
 from airshed.runtime.clock import Clock
 from airshed.runtime.simulation import Simulation
 
@@ -72,24 +74,32 @@ def gradient(
 
     cost   a :class:`airshed.adjoint.cost.Cost`, or a function that makes one for the model, which knows its grid
     given  what :class:`airshed.Simulation` takes besides: meteorology, initial, allow_code
-    Winds stay as they are. Raises AirshedError for what is wrong with the case, and for a cost at no time of it.
+    Winds stay as they are. With several ranks all of them call this, show the cost whole fields, and get the whole
+    gradient, with the bits that one rank alone gets. Raises AirshedError for what is wrong with the case, and for a
+    cost at no time of it.
     """
     with Simulation(case, **given) as simulation, TemporaryDirectory(prefix="airshed-") as folder:
         model: AirModel = simulation.model
-        section = simulation.case.adjoint
-        stores = make_stores(section, Path(folder))
-        try:
-            trajectory = Trajectory(model, stores)
-            asked = cost if not callable(cost) else cost(model)
-            back = run_forward(simulation, trajectory, asked, progress)
-            backward = Backward(
-                model, costs_of(asked, model), source_levels=options.source_levels, frozen=options.frozen
-            )
-            with closing(backward):
-                found = backward.run(trajectory, back, lambda done: progress("backward", done))
-        finally:
-            stores.close()
-        return Gradient(asked.value, found, len(trajectory.ends), trajectory.recomputed)
+        with (
+            raising_together(model.subdomain.ranks),
+            closing(make_stores(simulation.case.adjoint, Path(folder))) as stores,
+        ):
+            return _gradient(simulation, Trajectory(model, stores), cost, options, progress)
+
+
+def _gradient(
+    simulation: Simulation, trajectory: Trajectory, cost: Cost | Callable[[AirModel], Cost], options: Options,
+    progress: Progress,
+) -> Gradient:  # fmt: skip
+    model: AirModel = simulation.model
+    swap, asked = edge_swap(model.subdomain), cost if not callable(cost) else cost(model)
+    back = run_forward(simulation, trajectory, asked, progress)
+    backward = Backward(
+        model, costs_of(asked, model), source_levels=options.source_levels, frozen=options.frozen, swap=swap
+    )
+    with closing(backward):
+        found = backward.run(trajectory, back, lambda done: progress("backward", done))
+    return Gradient(asked.value, found, len(trajectory.ends), trajectory.recomputed)
 
 
 def run_forward(simulation: Simulation, trajectory: Trajectory, cost: Cost, progress: Progress) -> Iterable[Action]:
@@ -124,11 +134,11 @@ def run_forward(simulation: Simulation, trajectory: Trajectory, cost: Cost, prog
 
 
 def species(model: AirModel, name: str) -> Array:
-    """The mixing ratio of a species now; raises CaseError for another field."""
+    """The mixing ratio of a species now in the whole area; raises CaseError for another field."""
     if name not in model.network.names:
         model.fields.select([name], where="field")
         raise CaseError(f"{name} is no species; gradients are of mixing ratios")
-    return model.value(name)
+    return model.subdomain.whole(model.value(name))
 
 
 def costs_of(cost: Cost, model: AirModel) -> Mapping[float, Callable[[AnyArray], None]]:
@@ -137,7 +147,8 @@ def costs_of(cost: Cost, model: AirModel) -> Mapping[float, Callable[[AnyArray],
     def adder(time: float) -> Callable[[AnyArray], None]:
         def add(packed: AnyArray) -> None:
             for name, values in cost.gradient(time).items():
-                packed[:, :, model.network.index(name)] += model.layout.pack(values, padding="constant")
+                here = model.subdomain.window.of(values)
+                packed[:, :, model.network.index(name)] += model.layout.pack(here, padding="constant")
 
         return add
 

@@ -40,6 +40,7 @@ def sensitivity(
               boundary  (species, level) per mixing ratio at the sides of the area;  top (species,) above it
               rate      (reaction,) per relative change of a rate constant
     The derivatives are exact: those of the steps that ran, to round-off. Winds and temperatures stay as they are.
+    With several ranks (`mpiexec -n 4`) all of them call this, and all get the same.
     """
     loaded: Any = case if not isinstance(case, str | Path) else load_case(case)
     asked = Receptor.of(receptor, loaded.time.length.value)
@@ -48,7 +49,7 @@ def sensitivity(
     def cost(model: AirModel) -> ReceptorCost:
         model.fields.select([asked.species], where="receptor.species")
         about.update(model=model, start=model.case.start)
-        return ReceptorCost(asked, model.grid)
+        return ReceptorCost(asked, model.whole)
 
     found = gradient(
         loaded, cost, meteorology=meteorology, initial=initial, allow_code=allow_code, options=options,
@@ -62,7 +63,7 @@ def _dataset(found: Gradient, receptor: Receptor, model: AirModel) -> "xr.Datase
 
     unit, adjoints = MEASURES[receptor.measure], found.adjoints
     hours, emission = per_hour(adjoints.sources)
-    network, grid, start = model.network, model.grid, model.case.start
+    network, grid, start = model.network, model.whole, model.case.start
     coordinates = {
         "species": list(network.names), "level": grid.level, "lat": grid.lat, "lon": grid.lon,
         "hour": start + (np.array(hours) * 1e9).astype("timedelta64[ns]"),
