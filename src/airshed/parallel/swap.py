@@ -28,13 +28,18 @@ class EdgeSwap:
     def __init__(self, handle: "MPI.Intracomm", neighbours: Mapping[Side, int]) -> None:
         self._handle, self._to = handle, neighbours
         self.sides = tuple(neighbours)
+        self._under_way: list[tuple[MPI.Request, AnyArray]] = []
 
     def __call__(self, given: Mapping[Side, AnyArray], taken: Mapping[Side, AnyArray]) -> None:
         """Send arrays to neighbours, and fill others with what these send; return when both are done."""
         handle, to = self._handle, self._to
-        incoming = [handle.Irecv(each, to[side], _TAGS[OPPOSITE[side]]) for side, each in taken.items()]
-        edges = {side: np.ascontiguousarray(each) for side, each in given.items()}
-        all_of([*incoming, *(handle.Isend(each, to[side], _TAGS[side]) for side, each in edges.items())])
+        pending = [(handle.Irecv(each, to[side], _TAGS[OPPOSITE[side]]), each) for side, each in taken.items()]
+        for side, each in given.items():
+            edge = np.ascontiguousarray(each)
+            pending.append((handle.Isend(edge, to[side], _TAGS[side]), edge))
+        self._under_way = pending  # MPI may still use the arrays after an error that interrupts the wait
+        all_of([request for request, _ in pending])
+        self._under_way = []
 
 
 def edge_swap(subdomain: Subdomain) -> EdgeSwap | None:
