@@ -15,6 +15,9 @@ CASES = Path(__file__).parents[2] / "cases"
 pytestmark = pytest.mark.skipif(not MPIEXEC.exists(), reason="mpiexec of the wheel mpich is not installed")
 
 
+ALONE = '1 auto 1 adjoint.plan="auto"'
+
+
 @pytest.fixture(scope="module")
 def printed(tmp_path_factory):
     """What the program printed."""
@@ -28,14 +31,14 @@ def printed(tmp_path_factory):
 @pytest.mark.parametrize(("case", "count"), [("small", 7), ("real", 3)])
 def test_any_number_of_ranks_and_threads_gives_the_same_bits(printed, case, count):
     runs = printed[case]
-    alone = runs["1 auto 1 auto auto"]
+    alone = runs[ALONE]
     assert len(runs) == count
     assert {name: found for name, found in runs.items() if found != alone} == {}
 
 
 def test_spoilt_edges_are_noticed(printed):
     """The negative control: one of two ranks gets the rows of its neighbour upside down on the way back."""
-    alone, (spoilt,) = printed["small"]["1 auto 1 auto auto"], printed["spoilt"].values()
+    alone, (spoilt,) = printed["small"][ALONE], printed["spoilt"].values()
     assert {name for name in alone if spoilt[name] == alone[name]} == {"value", "steps"}
 
 
