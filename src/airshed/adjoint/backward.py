@@ -15,7 +15,7 @@ from airshed.air.model import AirModel
 from airshed.air.schemes.imex import Taken
 from airshed.kernels.backend import Reverser
 from airshed.kernels.memory import AnyArray
-from airshed.kernels.step.data import Level, Share
+from airshed.kernels.step.data import Level, Share, Swap
 
 Array = npt.NDArray[np.float64]
 
@@ -29,7 +29,7 @@ lat, lon)."""
 
 @dataclass(frozen=True)
 class Adjoints:
-    """What changes of all that a run was given are worth to its cost, per unit of each.
+    """What changes of all that a run was given are worth to its cost, per unit of each; whole, and alike on all ranks.
 
     initial    of mixing ratios at the beginning (species, level, lat, lon)
     sources    of sources [s/mol] in periods, by the beginning [s] of each: (species, lowest levels, lat, lon)
@@ -50,15 +50,17 @@ class Backward:
     """Takes the adjoints of a model's state back.
 
     costs  by the time [s] of a level: adds what the cost at that time is worth to the adjoint of its mixing ratios
+    swap   with the ranks beside this one; None for one rank alone
     """
 
     def __init__(
-        self, model: AirModel, costs: Mapping[float, Callable[[AnyArray], None]], options: Options = DEFAULT
-    ) -> None:
+        self, model: AirModel, costs: Mapping[float, Callable[[AnyArray], None]], options: Options = DEFAULT,
+        swap: Swap | None = None,
+    ) -> None:  # fmt: skip
         self._model, self._costs, self._source_levels = model, costs, options.source_levels
-        kernel = model.kernel.reversed(frozen=options.frozen)
+        kernel, alone = model.kernel.reversed(frozen=options.frozen), model.subdomain.ranks.size == 1
         self._reverser: Reverser = kernel.reverser(
-            model.layout, model.constants, threads=model.stepper.threads, read=options.read
+            model.layout, model.constants, threads=model.stepper.threads, read=options.read and alone, swap=swap
         )
         self._instants = Instants(model)
         self._sources: dict[float, AnyArray] = {}
@@ -86,7 +88,7 @@ class Backward:
         worth = self._reverser.jump(now)
         if seconds in self._costs:
             self._costs[seconds](worth)
-        return self._model.layout.unpack(worth)
+        return self._whole(worth)
 
     def _add_cost(self, seconds: float) -> None:
         if seconds in self._costs:
@@ -100,13 +102,17 @@ class Backward:
         return [Share(share, self._sources[begin]) for begin, share in step.emission]
 
     def _found(self) -> Adjoints:
-        reverser, unpack = self._reverser, self._model.layout.unpack
+        reverser, model = self._reverser, self._model
         outside, top, reactions = (
-            each.sum(axis=(0, 1)) for each in (reverser.outside, reverser.top, reverser.reactions)
+            model.subdomain.total(each.reshape(len(each) * each.shape[1], *each.shape[2:]), model.kernel.sums)
+            for each in (reverser.outside, reverser.top, reverser.reactions)
         )
-        sources = {begin: unpack(each) for begin, each in sorted(self._sources.items())}
+        sources = {begin: self._whole(each) for begin, each in sorted(self._sources.items())}
         read = None if reverser.read is None else self._instants.read(reverser.read)
-        return Adjoints(unpack(reverser.x), sources, outside, top, reactions, read)
+        return Adjoints(self._whole(reverser.x), sources, outside, top, reactions, read)
+
+    def _whole(self, packed: AnyArray) -> Array:
+        return self._model.subdomain.whole(self._model.layout.unpack(packed))
 
     def close(self) -> None:
         """End the threads."""

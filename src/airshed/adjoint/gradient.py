@@ -23,6 +23,8 @@ from airshed.air.model import AirModel
 from airshed.core.errors import CaseError
 from airshed.core.every import Every
 from airshed.kernels.memory import AnyArray
+from airshed.parallel.failure import raising_together
+from airshed.parallel.swap import edge_swap
 from airshed.runtime.clock import Clock
 from airshed.runtime.simulation import Simulation
 
@@ -58,20 +60,27 @@ def gradient(
 
     cost   a :class:`airshed.adjoint.cost.Cost`, or a function that makes one for the model, which knows its grid
     given  what :class:`airshed.Simulation` takes besides: meteorology, initial, allow_code
-    Winds stay as they are. Raises AirshedError for what is wrong with the case, and for a cost at no time of it.
+    Winds stay as they are. With several ranks all of them call this, show the cost whole fields, and get the whole
+    gradient, with the bits that one rank alone gets. Raises AirshedError for what is wrong with the case, and for a
+    cost at no time of it.
     """
     with Simulation(case, **given) as simulation, TemporaryDirectory(prefix="airshed-") as folder:
         model: AirModel = simulation.model
-        section = simulation.case.adjoint
-        stores = make_stores(section, Path(folder))
-        try:
-            trajectory = Trajectory(model, stores)
-            asked = cost if not callable(cost) else cost(model)
-            back = run_forward(simulation, trajectory, asked, progress, options.watcher.planned)
-            found = _run_back(model, trajectory, (asked, back), options, lambda done: progress("backward", done))
-        finally:
-            stores.close()
-        return Gradient(asked.value, found, len(trajectory.ends), trajectory.recomputed)
+        with (
+            raising_together(model.subdomain.ranks),
+            closing(make_stores(simulation.case.adjoint, Path(folder))) as stores,
+        ):
+            return _gradient(simulation, Trajectory(model, stores), cost, options, progress)
+
+
+def _gradient(
+    simulation: Simulation, trajectory: Trajectory, cost: Cost | Callable[[AirModel], Cost], options: Options,
+    progress: Progress,
+) -> Gradient:  # fmt: skip
+    asked = cost if not callable(cost) else cost(simulation.model)
+    back = run_forward(simulation, trajectory, asked, progress, options.watcher.planned)
+    found = _run_back(simulation.model, trajectory, (asked, back), options, lambda done: progress("backward", done))
+    return Gradient(asked.value, found, len(trajectory.ends), trajectory.recomputed)
 
 
 def _run_back(
@@ -80,7 +89,8 @@ def _run_back(
 ) -> Adjoints:  # fmt: skip
     cost, actions = wanted
     levels = options.source_levels or max((source.levels for source in model.parts.own_sources), default=1)
-    with closing(Backward(model, costs_of(cost, model), replace(options, source_levels=levels))) as backward:
+    swap, chosen = edge_swap(model.subdomain), replace(options, source_levels=levels)
+    with closing(Backward(model, costs_of(cost, model), chosen, swap)) as backward:
         found = backward.run(trajectory, actions, progress, options.watcher.passed)
     options.watcher.found(model, found)
     return found
@@ -123,11 +133,11 @@ def run_forward(
 
 
 def species(model: AirModel, name: str) -> Array:
-    """The mixing ratio of a species now; raises CaseError for another field."""
+    """The mixing ratio of a species now in the whole area; raises CaseError for another field."""
     if name not in model.network.names:
         model.fields.select([name], where="field")
         raise CaseError(f"{name} is no species; gradients are of mixing ratios")
-    return model.value(name)
+    return model.subdomain.whole(model.value(name))
 
 
 def costs_of(cost: Cost, model: AirModel) -> Mapping[float, Callable[[AnyArray], None]]:
@@ -136,7 +146,8 @@ def costs_of(cost: Cost, model: AirModel) -> Mapping[float, Callable[[AnyArray],
     def adder(time: float) -> Callable[[AnyArray], None]:
         def add(packed: AnyArray) -> None:
             for name, values in cost.gradient(time).items():
-                packed[:, :, model.network.index(name)] += model.layout.pack(values, padding="constant")
+                here = model.subdomain.window.of(values)
+                packed[:, :, model.network.index(name)] += model.layout.pack(here, padding="constant")
 
         return add
 

@@ -49,6 +49,8 @@ def sensitivity(
               contribution (source,) by country and sector, see :mod:`airshed.adjoint.contributions`
               adjoint_X (time, level, lat, lon) of a species X of `receptor.fields`: worth of a jump at a time
     The derivatives are exact: those of the steps that ran, to round-off. Winds and temperatures stay as they are.
+    With several ranks (`mpiexec -n 4`) all of them call this, and all get the same; contributions, `number` and
+    `relative_...` are told on one rank alone.
     """
     loaded: Any = case if not isinstance(case, str | Path) else load_case(case)
     asked = Receptor.of(loaded.receptor.to_mapping() if receptor is None else receptor, loaded.time.length.value)
@@ -57,7 +59,7 @@ def sensitivity(
     def cost(model: AirModel) -> ReceptorCost:
         model.fields.select([asked.species], where="receptor.species")
         watcher.begin(model)
-        return ReceptorCost(asked, model.grid)
+        return ReceptorCost(asked, model.whole)
 
     found = gradient(
         loaded, cost, meteorology=meteorology, initial=initial, allow_code=allow_code,
@@ -94,7 +96,10 @@ class _Watched(Watcher):
     def found(self, model: AirModel, adjoints: Adjoints) -> None:
         """Work out the contributions."""
         self._other.found(model, adjoints)
-        self._contributions: Contributions = contributions(model, adjoints, self._initial)
+        if model.subdomain.ranks.size > 1:
+            self._contributions = Contributions((), np.zeros((len(model.network.species), *model.whole.shape[1:])))
+        else:
+            self._contributions = contributions(model, adjoints, self._initial)
 
     def dataset(self, found: Gradient, receptor: Receptor) -> "xr.Dataset":
         """Return all as a Dataset."""

@@ -51,7 +51,7 @@ def sensitivity_dataset(
         "receptor_lon": list(receptor.place.lon), "receptor_lat": list(receptor.place.lat),
         "receptor_time": [float(receptor.times[0]), float(receptor.times[-1])], "receptor_measure": receptor.measure,
         "receptor_title": receptor.title, "case_title": model.case.title,
-        "drawn_level": min(model.case.receptor.layer, len(model.grid.level) - 1),
+        "drawn_level": min(model.case.receptor.layer, len(model.whole.level) - 1),
         "start": str(start), "steps": found.steps, **model.parts.attributes,
     }  # fmt: skip
     times = _times(start, [each.seconds for each in passed])
@@ -120,7 +120,7 @@ def _in_time(passed: Sequence[Passed], receptor: Receptor) -> dict[str, Any]:
 
 
 def _coordinates(model: AirModel, shares: Contributions, hours: Any, times: Any) -> dict[str, Any]:
-    grid, network = model.grid, model.network
+    grid, network = model.whole, model.network
     east = {"units": "degrees_east", "standard_name": "longitude"}
     north = {"units": "degrees_north", "standard_name": "latitude"}
     up = {"units": "m", "standard_name": "height", "positive": "up"}

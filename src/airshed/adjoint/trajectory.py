@@ -60,9 +60,10 @@ class Trajectory:
 
     @property
     def sizes(self) -> Sizes:
-        """The size of a restart and of a level."""
-        state = self._model.stepper.state
-        return Sizes(size_of(as_arrays(self._model.save())), state.q.nbytes + state.air.nbytes)
+        """The size of a restart and of a level on the rank that has the greatest, so that all ranks plan alike."""
+        model, state = self._model, self._model.stepper.state
+        own = size_of(as_arrays(model.save())), state.q.nbytes + state.air.nbytes
+        return Sizes(*(int(model.subdomain.greatest(float(each))) for each in own))
 
     def run(self, actions: Iterator[Action], clocks: Iterable[tuple[Clock, float]], seen: Callable[[], None]) -> None:
         """Make the first run by the actions of a plan, cut short where the run ends.

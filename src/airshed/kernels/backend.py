@@ -30,6 +30,7 @@ from airshed.kernels.step.data import (
     StepChanges,
     StepConstants,
     StepForcing,
+    Swap,
     TransportForcing,
     TwoStepWeights,
 )
@@ -192,10 +193,14 @@ class ReverseKernel(Protocol):
         """See above."""
         ...
 
-    def reverser(self, layout: Layout, constants: StepConstants, *, threads: int = 1, read: bool = False) -> Reverser:
+    def reverser(
+        self, layout: Layout, constants: StepConstants, *, threads: int = 1, read: bool = False,
+        swap: Swap | None = None,
+    ) -> Reverser:  # fmt: skip
         """Return what takes adjoints back over steps of this layout.
 
         read  whether what operators read is asked for
+        swap  what lies beyond the sides where the area goes on; None where it ends on all of them
         """
         ...
 

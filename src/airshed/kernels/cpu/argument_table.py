@@ -11,7 +11,6 @@ from airshed.kernels.cpu.step_structure import FLUX_WEIGHTS, STATE, WEIGHTS, End
 from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray, address, aligned_zeros
 from airshed.kernels.step.data import (
-    REACH,
     SIDES,
     ColumnForcing,
     Pair,
@@ -95,8 +94,7 @@ class ArgumentTable:
         self._place(row, "flux_z", transport.flux_z)
         self._numbers[row, FLUX_WEIGHTS] = transport.weight, transport.weight_z
         self._fill_operators(row, transport, column)
-        for side, edge in edges.items():
-            setattr(step, side, self._beside(edge, side))
+        self.set_edges(row, edges)
         if column is not None:
             self._fill_column(row, column)
         self._numbers[row, WEIGHTS] = w.c0, w.c1, w.t0, w.t1, w.g, w.s0, w.s1
@@ -113,6 +111,19 @@ class ArgumentTable:
         for side in SIDES:
             setattr(self._steps[row], side, beyond)
 
+    def set_edges(self, row: int, edges: Mapping[Side, AnyArray]) -> None:
+        """Set what lies beyond some sides: what neighbours hold."""
+        for side, edge in edges.items():
+            setattr(self._steps[row], side, self._beside(edge, side))
+
+    def fill_strip(self, row: int, fields: Mapping[str, Pair], transport: TransportForcing) -> None:
+        """Set the addresses of fields of transport that a step has in one row of blocks, or in one block of rows."""
+        self._steps[row].blocks = 0  # a row of faces is then as long as one block
+        for name, pair in fields.items():
+            self._place(row, name, pair)
+        self._numbers[row, FLUX_WEIGHTS] = transport.weight, transport.weight_z
+        self._fill_numbers(row, transport.numbers)
+
     def _fill_column(self, row: int, column: ColumnForcing) -> None:
         step = self._steps[row]
         self._place(row, "temperature", column.temperature)
@@ -124,15 +135,19 @@ class ArgumentTable:
         step.photolysis_sun = address(column.sun)
 
     def _fill_operators(self, row: int, transport: TransportForcing, column: ColumnForcing | None) -> None:
-        numbers = {**transport.numbers, **(column.numbers if column else {})}
+        self._fill_numbers(row, {**transport.numbers, **(column.numbers if column else {})})
         for member in self._members:
             if member.shape is None:
-                self._values[row][member.key][...] = numbers.get(member.key, member.values)
                 continue
             fields = transport.fields if member.explicit or column is None else column.fields
             if member.key not in fields:
                 raise KernelError(f"the step is not given {member.key}, which operators of its kernel read")
             self._place(row, member.name, fields[member.key], self._shape_of(member))
+
+    def _fill_numbers(self, row: int, numbers: Mapping[str, npt.ArrayLike]) -> None:
+        for member in self._members:
+            if member.shape is None:
+                self._values[row][member.key][...] = numbers.get(member.key, member.values)
 
     def _shape_of(self, member: Member) -> tuple[int, ...]:
         rows = self._layout.rows + (member.shape == "south faces")
@@ -183,5 +198,5 @@ def _beside(buffer: AnyArray, side: Side) -> Ghost:
     if side in ("west", "east"):
         return Ghost(address(buffer), pack, 0, 0, 0)
     row = pack * buffer.shape[1]
-    nearest, farther = (buffer[REACH - 1], -row) if side == "south" else (buffer[0], row)
+    nearest, farther = (buffer[-1], -row) if side == "south" else (buffer[0], row)
     return Ghost(address(nearest), 0, pack, farther, 0)

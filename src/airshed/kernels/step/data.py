@@ -224,3 +224,19 @@ class Neighbours(Protocol):
     def close(self) -> None:
         """Give free what the exchange holds."""
         ...
+
+
+class Swap(Protocol):
+    """Gives edges to those who hold what lies beyond the open sides, and takes theirs; see ``parallel.swap``.
+
+    sides   on which a neighbour goes on
+    """
+
+    @property
+    def sides(self) -> Collection[Side]:
+        """See above."""
+        ...
+
+    def __call__(self, given: Mapping[Side, AnyArray], taken: Mapping[Side, AnyArray]) -> None:
+        """Send arrays to the neighbours on some open sides; fill others, of the same shapes, with what these send."""
+        ...

@@ -50,9 +50,10 @@ struct Seen {                           // air that passes the faces ahead, and 
     pack across_x[FACE_EXCHANGE ? NZ : 1], across_y[FACE_EXCHANGE ? NZ : 1];
 };
 
+// Two rows beyond are enough: faces that look at the third one give nothing to the rows held here, as the air flows from there.
 INLINE const real* row_at(const Step& s, int64_t row, int64_t block) {
-    if (row < 0) return s.south.data + block * s.south.block_stride + (-1 - row) * s.south.second;
-    if (row >= s.rows) return s.north.data + block * s.north.block_stride + (row - s.rows) * s.north.second;
+    if (row < 0) return s.south.data + block * s.south.block_stride + (row < -1 ? s.south.second : 0);
+    if (row >= s.rows) return s.north.data + block * s.north.block_stride + (row > s.rows ? s.north.second : 0);
     return s.q + (row * s.blocks + block) * BLOCK;
 }
 
@@ -64,18 +65,18 @@ INLINE const real* block_at(const Step& s, int64_t row, int64_t block) {
 
 // Air through the south faces of a row, which may be one beyond the rows held here.
 INLINE pack northward(const Step& s, const Beyond& beyond, int64_t row, int64_t block, int z, pack w) {
-    if (row < 0) return air_flux(beyond.south, w, block * COLUMN + z * W);
-    if (row > s.rows) return air_flux(beyond.north, w, block * COLUMN + z * W);
+    if (row < 0) return beyond.south ? air_flux(beyond.south->flux_y, w, block * COLUMN + z * W) : pack{};
+    if (row > s.rows) return beyond.north ? air_flux(beyond.north->flux_y, w, block * COLUMN + z * W) : pack{};
     return air_flux(s.flux_y, w, (row * s.blocks + block) * COLUMN + z * W);
 }
 
 // Air through the west faces of a block's cells, which may be beyond the blocks held here: there the first lane is the last one
 // of the area's own to the east, and the further ones those of the neighbour.
 INLINE pack eastward(const Step& s, const Beyond& beyond, int64_t row, int64_t block, int z, pack w) {
-    if (block < 0) return air_flux(beyond.west, w, row * COLUMN + z * W);
+    if (block < 0) return beyond.west ? air_flux(beyond.west->flux_x, w, row * COLUMN + z * W) : pack{};
     const pack own = air_flux(s.flux_x, w, (row * (s.blocks + 1) + block) * COLUMN + z * W);
     if (block < s.blocks) return own;
-    pack all = air_flux(beyond.east, w, row * COLUMN + z * W);
+    pack all = beyond.east ? air_flux(beyond.east->flux_x, w, row * COLUMN + z * W) : pack{};
     all[0] = own[0];
     return all;
 }
@@ -158,18 +159,21 @@ INLINE pack keep(pack* kept, const Shares& n) {
 }
 
 // ---- where a piece starts ----------------------------------------------------------------------------------------------------
-INLINE void load_ahead(const Transposed& a, int64_t row, int64_t block, Seen& f) {
+INLINE void load_ahead_x(const Transposed& a, int64_t row, int64_t block, Seen& f) {
     const pack w = splat(real(a.s.flux_weight));
-    for (int z = 0; z < NZ; z++) {
+    for (int z = 0; z < NZ; z++)
         f.flux_x[z] = from_east_2(eastward(a.s, a.beyond, row, block, z, w), eastward(a.s, a.beyond, row, block + 1, z, w));
-        f.flux_y[z] = northward(a.s, a.beyond, row + 2, block, z, w);
-    }
     if constexpr (FACE_EXCHANGE) {
         pack here[NZ], next[NZ];
         west_rates(a, row, block, here), west_rates(a, row, block + 1, next);
         for (int z = 0; z < NZ; z++) f.across_x[z] = from_east_2(here[z], next[z]);
-        south_rates(a, row + 2, block, f.across_y);
     }
+}
+
+INLINE void load_ahead_y(const Transposed& a, int64_t row, int64_t block, Seen& f) {
+    const pack w = splat(real(a.s.flux_weight));
+    for (int z = 0; z < NZ; z++) f.flux_y[z] = northward(a.s, a.beyond, row + 2, block, z, w);
+    if constexpr (FACE_EXCHANGE) south_rates(a, row + 2, block, f.across_y);
 }
 
 // What the three faces south of a row's block that it needs give to it and to the two rows north of it.
@@ -179,7 +183,7 @@ static void start_row_transposed(const Transposed& a, int64_t first, int64_t blo
     std::memset((void*)carry, 0, sizeof(pack) * 3 * NS * NZ);
     for (int64_t row = first - 3; row < first; row++) {
         Seen f;
-        load_ahead(a, row, block, f);
+        load_ahead_y(a, row, block, f);
         const Lines l = lines_of(a, row, block);
         for (int i = 0; i < NS; i++)
             for (int z = 0; z < NZ; z++) {
@@ -199,7 +203,7 @@ static void start_row_transposed(const Transposed& a, int64_t first, int64_t blo
 static void start_block_transposed(const Transposed& a, int64_t row, int64_t block, pack* carry, double* outside) {
     const pack w = splat(real(a.s.flux_weight));
     Seen f;
-    load_ahead(a, row, block - 1, f);
+    load_ahead_x(a, row, block - 1, f);
     const Lines l = lines_of(a, row, block - 1);
     for (int i = 0; i < NS; i++)
         for (int z = 0; z < NZ; z++) {
@@ -225,7 +229,7 @@ static void transpose(const Transposed& a, int64_t row, int64_t block, Worker& t
     const bool east = EDGE && block == s.blocks - 1 && s.east.edge, north = EDGE && row == s.rows - 1 && s.north.edge;
     const int last = int(s.last_lanes) - 1;
     Seen f;
-    if constexpr (HORIZONTAL) load_ahead(a, row, block, f);
+    if constexpr (HORIZONTAL) load_ahead_x(a, row, block, f), load_ahead_y(a, row, block, f);
     const Lines l = lines_of(a, row, block);
     for (int i = 0; i < NS; i++) {
         const int64_t o = i * COLUMN;

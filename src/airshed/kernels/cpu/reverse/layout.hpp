@@ -1,8 +1,9 @@
 // reverse/layout.hpp: what a step in reverse reads and writes. Python fills `Reverse` (reverse/reverser.py mirrors it).
 
-// Air fluxes through the faces one beyond those of the columns held here: [block] or [row][level][W]; zero where the area ends.
+// Air fluxes and exchange through the faces one beyond those of the columns held here, as a step whose fields hold these alone,
+// [block] or [row][level][W]; null where the area ends.
 struct Beyond {
-    Ends south, north, west, east;
+    const Step *west, *east, *south, *north;
 };
 
 struct Transposed {        // a step whose transport is transposed: its mixing ratios, and the adjoints of its tendencies

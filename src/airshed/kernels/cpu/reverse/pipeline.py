@@ -11,7 +11,7 @@ from airshed.kernels.cpu.pipeline import ALIKE, MechanismKernel
 from airshed.kernels.cpu.reverse.emit import EVERYTHING, Asked, emit_reverse
 from airshed.kernels.cpu.toolchain import Unit
 from airshed.kernels.layout import Layout
-from airshed.kernels.step.data import StepConstants
+from airshed.kernels.step.data import StepConstants, Swap
 from airshed.kernels.step.shape import MechanismShape
 
 if TYPE_CHECKING:
@@ -33,11 +33,14 @@ class ReverseKernel(CompiledKernel[MechanismShape, Source]):
 
     forward: MechanismKernel
 
-    def reverser(self, layout: Layout, constants: StepConstants, *, threads: int = 1, read: bool = False) -> "Reverser":
+    def reverser(
+        self, layout: Layout, constants: StepConstants, *, threads: int = 1, read: bool = False,
+        swap: Swap | None = None,
+    ) -> "Reverser":  # fmt: skip
         """Return what takes adjoints back over steps of this layout."""
         from airshed.kernels.cpu.reverse.reverser import Reverser
 
-        return Reverser(self, layout, constants, threads=threads, read=read)
+        return Reverser(self, layout, constants, threads=threads, read=read, swap=swap)
 
 
 def compile_reverse(forward: MechanismKernel, asked: Asked = EVERYTHING) -> ReverseKernel:

@@ -10,17 +10,21 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.kernels.cpu.argument_table import ArgumentTable
+from airshed.kernels.cpu.reverse.beyond import Beyond
 from airshed.kernels.cpu.reverse.pipeline import ReverseKernel
 from airshed.kernels.cpu.reverse.read_adjoints import ReadAdjoints, with_members
-from airshed.kernels.cpu.step_structure import Ends, Ghost
+from airshed.kernels.cpu.step_structure import Ghost
 from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray, address, aligned_zeros
-from airshed.kernels.step.data import Level, Share, State, StepConstants, StepForcing
+from airshed.kernels.step.data import SIDES, Level, Share, State, StepConstants, StepForcing, Swap
 from airshed.kernels.step.operator_fields import members
 
 Array = npt.NDArray[np.float64]
 
 _NEXT, _ADJOINT, _NOW, _BEFORE = range(4)
+
+_STRIPS: Final = dict(zip(SIDES, range(4, 8), strict=True))
+"""Steps that hold the air fluxes beyond each side alone."""
 
 _PIECES: Final = 2
 """Pieces of rows for each thread: each costs three rows of faces."""
@@ -29,7 +33,7 @@ _PIECES: Final = 2
 class _Reverse(ctypes.Structure):
     _fields_ = (
         ("next", ctypes.c_void_p), ("adjoint", ctypes.c_void_p), ("now", ctypes.c_void_p), ("before", ctypes.c_void_p),
-        ("beyond", Ends * 4),
+        ("beyond", ctypes.c_void_p * 4),
         ("has_next", ctypes.c_int64), ("has_columns", ctypes.c_int64), ("has_before", ctypes.c_int64),
         ("newest", ctypes.c_void_p), ("air", ctypes.c_void_p), ("tendency", ctypes.c_void_p),
         ("tendency_before", ctypes.c_void_p),
@@ -44,7 +48,8 @@ class Reverser:
     """Takes the adjoints of a state back, see :class:`airshed.kernels.backend.Reverser`."""
 
     def __init__(
-        self, kernel: ReverseKernel, layout: Layout, constants: StepConstants, *, threads: int = 1, read: bool = False
+        self, kernel: ReverseKernel, layout: Layout, constants: StepConstants, *, threads: int = 1, read: bool = False,
+        swap: Swap | None = None,
     ) -> None:  # fmt: skip
         self.kernel, self.layout, self._sweeps = kernel, layout, constants.sweeps
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
@@ -57,9 +62,10 @@ class Reverser:
         columns = layout.rows, layout.blocks
         self.outside, self.top = np.zeros((*columns, species, levels)), np.zeros((*columns, species))
         self.reactions = np.zeros((*columns, len(network.reactions)))
-        self._table = ArgumentTable(layout, 4, (), constants, shape.operators, levels)
+        self._beyond = Beyond(layout, (species, levels), swap)
+        self._table = ArgumentTable(layout, 8, self._beyond.sides, constants, shape.operators, levels)
         self._nothing = aligned_zeros((species * levels * layout.width,), layout.dtype)
-        self._nowhere = aligned_zeros((max(columns) + 1, levels, layout.width), layout.dtype)
+        self._nowhere = aligned_zeros((levels, layout.width), layout.dtype)
         self._after: StepForcing | None = None
         self.read = ReadAdjoints(layout, members(shape.operators)) if read else None
         self._call = self._structure()
@@ -72,10 +78,10 @@ class Reverser:
         assert ctypes.sizeof(call) == self.kernel.functions.airshed_reverse_bytes()
         size = self._table.size
         call.next, call.adjoint, call.now, call.before = (self._table.address + which * size for which in range(4))
-        nowhere = address(self._nowhere)
-        for side in range(4):
-            call.beyond[side] = Ends(nowhere, nowhere)
+        for number, side in enumerate(SIDES):
+            call.beyond[number] = self._table.address + _STRIPS[side] * size if side in self._beyond.sides else None
         self._table.set_sides(_ADJOINT, Ghost(address(self._nothing), 0, 0, 0, 1))
+        self._table.set_edges(_ADJOINT, self._beyond.adjoint)
         call.own_rates = self.read is not None
         call.outside, call.top, call.reactions = map(address, (self.outside, self.top, self.reactions))
         return call
@@ -96,7 +102,8 @@ class Reverser:
         older, now, newest = levels
         call, table = self._call, self._table
         if isinstance(before, StepForcing):
-            table.fill(_BEFORE, _moved(older), before, {}, self.outside, self._sweeps)
+            self._beyond.fetch(older.q, self._beyond.older)
+            table.fill(_BEFORE, _moved(older), before, self._beyond.older, self.outside, self._sweeps)
         else:
             self._tendency_before[...] = before
         state = State(now.q, older.q, self._tendency_before, now.air, older.air, now.air)
@@ -148,12 +155,20 @@ class Reverser:
             after = None if self._after is None else self._after.transport.fields
             self.read.place(self._call, None if column is None else column.fields, after)
 
+    def _see_beyond(self, newest: Level, step: StepForcing) -> None:
+        """Fetch what neighbours hold of the level whose adjoint a pass completes, and of the step that began there."""
+        beyond = self._beyond
+        beyond.fetch(newest.q, beyond.newest)
+        beyond.fetch(self._b_after, beyond.adjoint)
+        beyond.fill(self._table, _STRIPS, step.transport, members(self.kernel.shape.operators))
+
     def _work(self, newest: Level) -> None:
         """Make a pass; newest: the level whose adjoint it completes."""
         call, table = self._call, self._table
         call.has_next = self._after is not None
         if self._after is not None:
-            table.fill(_NEXT, _moved(newest), self._after, {}, self.outside, self._sweeps)
+            self._see_beyond(newest, self._after)
+            table.fill(_NEXT, _moved(newest), self._after, self._beyond.newest, self.outside, self._sweeps)
         table.place(_ADJOINT, State(*[self._b_after] * 3, *[self._nowhere] * 3))
         call.tendency, call.tendency_before = address(self._tendency), address(self._tendency_before)
         call.x, call.z, call.u, call.b = map(address, (self.x, self.older, self.older_tendency, self._b))

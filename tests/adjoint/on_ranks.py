@@ -1,0 +1,155 @@
+"""Gradients on several numbers of ranks, one after the other, in one MPI job of four.
+
+    mpiexec -n 4 python on_ranks.py FOLDER [CASES]
+
+Prints as JSON hashes of all that each gradient holds: of a small case, of one whose edges are spoilt on the way back,
+and with CASES of a coarse cut of the real one; and of the Dataset that each rank gets of `sensitivity`.
+"""
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+from mpi4py import MPI
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "parallel"))
+from worlds import digest, group, wait_for_all
+
+from airshed import adjoint
+from airshed.adjoint import choice
+from airshed.adjoint.receptor import Receptor, ReceptorCost
+from airshed.air.case import Case
+from airshed.parallel.communicator import Alone
+from airshed.parallel.swap import EdgeSwap
+from airshed.runtime import simulation
+
+sys.modules["airshed.adjoint.gradient"].room_of = lambda section, sizes: little_room(section, sizes)
+
+REACTIONS = """#DEFVAR
+A = IGNORE; B = IGNORE;
+#EQUATIONS
+<1> A = B : 1e-3;
+<2> B = A : 4e-4*SUN;
+<3> B + B = A + A : 1e-14;
+"""
+SMALL = {
+    "grid": {"area": {"lon": [-5, 5], "lat": [40, 46]}, "spacing": "0.5 deg", "layers": ["100 m", "500 m", "2000 m"]},
+    "time": {"start": "2022-06-21T11:00:00Z", "length": "2400 s", "step": "150 s"},
+    "meteorology": {"kind": "uniform", "eastward": "14 m/s", "northward": "-9 m/s", "rotation": "24 h",
+                    "diffusivity": "10 m2/s", "daily_mixing": "50 m2/s"},
+    "chemistry": {"mechanism": "small.eqn"},
+    "deposition": {"velocities": {"B": "1 cm/s"}, "scheme": "none"},
+    "boundary": {"values": {"A": "10 ppb"}},
+    "emissions": {"point": [{"species": "A", "rate": "10 mol/s", "lon": 0.2, "lat": 43.2}]},
+}  # fmt: skip
+AT = {"species": "B", "lon": [-1, 2], "lat": [41, 44], "time": "2400 s"}
+REAL = (
+    "grid.area.lon=[2, 10]", "grid.area.lat=[48, 52]", "grid.spacing=0.5 deg",
+    'grid.layers=["50 m", "200 m", "1000 m", "3000 m"]', "time.length=20 min", "time.spinup=0 h",
+)  # fmt: skip
+AT_REAL = {"species": "O3", "lon": [5, 7], "lat": [49.2, 51.2], "time": "20 min"}
+LITTLE = 'adjoint.memory="1 MiB"'
+"""Stands for 100 kB, in which not all is kept, so that steps are made again; how many fit depends on a rank's tile."""
+
+ONCE, AGAIN = 'adjoint.plan="auto"', 'adjoint.plan="all"'
+"""Each step is made once; and all are made again, as their number is to be known before."""
+RUNS = (  # ranks, their tiles, threads, what is kept, how steps forward get their neighbours' edges
+    (1, "auto", 1, ONCE, "auto"), (1, "auto", 2, ONCE, "auto"), (2, "[2, 1]", 2, ONCE, "auto"),
+    (2, "[1, 2]", 1, AGAIN, "messages"), (3, "[1, 3]", 1, LITTLE, "auto"), (4, "[2, 2]", 1, LITTLE, "messages"),
+    (4, "[1, 4]", 1, ONCE, "auto"),
+)  # fmt: skip
+RUNS_REAL = ((1, "auto", 1, ONCE, "auto"), (2, "auto", 1, ONCE, "auto"), (4, "[2, 2]", 1, ONCE, "messages"))
+
+
+def initial(case):
+    """Mixing ratios so irregular that a neighbour's value in the wrong place is another value."""
+    shape, numbers = case.make_grid().shape, np.random.default_rng(5)
+    return xr.Dataset({name: (("level", "lat", "lon"), 10.0 ** numbers.uniform(-9, -7, shape)) for name in "AB"})
+
+
+def hashes(found):
+    """Hashes of the parts of a gradient, by their names."""
+    parts = {"value": np.array(found.value), "steps": np.array(found.steps)}
+    adjoints = found.adjoints
+    parts |= {name: getattr(adjoints, name) for name in ("initial", "outside", "top", "reactions")}
+    parts |= {f"sources {begin:g}": each for begin, each in adjoints.sources.items()}
+    assert all(np.any(each) for name, each in parts.items() if name != "top")
+    return {name: digest(each) for name, each in parts.items()}
+
+
+def little_room(section, sizes):
+    """The room of a case, far less where it is little."""
+    room = choice.room_of(section, sizes)
+    return replace(room, memory=100_000) if room.memory == 2**20 else room
+
+
+def gradients(make, receptor, runs, given):
+    """Return the hashes of gradients of a case on the first ranks, by what they ran on."""
+    found = {}
+    for size, tiles, threads, kept, halo in runs:
+        ranks = group(size)
+        if ranks is not None:
+            case = make([f"parallel.tiles={tiles}", f"run.threads={threads}", f"parallel.halo={halo}", kept])
+            asked = Receptor.of(receptor, case.time.length.value)
+            cost = lambda model: ReceptorCost(asked, model.whole)  # noqa: B023, E731
+            answer = adjoint.gradient(case, cost, ranks=ranks, **given(case))
+            assert (answer.recomputed > 0) == (kept != ONCE), answer.recomputed
+            found[f"{size} {tiles} {threads} {kept}"] = hashes(answer)
+        wait_for_all()
+    return found
+
+
+def spoilt(make):
+    """A gradient on two ranks of which one gets edges on the way back that are not its neighbour's."""
+    plain = EdgeSwap.__call__
+
+    def swap(self, given, taken):
+        plain(self, given, taken)
+        for edge in taken.values():
+            edge[...] = edge[::-1].copy()
+
+    EdgeSwap.__call__ = swap if MPI.COMM_WORLD.rank == 0 else plain
+    try:
+        return gradients(make, AT, [(2, "[1, 2]", 1, ONCE, "auto")], lambda case: {"initial": initial(case)})
+    finally:
+        EdgeSwap.__call__ = plain
+
+
+def sensitivities(case):
+    """Hashes of the Datasets on all ranks, and of that which the first rank gets alone."""
+
+    def found():
+        dataset = adjoint.sensitivity(case, AT, initial=initial(case))
+        return digest(*(dataset[name].values for name in sorted(dataset.variables)))
+
+    together = MPI.COMM_WORLD.gather(found())
+    alone = None
+    if MPI.COMM_WORLD.rank == 0:
+        simulation.world = Alone
+        alone = found()
+    wait_for_all()
+    return {"together": together, "alone": alone}
+
+
+def main(folder, cases=None):
+    if MPI.COMM_WORLD.rank == 0:
+        (folder / "small.eqn").write_text(REACTIONS)
+    wait_for_all()
+
+    def small(settings):
+        return Case.from_dict(SMALL, folder, settings)
+
+    told = {"small": gradients(small, AT, RUNS, lambda case: {"initial": initial(case)}), "spoilt": spoilt(small)}
+    told["sensitivity"] = sensitivities(small(["run.threads=1"]))
+    if cases is not None:
+        told["real"] = gradients(
+            lambda settings: Case.load(cases / "west-europe", [*REAL, *settings]), AT_REAL, RUNS_REAL, lambda case: {}
+        )
+    if MPI.COMM_WORLD.rank == 0:
+        print(json.dumps(told))
+
+
+main(*map(Path, sys.argv[1:]))

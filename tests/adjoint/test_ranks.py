@@ -1,0 +1,47 @@
+"""Gradients on ranks have the bits of those on one: of all inputs, whatever the cut, the threads and the plan."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+MPIEXEC = Path(sys.executable).with_name("mpiexec")
+PROGRAM = Path(__file__).with_name("on_ranks.py")
+CASES = Path(__file__).parents[2] / "cases"
+
+pytestmark = pytest.mark.skipif(not MPIEXEC.exists(), reason="mpiexec of the wheel mpich is not installed")
+
+
+ALONE = '1 auto 1 adjoint.plan="auto"'
+
+
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory):
+    """What the program printed."""
+    command = [MPIEXEC, "-n", "4", sys.executable, "-m", "mpi4py", PROGRAM, tmp_path_factory.mktemp("case"), CASES]
+    environment = {**os.environ, "PYTHONWARNINGS": "default"}
+    answer = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False, env=environment)
+    assert answer.returncode == 0, answer.stderr[-4000:]
+    return json.loads(answer.stdout)
+
+
+@pytest.mark.parametrize(("case", "count"), [("small", 7), ("real", 3)])
+def test_any_number_of_ranks_and_threads_gives_the_same_bits(printed, case, count):
+    runs = printed[case]
+    alone = runs[ALONE]
+    assert len(runs) == count
+    assert {name: found for name, found in runs.items() if found != alone} == {}
+
+
+def test_spoilt_edges_are_noticed(printed):
+    """The negative control: one of two ranks gets the rows of its neighbour upside down on the way back."""
+    alone, (spoilt,) = printed["small"][ALONE], printed["spoilt"].values()
+    assert {name for name in alone if spoilt[name] == alone[name]} == {"value", "steps"}
+
+
+def test_all_ranks_get_the_sensitivities_of_one(printed):
+    found = printed["sensitivity"]
+    assert found["together"] == [found["alone"]] * 4

@@ -1,0 +1,161 @@
+"""Steps taken back on tiles of a grid, each in a thread of its own, and held against the whole, to the bit."""
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from queue import Queue
+from typing import Any
+
+import numpy as np
+
+from airshed.kernels.cpu.pipeline import MechanismKernel
+from airshed.kernels.cpu.reverse.pipeline import ReverseKernel
+from airshed.kernels.cpu.reverse.reverser import Reverser
+from airshed.kernels.layout import Layout
+from airshed.kernels.memory import AnyArray, aligned_empty
+from airshed.kernels.reference.trial import Trial, forcing, make_stepper
+from airshed.kernels.step.data import Level, Share, Side, StepConstants, StepForcing, TwoStepWeights
+from airshed.parallel.decomposition import OPPOSITE, Decomposition, Tile
+
+from .tiles import part_of
+
+Spoil = Callable[[Side, AnyArray], None]
+
+PATIENCE = 60.0
+"""For a neighbour [s]."""
+
+
+@dataclass
+class Queues:
+    """Stands for messages between the tiles of a cut; `spoil` changes what comes."""
+
+    cut: Decomposition
+    spoil: Spoil = lambda side, edge: None
+    waiting: dict[tuple[int, Side], "Queue[AnyArray]"] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.waiting = {(tile.rank, side): Queue() for tile in self.cut.tiles() for side in OPPOSITE}
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """The neighbours of one tile; satisfies ``kernels.step.data.Swap``."""
+
+    queues: Queues
+    tile: Tile
+
+    @property
+    def sides(self) -> list[Side]:
+        return [side for side in OPPOSITE if self.queues.cut.neighbour(self.tile.rank, side) is not None]
+
+    def __call__(self, given: Mapping[Side, AnyArray], taken: Mapping[Side, AnyArray]) -> None:
+        for side, edge in given.items():
+            other = self.queues.cut.neighbour(self.tile.rank, side)
+            assert other is not None
+            self.queues.waiting[other, OPPOSITE[side]].put(edge.copy())
+        for side, edge in taken.items():
+            edge[...] = self.queues.waiting[self.tile.rank, side].get(timeout=PATIENCE)
+            self.queues.spoil(side, edge)
+
+
+@dataclass(frozen=True)
+class Passed:
+    """Steps that were made of the whole: packed levels 0, 1, ..., tendencies before the first and after the last."""
+
+    levels: Sequence[Level]
+    first: AnyArray
+    last: AnyArray
+
+
+def constants_of(trial: Trial) -> StepConstants:
+    box = trial.box
+    return StepConstants(
+        box.outside.sides, box.outside.top, box.density_factor, box.vertical_weights, box.thickness, box.emitted,
+        box.sweeps, box.oxygen, box.nitrogen,
+    )  # fmt: skip
+
+
+def forcings(trial: Trial, layout: Layout, weights: Sequence[TwoStepWeights]) -> list[StepForcing]:
+    """Steps in one interval of the forcing, each at another place in it."""
+    transport, column = forcing(trial, layout)
+    return [
+        StepForcing(
+            each, replace(transport, weight=(n + 1) / 8.0, weight_z=n / 4.0), replace(column, weight=1.0 - n / 4.0)
+        )
+        for n, each in enumerate(weights)
+    ]
+
+
+def run(kernel: MechanismKernel, trial: Trial, weights: Sequence[TwoStepWeights]) -> Passed:
+    with closing(make_stepper(kernel, trial)) as stepper:
+        state, first = stepper.state, stepper.state.tendency.copy()
+        levels = [Level(state.q_other.copy(), state.air_other.copy()), Level(state.q.copy(), state.air.copy())]
+        for each in forcings(trial, stepper.layout, weights):
+            stepper.advance([each])
+            levels.append(Level(state.q.copy(), state.air.copy()))
+        return Passed(levels, first, state.tendency.copy())
+
+
+def taken_back(
+    kernel: ReverseKernel, trial: Trial, weights: Sequence[TwoStepWeights], passed: Passed, seed: AnyArray,
+    threads: int, place: tuple[slice, slice], swap: Neighbours | None,
+) -> dict[str, AnyArray]:  # fmt: skip
+    """Return all adjoints that steps leave behind of a place of the whole; `seed` is that of the last level."""
+    _, rows, columns = trial.fields.air.shape
+    layout = kernel.forward.layout(rows, columns)
+    steps = forcings(trial, layout, weights)
+    levels = [Level(aligned(each.q[place]), aligned(each.air[place])) for each in passed.levels]
+    sources = layout.zeros(len(trial.fields.q), kernel.shape.levels)
+    reverser = kernel.reverser(layout, constants_of(trial), threads=threads, read=True, swap=swap)
+    with closing(reverser):
+        reverser.start(aligned(passed.last[place]))
+        reverser.x[...] = seed[place]
+        for n in reversed(range(len(steps))):
+            before = steps[n - 1] if n else aligned(passed.first[place])
+            reverser.reverse(steps[n], levels[n : n + 3], before, [Share(0.7, sources)])
+        reverser.finish(levels[1])
+        return found_of(reverser) | {"sources": sources}
+
+
+def found_of(reverser: Reverser) -> dict[str, AnyArray]:
+    names = "x", "older", "older_tendency", "outside", "top", "reactions"
+    read: Any = reverser.read
+    rows, blocks = reverser.layout.rows, reverser.layout.blocks
+    fields = {f"{each.name} {n}": each.adjoint[:rows, :blocks] for n, each in enumerate(read.fields)}
+    return {name: getattr(reverser, name).copy() for name in names} | dict(read.numbers) | fields
+
+
+def aligned(array: AnyArray) -> AnyArray:
+    copy = aligned_empty(array.shape, array.dtype)
+    copy[...] = array
+    return copy
+
+
+def differences(
+    kernel: ReverseKernel, trial: Trial, cut: Decomposition, weights: Sequence[TwoStepWeights], threads: int = 1,
+    spoil: Spoil | None = None,
+) -> list[str]:  # fmt: skip
+    """Return what the tiles of a cut find else than the whole does."""
+    passed, queues = run(kernel.forward, trial, weights), Queues(cut)
+    seed = np.random.default_rng(1).normal(size=passed.last.shape)
+    seed[:, -1, ..., kernel.forward.layout(cut.rows, cut.columns).last_lanes :] = 0.0
+    if spoil is not None:
+        queues.spoil = spoil
+
+    def of_tile(tile: Tile) -> dict[str, AnyArray]:
+        place = slice(*tile.rows), slice(*tile.blocks)
+        part = part_of(trial, tile.window)
+        return taken_back(kernel, part, weights, passed, seed, threads, place, Neighbours(queues, tile))
+
+    everywhere = slice(None), slice(None)
+    whole = taken_back(kernel, trial, weights, passed, seed, 1, everywhere, None)
+    tiles = cut.tiles()
+    with ThreadPoolExecutor(len(tiles)) as pool:
+        parts = list(pool.map(of_tile, tiles))
+    return [
+        f"{name} of tile {tile.rank}"
+        for tile, part in zip(tiles, parts, strict=True)
+        for name, array in part.items()
+        if array.tobytes() != whole[name][slice(*tile.rows), slice(*tile.blocks)].tobytes()
+    ]

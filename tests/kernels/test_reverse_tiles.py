@@ -1,0 +1,68 @@
+"""A soak of random decompositions: steps taken back on tiles have the bits of those of the whole grid."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from airshed.kernels.cpu.pipeline import WIDTH
+from airshed.kernels.cpu.reverse.pipeline import compile_reverse
+from airshed.kernels.memory import AnyArray
+from airshed.kernels.reference.trial import random_trial
+from airshed.kernels.step.data import SIDES, Side
+from airshed.parallel.decomposition import Decomposition
+from airshed.process.twostep import two_step_weights
+
+from .kinds import every
+from .reverse_tiles import differences
+from .tiles import EULER, Compiled, cuts
+
+STEPS = EULER, two_step_weights(100.0, 100.0), two_step_weights(80.0, 100.0)
+
+
+@pytest.mark.parametrize(("mechanism", "precision"), [("toy", "double"), ("toy", "single")])
+@settings(max_examples=15)
+@given(cut=cuts(), threads=st.integers(1, 2), seed=st.integers(0, 99))
+def test_any_tiles_give_the_bits_of_the_whole(
+    compiled: Compiled, mechanism: str, precision: str, cut: Decomposition, threads: int, seed: int
+) -> None:
+    kernel = compiled(mechanism, 3, precision, operators=every)
+    trial = random_trial(kernel, cut.rows, cut.columns, EULER, seed=seed, sweeps=1 + seed % 2)
+    assert differences(compile_reverse(kernel), trial, cut, STEPS, threads) == []
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_tiles_beside_one_another_may_have_a_single_row_and_block(compiled: Compiled, rows: int) -> None:
+    kernel = compiled("toy", 3, operators=every)
+    cut = Decomposition.of(rows, 2 * WIDTH + 3, WIDTH, 3, tiles=(1, 3))
+    assert differences(compile_reverse(kernel), random_trial(kernel, cut.rows, cut.columns, EULER), cut, STEPS) == []
+
+
+WHAT = {
+    "mixing ratios 1": (5, lambda edge: edge.min() >= 0.0, 1),
+    "mixing ratios 2": (5, lambda edge: edge.min() >= 0.0, 2),
+    "adjoints 1": (5, lambda edge: edge.min() < 0.0, 1),
+    "adjoints 2": (5, lambda edge: edge.min() < 0.0, 2),
+    "air fluxes": (4, lambda edge: True, 1),
+}
+"""What comes from a neighbour: dimensions along rows, which of these arrays, and how far beyond."""
+
+
+@pytest.mark.parametrize("side", SIDES)
+@pytest.mark.parametrize("what", WHAT)
+def test_a_spoilt_edge_is_found(compiled: Compiled, side: Side, what: str) -> None:
+    """The negative control: values of one row, or column, beyond one side stand elsewhere in it."""
+    kernel, (dimensions, is_it, far) = compiled("toy", 3, operators=every), WHAT[what]
+    cut = Decomposition.of(8, 4 * WIDTH, WIDTH, 4, tiles=(2, 2))
+    along_rows = side in ("south", "north")
+    place = {"west": (..., -far), "east": (..., far - 1), "south": -far, "north": far - 1}[side]
+    if side == "east" and dimensions == 4:
+        place = (..., 1)  # the face before it is held here, too
+
+    def spoil(which: Side, edge: AnyArray) -> None:
+        if which == side and edge.ndim == dimensions - (not along_rows) and is_it(edge):
+            edge[place] = np.random.default_rng(2).permutation(edge[place].ravel()).reshape(edge[place].shape)
+
+    trial = random_trial(kernel, 8, 4 * WIDTH, EULER, seed=3)
+    found = differences(compile_reverse(kernel), trial, cut, STEPS, 1, spoil)
+    assert any(each.startswith("x of tile") for each in found)
