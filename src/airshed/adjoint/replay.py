@@ -13,7 +13,7 @@ from airshed.adjoint.cost import Cost
 from airshed.adjoint.direction import Direction
 from airshed.adjoint.rate_factors import with_rates
 from airshed.adjoint.recording import Recording
-from airshed.kernels.backend import Reverser, TangentStepper
+from airshed.kernels.backend import Reverser, Stepper, TangentStepper
 from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray
 from airshed.kernels.step.data import Level, Share, State
@@ -29,8 +29,8 @@ Look = Callable[[int, AnyArray, Array], None]
 class Replay:
     """A recorded run and a cost, whose derivatives are asked for."""
 
-    def __init__(self, recording: Recording, cost: Cost) -> None:
-        self.recording, self.cost = recording, cost
+    def __init__(self, recording: Recording, cost: Cost, *, threads: int = 1) -> None:
+        self.recording, self.cost, self._threads = recording, cost, threads
         self._layout, self._names = recording.layout, recording.kernel.network.names
 
     def value(self, direction: Direction = NOTHING, size: float = 0.0, look: Look | None = None) -> float:
@@ -38,7 +38,7 @@ class Replay:
         recorded = self.recording
         changes = Changes(direction, self._layout, recorded.members)
         kernel, forcing_of = with_rates(recorded.kernel, direction.rates, size, self._layout)
-        stepper = kernel.stepper(self._layout, changes.constants(recorded.constants, size))
+        stepper = kernel.stepper(self._layout, changes.constants(recorded.constants, size), threads=self._threads)
         with closing(stepper):
             _copy(recorded.first, stepper.state)
             if direction.initial is not None:
@@ -53,7 +53,7 @@ class Replay:
 
     @cached_property
     def _tangent(self) -> TangentStepper:
-        return self.recording.kernel.tangent().stepper(self._layout, self.recording.constants)
+        return self.recording.kernel.tangent().stepper(self._layout, self.recording.constants, threads=self._threads)
 
     def tangent(self, direction: Direction) -> float:
         """Return the derivative of the cost in a direction, by the tangent-linear model."""
@@ -76,18 +76,41 @@ class Replay:
 
     def backward(self) -> Direction:
         """Return the adjoints of the cost by all inputs, each as a direction has it."""
-        recorded = self.recording
         self.value()
+        sources = self._go_back()
+        return self._adjoints(self._reverser, sources)
+
+    def repeat(self) -> None:
+        """Make the steps and nothing else, as :meth:`take_back` takes them back: to be measured."""
+        stepper = self._stepper
+        _copy(self.recording.first, stepper.state)
+        for taken in self.recording.steps:
+            stepper.advance([taken.forcing])
+
+    def take_back(self) -> None:
+        """Take the steps back, of a cost whose derivative is zero unless :meth:`value` came before."""
+        self._go_back()
+
+    @cached_property
+    def _stepper(self) -> Stepper:
+        recorded = self.recording
+        return recorded.kernel.stepper(self._layout, recorded.constants, threads=self._threads)
+
+    @cached_property
+    def _reverser(self) -> Reverser:
+        recorded = self.recording
         kernel = recorded.kernel.reversed()
-        with closing(kernel.reverser(self._layout, recorded.constants, read=True)) as reverser:
-            reverser.start(recorded.tendency)
-            emission = recorded.emission
-            sources = {begin: self._layout.zeros(len(self._names), levels) for begin, levels in emission.items()}
-            for number in reversed(range(len(recorded.steps))):
-                self._take_back(reverser, number, sources)
-            reverser.finish(recorded.levels[0])
-            self._add_cost(recorded.begin, reverser)
-            return self._adjoints(reverser, sources)
+        return kernel.reverser(self._layout, recorded.constants, threads=self._threads, read=True)
+
+    def _go_back(self) -> dict[float, AnyArray]:
+        recorded, reverser = self.recording, self._reverser
+        reverser.start(recorded.tendency)
+        sources = {begin: self._layout.zeros(len(self._names), each) for begin, each in recorded.emission.items()}
+        for number in reversed(range(len(recorded.steps))):
+            self._take_back(reverser, number, sources)
+        reverser.finish(recorded.levels[0])
+        self._add_cost(recorded.begin, reverser)
+        return sources
 
     def _take_back(self, reverser: Reverser, number: int, sources: dict[float, AnyArray]) -> None:
         recorded, taken = self.recording, self.recording.steps[number]
@@ -134,8 +157,9 @@ class Replay:
 
     def close(self) -> None:
         """End threads."""
-        if "_tangent" in vars(self):
-            self._tangent.close()
+        for name in ("_tangent", "_reverser", "_stepper"):
+            if name in vars(self):
+                getattr(self, name).close()
 
 
 def start_tangent(stepper: TangentStepper, first: State, direction: Direction, layout: Layout) -> None:

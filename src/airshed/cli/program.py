@@ -7,6 +7,7 @@ import typer
 from airshed import __version__
 from airshed.cli.commands.bench import (
     bench,
+    bench_adjoint,
     bench_chemistry,
     bench_io,
     bench_output,
@@ -41,6 +42,7 @@ for command in (run, show, box, plot, merge, verify, doctor):
 kernel.command("show")(show_kernel)
 app.add_typer(kernel, name="kernel")
 benchmarks.callback()(bench)
+benchmarks.command("adjoint")(bench_adjoint)
 benchmarks.command("chemistry")(bench_chemistry)
 benchmarks.command("io")(bench_io)
 benchmarks.command("output")(bench_output)
