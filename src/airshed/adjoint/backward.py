@@ -83,7 +83,7 @@ class Backward:
     def _found(self) -> Adjoints:
         reverser, unpack = self._reverser, self._model.layout.unpack
         outside, top, reactions = (
-            each.reshape(-1, *each.shape[2:]).sum(axis=0)
+            each.reshape(each.shape[0] * each.shape[1], *each.shape[2:]).sum(axis=0)
             for each in (reverser.outside, reverser.top, reverser.reactions)
         )
         sources = {begin: unpack(each) for begin, each in sorted(self._sources.items())}

@@ -27,10 +27,13 @@ Look = Callable[[int, AnyArray, Array], None]
 
 
 class Replay:
-    """A recorded run and a cost, whose derivatives are asked for."""
+    """A recorded run and a cost, whose derivatives are asked for.
 
-    def __init__(self, recording: Recording, cost: Cost, *, threads: int = 1) -> None:
-        self.recording, self.cost, self._threads = recording, cost, threads
+    read  whether those by what operators read are asked for, which :meth:`backward` tells
+    """
+
+    def __init__(self, recording: Recording, cost: Cost, *, threads: int = 1, read: bool = True) -> None:
+        self.recording, self.cost, self._threads, self._read = recording, cost, threads, read
         self._layout, self._names = recording.layout, recording.kernel.network.names
 
     def value(self, direction: Direction = NOTHING, size: float = 0.0, look: Look | None = None) -> float:
@@ -100,7 +103,7 @@ class Replay:
     def _reverser(self) -> Reverser:
         recorded = self.recording
         kernel = recorded.kernel.reversed()
-        return kernel.reverser(self._layout, recorded.constants, threads=self._threads, read=True)
+        return kernel.reverser(self._layout, recorded.constants, threads=self._threads, read=self._read)
 
     def _go_back(self) -> dict[float, AnyArray]:
         recorded, reverser = self.recording, self._reverser
