@@ -19,13 +19,14 @@ from airshed.adjoint.chance import random_cost, random_direction
 from airshed.adjoint.differences import differences
 from airshed.adjoint.direction import products
 from airshed.adjoint.dot_products import dot_products
-from airshed.adjoint.kinks import AHEAD, BEHIND, EXTREMUM, SMOOTH, along, branch, upward
+from airshed.adjoint.kinks import AHEAD, BEHIND, EXTREMUM, SMOOTH, Crossings, along, branch, upward
 from airshed.adjoint.recording import recorded
 from airshed.adjoint.replay import Replay
 from airshed.adjoint.taylor import remainders
 from airshed.core.errors import CaseError
 from airshed.kernels.cpu.reverse.reverser import Reverser
 from airshed.kernels.reference.transport import ALPHA, BETA, face_value
+from airshed.kernels.step.data import TERMS
 
 from .cases import small_case
 
@@ -171,6 +172,20 @@ def test_a_peak_that_moves_switches_its_faces():
     cells, moved = np.array([0.0, 0.0, 1.0, 2.0, 1.5, 0.0, 0.0]), np.array([0.0, 0.0, 1.0, 2.0, 2.5, 0.0, 0.0])
     air = np.array([1.0, 1.0, 1.0, 0.0])
     assert list(np.flatnonzero(along(cells, air) != along(moved, air))) == [2]
+
+
+def test_values_that_one_run_alone_clips_are_counted(run):
+    """In the second block of the first row the step clipped something of species 1; zeros elsewhere are no clips."""
+    terms, species = len(run.kernel.terms), len(run.kernel.network.species)
+    q = np.ones_like(run.levels[0].q)
+    q[0, 1, 1, 2, 0] = q[0, 0, 1, 2, 0] = q[0, 1, 2, 0, 0] = 0.0
+    sums = np.zeros((run.layout.rows, run.layout.blocks, terms, species))
+    crossings = Crossings(run, run.constants)
+    crossings.note(0, q, sums.reshape(-1, terms * species))
+    sums[0, 1, TERMS.index("clipped"), 1] = 1e-9
+    crossings.start(run.levels[0].q)
+    crossings.compare(0, q, sums.reshape(-1, terms * species))
+    assert (crossings.kinks, crossings.clips) == (0, 1)
 
 
 def test_no_branch_where_no_air_flows_or_nothing_changes():
