@@ -24,6 +24,7 @@ from airshed.adjoint.snapshots import as_arrays, as_snapshot
 from airshed.adjoint.stores.store import Arrays, aligned_copy, size_of
 from airshed.air.model import AirModel
 from airshed.air.schemes.imex import Imex, Taken
+from airshed.air.schemes.scheme import Scheme
 from airshed.core.errors import CaseError
 from airshed.kernels.memory import ALIGNMENT, AnyArray, address
 from airshed.kernels.step.data import Level, StepForcing
@@ -50,9 +51,7 @@ class Trajectory:
     """
 
     def __init__(self, model: AirModel, stores: Stores) -> None:
-        if not isinstance(model.scheme, Imex):
-            raise CaseError('chemistry.integrator = "strang" has no adjoint yet; take "imex"')
-        self._model, self._scheme, self._stores = model, model.scheme, stores
+        self._model, self._scheme, self._stores = model, with_adjoint(model.scheme), stores
         self.begin = model.seconds
         self.ends: list[float] = []
         self.recomputed = 0
@@ -118,7 +117,7 @@ class Trajectory:
         if not action.keep_levels:
             self._model.step_through(ends)
             return
-        self._scheme.note = lambda taken: self._taken.__setitem__(number, self._lasting(taken))
+        self._scheme.note = lambda taken: self._taken.__setitem__(number, lasting(taken))
         try:
             self._model.step_through(ends)
         finally:
@@ -153,11 +152,19 @@ class Trajectory:
     def _level(self, restart: Arrays, q: str, air: str) -> Level:
         return Level(_aligned(restart[_STATE + q]), _aligned(restart[_STATE + air]))
 
-    def _lasting(self, taken: Taken) -> Taken:
-        """A step with a sun of its own: steps to come write where that was."""
-        step = taken.forcing
-        assert step.column is not None
-        return replace(taken, forcing=replace(step, column=replace(step.column, sun=aligned_copy(step.column.sun))))
+
+def with_adjoint(scheme: Scheme) -> Imex:
+    """Return a scheme whose steps can be taken back; raises CaseError for another."""
+    if not isinstance(scheme, Imex):
+        raise CaseError('chemistry.integrator = "strang" has no adjoint yet; take "imex"')
+    return scheme
+
+
+def lasting(taken: Taken) -> Taken:
+    """Return a step with a sun of its own: steps to come write where that was."""
+    step = taken.forcing
+    assert step.column is not None
+    return replace(taken, forcing=replace(step, column=replace(step.column, sun=aligned_copy(step.column.sun))))
 
 
 def _restart(step: int) -> str:

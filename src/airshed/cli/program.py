@@ -9,6 +9,7 @@ from airshed.cli.commands.adjoint import adjoint
 from airshed.cli.commands.assimilate import assimilate
 from airshed.cli.commands.bench import (
     bench,
+    bench_adjoint,
     bench_chemistry,
     bench_io,
     bench_output,
@@ -43,6 +44,7 @@ for command in (run, adjoint, assimilate, show, box, plot, merge, verify, doctor
 kernel.command("show")(show_kernel)
 app.add_typer(kernel, name="kernel")
 benchmarks.callback()(bench)
+benchmarks.command("adjoint")(bench_adjoint)
 benchmarks.command("chemistry")(bench_chemistry)
 benchmarks.command("io")(bench_io)
 benchmarks.command("output")(bench_output)

@@ -5,6 +5,7 @@ from typing import Final
 
 from airshed.core.report import Cell, Report, Table
 from airshed.verify import (
+    adjoint,
     carried,
     chemistry,
     chemistry_cells,
@@ -56,6 +57,9 @@ def checks(*, full: bool = False) -> Mapping[str, Check]:
         "order of Rosenbrock methods": chemistry_orders.check,
         "random networks": lambda: chemistry_networks.check(100 if full else 10),
         "many cells": chemistry_cells.check,
+        "dot products": lambda: adjoint.check_products(adjoint.small_case()),
+        "Taylor remainder": lambda: adjoint.check_taylor(adjoint.small_case()),
+        "gradient": adjoint.check_gradient,
         "beside MICM": lambda: [*chemistry_micm.check(), *(chemistry_micm.check_many() if full else [])],
     }
 

@@ -68,14 +68,14 @@ def run(
     Raises CaseError for a mechanism without a benchmark, MechanismError for one that needs the package musica in vain.
     """
     names = tuple(dict.fromkeys(mechanisms)) or tuple(PROBLEMS if has_musica() else ("emep",))
-    with _empty_cache():
+    with empty_cache():
         problems = [problem(name, cells) for name in names]
-    with _empty_cache():
+    with empty_cache():
         return report([compare(each, progress) for each in problems])
 
 
 @contextmanager
-def _empty_cache() -> Iterator[None]:
+def empty_cache() -> Iterator[None]:
     """Compile into an empty folder, so that compile times are those of nothing cached."""
     before = os.environ.get(CACHE_VARIABLE)
     with tempfile.TemporaryDirectory() as folder:

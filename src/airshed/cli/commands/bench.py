@@ -50,6 +50,21 @@ def bench_chemistry(mechanisms: Mechanisms = None, cells: Cells = None, as_json:
         raise typer.Exit(1)
 
 
+def bench_adjoint(
+    hours: Annotated[float, typer.Option(min=0.25, help="Hours of the case whose gradient is taken.")] = 24.0,
+    rounds: Rounds = 5, as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Measure a step in reverse over a step, and a gradient over a run of west-europe; some minutes."""
+    from rich.console import Console
+
+    from airshed.bench import adjoint
+    from airshed.cli.render import show
+
+    with Console(stderr=True).status("bench adjoint") as status:
+        report = adjoint.run(hours, rounds, progress=lambda what: status.update(f"bench adjoint: {what}"))
+    show(report, as_json=as_json)
+
+
 def bench_redistribution(ranks: Ranks = None, as_json: AsJson = False) -> None:
     """Measure how fast arrays move between two groups of ranks, by each strategy and transport; a minute."""
     from rich.console import Console

@@ -1,0 +1,101 @@
+"""What a direction is to each step: changes that its tangent takes, and what a perturbed step is given."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.adjoint.direction import Direction
+from airshed.adjoint.recording import given_fields, given_numbers
+from airshed.adjoint.stores.store import aligned_copy
+from airshed.air.schemes.imex import Taken
+from airshed.core.errors import CaseError
+from airshed.kernels.layout import Layout
+from airshed.kernels.memory import AnyArray
+from airshed.kernels.step.data import Pair, StepChanges, StepConstants, StepForcing
+from airshed.kernels.step.operator_fields import Member
+
+Array = npt.NDArray[np.float64]
+
+
+class Changes:
+    """The changes of steps in a direction, packed once."""
+
+    def __init__(self, direction: Direction, layout: Layout, members: Mapping[str, Member]) -> None:
+        self.direction, self._layout, self._members = direction, layout, members
+        self._emission = {begin: layout.pack(each, padding="constant") for begin, each in direction.emission.items()}
+        self._fields: dict[str, list[AnyArray]] = {
+            name: [layout.pack(each, padding="constant") for each in some] for name, some in direction.fields.items()
+        }
+        self._seen: dict[str, dict[int, tuple[AnyArray, int]]] = {name: {} for name in direction.fields}
+        self._perturbed: dict[int, tuple[AnyArray, AnyArray]] = {}
+        for name in (*direction.fields, *direction.numbers):
+            if name not in members:
+                raise CaseError(f"a change of {name}, which no operator reads; they read: {', '.join(members)}")
+
+    def of(self, taken: Taken) -> StepChanges:
+        """Return the changes of what a step was given; steps come in order of time."""
+        given, to = given_fields(taken.forcing), self.direction
+        fields: dict[str, Pair] = {
+            name: (self._at(name, given[name][0]), self._at(name, given[name][1])) for name in self._fields
+        }
+        return StepChanges(self._of_emission(taken), to.outside, to.top, to.rates, fields, to.numbers)
+
+    def perturbed(self, taken: Taken, size: float) -> StepForcing:
+        """Return what a step is given at so many times the direction."""
+        forcing = taken.forcing
+        numbers = {**given_numbers(forcing)}
+        for name, added in self.direction.numbers.items():
+            numbers[name] = np.asarray(numbers.get(name, self._members[name].values)) + size * added
+        transport = replace(
+            forcing.transport, numbers=numbers, fields=self._moved(forcing.transport.fields, size)
+        )  # fmt: skip
+        if forcing.column is None:
+            return replace(forcing, transport=transport)
+        change, emission = self._of_emission(taken), forcing.column.emission
+        if change is not None:
+            emission = aligned_copy(emission + size * change)
+        column = replace(
+            forcing.column, numbers=numbers, fields=self._moved(forcing.column.fields, size), emission=emission
+        )  # fmt: skip
+        return StepForcing(forcing.weights, transport, column)
+
+    def constants(self, given: StepConstants, size: float) -> StepConstants:
+        """Return what stays the same from step to step at so many times the direction."""
+        to = self.direction
+        ghosts = given.ghosts if to.outside is None else given.ghosts + size * to.outside
+        top = given.top if to.top is None else given.top + size * to.top
+        return replace(given, ghosts=ghosts, top=top)
+
+    def _of_emission(self, taken: Taken) -> AnyArray | None:
+        """The change of the emission of a step, by the shares that periods have in it."""
+        shares = [(share, self._emission[begin]) for begin, share in taken.emission if begin in self._emission]
+        if not shares:
+            return None
+        total = self._layout.memory.zeros(shares[0][1].shape, self._layout.dtype)
+        for share, change in shares:
+            total += total.dtype.type(share) * change
+        return total
+
+    def _at(self, name: str, field: AnyArray) -> AnyArray:
+        """The change of a field at the instant of a packed array; the array is held, so that no other has its id."""
+        seen, changes = self._seen[name], self._fields[name]
+        number = seen.setdefault(id(field), (field, len(seen)))[1]
+        if number >= len(changes):
+            raise CaseError(f"the direction has changes of {name} at {len(changes)} instants; the run has more")
+        return changes[number]
+
+    def _moved(self, fields: Mapping[str, Pair], size: float) -> dict[str, Pair]:
+        """Fields at so many times their changes; each array is made once, for all steps that read it."""
+
+        def moved(name: str, field: AnyArray) -> AnyArray:
+            if id(field) not in self._perturbed:
+                there = aligned_copy(field + field.dtype.type(size) * self._at(name, field))
+                self._perturbed[id(field)] = field, there
+            return self._perturbed[id(field)][1]
+
+        return {
+            name: (moved(name, pair[0]), moved(name, pair[1])) if name in self._fields else pair
+            for name, pair in fields.items()
+        }

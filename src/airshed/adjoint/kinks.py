@@ -1,0 +1,111 @@
+"""Where two runs took other branches: faces whose limiter chose otherwise, and values that were clipped in one alone.
+
+On each branch a step is smooth. Between two states on two branches it has a kink, and its derivative is that of one
+side: a remainder of first order is then no error of the derivative.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.adjoint.recording import Recording
+from airshed.adjoint.replay import around
+from airshed.air.schemes.imex import Taken
+from airshed.kernels.memory import AnyArray
+from airshed.kernels.reference.transport import ALPHA, BETA, with_sides
+from airshed.kernels.step.data import TERMS, Pair, StepConstants
+
+Array = npt.NDArray[np.float64]
+Branches = npt.NDArray[np.int8]
+
+EXTREMUM, SMOOTH, AHEAD, BEHIND = range(4)
+
+
+def branch(before: Array, upstream: Array, downstream: Array, alpha: Array | float, beta: Array | float) -> Branches:
+    """Return what :func:`airshed.kernels.reference.transport.face_value` takes at each face: one of the four above."""
+    behind, ahead = upstream - before, downstream - upstream
+    rising = np.sign(ahead)
+    smooth, size, other = np.abs(alpha * ahead + beta * behind), np.abs(ahead), np.abs(behind)
+    found = np.where(smooth < np.minimum(size, other), SMOOTH, np.where(size < other, AHEAD, BEHIND))
+    return np.where(rising * np.sign(behind) <= 0.0, EXTREMUM, found).astype(np.int8)
+
+
+def along(cells: Array, air: Array) -> Branches:
+    """Return the branches of faces along the last axis; shapes as those of ``flux_along``. 0 where no air flows."""
+    west2, west, east, east2 = (cells[..., i : i + air.shape[-1]] for i in range(4))
+    positive, negative = branch(west2, west, east, ALPHA, BETA), branch(east2, east, west, ALPHA, BETA)
+    return np.where(air > 0.0, positive, np.where(air < 0.0, negative, 0)).astype(np.int8)
+
+
+def upward(q: Array, air: Array, weights: Array) -> Branches:
+    """Return the branches of faces between levels; shapes as those of ``upward_flux``."""
+    below2, above2 = q[:, [0, *range(q.shape[1] - 2)]], q[:, [*range(2, q.shape[1]), q.shape[1] - 1]]
+    alpha, beta, alpha_down, beta_down = weights[:-1].T[:, :, None, None]
+    rising = branch(below2, q[:, :-1], q[:, 1:], alpha, beta)
+    sinking = branch(above2, q[:, 1:], q[:, :-1], alpha_down, beta_down)
+    return np.where(air[:-1] > 0.0, rising, np.where(air[:-1] < 0.0, sinking, 0)).astype(np.int8)
+
+
+@dataclass
+class Crossings:
+    """Counts where a run differs from another: faces in `kinks`, values in `clips`, added up over steps."""
+
+    recorded: Recording
+    constants: StepConstants
+    kinks: int = 0
+    clips: int = 0
+    _q: AnyArray | None = field(default=None, repr=False)
+    _clipped: list[AnyArray] = field(default_factory=list, repr=False)
+
+    def start(self, q: AnyArray) -> None:
+        """Begin with the packed mixing ratios before the first step."""
+        self._q, self.kinks, self.clips = q.copy(), 0, 0
+
+    def note(self, number: int, q: AnyArray, sums: Array) -> None:
+        """Note what the run clips that others are compared with."""
+        self._clipped.append(self._clipped_in(q, sums))
+
+    def compare(self, number: int, q: AnyArray, sums: Array) -> None:
+        """Count what differs in a step, from the mixing ratios after it."""
+        assert self._q is not None
+        run = self.recorded
+        if any(each.kind == "face_flux" for each in run.kernel.shape.operators):
+            self.kinks += self._faces(run.steps[number], self._q, run.levels[number].q)
+        differs = self._clipped_in(q, sums) != self._clipped[number]
+        self.clips += int(run.layout.unpack(differs).sum())
+        self._q = q.copy()
+
+    def _clipped_in(self, q: AnyArray, sums: Array) -> AnyArray:
+        """Which packed values a step has clipped at zero: those of blocks in which something was."""
+        terms, species = len(self.recorded.kernel.terms), q.shape[2]
+        by_block = sums[:, : terms * species].reshape(*q.shape[:2], terms, species)
+        return np.asarray((q == 0.0) & (by_block[:, :, TERMS.index("clipped"), :, None, None] > 0.0))
+
+    def _faces(self, taken: Taken, one: AnyArray, other: AnyArray) -> int:
+        """Count faces with other branches; species by species, since that fits caches."""
+        unpack, transport = self.recorded.layout.unpack, taken.forcing.transport
+        x, y = (self._between(pair, transport.weight) for pair in (transport.flux_x, transport.flux_y))
+        z = self._between(transport.flux_z, transport.weight_z)
+        ghosts = self.constants.ghosts, self.recorded.constants.ghosts
+        count = 0
+        for number in range(one.shape[2]):
+            some = slice(number, number + 1)
+            both = (
+                self._branches(unpack(q[:, :, some]), (x, y, z), outside[some])
+                for q, outside in zip((one, other), ghosts, strict=True)
+            )
+            count += sum(int(np.count_nonzero(a != b)) for a, b in zip(*both, strict=True))
+        return count
+
+    def _branches(self, q: Array, air: tuple[Array, Array, Array], outside: Array) -> Iterator[Branches]:
+        x, y, z = air
+        turned, northward = np.swapaxes(q, -1, -2), np.swapaxes(y, -1, -2)
+        yield along(with_sides(q, x, outside), x)
+        yield along(with_sides(turned, northward, outside), northward)
+        yield upward(q, z, self.constants.vertical_weights)
+
+    def _between(self, pair: Pair, weight: float) -> Array:
+        first, last = (around(each, self.recorded.layout).unpack(each) for each in pair)
+        return np.asarray(first + weight * (last - first))

@@ -1,0 +1,173 @@
+"""A short run, recorded once: all of its levels, and what its steps were given, in memory."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.adjoint.cost import Cost
+from airshed.adjoint.stores.store import aligned_copy
+from airshed.adjoint.trajectory import lasting, with_adjoint
+from airshed.air.case import Case
+from airshed.air.model import AirModel
+from airshed.air.schemes.imex import Taken
+from airshed.core.errors import CaseError
+from airshed.core.every import Every
+from airshed.kernels.backend import StepKernel
+from airshed.kernels.layout import Layout
+from airshed.kernels.memory import AnyArray
+from airshed.kernels.step.data import ColumnForcing, Level, State, StepConstants, StepForcing
+from airshed.kernels.step.operator_fields import Member, members
+from airshed.runtime.clock import Clock
+from airshed.runtime.simulation import Simulation
+
+Array = npt.NDArray[np.float64]
+
+STEPS = 12
+"""Steps that are recorded where nobody says how many."""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What repeats a run.
+
+    first   the state before the first step;  tendency  T(n) [mol/s] of the last
+    levels  after each step, level 0 before the first
+    begin   [s] of the first step
+    """
+
+    kernel: StepKernel
+    layout: Layout
+    constants: StepConstants
+    first: State
+    tendency: AnyArray
+    levels: tuple[Level, ...]
+    steps: tuple[Taken, ...]
+    begin: float
+
+    @property
+    def times(self) -> list[float]:
+        """The times [s] of the levels."""
+        return [self.begin, *(step.end for step in self.steps)]
+
+    @cached_property
+    def members(self) -> Mapping[str, Member]:
+        """The fields and numbers that operators read, by their names."""
+        return {each.key: each for each in members(self.kernel.shape.operators)}
+
+    @property
+    def emission(self) -> dict[float, int]:
+        """The periods of sources by their beginnings [s], and how many of the lowest levels they have."""
+        return {begin: _column(step).emission.shape[-2] for step in self.steps for begin, _ in step.emission}
+
+    def numbers(self) -> dict[str, Array]:
+        """Return the numbers of operators as they were in the first step."""
+        given = given_numbers(self.steps[0].forcing)
+        return {
+            name: np.array(given.get(name, member.values), dtype=np.float64)
+            for name, member in self.members.items() if member.shape is None
+        }  # fmt: skip
+
+    @cached_property
+    def instants(self) -> dict[str, list[AnyArray]]:
+        """The packed fields that operators read at each instant, in order of time."""
+        found: dict[str, dict[int, AnyArray]] = {
+            name: {} for name, each in self.members.items() if each.shape is not None
+        }
+        for step in self.steps:
+            for name, pair in given_fields(step.forcing).items():
+                for each in pair if name in found else ():
+                    found[name].setdefault(id(each), each)
+        return {name: list(each.values()) for name, each in found.items()}
+
+
+def _column(taken: Taken) -> ColumnForcing:
+    assert taken.forcing.column is not None
+    return taken.forcing.column
+
+
+def given_fields(forcing: StepForcing) -> dict[str, tuple[AnyArray, AnyArray]]:
+    """Return the fields of operators that a step is given, at both ends of its interval."""
+    return {**forcing.transport.fields, **(forcing.column.fields if forcing.column else {})}
+
+
+def given_numbers(forcing: StepForcing) -> dict[str, npt.ArrayLike]:
+    """Return the numbers of operators that a step is given."""
+    return {**forcing.transport.numbers, **(forcing.column.numbers if forcing.column else {})}
+
+
+@contextmanager
+def following(model: AirModel, note: Callable[[Taken], None]) -> Iterator[None]:
+    """Let each step of a model be told before it is made; raises CaseError for a scheme that does not tell."""
+    scheme = with_adjoint(model.scheme)
+    scheme.note = note
+    try:
+        yield
+    finally:
+        scheme.note = None
+
+
+def step_ends(simulation: Simulation, steps: int, until: float | None) -> Iterator[float]:
+    """Make the steps of a simulation one by one, to a time [s] or else so many; yield the end of each.
+
+    Raises CaseError where the case ends before any.
+    """
+    model, case = simulation.model, simulation.case
+    due = [*(Every(each.every.value, first=0.0) for each in case.output), Every(case.restart.every.value)]
+    end = simulation.end if until is None else until
+    clock, done = Clock(model, due, end), 0
+    while model.seconds < end and (until is not None or done < steps):
+        model.step_through(clock.next_steps(end, 1))
+        done += 1
+        yield model.seconds
+    if not done:
+        raise CaseError(f"there is no step to look at: {steps} steps of a case that ends at {simulation.end:g} s")
+
+
+def record(simulation: Simulation, steps: int = STEPS, until: float | None = None) -> Recording:
+    """Return the first steps of a simulation that has not begun, or all up to a time [s].
+
+    Raises CaseError for chemistry.integrator = "strang", and for several ranks.
+    """
+    model: AirModel = simulation.model
+    if not model.domain.alone:
+        raise CaseError("a recording is of the whole area: run this on one rank")
+    state, taken, begin = model.stepper.state, [], model.seconds
+    first = State(**{name: aligned_copy(array) for name, array in vars(state).items()})
+    levels = [Level(first.q, first.air)]
+    with following(model, lambda step: taken.append(lasting(step))):
+        for _ in step_ends(simulation, steps, until):
+            levels.append(Level(aligned_copy(state.q), aligned_copy(state.air)))
+    tendency = aligned_copy(state.tendency)
+    return Recording(
+        model.kernel, model.layout, model.constants, first, tendency, tuple(levels), tuple(taken), begin
+    )  # fmt: skip
+
+
+def recorded(
+    case: Case | str | Path, cost: "Asked" = None, *, steps: int = STEPS, **given: Any
+) -> tuple[Recording, Cost | None]:  # fmt: skip
+    """Return the recording of a case, as far as a cost looks at it where there is one, and that cost.
+
+    given  what :class:`airshed.Simulation` takes besides: meteorology, initial, allow_code
+    """
+    with Simulation(case, **given) as simulation:
+        made = cost(simulation.model) if callable(cost) else cost
+        return record(simulation, steps, None if made is None else last_time(made, simulation.end)), made
+
+
+def last_time(cost: Cost, end: float) -> float:
+    """Return the last time [s] of a cost; raises CaseError for times beyond a case that ends at a time."""
+    times: list[float] = list(cost.times)
+    if not times or times != sorted(times) or not 0.0 <= times[0] <= times[-1] <= end:
+        raise CaseError(f"a cost is to have times that rise within the case, 0 to {end:g} s, not {times[:4]}")
+    return times[-1]
+
+
+Asked = Cost | Callable[[AirModel], Cost] | None
+"""A cost, what makes one for a model, or None for one at random."""

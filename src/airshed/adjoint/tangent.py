@@ -1,0 +1,82 @@
+"""The derivative of a run in a direction: its tangent-linear model, step by step beside the run."""
+
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.adjoint.changes import Changes
+from airshed.adjoint.cost import Cost
+from airshed.adjoint.direction import Direction
+from airshed.adjoint.recording import STEPS, Asked, following, last_time, step_ends
+from airshed.adjoint.replay import start_tangent, worth
+from airshed.adjoint.trajectory import with_adjoint
+from airshed.air.case import Case
+from airshed.air.model import AirModel
+from airshed.kernels.step.operator_fields import members
+from airshed.runtime.simulation import Simulation
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Tangent:
+    """The end of a run, and its derivative in a direction.
+
+    seconds         of the end;  state  mixing ratios then [mol/mol] and  change  their derivative, each
+                    (species, level, lat, lon)
+    cost            its value and  derivative, None without one
+    """
+
+    seconds: float
+    state: Array
+    change: Array
+    cost: float | None
+    derivative: float | None
+
+
+def tangent(
+    case: Case | str | Path, direction: Direction | Callable[[AirModel], Direction], cost: Asked = None, *,
+    steps: int = STEPS, **given: Any,
+) -> Tangent:  # fmt: skip
+    """Return the derivative of the state after some steps, or of a cost at the times it looks at, in a direction.
+
+        tangent("cases/west-europe", Direction(rates=np.ones(134))).change
+
+    direction  changes of inputs, or what makes them for a model, which knows its species, grid and emission
+    cost       see :func:`airshed.adjoint.gradient`: the run goes to its last time, of any length
+    given      what :class:`airshed.Simulation` takes besides: meteorology, initial, allow_code
+    Takes three times as long as the run alone, once the tangent is compiled. Raises AirshedError for what is wrong with
+    the case.
+    """
+    with Simulation(case, **given) as simulation:
+        model: AirModel = simulation.model
+        with_adjoint(model.scheme)
+        to = direction(model) if callable(direction) else direction
+        asked = cost(model) if callable(cost) else cost
+        return _run(simulation, to, asked, steps)
+
+
+def _run(simulation: Simulation, to: Direction, cost: Cost | None, steps: int) -> Tangent:
+    model: AirModel = simulation.model
+    stepper = model.kernel.tangent().stepper(model.layout, model.constants, threads=model.stepper.threads)
+    changes = Changes(to, model.layout, {each.key: each for each in members(model.kernel.shape.operators)})
+    names, layout, found = model.network.names, model.layout, {}
+
+    def see(seconds: float) -> None:
+        if cost is not None and seconds in cost.times:
+            cost.see(seconds, model.value)
+            found[seconds] = layout.unpack(stepper.changes.q)
+
+    with closing(stepper), following(model, lambda taken: stepper.step(taken.forcing, changes.of(taken))):
+        start_tangent(stepper, model.stepper.state, to, layout)
+        see(model.seconds)
+        for end in step_ends(simulation, steps, None if cost is None else last_time(cost, simulation.end)):
+            see(end)
+        derivative = None if cost is None else sum(worth(cost, time, each, names) for time, each in found.items())
+        change = layout.unpack(stepper.changes.q)
+    return Tangent(model.seconds, model.mixing_ratios(), change, None if cost is None else cost.value, derivative)

@@ -1,0 +1,117 @@
+"""The Taylor test: what the derivative leaves of a finite change falls with its square.
+
+R(e) = |J(x + e d) - J(x) - e J'(x) d|
+"""
+
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from airshed.adjoint.chance import random_cost, random_direction
+from airshed.adjoint.changes import Changes
+from airshed.adjoint.direction import INITIAL, Direction
+from airshed.adjoint.kinks import Crossings
+from airshed.adjoint.recording import STEPS, Asked, recorded
+from airshed.adjoint.replay import Replay
+from airshed.air.case import Case
+from airshed.core.report import Table
+
+SIZES: Final = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
+"""Four decades."""
+
+ORDER: Final = 1.8
+"""Least order of a remainder that is taken for the second."""
+
+_ROUND_OFF: Final = 1e-13
+
+
+@dataclass(frozen=True)
+class Remainder:
+    """The remainder at a size of changes, and what was crossed on the way: faces' branches, and values clipped."""
+
+    size: float
+    remainder: float
+    kinks: int
+    clips: int
+
+
+@dataclass(frozen=True)
+class Taylor:
+    """Remainders in one direction; value J(x), derivative J'(x) d."""
+
+    kind: str
+    value: float
+    derivative: float
+    remainders: Sequence[Remainder]
+
+    @property
+    def above_round_off(self) -> list[Remainder]:
+        """The remainders that are more than round-off of the cost."""
+        return [each for each in self.remainders if each.remainder > _ROUND_OFF * abs(self.value)]
+
+    @property
+    def order(self) -> float:
+        """The order of the remainders, fitted; infinite where fewer than two are more than round-off."""
+        points = self.above_round_off
+        if len(points) < 2:
+            return float("inf")
+        sizes, remainders = (np.log([getattr(each, name) for each in points]) for name in ("size", "remainder"))
+        return float(np.polyfit(sizes, remainders, 1)[0])
+
+    @property
+    def ok(self) -> bool:
+        """Whether the remainder is of second order, or crosses kinks or clips wherever it is more than round-off."""
+        return self.order >= ORDER or all(each.kinks + each.clips > 0 for each in self.above_round_off)
+
+    def table(self) -> Table:
+        """Return the remainders."""
+        rows = [(each.size, each.remainder / abs(self.value), each.kinks, each.clips) for each in self.remainders]
+        note = f"J = {self.value:.6g}, its derivative {self.derivative:.6g}; order of the remainder {self.order:.2f}"
+        if self.order < ORDER:
+            note += ", by kinks that were crossed" if self.ok else ", and no kinks explain that"
+        columns = ("size of changes", "remainder over J", "limiters that switched", "values clipped in one alone")
+        return Table(f"Taylor test, {self.kind}", columns, rows, note)
+
+    def __str__(self) -> str:
+        return self.table().to_text()
+
+
+def taylor_test(
+    case: Case | str | Path, cost: Asked = None, *, kind: str = INITIAL, steps: int = STEPS, seed: int = 0,
+    **given: Any,
+) -> Taylor:  # fmt: skip
+    """Return the remainders for random changes of one kind of input, of 1e-1 to 1e-5 of what it is.
+
+        print(airshed.adjoint.taylor_test("cases/west-europe", kind="emission"))
+
+    cost   see :func:`airshed.adjoint.gradient`; a sum of all mixing ratios at the end without it
+    kind   initial, emission, boundary, top, rates, "number NAME" or "field NAME" of an operator
+    given  what :class:`airshed.Simulation` takes besides: meteorology, initial, allow_code
+    Takes six runs of so many steps: seconds for a small case, a minute for 28,800 cells; rates compile a kernel of
+    their own. Raises AirshedError for what is wrong with the case.
+    """
+    run, made = recorded(case, cost, steps=steps, **given)
+    with closing(Replay(run, made or random_cost(run, seed + 1))) as replay:
+        return remainders(replay, kind, random_direction(run, seed).only(kind))
+
+
+def remainders(replay: Replay, kind: str, direction: Direction, sizes: Sequence[float] = SIZES) -> Taylor:
+    """Return the remainders of a replay in a direction."""
+    derivative, run = replay.tangent(direction), replay.recording
+    crossings = Crossings(run, run.constants)
+    value = replay.value(look=crossings.note)
+    found = []
+    for size in sizes:
+        crossings.constants = Changes(direction, run.layout, run.members).constants(run.constants, size)
+        start = run.first.q
+        if direction.initial is not None:
+            start = start + start.dtype.type(size) * run.layout.pack(direction.initial)
+        crossings.start(start)
+        there = replay.value(direction, size, crossings.compare)
+        left = abs(there - value - size * derivative)
+        found.append(Remainder(size, left, crossings.kinks, crossings.clips))
+    return Taylor(kind, value, derivative, found)

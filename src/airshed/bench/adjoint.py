@@ -1,0 +1,146 @@
+"""Measures what gradients cost: a step in reverse over a step, and a gradient over a run.
+
+Both sides of a ratio take turns, round by round, in one process; the ratio is the median over rounds, so that it holds
+on a machine whose clock drifts. EMEP's steps are those of west-europe. TS1 has neither emission nor light there, so
+its step is that of air at random, with constant rates in the place of light.
+"""
+
+import resource
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any, Final
+
+from airshed.adjoint.chance import random_cost
+from airshed.adjoint.cost import CostOfFunction
+from airshed.adjoint.gradient import gradient
+from airshed.adjoint.recording import Recording, recorded
+from airshed.adjoint.replay import Replay
+from airshed.air.case import Case
+from airshed.bench.chemistry.report import empty_cache
+from airshed.bench.random_air import random_air
+from airshed.core.report import Cell, Report, Table
+from airshed.kernels.host import processor, usable_cores
+from airshed.mechanism.openatmos import NO_MUSICA, has_musica
+from airshed.runtime.simulation import Simulation
+
+HOURS, ROUNDS = 24.0, 5
+"""Of the gradient, and how often steps take turns."""
+
+CASE: Final = "west-europe"
+TS1: Final = "musica:ts1"
+_STEPS: Final = 8
+_SETTINGS: Final = ('time.spinup="0 h"', "run.threads=1")
+
+Progress = Callable[[str], object]
+
+
+@dataclass(frozen=True)
+class AdjointReport(Report):
+    """The report; `ratios` by the names that programs read."""
+
+    ratios: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as a JSON object, with the ratios beside its tables."""
+        return {**super().to_dict(), **self.ratios}
+
+
+@dataclass(frozen=True)
+class Whole:
+    """Wall times [s] of a run and of a gradient over it, by rounds, and the greatest memory of the process [GB]."""
+
+    runs: Sequence[float]
+    gradients: Sequence[float]
+    memory: float
+
+
+def run(hours: float = HOURS, rounds: int = ROUNDS, progress: Progress = lambda what: None) -> AdjointReport:
+    """Measure, with a gradient over so many hours: two minutes for a day, and minutes for compilers."""
+    progress(f"a gradient over {hours:g} h")
+    whole = measure_whole(Case.load(CASE, [*_SETTINGS, f'time.length="{hours!r} h"']))
+    progress("steps of emep")
+    emep, _ = recorded(Case.load(CASE, [*_SETTINGS, 'time.length="2 h"']), steps=_STEPS)
+    progress("compilers")
+    compiling = {"emep": compile_seconds(emep)}
+    ratios: dict[str, float | None] = {"emep": reverse_over_forward(emep, rounds), "ts1": None}
+    if has_musica():
+        progress("steps of ts1")
+        ts1 = random_air(TS1, _STEPS)
+        compiling["ts1"] = compile_seconds(ts1)
+        ratios["ts1"] = reverse_over_forward(ts1, rounds)
+    threads = two_over_one(emep, rounds) if usable_cores() > 1 else None
+    return report(whole, ratios, compiling, threads, hours)
+
+
+def reverse_over_forward(run: Recording, rounds: int) -> float:
+    """Return the time of steps in reverse over that of the same steps forward, on one thread."""
+    replay = Replay(run, random_cost(run, 0), read=False)
+    pairs = [(_timed(replay.repeat), _timed(replay.take_back)) for _ in range(rounds + 1)]
+    return median(back / forth for forth, back in pairs[1:])  # the first round compiles, and fills caches
+
+
+def two_over_one(run: Recording, rounds: int) -> float:
+    """Return how many times as fast steps in reverse are on two threads as on one."""
+    one, two = (Replay(run, random_cost(run, 0), threads=threads, read=False) for threads in (1, 2))
+    pairs = [(_timed(one.take_back), _timed(two.take_back)) for _ in range(rounds + 1)]
+    return median(first / second for first, second in pairs[1:])
+
+
+def compile_seconds(run: Recording) -> float:
+    """Return what it takes to make the step in reverse, with nothing cached [s]."""
+    with empty_cache():
+        return sum(run.kernel.reversed().seconds.values())
+
+
+def measure_whole(case: Case, rounds: int = 1) -> Whole:
+    """Return the times of a gradient of a mean at the end of a case, and of a run of the same case without output.
+
+    The kernels are compiled before, by a gradient of the first minutes.
+    """
+    end, name = case.time.length.value, "O3" if case.chemistry.mechanism == "emep" else "TRACER"
+
+    def mean(seconds: float) -> CostOfFunction:
+        return CostOfFunction(seconds, [name], lambda q: (float(q[name].mean()), {name: 0.0 * q[name] + 1.0}))
+
+    gradient(case, mean(min(end, 600.0)))
+    runs, gradients = [], []
+    for _ in range(rounds):
+        gradients.append(_timed(lambda: gradient(case, mean(end))))
+        runs.append(_timed(lambda: _run(case)))
+    return Whole(runs, gradients, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9)
+
+
+def report(
+    whole: Whole, ratios: Mapping[str, float | None], compiling: Mapping[str, float], threads: float | None,
+    hours: float,
+) -> AdjointReport:  # fmt: skip
+    """Return what was measured as a report."""
+    over_run = median(back / forth for forth, back in zip(whole.runs, whole.gradients, strict=True))
+    facts: dict[str, Cell] = {
+        "processor": processor().model, "cores": usable_cores(), f"gradient over {hours:g} h, over the run": over_run,
+        "run [s]": median(whole.runs), "gradient [s]": median(whole.gradients),
+        "greatest memory of the process [GB]": whole.memory, "steps in reverse: two threads over one": threads,
+    }  # fmt: skip
+    if ratios.get("ts1") is None:
+        facts["ts1"] = f"not measured: it needs {NO_MUSICA}"
+    rows = [(name, ratio, compiling.get(name)) for name, ratio in ratios.items()]
+    table = Table("A step in reverse, one thread", ("mechanism", "over a step forward", "compile [s]"), rows)
+    found = {
+        "reverse_over_forward": dict(ratios), "gradient_over_run": over_run, "gradient_memory_gb": whole.memory,
+        "reverse_compile_seconds": dict(compiling), "reverse_two_threads_over_one": threads,
+    }  # fmt: skip
+    return AdjointReport(f"Gradients on {CASE}", [table], facts, ratios=found)
+
+
+def _run(case: Case) -> None:
+    with closing(Simulation(case)) as simulation:
+        simulation.run()
+
+
+def _timed(work: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began

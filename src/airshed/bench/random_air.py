@@ -1,0 +1,40 @@
+"""Steps of a mechanism in air at random, recorded as those of a run are: for mechanisms that no case has."""
+
+import numpy as np
+
+from airshed.adjoint.recording import Recording
+from airshed.adjoint.stores.store import aligned_copy
+from airshed.air.schemes.imex import Taken
+from airshed.kernels.cpu.pipeline import compile_mechanism
+from airshed.kernels.reference.trial import forcing, make_stepper, random_trial
+from airshed.kernels.step.data import Level, State, StepConstants, StepForcing
+from airshed.mechanism import load_mechanism
+from airshed.process.twostep import two_step_weights
+
+_OPEN = 1e-3
+"""In the place of what a mechanism leaves open [1/s]."""
+
+
+def random_air(mechanism: str, steps: int, cells: tuple[int, int, int] = (18, 20, 40)) -> Recording:
+    """Return steps of 100 s in air at random, of cells (level, lat, lon)."""
+    network = load_mechanism(mechanism).with_defaults()
+    network = network.bind({each.name: _OPEN for each in network.parameters})
+    kernel = compile_mechanism(network, cells[0])
+    trial = random_trial(kernel, *cells[1:], two_step_weights(100.0, 100.0), sweeps=2, wind=0.01)
+    stepper = make_stepper(kernel, trial)
+    layout, state, box = stepper.layout, stepper.state, trial.box
+    constants = StepConstants(
+        box.outside.sides, box.outside.top, box.density_factor, box.vertical_weights, box.thickness, box.emitted,
+        box.sweeps, box.oxygen, box.nitrogen,
+    )  # fmt: skip
+    step = StepForcing(trial.weights, *forcing(trial, layout))
+    first = State(**{name: aligned_copy(np.asarray(array)) for name, array in vars(state).items()})
+    levels, taken = [Level(first.q, first.air)], []
+    for number in range(steps):
+        stepper.step(step.weights, step.transport, step.column)
+        levels.append(Level(aligned_copy(state.q), aligned_copy(state.air)))
+        taken.append(Taken(100.0 * number, 100.0 * (number + 1), step, ((0.0, 1.0),)))
+    stepper.close()
+    return Recording(
+        kernel, layout, constants, first, aligned_copy(state.tendency), tuple(levels), tuple(taken), 0.0
+    )  # fmt: skip
