@@ -13,7 +13,7 @@ from airshed.adjoint.read import Instants, Read
 from airshed.adjoint.trajectory import Trajectory
 from airshed.air.model import AirModel
 from airshed.air.schemes.imex import Taken
-from airshed.kernels.backend import Reverser
+from airshed.kernels.derivatives import Reverser
 from airshed.kernels.memory import AnyArray
 from airshed.kernels.step.data import Level, Share, Swap
 

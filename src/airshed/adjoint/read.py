@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from airshed.air.model import AirModel
 from airshed.air.schemes.imex import Taken
-from airshed.kernels.backend import ReadAdjoints
+from airshed.kernels.derivatives import ReadAdjoints
 from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray
 from airshed.process.derivative import field_derivatives

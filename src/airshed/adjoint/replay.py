@@ -13,7 +13,8 @@ from airshed.adjoint.cost import Cost
 from airshed.adjoint.direction import Direction
 from airshed.adjoint.rate_factors import with_rates
 from airshed.adjoint.recording import Recording
-from airshed.kernels.backend import Reverser, Stepper, TangentStepper
+from airshed.kernels.backend import Stepper
+from airshed.kernels.derivatives import Reverser, TangentStepper
 from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray
 from airshed.kernels.step.data import Level, Share, State

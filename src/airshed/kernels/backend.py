@@ -16,21 +16,17 @@ import numpy.typing as npt
 
 from airshed.kernels.chemistry import Place, Sources, Tableau, Tolerances
 from airshed.kernels.chemistry.data import NO_SOURCES, AcceptedSteps, CellAdjoints, CellSteps
+from airshed.kernels.derivatives import ReverseKernel, TangentKernel
 from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray
 from airshed.kernels.step.data import (
     ColumnForcing,
     Directions,
-    FieldAdjoint,
-    Level,
     Neighbours,
     Pair,
-    Share,
     State,
-    StepChanges,
     StepConstants,
     StepForcing,
-    Swap,
     TransportForcing,
     TwoStepWeights,
 )
@@ -112,127 +108,6 @@ class Stepper(Protocol):
 
     def close(self) -> None:
         """End the threads and the exchange with neighbours."""
-        ...
-
-
-class ReadAdjoints(Protocol):
-    """Adjoints of what operators read, added up over steps.
-
-    numbers  by the name that the operator has for it, [lat][block][value]
-    """
-
-    numbers: dict[str, Array]
-
-    @property
-    def fields(self) -> list[FieldAdjoint]:
-        """Those of fields at each instant of the forcing."""
-        ...
-
-
-class Reverser(Protocol):
-    """Takes the adjoints of a state back over steps, from the last one to the first.
-
-    x               adjoint of the mixing ratios of the level that was reached, to which costs there are added; that of
-                    n+1 before :meth:`reverse`, then of n but for its transport, which the next call or
-                    :meth:`finish` adds
-    older           what the step that was taken back gives to the level before its own;  older_tendency  and to that
-                    level's tendency
-    outside         adjoint of mixing ratios outside the area, [lat][block][species][level];  top  above it, no level
-    reactions       of a factor on each reaction's rate, [lat][block][reaction]; these three add up over steps
-    """
-
-    x: AnyArray
-    older: AnyArray
-    older_tendency: AnyArray
-    outside: Array
-    top: Array
-    reactions: Array
-
-    @property
-    def read(self) -> ReadAdjoints | None:
-        """Adjoints of what operators read; None where that was not asked for."""
-        ...
-
-    def start(self, tendency: AnyArray) -> None:
-        """Begin with adjoints of zero, after a step whose tendency T(n) is given."""
-        ...
-
-    def reverse(
-        self, step: StepForcing, levels: Sequence[Level], before: StepForcing | AnyArray, sources: Sequence[Share] = ()
-    ) -> None:
-        """Take the adjoints back over the step from n to n+1.
-
-        levels   n-1, n and n+1
-        before   the step before, or where that is not at hand its tendency T(n-1)
-        sources  the periods of its emission, two at most, whose adjoints are added to
-        """
-        ...
-
-    def finish(self, first: Level) -> None:
-        """Complete the adjoint of the first level by the transport of the step that began there."""
-        ...
-
-    def jump(self, now: Level) -> AnyArray:
-        """Return what a jump of the mixing ratios is worth just before the step that was taken back last.
-
-        It is the adjoint of that step's level n, complete, and what the step gives to level n-1: both jump, since the
-        formula of two steps would take one alone for a tendency. All else stays as it is.
-        """
-        ...
-
-    def close(self) -> None:
-        """End the threads."""
-        ...
-
-
-class ReverseKernel(Protocol):
-    """The adjoint of a mechanism's step as compiled code; seconds: wall time of each stage of its making."""
-
-    @property
-    def seconds(self) -> dict[str, float]:
-        """See above."""
-        ...
-
-    def reverser(
-        self, layout: Layout, constants: StepConstants, *, threads: int = 1, read: bool = False,
-        swap: Swap | None = None,
-    ) -> Reverser:  # fmt: skip
-        """Return what takes adjoints back over steps of this layout.
-
-        read  whether what operators read is asked for
-        swap  what lies beyond the sides where the area goes on; None where it ends on all of them
-        """
-        ...
-
-
-class TangentStepper(Protocol):
-    """Advances a state and its changes: the step, and its tangent-linear model, at once.
-
-    state    the state;  changes  of its mixing ratios and tendencies, to be set before a step; the air has none
-    """
-
-    state: State
-    changes: State
-
-    def step(self, forcing: StepForcing, changes: StepChanges | None = None) -> None:
-        """Advance state and changes from n to n+1, with changes of what the step is given."""
-        ...
-
-    def close(self) -> None:
-        """End the threads."""
-        ...
-
-
-class TangentKernel(Protocol):
-    """The tangent of a mechanism's step as compiled code; seconds: wall time of each stage of its making."""
-
-    @property
-    def seconds(self) -> dict[str, float]:
-        """See above."""
-        ...
-
-    def stepper(self, layout: Layout, constants: StepConstants, *, threads: int = 1) -> TangentStepper:
-        """Return what advances a state of this layout and its changes."""
         ...
 
 

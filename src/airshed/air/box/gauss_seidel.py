@@ -13,7 +13,8 @@ from airshed.air.box.forcing import UNNEEDED, BoxForcing
 from airshed.air.box.steps import BoxStep, events
 from airshed.core.errors import CaseError
 from airshed.formula import trace
-from airshed.kernels.backend import Reverser, StepKernel, Stepper, backend
+from airshed.kernels.backend import StepKernel, Stepper, backend
+from airshed.kernels.derivatives import Reverser
 from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray, aligned_zeros
 from airshed.kernels.step.data import (

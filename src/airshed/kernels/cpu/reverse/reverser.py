@@ -45,7 +45,7 @@ class _Reverse(ctypes.Structure):
 
 
 class Reverser:
-    """Takes the adjoints of a state back, see :class:`airshed.kernels.backend.Reverser`."""
+    """Takes the adjoints of a state back, see :class:`airshed.kernels.derivatives.Reverser`."""
 
     def __init__(
         self, kernel: ReverseKernel, layout: Layout, constants: StepConstants, *, threads: int = 1, read: bool = False,
@@ -98,7 +98,7 @@ class Reverser:
     def reverse(
         self, step: StepForcing, levels: Sequence[Level], before: StepForcing | AnyArray, sources: Sequence[Share] = ()
     ) -> None:
-        """Take the adjoints back over the step from n to n+1, see :class:`airshed.kernels.backend.Reverser`."""
+        """Take the adjoints back over the step from n to n+1, see :class:`airshed.kernels.derivatives.Reverser`."""
         older, now, newest = levels
         call, table = self._call, self._table
         if isinstance(before, StepForcing):
@@ -125,7 +125,7 @@ class Reverser:
         self._after = None
 
     def jump(self, now: Level) -> AnyArray:
-        """Return what a jump of both levels is worth, see :class:`airshed.kernels.backend.Reverser`."""
+        """Return what a jump of both levels is worth, see :class:`airshed.kernels.derivatives.Reverser`."""
         changed = self.x, self.outside, self.top, self.reactions
         before, after = [each.copy() for each in changed], self._after
         self.finish(now)

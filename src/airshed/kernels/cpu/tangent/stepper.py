@@ -16,7 +16,7 @@ from airshed.kernels.step.shape import MechanismShape
 
 
 class TangentStepper:
-    """Advances a state and its changes, see :class:`airshed.kernels.backend.TangentStepper`.
+    """Advances a state and its changes, see :class:`airshed.kernels.derivatives.TangentStepper`.
 
     `both` has values and changes in one memory, [lat][block][species][level][2][W]; `state` and `changes` are views of
     it. The air has no changes.
