@@ -63,10 +63,10 @@ class Contributions:
 
 
 def contributions(model: AirModel, adjoints: Adjoints, initial: Array) -> Contributions:
-    """Return what all that a run was given contributes; the model is open.
+    """Return what all that a run was given contributes; the model is open, and all ranks call this together.
 
     adjoints  with as many levels of sources as the case emits into
-    initial   mixing ratios at the beginning of the run (species, level, lat, lon)
+    initial   mixing ratios of the whole area at the beginning of the run (species, level, lat, lon)
     """
     rows = [*_of_sources(model, adjoints), *_of_air(model, adjoints, initial)]
     least = _LEAST * max((abs(row.value) for row in rows), default=0.0)
@@ -75,13 +75,13 @@ def contributions(model: AirModel, adjoints: Adjoints, initial: Array) -> Contri
 
 
 def _of_sources(model: AirModel, adjoints: Adjoints) -> Iterator[Contribution]:
-    for source in model.parts.own_sources:
-        if isinstance(source, Inventory):
-            yield from _of_inventory(model, source, adjoints.sources)
+    for whole, source in zip(model.parts.sources, model.parts.own_sources, strict=True):
+        if isinstance(whole, Inventory):
+            yield from _of_inventory(model, whole, adjoints.sources)
             continue
         kind = _KINDS.get(type(source), _OTHER)
         total = sum(
-            np.einsum("klyx,klyx->k", _own(model, source, each), source.rate(begin))
+            np.einsum("klyx,klyx->k", _own(model, source, each), model.subdomain.whole(source.rate(begin)))
             for begin, each in adjoints.sources.items()
         )
         for name, value in zip(source.species, np.broadcast_to(total, len(source.species)), strict=True):
@@ -111,11 +111,12 @@ def _of_air(model: AirModel, adjoints: Adjoints, initial: Array) -> Iterator[Con
 
 
 def _maps(model: AirModel, adjoints: Adjoints) -> Array:
-    found = np.zeros((len(model.network.names), *model.grid.shape[1:]))
+    found = np.zeros((len(model.network.names), *model.whole.shape[1:]))
     for source in model.parts.own_sources:
         rows = [model.network.index(name) for name in source.species]
         for begin, each in adjoints.sources.items():
-            found[rows] += np.einsum("klyx,klyx->kyx", _own(model, source, each), source.rate(begin))
+            rate = model.subdomain.whole(source.rate(begin))
+            found[rows] += np.einsum("klyx,klyx->kyx", _own(model, source, each), rate)
     return found
 
 

@@ -49,8 +49,8 @@ def sensitivity(
               contribution (source,) by country and sector, see :mod:`airshed.adjoint.contributions`
               adjoint_X (time, level, lat, lon) of a species X of `receptor.fields`: worth of a jump at a time
     The derivatives are exact: those of the steps that ran, to round-off. Winds and temperatures stay as they are.
-    With several ranks (`mpiexec -n 4`) all of them call this, and all get the same; contributions, `number` and
-    `relative_...` are told on one rank alone.
+    With several ranks (`mpiexec -n 4`) all of them call this, and all get the same; `number` and `relative_...` are
+    told on one rank alone.
     """
     loaded: Any = case if not isinstance(case, str | Path) else load_case(case)
     asked = Receptor.of(loaded.receptor.to_mapping() if receptor is None else receptor, loaded.time.length.value)
@@ -77,7 +77,7 @@ class _Watched(Watcher):
 
     def begin(self, model: AirModel) -> None:
         """Take note of a model that has not begun."""
-        self._model, self._initial = model, model.mixing_ratios()
+        self._model, self._initial = model, model.subdomain.whole(model.mixing_ratios())
         self._next = float("inf")
 
     def planned(self, line: str) -> None:
@@ -96,10 +96,7 @@ class _Watched(Watcher):
     def found(self, model: AirModel, adjoints: Adjoints) -> None:
         """Work out the contributions."""
         self._other.found(model, adjoints)
-        if model.subdomain.ranks.size > 1:
-            self._contributions = Contributions((), np.zeros((len(model.network.species), *model.whole.shape[1:])))
-        else:
-            self._contributions = contributions(model, adjoints, self._initial)
+        self._contributions: Contributions = contributions(model, adjoints, self._initial)
 
     def dataset(self, found: Gradient, receptor: Receptor) -> "xr.Dataset":
         """Return all as a Dataset."""
