@@ -24,6 +24,7 @@ CASE: dict[str, Any] = {
         "area": [{"lon": [0, 10], "lat": [0, 10], "rates": {"TRACER": "1 mol/m2/s"}}],
     },
     "output": [{}],
+    "assimilation": {"control": [{"name": "all", "species": ["TRACER"]}]},
 }
 BOX: dict[str, Any] = {
     "time": {"length": "24 h"},
@@ -50,7 +51,8 @@ def extremes_of(each: Setting) -> list[Any]:
     if "table" in each.kind:
         return [{"TRACER": value} for value in values]
     if "list" in each.kind:
-        return [[value] if each.key in ("grid.layers", "time.restarts") else [value, 10] for value in values]
+        other = f"10 {unit}" if each.key == "receptor.time" else 10
+        return [[value] if each.key in ("grid.layers", "time.restarts") else [value, other] for value in values]
     return values
 
 

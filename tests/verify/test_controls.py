@@ -23,8 +23,8 @@ UNLIMITED = (
     "    return (void)high, (void)low, b + smooth;",
 )
 UNFOLLOWED_CLIPPING = (
-    "reacted = fused(t.flux.weight[z], e.loss[z] * kept, reacted)",
-    "reacted = fused(t.flux.weight[z], e.loss[z] * value, reacted)",
+    "reacted = fused(t.flux.weight[z], rate * kept, reacted)",
+    "reacted = fused(t.flux.weight[z], rate * plain(solved), reacted)",
 )
 
 

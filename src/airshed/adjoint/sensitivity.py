@@ -14,7 +14,7 @@ from airshed.adjoint.gradient import Gradient, Progress, gradient
 from airshed.adjoint.options import DEFAULT, Options, Watcher
 from airshed.adjoint.receptor import Receptor, ReceptorCost
 from airshed.adjoint.sensitivity_dataset import Passed, sensitivity_dataset
-from airshed.air.case import Case
+from airshed.air.case import Case, check_receptor
 from airshed.air.model import AirModel
 from airshed.runtime.registry import load_case
 
@@ -57,7 +57,7 @@ def sensitivity(
     watcher = _Watched(options.watcher, loaded.receptor.fields, loaded.receptor.every.value)
 
     def cost(model: AirModel) -> ReceptorCost:
-        model.fields.select([asked.species], where="receptor.species")
+        check_receptor(model.case, model.network.names, asked.species)
         watcher.begin(model)
         return ReceptorCost(asked, model.whole)
 

@@ -1,6 +1,6 @@
 """The case: what to simulate, read from a file or a dictionary, checked, immutable."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -141,11 +141,6 @@ def check_species(case: Case, species: Iterable[str]) -> None:
     named += [(f"emissions.area.{i}.rates", box.rates) for i, box in enumerate(case.emissions.area)]
     observed = case.assimilation.observations
     named += [("assimilation.observations.species", observed.species)]
-    receptor = case.receptor
-    named += [
-        ("receptor.species", [receptor.species] if receptor.species else []),
-        ("receptor.fields", receptor.fields),
-    ]
     named += [("assimilation.observations.names", observed.names.values())]
     named += [(f"assimilation.control.{i}.species", each.species) for i, each in enumerate(case.assimilation.control)]
     named += [
@@ -155,6 +150,18 @@ def check_species(case: Case, species: Iterable[str]) -> None:
         ("boundary.values", case.boundary.values),
         ("initial.values", case.initial.values),
     ]
+    _refuse_unknown(case, named, known)
+
+
+def check_receptor(case: Case, species: Iterable[str], asked: str) -> None:
+    """Refuse a receptor, or fields on the way back, of species that the mechanism does not have; raises CaseError.
+
+    Runs do not ask for this: a case may be run with a mechanism that its receptor does not know.
+    """
+    _refuse_unknown(case, [("receptor.species", [asked]), ("receptor.fields", case.receptor.fields)], set(species))
+
+
+def _refuse_unknown(case: Case, named: Iterable[tuple[str, Iterable[str]]], known: Collection[str]) -> None:
     faults = []
     for key, names in named:
         unknown = [name for name in names if name not in known]
