@@ -64,6 +64,19 @@ def test_a_case_may_hold_the_receptor(case: Path, tmp_path: Path) -> None:
     assert "O3 in Bonn" in result.stdout  # a place that is given replaces that of the case
 
 
+def test_frozen_limiters_change_what_a_plume_is_worth_but_not_the_run(case: Path, tmp_path: Path) -> None:
+    found = []
+    for frozen in ((), ("--frozen",)):
+        out = tmp_path / f"out{len(frozen)}"
+        result = adjoint(case, *ASKED, *frozen, "--no-maps", "--output", out)
+        assert result.exit_code == 0, result.output
+        with xr.open_dataset(out / "sensitivity.nc") as each:
+            found.append((float(each.value), each.initial.values))
+    (value, exact), (same, frozen_ones) = found
+    assert value == same
+    assert (exact != frozen_ones).any()
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

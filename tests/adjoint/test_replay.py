@@ -175,14 +175,14 @@ def test_a_peak_that_moves_switches_its_faces():
 
 
 def test_values_that_one_run_alone_clips_are_counted(run):
-    """In the second block of the first row the step clipped something of species 1; zeros elsewhere are no clips."""
+    """In the first block of the second row the step clipped something of species 1; zeros elsewhere are no clips."""
     terms, species = len(run.kernel.terms), len(run.kernel.network.species)
     q = np.ones_like(run.levels[0].q)
-    q[0, 1, 1, 2, 0] = q[0, 0, 1, 2, 0] = q[0, 1, 2, 0, 0] = 0.0
+    q[1, 0, 1, 2, 0] = q[0, 0, 1, 2, 0] = q[1, 0, 2, 0, 0] = 0.0
     sums = np.zeros((run.layout.rows, run.layout.blocks, terms, species))
     crossings = Crossings(run, run.constants)
     crossings.note(0, q, sums.reshape(-1, terms * species))
-    sums[0, 1, TERMS.index("clipped"), 1] = 1e-9
+    sums[1, 0, TERMS.index("clipped"), 1] = 1e-9
     crossings.start(run.levels[0].q)
     crossings.compare(0, q, sums.reshape(-1, terms * species))
     assert (crossings.kinks, crossings.clips) == (0, 1)

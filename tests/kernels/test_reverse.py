@@ -15,10 +15,9 @@ import numpy.typing as npt
 import pytest
 
 from airshed.kernels.cpu.pipeline import MechanismKernel
-from airshed.kernels.cpu.reverse.emit import _Writer
+from airshed.kernels.cpu.reverse.emit import EVERYTHING, Asked, _Writer
 from airshed.kernels.cpu.reverse.pipeline import compile_reverse
-from airshed.kernels.layout import Layout
-from airshed.kernels.memory import AnyArray
+from airshed.kernels.reference import transport
 from airshed.kernels.reference.trial import Trial, compiled_step, forcing, random_trial, twin_step
 from airshed.kernels.step.data import Level, Share, StepConstants, StepForcing
 from airshed.process.twostep import two_step_weights
@@ -58,7 +57,9 @@ def weighed(trial: Trial, seed: int) -> Weighed:
     return Weighed(random.normal(size=shape) / (twin_step(trial).fields.q + 1e-12), random.normal(size=shape) * 1e3)
 
 
-def adjoints(kernel: MechanismKernel, trial: Trial, weights: Weighed, threads: int = 1) -> dict[str, Array]:
+def adjoints(
+    kernel: MechanismKernel, trial: Trial, weights: Weighed, threads: int = 1, asked: Asked = EVERYTHING
+) -> dict[str, Array]:
     """Return what the compiled adjoint makes of weights, by the input."""
     fields, box = trial.fields, trial.box
     layout = kernel.layout(*fields.air.shape[1:])
@@ -72,7 +73,7 @@ def adjoints(kernel: MechanismKernel, trial: Trial, weights: Weighed, threads: i
         for q, air in ((fields.q_previous, fields.air_previous), (fields.q, fields.air), (after.q, after.air))
     ]
     sources = layout.zeros(len(fields.q), kernel.shape.levels)
-    with closing(compile_reverse(kernel).reverser(layout, constants, threads=threads, read=True)) as reverser:
+    with closing(compile_reverse(kernel, asked).reverser(layout, constants, threads=threads, read=True)) as reverser:
         reverser.start(layout.pack(after.tendency))
         reverser.x[...] = layout.pack(weights.q, padding="constant")
         reverser.older_tendency[...] = layout.pack(weights.tendency, padding="constant")
@@ -82,7 +83,7 @@ def adjoints(kernel: MechanismKernel, trial: Trial, weights: Weighed, threads: i
         reverser.finish(levels[1])
         assert reverser.read is not None
         read = {f"number {name}": each.sum(axis=(0, 1)) for name, each in reverser.read.numbers.items()}
-        found = {id(each.field): layout_of(each.field, layout).unpack(each.adjoint) for each in reverser.read.fields}
+        found = {id(each.field): layout.unpack(each.adjoint) for each in reverser.read.fields}
         for name, ends in (transport.fields | column.fields).items():
             read |= {f"{end} {name}": found[id(field)] for end, field in zip(ENDS, ends, strict=True)}
         emitted = layout.unpack(sources)[list(box.emitted)][:, : trial.columns[0].emission.shape[1]]
@@ -92,12 +93,6 @@ def adjoints(kernel: MechanismKernel, trial: Trial, weights: Weighed, threads: i
             "outside": reverser.outside.sum(axis=(0, 1)), "top": reverser.top.sum(axis=(0, 1)),
             "reactions": reverser.reactions.sum(axis=(0, 1)), **read,
         }  # fmt: skip
-
-
-def layout_of(packed: AnyArray, layout: Layout) -> Layout:
-    """The layout of a packed field, which may have faces around the cells: a row or a column more."""
-    columns = layout.columns + (packed.shape[1] > layout.blocks)
-    return Layout(packed.shape[0], columns, layout.width, layout.dtype)
 
 
 def with_fields(fields: Mapping[str, Array], change: Mapping[str, Any], end: str) -> dict[str, Array]:
@@ -150,10 +145,10 @@ def allowed(name: str, change: Array) -> Array:
     return change
 
 
-def worst(kernel: MechanismKernel, trial: Trial, seed: int = 0) -> float:
+def worst(kernel: MechanismKernel, trial: Trial, seed: int = 0, asked: Asked = EVERYTHING) -> float:
     """Return the greatest relative error of dot products, over the inputs of a step."""
     weights = weighed(trial, seed)
-    adjoint = adjoints(kernel, trial, weights)
+    adjoint = adjoints(kernel, trial, weights, asked=asked)
     errors = []
     for name, change in directions(trial, seed + 1, adjoint).items():
         if not change.size:
@@ -185,6 +180,34 @@ def test_dot_products_of_mechanisms(compiled: Compiled, name: str, weights: Any)
 def test_dot_products_with_all_kinds_of_operators(compiled: Compiled, weights: Any, shape: tuple[int, int]) -> None:
     kernel = compiled("toy", 4, operators=every)
     assert worst(kernel, random_trial(kernel, *shape, weights, seed=2, sweeps=2), 2) < EXACT
+
+
+FROZEN = Asked(frozen=True)
+
+
+def frozen_face_value(before: Array, upstream: Array, downstream: Array, alpha: Any, beta: Any) -> Array:
+    """What a face carries where the limiter stays as it was: b + kappa (alpha (c - b) + beta (b - a))."""
+    limited = _face_value(before.real, upstream.real, downstream.real, alpha, beta) - upstream.real
+    smooth = alpha * (downstream - upstream) + beta * (upstream - before)
+    return np.asarray(
+        upstream + smooth * np.divide(limited, smooth.real, out=np.zeros_like(limited), where=limited != 0)
+    )
+
+
+_face_value = transport.face_value
+
+
+@pytest.mark.parametrize(("name", "shape"), [("tracer", (7, 25)), ("toy", (3, 9)), ("toy", (2, 5))])
+def test_dot_products_with_frozen_limiters(
+    compiled: Compiled, name: str, shape: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the control that a limiter that follows the mixing ratios does not pass."""
+    kernel = compiled(name, 4)
+    trial = random_trial(kernel, *shape, WEIGHTS["shorter step"], seed=5, sweeps=2)
+    assert worst(kernel, trial, 5, FROZEN) > 1e3 * EXACT
+    monkeypatch.setattr(transport, "face_value", frozen_face_value)
+    assert worst(kernel, trial, 5, FROZEN) < EXACT
+    assert worst(kernel, trial, 5) > 1e3 * EXACT
 
 
 def test_any_threads_give_the_same_bits(compiled: Compiled) -> None:

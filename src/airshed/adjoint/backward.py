@@ -75,7 +75,8 @@ class Backward:
             if not done:
                 self._reverser.start(self._model.stepper.state.tendency)
             self._add_cost(passed.taken.end)
-            self._instants.note(passed.taken)
+            if self._reverser.read is not None:
+                self._instants.note(passed.taken)
             self._reverser.reverse(passed.taken.forcing, passed.levels, passed.before, self._shares(passed.taken))
             passing(passed.taken.begin, partial(self._jump, passed.levels[1], passed.taken.begin))
             progress((done + 1) / count)

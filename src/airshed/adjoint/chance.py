@@ -8,7 +8,6 @@ import numpy.typing as npt
 from airshed.adjoint.cost import Fields
 from airshed.adjoint.direction import Direction
 from airshed.adjoint.recording import Recording
-from airshed.adjoint.replay import around
 from airshed.kernels.step.operator_fields import Member
 
 Array = npt.NDArray[np.float64]
@@ -71,7 +70,7 @@ def random_direction(recorded: Recording, seed: int = 0, *, zeros: bool = False)
                 first[begin] = change(np.abs(unpack(step.forcing.column.emission)))
     constants = recorded.constants
     fields = {
-        name: [allowed(recorded.members[name], change(around(each, recorded.layout).unpack(each))) for each in instants]
+        name: [allowed(recorded.members[name], change(recorded.layout.unpack(each))) for each in instants]
         for name, instants in recorded.instants.items()
     }
     return Direction(

@@ -6,6 +6,8 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.errors import CaseError
+
 Array = npt.NDArray[np.float64]
 
 Fields = Callable[[str], Array]
@@ -35,6 +37,14 @@ class Cost(Protocol):
     def gradient(self, seconds: float) -> Mapping[str, Array]:
         """The derivative by the mixing ratios at one of the times, of species that count: (level, lat, lon)."""
         ...
+
+
+def times_of(cost: Cost, end: float) -> list[float]:
+    """Return the times [s] of a cost; raises CaseError unless they rise, within a case that ends at `end`."""
+    times = list(cost.times)
+    if not times or times != sorted(times) or not 0.0 <= times[0] <= times[-1] <= end:
+        raise CaseError(f"a cost is to have times that rise within the case, 0 to {end:g} s, not {times[:4]}")
+    return times
 
 
 class CostOfFunction:

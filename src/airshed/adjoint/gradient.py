@@ -14,18 +14,17 @@ import numpy.typing as npt
 from airshed.adjoint.actions import Action, Advance, Restore
 from airshed.adjoint.backward import Adjoints, Backward
 from airshed.adjoint.choice import make_plan, make_stores, room_of
-from airshed.adjoint.cost import Cost
+from airshed.adjoint.cost import Cost, times_of
 from airshed.adjoint.online import OnlinePlan, as_executed
 from airshed.adjoint.options import DEFAULT, Options
 from airshed.adjoint.trajectory import Trajectory, steps_expected
 from airshed.air.case import Case
 from airshed.air.model import AirModel
 from airshed.core.errors import CaseError
-from airshed.core.every import Every
 from airshed.kernels.memory import AnyArray
 from airshed.parallel.failure import raising_together
 from airshed.parallel.swap import edge_swap
-from airshed.runtime.clock import Clock
+from airshed.runtime.clock import Clock, due_in
 from airshed.runtime.simulation import Simulation
 
 Array = npt.NDArray[np.float64]
@@ -105,11 +104,8 @@ def run_forward(
     The cost is shown what it asks for, and the plan told in a line, once the number of steps is known.
     """
     model, case, end = simulation.model, simulation.case, simulation.end
-    times = list(cost.times)
-    if not times or times != sorted(times) or not 0.0 <= times[0] <= times[-1] <= end:
-        raise CaseError(f"a cost is to have times that rise within the case, 0 to {end:g} s, not {times[:4]}")
+    times = times_of(cost, end)
     first, section, seen = model.seconds, case.adjoint, iter([*times, inf])
-    due = [*(Every(each.every.value, first=0.0) for each in case.output), Every(case.restart.every.value)]
     ahead = next(seen)
 
     def look() -> None:
@@ -125,7 +121,7 @@ def run_forward(
     plan = OnlinePlan(room, expected)
     known = section.plan not in ("auto", "two-level")
     actions = iter([Advance(0, _ENDLESS, restarts=(0,))]) if known else plan.first_run()
-    trajectory.run(actions, [(Clock(model, due, time), time) for time in times], look)
+    trajectory.run(actions, [(Clock(model, due_in(case), time), time) for time in times], look)
     steps = len(trajectory.ends)
     chosen = make_plan(section.plan, steps, room) if known else as_executed(OnlinePlan(room, expected), steps)
     planned(chosen.line(room.sizes))

@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.adjoint.recording import Recording
-from airshed.adjoint.replay import around
 from airshed.air.schemes.imex import Taken
 from airshed.kernels.memory import AnyArray
 from airshed.kernels.reference.transport import ALPHA, BETA, with_sides
@@ -107,5 +106,5 @@ class Crossings:
         yield upward(q, z, self.constants.vertical_weights)
 
     def _between(self, pair: Pair, weight: float) -> Array:
-        first, last = (around(each, self.recorded.layout).unpack(each) for each in pair)
+        first, last = (self.recorded.layout.unpack(each) for each in pair)
         return np.asarray(first + weight * (last - first))

@@ -15,7 +15,6 @@ import numpy.typing as npt
 from airshed.air.model import AirModel
 from airshed.air.schemes.imex import Taken
 from airshed.kernels.derivatives import ReadAdjoints
-from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray
 from airshed.process.derivative import field_derivatives
 
@@ -63,7 +62,7 @@ class Instants:
         fields: defaultdict[str, dict[float, Array]] = defaultdict(dict)
         relative: dict[str, Array] = {}
         for each in found.fields:
-            adjoint, field = (_unpacked(array, self._model.layout) for array in (each.adjoint, each.field))
+            adjoint, field = (self._model.layout.unpack(array) for array in (each.adjoint, each.field))
             at, seconds = fields[each.name], self._when[id(each.field)]
             at[seconds] = at[seconds] + adjoint if seconds in at else adjoint
             relative[each.name] = relative.get(each.name, 0.0) + field * adjoint
@@ -84,9 +83,3 @@ class Instants:
                 total += sum(float(np.sum(fields[each].get(seconds, 0.0) * slopes[each])) for each in wanted)
             totals[name] = total
         return totals
-
-
-def _unpacked(packed: AnyArray, layout: Layout) -> Array:
-    """A packed field of cells, or of faces, which has a row or a column more."""
-    columns = layout.columns + (packed.shape[1] > layout.blocks)
-    return Layout(packed.shape[0], columns, layout.width, layout.dtype).unpack(packed)

@@ -10,20 +10,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from airshed.adjoint.cost import Cost
+from airshed.adjoint.cost import Cost, times_of
 from airshed.adjoint.stores.store import aligned_copy
 from airshed.adjoint.trajectory import lasting, with_adjoint
 from airshed.air.case import Case
 from airshed.air.model import AirModel
 from airshed.air.schemes.imex import Taken
 from airshed.core.errors import CaseError
-from airshed.core.every import Every
 from airshed.kernels.backend import StepKernel
 from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray
 from airshed.kernels.step.data import ColumnForcing, Level, State, StepConstants, StepForcing
 from airshed.kernels.step.operator_fields import Member, members
-from airshed.runtime.clock import Clock
+from airshed.runtime.clock import Clock, due_in
 from airshed.runtime.simulation import Simulation
 
 Array = npt.NDArray[np.float64]
@@ -118,9 +117,8 @@ def step_ends(simulation: Simulation, steps: int, until: float | None) -> Iterat
     Raises CaseError where the case ends before any.
     """
     model, case = simulation.model, simulation.case
-    due = [*(Every(each.every.value, first=0.0) for each in case.output), Every(case.restart.every.value)]
     end = simulation.end if until is None else until
-    clock, done = Clock(model, due, end), 0
+    clock, done = Clock(model, due_in(case), end), 0
     while model.seconds < end and (until is not None or done < steps):
         model.step_through(clock.next_steps(end, 1))
         done += 1
@@ -158,15 +156,7 @@ def recorded(
     """
     with Simulation(case, **given) as simulation:
         made = cost(simulation.model) if callable(cost) else cost
-        return record(simulation, steps, None if made is None else last_time(made, simulation.end)), made
-
-
-def last_time(cost: Cost, end: float) -> float:
-    """Return the last time [s] of a cost; raises CaseError for times beyond a case that ends at a time."""
-    times: list[float] = list(cost.times)
-    if not times or times != sorted(times) or not 0.0 <= times[0] <= times[-1] <= end:
-        raise CaseError(f"a cost is to have times that rise within the case, 0 to {end:g} s, not {times[:4]}")
-    return times[-1]
+        return record(simulation, steps, None if made is None else times_of(made, simulation.end)[-1]), made
 
 
 Asked = Cost | Callable[[AirModel], Cost] | None

@@ -132,8 +132,7 @@ class Replay:
         by_field = {id(each.field): each.adjoint for each in read.fields}
         fields = {
             name: [
-                around(each, layout).unpack(by_field[id(each)] if id(each) in by_field else np.zeros_like(each))
-                for each in instants
+                layout.unpack(by_field[id(each)] if id(each) in by_field else np.zeros_like(each)) for each in instants
             ]
             for name, instants in recorded.instants.items()
         }
@@ -179,12 +178,6 @@ def worth(cost: Cost, seconds: float, change: Array, names: Sequence[str]) -> fl
     """Return what changes of mixing ratios (species, level, lat, lon) at one of a cost's times are worth to it."""
     gradient = cost.gradient(seconds)
     return float(sum(np.sum(values * change[names.index(name)]) for name, values in gradient.items()))
-
-
-def around(packed: AnyArray, layout: Layout) -> Layout:
-    """Return the layout of a packed field, which may be of faces: with a row or a column more than the cells."""
-    columns = layout.columns + (packed.shape[1] > layout.blocks)
-    return Layout(packed.shape[0], columns, layout.width, layout.dtype)
 
 
 def _copy(source: State, target: State) -> None:

@@ -13,7 +13,7 @@ from airshed.adjoint.contributions import Contributions, contributions
 from airshed.adjoint.gradient import Gradient, Progress, gradient
 from airshed.adjoint.options import DEFAULT, Options, Watcher
 from airshed.adjoint.receptor import Receptor, ReceptorCost
-from airshed.adjoint.sensitivity_dataset import Passed, sensitivity_dataset
+from airshed.adjoint.sensitivity_dataset import AdjointFields, sensitivity_dataset
 from airshed.air.case import Case, check_receptor
 from airshed.air.model import AirModel
 from airshed.runtime.registry import load_case
@@ -73,7 +73,7 @@ class _Watched(Watcher):
 
     def __init__(self, other: Watcher, fields: tuple[str, ...], every: float) -> None:
         self._other, self._fields, self._every = other, fields, every
-        self._passed: list[Passed] = []
+        self._passed: list[AdjointFields] = []
 
     def begin(self, model: AirModel) -> None:
         """Take note of a model that has not begun."""
@@ -90,7 +90,7 @@ class _Watched(Watcher):
         if self._fields and seconds <= self._next:
             whole = worth()
             rows = [self._model.network.index(name) for name in self._fields]
-            self._passed.append(Passed(seconds, {n: whole[r] for n, r in zip(self._fields, rows, strict=True)}))
+            self._passed.append(AdjointFields(seconds, {n: whole[r] for n, r in zip(self._fields, rows, strict=True)}))
             self._next = (np.ceil(seconds / self._every) - 1.0) * self._every
 
     def found(self, model: AirModel, adjoints: Adjoints) -> None:

@@ -25,7 +25,7 @@ _TONNE: Final = 1e3  # kg
 
 
 @dataclass(frozen=True)
-class Passed:
+class AdjointFields:
     """A time [s] on the way back, and by species what a jump of its mixing ratios there is worth (level, lat, lon)."""
 
     seconds: float
@@ -33,7 +33,7 @@ class Passed:
 
 
 def sensitivity_dataset(
-    found: Gradient, receptor: Receptor, model: AirModel, shares: Contributions, passed: Sequence[Passed]
+    found: Gradient, receptor: Receptor, model: AirModel, shares: Contributions, passed: Sequence[AdjointFields]
 ) -> "xr.Dataset":
     """Return all that was found; see :func:`airshed.adjoint.sensitivity`."""
     import xarray as xr
@@ -108,7 +108,7 @@ def _shares(shares: Contributions, receptor: Receptor) -> dict[str, Any]:
     }
 
 
-def _in_time(passed: Sequence[Passed], receptor: Receptor) -> dict[str, Any]:
+def _in_time(passed: Sequence[AdjointFields], receptor: Receptor) -> dict[str, Any]:
     per_ratio = "h" if MEASURES[receptor.measure].endswith("h") else "1"
     return {
         f"adjoint_{name}": (

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.adjoint.changes import Changes
-from airshed.adjoint.cost import Cost
+from airshed.adjoint.cost import Cost, times_of
 from airshed.adjoint.direction import Direction
-from airshed.adjoint.recording import STEPS, Asked, following, last_time, step_ends
+from airshed.adjoint.recording import STEPS, Asked, following, step_ends
 from airshed.adjoint.replay import start_tangent, worth
 from airshed.adjoint.trajectory import with_adjoint
 from airshed.air.case import Case
@@ -75,7 +75,7 @@ def _run(simulation: Simulation, to: Direction, cost: Cost | None, steps: int) -
     with closing(stepper), following(model, lambda taken: stepper.step(taken.forcing, changes.of(taken))):
         start_tangent(stepper, model.stepper.state, to, layout)
         see(model.seconds)
-        for end in step_ends(simulation, steps, None if cost is None else last_time(cost, simulation.end)):
+        for end in step_ends(simulation, steps, None if cost is None else times_of(cost, simulation.end)[-1]):
             see(end)
         derivative = None if cost is None else sum(worth(cost, time, each, names) for time, each in found.items())
         change = layout.unpack(stepper.changes.q)

@@ -58,10 +58,11 @@ class Layout:
         return result
 
     def unpack(self, packed: AnyArray) -> npt.NDArray[np.float64]:
-        """Return [lat][block][...][W] as (..., lat, lon) in double, padding left out."""
+        """Return what :meth:`pack` gives, also of faces, as (..., lat, lon) in double, padding left out."""
+        columns = self.columns + (packed.shape[1] > self.blocks)
         split = np.moveaxis(packed, (0, 1), (-3, -2))
         joined = split.reshape(*split.shape[:-2], -1)
-        return np.ascontiguousarray(joined[..., : self.columns], dtype=np.float64)
+        return np.ascontiguousarray(joined[..., :columns], dtype=np.float64)
 
     def unpack_single(self, packed: AnyArray, target: AnyArray) -> None:
         """Fill (..., lat, lon) with [lat][block][...][W] in single precision, in a quarter of :meth:`unpack`'s time.

@@ -6,6 +6,7 @@ from itertools import pairwise
 from math import ceil, inf
 from typing import Final
 
+from airshed.case.case import RunCase
 from airshed.core.errors import CaseError
 from airshed.core.every import INSTANT, Every
 from airshed.runtime.model import Model
@@ -15,6 +16,16 @@ MOST_STEPS: Final = 2_000_000
 
 _LEAST_PART: Final = 0.5
 _ROUND_OFF: Final = 1e-9
+
+
+def outputs_due(case: RunCase) -> list[Every]:
+    """When each output of a case is due."""
+    return [Every(each.every.value, first=0.0) for each in case.output]
+
+
+def due_in(case: RunCase) -> list[Every]:
+    """When outputs and restarts of a case are due: its steps end there."""
+    return [*outputs_due(case), Every(case.restart.every.value)]
 
 
 class Clock:

@@ -18,13 +18,13 @@ import numpy as np
 
 from airshed.case.case import RunCase
 from airshed.core.errors import CaseError, DataError, ReplayableError
-from airshed.core.every import INSTANT, Every
+from airshed.core.every import INSTANT
 from airshed.core.protocols import FieldView
 from airshed.core.report import Report, Table
 from airshed.core.units import to
 from airshed.parallel.communicator import Communicator, world
 from airshed.parallel.failure import raising_together
-from airshed.runtime.clock import Clock
+from airshed.runtime.clock import Clock, due_in, outputs_due
 from airshed.runtime.model import Model
 from airshed.runtime.provisional_step import ProvisionalStep
 from airshed.runtime.records import RunRecords, check_folder
@@ -129,9 +129,8 @@ class Simulation:
         planned = [] if self._folder is None else self._open_records(built, self._folder, resume=resume)
         self._closed, self._sums, self._written = False, 0.0, ""
         self._in_step = False  # also after an error in a step: the state then belongs to no time
-        outputs = [Every(each.every.value, first=0.0) for each in self.case.output]
-        self._clock = Clock(self._model, [*outputs, Every(self.case.restart.every.value)], self.end, planned)
-        self._written_at = [] if self._folder is None else outputs
+        self._clock = Clock(self._model, due_in(self.case), self.end, planned)
+        self._written_at = [] if self._folder is None else outputs_due(self.case)
         self._provisional = ProvisionalStep(self._model)
         self._stop = False
         self._finalizer = weakref.finalize(
