@@ -36,7 +36,7 @@ A = IGNORE; B = IGNORE;
 <3> B + B = A + A : 1e-14;
 """
 SMALL = {
-    "grid": {"area": {"lon": [-5, 5], "lat": [40, 46]}, "spacing": "0.5 deg", "layers": ["100 m", "500 m", "2000 m"]},
+    "grid": {"area": {"lon": [-7, 7], "lat": [40, 46]}, "spacing": "0.5 deg", "layers": ["100 m", "500 m", "2000 m"]},
     "time": {"start": "2022-06-21T11:00:00Z", "length": "2400 s", "step": "150 s"},
     "meteorology": {"kind": "uniform", "eastward": "14 m/s", "northward": "-9 m/s", "rotation": "24 h",
                     "diffusivity": "10 m2/s", "daily_mixing": "50 m2/s"},
@@ -52,7 +52,7 @@ REAL = (
 )  # fmt: skip
 AT_REAL = {"species": "O3", "lon": [5, 7], "lat": [49.2, 51.2], "time": "20 min"}
 LITTLE = 'adjoint.memory="1 MiB"'
-"""Stands for 100 kB, in which not all is kept, so that steps are made again; how many fit depends on a rank's tile."""
+"""Stands for three restarts and four levels, so that steps are made again, whatever a rank's tile and its packs."""
 
 ONCE, AGAIN = 'adjoint.plan="auto"', 'adjoint.plan="all"'
 """Each step is made once; and all are made again, as their number is to be known before."""
@@ -81,9 +81,9 @@ def hashes(found):
 
 
 def little_room(section, sizes):
-    """The room of a case, far less where it is little."""
+    """The room of a case, far less where it is little; see LITTLE."""
     room = choice.room_of(section, sizes)
-    return replace(room, memory=100_000) if room.memory == 2**20 else room
+    return replace(room, memory=3 * sizes.restart + 4 * sizes.level) if room.memory == 2**20 else room
 
 
 def gradients(make, receptor, runs, given):

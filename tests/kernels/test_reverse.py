@@ -8,18 +8,22 @@ for the outputs F of a step and any of its inputs x: w, d at random, in air with
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
-from airshed.kernels.cpu.pipeline import MechanismKernel
+from airshed.kernels.cpu.pipeline import MechanismKernel, compile_mechanism
+from airshed.kernels.cpu.reverse import emit
 from airshed.kernels.cpu.reverse.emit import EVERYTHING, Asked, _Writer
 from airshed.kernels.cpu.reverse.pipeline import compile_reverse
+from airshed.kernels.cpu.template import Written, header
 from airshed.kernels.reference import transport
 from airshed.kernels.reference.trial import Trial, compiled_step, forcing, random_trial, twin_step
 from airshed.kernels.step.data import Level, Share, StepConstants, StepForcing
+from airshed.mechanism.load import load_mechanism
 from airshed.process.twostep import two_step_weights
 
 from .kinds import every
@@ -30,8 +34,8 @@ Array = npt.NDArray[np.float64]
 EXACT = 1e-12
 ENDS = ("start", "end")
 
-TINY = 1e-30
-"""The imaginary part of a complex step: its square is nothing beside one."""
+TINY = 1e-170
+"""The imaginary part of a complex step: its square is below the least number, so that it decides about no sign."""
 
 WEIGHTS = {
     "Euler": two_step_weights(100.0, None),
@@ -216,6 +220,31 @@ def test_any_threads_give_the_same_bits(compiled: Compiled) -> None:
     weights = weighed(trial, 1)
     one, three = (adjoints(kernel, trial, weights, threads) for threads in (1, 3))
     assert [name for name in one if not np.array_equal(one[name], three[name])] == []
+
+
+TAKING = """\
+#DEFVAR
+A = IGNORE; B = IGNORE; C = IGNORE;
+#EQUATIONS
+<takes> A + B = 2 B - C : 1e-15;
+"""
+
+
+@pytest.mark.parametrize(
+    ("forgotten", "weights"), [("PRODUCTION_TAKES[i]", "Euler"), ("given[lane] < 0", "shorter step")]
+)
+def test_a_clipped_value_that_is_passed_over_is_noticed(
+    forgotten: str, weights: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The negative control: clipping is looked for where only one of its two causes is at work."""
+    file = tmp_path / "taking.kpp"
+    file.write_text(TAKING, encoding="utf-8")
+    kernel = compile_mechanism(load_mechanism(file), 3)
+    trial = random_trial(kernel, 4, 10, WEIGHTS[weights], seed=3, sweeps=2)
+    assert worst(kernel, trial, 3) < EXACT
+    without: Callable[[str], Any] = lambda name: Written(header(name).replace(forgotten, "false"))  # noqa: E731
+    monkeypatch.setattr(emit, "header", without)
+    assert worst(kernel, trial, 3) > 1e3 * EXACT
 
 
 def test_a_product_that_gives_back_too_little_is_noticed(compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:

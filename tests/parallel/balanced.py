@@ -22,8 +22,8 @@ from airshed.parallel.redistribution.costs import FREE, Line
 HALF_DARK = (
     "grid.area.lon=[-80, 40]", "grid.area.lat=[40, 56]", 'grid.spacing={lon="5 deg", lat="2 deg"}',
     'grid.layers=["50 m", "150 m", "400 m", "1000 m", "2000 m", "4000 m"]',
-    "time.start=2022-03-21T07:00:00Z", "time.length=40 min", "time.step=10 min", "chemistry.integrator=strang",
-    "emissions.area.0.lon=[-20, 25]", "emissions.area.0.lat=[40, 56]", "run.threads=1",
+    "time.start=2022-03-21T17:00:00Z", "time.length=40 min", "time.step=10 min", "chemistry.integrator=strang",
+    "emissions.area.0.lon=[-80, -20]", "emissions.area.0.lat=[40, 56]", "run.threads=1",
 )  # fmt: skip
 DEAR = Line(10.0, 0.0)
 RUNS = (  # ranks, their tiles, balance, what messages cost

@@ -73,6 +73,7 @@ def emit_reverse(
         network=network,
         groups=groups,
         group_of=[str(writer.group_of[number]) for number in range(len(network.species))],
+        production_takes=[str(int(writer.production_takes(number))) for number in range(len(network.species))],
         coefficients=writer.coefficients,
         asked=asked,
         operators=operators,
@@ -128,6 +129,11 @@ class _Writer:
         return ReverseSpecies(
             number, network.names[number], production, loss, (*self._giving(number, speeds), *lines), sums
         )
+
+    def production_takes(self, number: int) -> bool:
+        """Whether a product of a species' production is negative, so that its solution may be."""
+        products = self._table.products(self._network.production_terms[number])
+        return any(value < 0.0 for value in products.values())
 
     def _products(self, number: int, terms: Sequence[Sequence[Term]]) -> dict[Key, float]:
         """Production or loss of a species as products of what it saw."""

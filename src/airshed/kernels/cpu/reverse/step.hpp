@@ -38,17 +38,23 @@ static void begin(const Reverse& a, int64_t offset, Worker& t, pack* start) {
         }
 }
 
-// Which species' solutions are below zero somewhere, and those solutions: only where the newest value is zero may that be.
+// Whether a solution may be below zero somewhere. M has no positive number beside its diagonal, and rates are never negative: so
+// only where the newest value is zero, and where something is taken: by the right-hand side, or by the production itself.
+static bool may_be_clipped(const Reverser& r, const pack* y1, int i) {
+    pack least = y1[i * NZ], given = r.t.rhs[i * NZ];
+    for (int z = 1; z < NZ; z++) least = minimum(least, y1[i * NZ + z]), given = minimum(given, r.t.rhs[i * NZ + z]);
+    bool may = false;
+    for (int lane = 0; lane < W; lane++) may |= least[lane] == 0 && (PRODUCTION_TAKES[i] || given[lane] < 0);
+    return may;
+}
+
+// Which species' solutions are below zero somewhere, and those solutions.
 static void find_clipped(Reverser& r, const pack* y0, const pack* y1) {
     std::memset(r.clipped, 0, sizeof r.clipped);
     int solved = -1;
-    for (int i = 0; i < NS; i++) {
-        pack least = y1[i * NZ];
-        for (int z = 1; z < NZ; z++) least = minimum(least, y1[i * NZ + z]);
-        bool zero = false;
-        for (int lane = 0; lane < W; lane++) zero |= least[lane] == 0;
-        if (__builtin_expect(zero && GROUP_OF[i] != solved, 0)) sweep_again[solved = GROUP_OF[i]](r.t, y0, y1, r.solved, r.side, r.clipped);
-    }
+    for (int i = 0; i < NS; i++)
+        if (__builtin_expect(GROUP_OF[i] != solved && may_be_clipped(r, y1, i), 0))
+            sweep_again[solved = GROUP_OF[i]](r.t, y0, y1, r.solved, r.side, r.clipped);
 }
 
 // r.bar: of the newest values, then of where the sweeps start. The adjoint of the right-hand side comes to r.r.
