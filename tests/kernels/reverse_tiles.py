@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from airshed.kernels.cpu.pipeline import MechanismKernel
-from airshed.kernels.cpu.reverse.pipeline import ReverseKernel
 from airshed.kernels.cpu.reverse.reverser import Reverser
 from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray, aligned_empty
@@ -98,16 +97,16 @@ def run(kernel: MechanismKernel, trial: Trial, weights: Sequence[TwoStepWeights]
 
 
 def taken_back(
-    kernel: ReverseKernel, trial: Trial, weights: Sequence[TwoStepWeights], passed: Passed, seed: AnyArray,
+    kernel: MechanismKernel, trial: Trial, weights: Sequence[TwoStepWeights], passed: Passed, seed: AnyArray,
     threads: int, place: tuple[slice, slice], swap: Neighbours | None,
 ) -> dict[str, AnyArray]:  # fmt: skip
     """Return all adjoints that steps leave behind of a place of the whole; `seed` is that of the last level."""
     _, rows, columns = trial.fields.air.shape
-    layout = kernel.forward.layout(rows, columns)
+    layout = kernel.layout(rows, columns)
     steps = forcings(trial, layout, weights)
     levels = [Level(aligned(each.q[place]), aligned(each.air[place])) for each in passed.levels]
     sources = layout.zeros(len(trial.fields.q), kernel.shape.levels)
-    reverser = kernel.reverser(layout, constants_of(trial), threads=threads, read=True, swap=swap)
+    reverser = kernel.reversed().reverser(layout, constants_of(trial), threads=threads, read=True, swap=swap)
     with closing(reverser):
         reverser.start(aligned(passed.last[place]))
         reverser.x[...] = seed[place]
@@ -133,13 +132,13 @@ def aligned(array: AnyArray) -> AnyArray:
 
 
 def differences(
-    kernel: ReverseKernel, trial: Trial, cut: Decomposition, weights: Sequence[TwoStepWeights], threads: int = 1,
+    kernel: MechanismKernel, trial: Trial, cut: Decomposition, weights: Sequence[TwoStepWeights], threads: int = 1,
     spoil: Spoil | None = None,
 ) -> list[str]:  # fmt: skip
     """Return what the tiles of a cut find else than the whole does."""
-    passed, queues = run(kernel.forward, trial, weights), Queues(cut)
+    passed, queues = run(kernel, trial, weights), Queues(cut)
     seed = np.random.default_rng(1).normal(size=passed.last.shape)
-    seed[:, -1, ..., kernel.forward.layout(cut.rows, cut.columns).last_lanes :] = 0.0
+    seed[:, -1, ..., kernel.layout(cut.rows, cut.columns).last_lanes :] = 0.0
     if spoil is not None:
         queues.spoil = spoil
 

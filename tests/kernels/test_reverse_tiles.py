@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from airshed.kernels.cpu.pipeline import WIDTH
-from airshed.kernels.cpu.reverse.pipeline import compile_reverse
 from airshed.kernels.memory import AnyArray
 from airshed.kernels.reference.trial import random_trial
 from airshed.kernels.step.data import SIDES, Side
@@ -28,14 +27,14 @@ def test_any_tiles_give_the_bits_of_the_whole(
 ) -> None:
     kernel = compiled(mechanism, 3, precision, operators=every)
     trial = random_trial(kernel, cut.rows, cut.columns, EULER, seed=seed, sweeps=1 + seed % 2)
-    assert differences(compile_reverse(kernel), trial, cut, STEPS, threads) == []
+    assert differences(kernel, trial, cut, STEPS, threads) == []
 
 
 @pytest.mark.parametrize("rows", [1, 2])
 def test_tiles_beside_one_another_may_have_a_single_row_and_block(compiled: Compiled, rows: int) -> None:
     kernel = compiled("toy", 3, operators=every)
     cut = Decomposition.of(rows, 2 * WIDTH + 3, WIDTH, 3, tiles=(1, 3))
-    assert differences(compile_reverse(kernel), random_trial(kernel, cut.rows, cut.columns, EULER), cut, STEPS) == []
+    assert differences(kernel, random_trial(kernel, cut.rows, cut.columns, EULER), cut, STEPS) == []
 
 
 WHAT = {
@@ -64,5 +63,5 @@ def test_a_spoilt_edge_is_found(compiled: Compiled, side: Side, what: str) -> No
             edge[place] = np.random.default_rng(2).permutation(edge[place].ravel()).reshape(edge[place].shape)
 
     trial = random_trial(kernel, 8, 4 * WIDTH, EULER, seed=3)
-    found = differences(compile_reverse(kernel), trial, cut, STEPS, 1, spoil)
+    found = differences(kernel, trial, cut, STEPS, 1, spoil)
     assert any(each.startswith("x of tile") for each in found)

@@ -160,11 +160,10 @@ class StepKernel(Protocol):
         """
         ...
 
-    def reversed(self, *, frozen: bool = False, reactions: bool = True) -> ReverseKernel:
+    def reversed(self, *, frozen: bool = False) -> ReverseKernel:
         """Return the adjoint of the step, compiled when it is first asked for.
 
-        frozen     whether limiters of the transport stay as they were, rather than change with the mixing ratios
-        reactions  whether factors on the rates of reactions are asked for
+        frozen  whether limiters of the transport stay as they were, rather than change with the mixing ratios
         """
         ...
 

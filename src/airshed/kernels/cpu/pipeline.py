@@ -106,12 +106,11 @@ class MechanismKernel(CompiledKernel[MechanismShape, Source]):
             self, layout, constants, threads=threads, neighbours=neighbours, total=total, state=state, batch=batch
         )
 
-    def reversed(self, *, frozen: bool = False, reactions: bool = True) -> "ReverseKernel":
+    def reversed(self, *, frozen: bool = False) -> "ReverseKernel":
         """Return the adjoint of the step, compiled when it is first asked for."""
-        from airshed.kernels.cpu.reverse.emit import Asked
         from airshed.kernels.cpu.reverse.pipeline import compile_reverse
 
-        return compile_reverse(self, Asked(frozen, reactions))
+        return compile_reverse(self, frozen=frozen)
 
     def tangent(self) -> "TangentKernel":
         """Return the step on values that carry a change, compiled when it is first asked for."""

@@ -46,26 +46,14 @@ class ReverseSpecies:
     sums: Mapping[str, int]
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What an adjoint is made for.
-
-    frozen     whether limiters of the transport stay as they were, rather than change with the mixing ratios
-    reactions  whether factors on the rates of reactions are asked for
-    """
-
-    frozen: bool = False
-    reactions: bool = True
-
-
-EVERYTHING: Final = Asked()
-
-
 def emit_reverse(
-    network: ReactionNetwork, schedule: Schedule, shape: MechanismShape, forward: Source, asked: Asked
+    network: ReactionNetwork, schedule: Schedule, shape: MechanismShape, forward: Source, *, frozen: bool
 ) -> Source:
-    """Return the translation unit of a step in reverse: the forward code, and its adjoint after it."""
-    writer = _Writer(network, schedule, forward.table, reactions=asked.reactions)
+    """Return the translation unit of a step in reverse: the forward code, and its adjoint after it.
+
+    frozen  whether limiters of the transport stay as they were, rather than change with the mixing ratios
+    """
+    writer = _Writer(network, schedule, forward.table)
     groups = [[writer.species(number) for number in group] for group in schedule.groups]
     operators = operators_code(shape.operators, len(network.species), shape.own_terms)
     text = render(
@@ -75,15 +63,17 @@ def emit_reverse(
         group_of=[str(writer.group_of[number]) for number in range(len(network.species))],
         production_takes=[str(int(writer.production_takes(number))) for number in range(len(network.species))],
         coefficients=writer.coefficients,
-        asked=asked,
+        frozen=frozen,
         operators=operators,
         members=adjoint_members(operators.members),
+        operators_of_sweeps=Written(render("reverse/operators_of_sweeps.cpp.jinja", operators=operators)),
         operators_text=Written(
             render("reverse/operators.cpp.jinja", operators=operators, adjoints=operator_adjoints(operators))
         ),
         layout=header("reverse/layout.hpp"),
         faces=header("reverse/faces.hpp"),
         column=header("reverse/column.hpp"),
+        sweeps=header("reverse/sweeps.hpp"),
         step=header("reverse/step.hpp"),
     )
     return Source(f"{forward.text}\n{text}", forward.table, writer.operations)
@@ -110,10 +100,8 @@ class _Speed:
 class _Writer:
     """Writes sums of products, and counts the operations of what gives back in one cell and sweep."""
 
-    def __init__(
-        self, network: ReactionNetwork, schedule: Schedule, table: RateTable, *, reactions: bool = True
-    ) -> None:
-        self._network, self._table, self._reactions = network, table, reactions
+    def __init__(self, network: ReactionNetwork, schedule: Schedule, table: RateTable) -> None:
+        self._network, self._table = network, table
         self.group_of = {number: place for place, group in enumerate(schedule.groups) for number in group}
         self.coefficients = Coefficients()
         self.operations = 0
@@ -125,7 +113,7 @@ class _Writer:
             self._sum(self._products(number, terms)) for terms in (network.production_terms, network.loss_terms)
         )
         speeds = self._speeds(number)
-        sums, lines = self._to_reactions(number, speeds) if self._reactions else ({}, [])
+        sums, lines = self._to_reactions(number, speeds)
         return ReverseSpecies(
             number, network.names[number], production, loss, (*self._giving(number, speeds), *lines), sums
         )

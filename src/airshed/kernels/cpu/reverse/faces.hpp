@@ -13,7 +13,11 @@ INLINE pack from_west_2(pack west, pack here) { return lanes_from<W - 2>(west, h
 INLINE pack from_west_3(pack west, pack here) { return lanes_from<W - 3>(west, here, lanes{}); }
 INLINE pack from_east_3(pack here, pack east) { return lanes_from<3>(here, east, lanes{}); }
 
-INLINE pack size(pack a) { return maximum(a, -a); }
+// Both differences with the sign of `down` taken off: psi has that sign, and branches are told by sizes.
+INLINE pack signed_by(pack a, pack sign) {
+    typedef decltype(a > a) bits;
+    return (pack)((bits)a ^ ((bits)sign & (bits)splat(real(-0.0))));
+}
 
 struct Shares { pack before2, before, after, after2; };   // of the cells around a face
 
@@ -21,14 +25,14 @@ INLINE Shares shares_of(pack flux, pack before2, pack before, pack after, pack a
     const auto forward = flux > 0;
     const pack b = forward ? before : after;
     const pack up = b - (forward ? before2 : after2), down = (forward ? after : before) - b;
-    const pack smooth = equal ? real(1.0 / 6.0) * ((down + down) + up) : fused(alpha, down, beta * up);
-    const pack size_up = size(up), least = minimum(size(down), size(smooth));
-    const auto is_up = size_up <= least, extremum = !(((up > 0) & (down > 0)) | ((up < 0) & (down < 0)));
+    const pack u = signed_by(up, down), d = signed_by(down, down);
+    const pack smooth = equal ? real(1.0 / 6.0) * ((d + d) + u) : fused(alpha, d, beta * u);
+    const pack least = minimum(d, smooth);
+    const auto is_up = u <= least, is_down = d <= smooth, extremum = minimum(u, d) <= 0;
 #if FROZEN
-    const pack kappa = extremum ? pack{} : g * ((is_up ? up : size(down) <= size(smooth) ? down : smooth) / smooth);
+    const pack kappa = extremum ? pack{} : g * (minimum(u, least) / smooth);
     const pack gu = beta * kappa, gd = alpha * kappa;
 #else
-    const auto is_down = size(down) <= size(smooth);
     const pack of_up = is_up ? g : is_down ? pack{} : beta * g, of_down = is_up ? pack{} : is_down ? g : alpha * g;
     const pack gu = extremum ? pack{} : of_up, gd = extremum ? pack{} : of_down;
 #endif
@@ -220,10 +224,11 @@ static void start_block_transposed(const Transposed& a, int64_t row, int64_t blo
 }
 
 // ---- one block ---------------------------------------------------------------------------------------------------------------
-// Adds to `bar` [species][level] what the tendencies of a block and those around it give to its mixing ratios.
+// Returns in `bar` [species][level] the adjoint `x` of a block's mixing ratios, and what the tendencies of the block and those
+// around it give to them.
 // EDGE: the block is next to the edge of the area, or to a block with padding.
 template <bool EDGE>
-static void transpose(const Transposed& a, int64_t row, int64_t block, Worker& t, pack* carry_x, pack* carry_y, pack* bar, double* outside, double* above) {
+static void transpose(const Transposed& a, int64_t row, int64_t block, Worker& t, pack* carry_x, pack* carry_y, const real* x, pack* bar, double* outside, double* above) {
     const Step& s = a.s;
     const pack w = splat(real(s.flux_weight)), mask = lane_mask(block == s.blocks - 1 ? s.last_lanes : W);
     const bool east = EDGE && block == s.blocks - 1 && s.east.edge, north = EDGE && row == s.rows - 1 && s.north.edge;
@@ -239,13 +244,14 @@ static void transpose(const Transposed& a, int64_t row, int64_t block, Worker& t
             total[z] = pack{};
             if constexpr (!HORIZONTAL) continue;
             const int64_t k = o + z * W;
+            __builtin_prefetch(l.rows[3] + k + COLUMN, 0), __builtin_prefetch(l.tendency_rows[1] + k + COLUMN, 0), __builtin_prefetch(x + k + COLUMN, 1);
             const Shares p = shares_x<EDGE>(a, l, row, block, k, z, w, f.flux_x[z], f.across_x[FACE_EXCHANGE ? z : 0]);
-            pack& x = carry_x[i * NZ + z];
-            total[z] = x + ((from_west_3(pack{}, p.after2) + from_west_2(pack{}, p.after)) + (from_west_1(pack{}, p.before) + p.before2));
-            x = (from_west_3(p.after2, pack{}) + from_west_2(p.after, pack{})) + from_west_1(p.before, pack{});
+            pack& carried = carry_x[i * NZ + z];
+            total[z] = carried + ((from_west_3(pack{}, p.after2) + from_west_2(pack{}, p.after)) + (from_west_1(pack{}, p.before) + p.before2));
+            carried = (from_west_3(p.after2, pack{}) + from_west_2(p.after, pack{})) + from_west_1(p.before, pack{});
             if (east) {
                 const pack inside = lane_mask(last + 1);
-                const double beyond = sum((inside > 0 ? pack{} : total[z]) + x);
+                const double beyond = sum((inside > 0 ? pack{} : total[z]) + carried);
                 total[z] = total[z] * inside;
                 if (flux_at_east(s, row, z, w) > 0) total[z][last] += real(beyond);
                 else outside[i * NZ + z] += beyond;
@@ -281,6 +287,6 @@ static void transpose(const Transposed& a, int64_t row, int64_t block, Worker& t
                         const pack given = t.matrix[z * NZ + from] * tb[z];
                         total[from] += given, total[z] -= given;
                     }
-        for (int z = 0; z < NZ; z++) bar[i * NZ + z] += total[z];
+        for (int z = 0; z < NZ; z++) bar[i * NZ + z] = at(x, o + z * W) + total[z];
     }
 }

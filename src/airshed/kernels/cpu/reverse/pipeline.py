@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from airshed.kernels.cpu.compiled import CompiledKernel, Signatures, compile_and_load, timed
 from airshed.kernels.cpu.emit import Source
 from airshed.kernels.cpu.pipeline import ALIKE, MechanismKernel
-from airshed.kernels.cpu.reverse.emit import EVERYTHING, Asked, emit_reverse
+from airshed.kernels.cpu.reverse.emit import emit_reverse
 from airshed.kernels.cpu.toolchain import Unit
 from airshed.kernels.layout import Layout
 from airshed.kernels.step.data import StepConstants, Swap
@@ -17,8 +17,8 @@ from airshed.kernels.step.shape import MechanismShape
 if TYPE_CHECKING:
     from airshed.kernels.cpu.reverse.reverser import Reverser
 
-_UNIT: Final = 3
-"""The number of the translation unit: none of those of a step, of which it has the head alone."""
+UNITS: Final[dict[str, tuple[int, tuple[str, ...]]]] = {"transport": (3, ()), "sweeps": (4, ("-O2",))}
+"""Translation units, as those of a step, whose numbers these are not: of the step they have the head alone."""
 
 SIGNATURES: Final[Signatures] = {
     "airshed_reverser_bytes": (ctypes.c_int64, [ctypes.c_int64] * 2),
@@ -29,9 +29,7 @@ SIGNATURES: Final[Signatures] = {
 
 @dataclass(frozen=True)
 class ReverseKernel(CompiledKernel[MechanismShape, Source]):
-    """The adjoint of a mechanism's step as compiled code; forward is the kernel of that step."""
-
-    forward: MechanismKernel
+    """The adjoint of a mechanism's step as compiled code."""
 
     def reverser(
         self, layout: Layout, constants: StepConstants, *, threads: int = 1, read: bool = False,
@@ -43,7 +41,7 @@ class ReverseKernel(CompiledKernel[MechanismShape, Source]):
         return Reverser(self, layout, constants, threads=threads, read=read, swap=swap)
 
 
-def compile_reverse(forward: MechanismKernel, asked: Asked = EVERYTHING) -> ReverseKernel:
+def compile_reverse(forward: MechanismKernel, *, frozen: bool = False) -> ReverseKernel:
     """Return the adjoint of the step of a kernel.
 
     Raises KernelError when there is no compiler or it refuses the code.
@@ -51,10 +49,10 @@ def compile_reverse(forward: MechanismKernel, asked: Asked = EVERYTHING) -> Reve
     seconds: dict[str, float] = {}
     network, shape = forward.network, forward.shape
     make: Callable[[], Source] = lambda: emit_reverse(  # noqa: E731
-        network, forward.schedule, shape, forward.source, asked
+        network, forward.schedule, shape, forward.source, frozen=frozen
     )
     source = timed(seconds, "emit", make)
     name = f"{network.name}-{shape.levels}-{shape.precision}-reverse"
-    unit = Unit("reverse", f"#define UNIT {_UNIT}\n{source.text}", ("-O2",))
-    library, functions = compile_and_load([unit], SIGNATURES, seconds, name=name, extra_flags=ALIKE)
-    return ReverseKernel(network, shape, source, library, functions, seconds, forward)
+    units = [Unit(each, f"#define UNIT {number}\n{source.text}", flags) for each, (number, flags) in UNITS.items()]
+    library, functions = compile_and_load(units, SIGNATURES, seconds, name=name, extra_flags=ALIKE)
+    return ReverseKernel(network, shape, source, library, functions, seconds)

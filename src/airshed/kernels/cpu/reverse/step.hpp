@@ -33,49 +33,10 @@ static void begin(const Reverse& a, int64_t offset, Worker& t, pack* start) {
         for (int z = 0; z < NZ; z++) {
             const int64_t k = offset + i * COLUMN + z * W;
             const pack q = at(s.q, k), older = at(s.q_other, k);
+            __builtin_prefetch(s.q + k + COLUMN, 0), __builtin_prefetch(s.tendency + k + COLUMN, 0);
             t.rhs[i * NZ + z] = fused(f.t1[z], at(s.tendency, k), fused(f.t0[z], at(a.tendency, k), fused(f.c1[z], older, f.c0[z] * q)));
             start[i * NZ + z] = maximum(fused(s1, older, s0 * q), pack{});
         }
-}
-
-// Whether a solution may be below zero somewhere. M has no positive number beside its diagonal, and rates are never negative: so
-// only where the newest value is zero, and where something is taken: by the right-hand side, or by the production itself.
-static bool may_be_clipped(const Reverser& r, const pack* y1, int i) {
-    pack least = y1[i * NZ], given = r.t.rhs[i * NZ];
-    for (int z = 1; z < NZ; z++) least = minimum(least, y1[i * NZ + z]), given = minimum(given, r.t.rhs[i * NZ + z]);
-    bool may = false;
-    for (int lane = 0; lane < W; lane++) may |= least[lane] == 0 && (PRODUCTION_TAKES[i] || given[lane] < 0);
-    return may;
-}
-
-// Which species' solutions are below zero somewhere, and those solutions.
-static void find_clipped(Reverser& r, const pack* y0, const pack* y1) {
-    std::memset(r.clipped, 0, sizeof r.clipped);
-    int solved = -1;
-    for (int i = 0; i < NS; i++)
-        if (__builtin_expect(GROUP_OF[i] != solved && may_be_clipped(r, y1, i), 0))
-            sweep_again[solved = GROUP_OF[i]](r.t, y0, y1, r.solved, r.side, r.clipped);
-}
-
-// r.bar: of the newest values, then of where the sweeps start. The adjoint of the right-hand side comes to r.r.
-static void reverse_sweeps(const Reverse& a, int64_t row, int64_t block, Reverser& r) {
-    const int64_t sweeps = a.now->sweeps;
-    pack* const y = r.y;
-    for (int64_t s = 1; s < sweeps; s++) {
-        pack *y0 = y + (s - 1) * NS * NZ, *y1 = y + s * NS * NZ;
-        for (int g = 0; g < GROUPS; g++) sweep_again[g](r.t, y0, y1, y1, r.side, r.clipped);
-    }
-    std::memset((void*)r.r, 0, sizeof r.r);
-    const pack* y1 = (const pack*)(a.newest + (row * a.now->blocks + block) * BLOCK);
-    std::memset((void*)r.reactions, 0, sizeof r.reactions);
-    for (int64_t s = sweeps; s >= 1; s--) {
-        const pack* y0 = y + (s - 1) * NS * NZ;
-        find_clipped(r, y0, y1);
-        reverse_sweep(r, y0, y1);
-        y1 = y0;
-    }
-    double* reactions = a.reactions + (row * a.now->blocks + block) * REACTIONS;
-    for (int number = 0; number < REACTIONS; number++) reactions[number] += sum(r.reactions[number]);
 }
 
 static void add_to_sources(const Reverse& a, int64_t number, const Reverser& r, real* sources, real share) {
@@ -123,6 +84,9 @@ template <bool EDGE> static void tendency_of(const Reverse& a, int64_t row, int6
     for (int i = 0; i < NS; i++) {
         Passed edge;
         transport_species<EDGE>(s, row, block, t, around_it, mask, i, edge, [&](int, int64_t k, pack change) __attribute__((always_inline)) {
+            if constexpr (HORIZONTAL) __builtin_prefetch(around_it.north2 + k + COLUMN, 0);
+            __builtin_prefetch(a.tendency_before + offset + k + COLUMN, 1);
+            __builtin_prefetch(a.tendency + offset + k, 0), __builtin_prefetch(a.now->q + offset + k, 0);
             *(pack*)(a.tendency_before + offset + k) = change;
         });
     }
@@ -133,20 +97,25 @@ static bool at_edge(const Step& s, int64_t row, int64_t block) {
         || (block == s.blocks - 1 && s.east.edge) || before_one_column(s, block);
 }
 
+// Whether a face that is counted ahead of a block has the edge of the area, or padding, among its four cells.
+static bool sees_edge(const Step& s, int64_t row, int64_t block) {
+    const int64_t beyond = block == s.blocks - 1 ? 1 : block == s.blocks - 2 ? s.last_lanes < 3 : 0;
+    return (s.south.edge && row == 0) || (s.north.edge && row >= s.rows - 3) || (s.east.edge && beyond);
+}
+
 static void reverse_block(const Reverse& a, int64_t row, int64_t block, Reverser& r) {
     const int64_t number = row * a.now->blocks + block;
-    std::memcpy((void*)r.bar, a.x + number * BLOCK, sizeof r.bar);
+    real* const x = a.x + number * BLOCK;
     if (a.has_next) {
         const Transposed given{*a.next, *a.adjoint, a.beyond};
         load_fluxes(*a.next, row, block, r.t.flux);
         if constexpr (COLUMN_MATRIX) r.t.mixes = column_matrices(*a.next, row, block, r.t.matrix);
         double *outside = a.outside + number * NS * NZ, *above = a.top + number * NS;
         pack* carry_y = r.carry_y + block * 3 * NS * NZ;
-        const bool edge = (a.next->south.edge && row == 0) || (a.next->north.edge && row >= a.next->rows - 3) || (a.next->east.edge && block >= a.next->blocks - 2);
-        if (edge) transpose<true>(given, row, block, r.t, r.carry_x, carry_y, r.bar, outside, above);
-        else transpose<false>(given, row, block, r.t, r.carry_x, carry_y, r.bar, outside, above);
+        if (sees_edge(*a.next, row, block)) transpose<true>(given, row, block, r.t, r.carry_x, carry_y, x, r.bar, outside, above);
+        else transpose<false>(given, row, block, r.t, r.carry_x, carry_y, x, r.bar, outside, above);
         if (a.own_rates) adjoints_of_transport(a, row, block, r);
-    }
+    } else std::memcpy((void*)r.bar, x, sizeof r.bar);
     if (a.has_before) {
         load_fluxes(*a.before, row, block, r.t.flux);
         if constexpr (COLUMN_MATRIX) r.t.mixes = column_matrices(*a.before, row, block, r.t.matrix);
@@ -154,7 +123,7 @@ static void reverse_block(const Reverse& a, int64_t row, int64_t block, Reverser
         else tendency_of<false>(a, row, block, r.t);
     }
     if (a.has_columns) reverse_columns(a, row, block, r);
-    else std::memcpy(a.x + number * BLOCK, (void*)r.bar, sizeof r.bar);
+    else std::memcpy(x, (void*)r.bar, sizeof r.bar);
 }
 
 extern "C" {

@@ -1,0 +1,41 @@
+// reverse/sweeps.hpp: the sweeps of a block again, each beside the one before, and back through them.
+
+// Whether a solution may be below zero somewhere. M has no positive number beside its diagonal, and rates are never negative: so
+// only where the newest value is zero, and where something is taken: by the right-hand side, or by the production itself.
+static bool may_be_clipped(const Reverser& r, const pack* y1, int i) {
+    pack least = y1[i * NZ], given = r.t.rhs[i * NZ];
+    for (int z = 1; z < NZ; z++) least = minimum(least, y1[i * NZ + z]), given = minimum(given, r.t.rhs[i * NZ + z]);
+    bool may = false;
+    for (int lane = 0; lane < W; lane++) may |= least[lane] == 0 && (PRODUCTION_TAKES[i] || given[lane] < 0);
+    return may;
+}
+
+// Which species' solutions are below zero somewhere, and those solutions.
+static void find_clipped(Reverser& r, const pack* y0, const pack* y1) {
+    std::memset(r.clipped, 0, sizeof r.clipped);
+    int solved = -1;
+    for (int i = 0; i < NS; i++)
+        if (__builtin_expect(GROUP_OF[i] != solved && may_be_clipped(r, y1, i), 0))
+            sweep_again[solved = GROUP_OF[i]](r.t, y0, y1, r.solved, r.side, r.clipped);
+}
+
+// r.bar: of the newest values, then of where the sweeps start. The adjoint of the right-hand side comes to r.r.
+void reverse_sweeps(const Reverse& a, int64_t row, int64_t block, Reverser& r) {
+    const int64_t sweeps = a.now->sweeps;
+    pack* const y = r.y;
+    for (int64_t s = 1; s < sweeps; s++) {
+        pack *y0 = y + (s - 1) * NS * NZ, *y1 = y + s * NS * NZ;
+        for (int g = 0; g < GROUPS; g++) sweep_again[g](r.t, y0, y1, y1, r.side, r.clipped);
+    }
+    std::memset((void*)r.r, 0, sizeof r.r);
+    const pack* y1 = (const pack*)(a.newest + (row * a.now->blocks + block) * BLOCK);
+    std::memset((void*)r.reactions, 0, sizeof r.reactions);
+    for (int64_t s = sweeps; s >= 1; s--) {
+        const pack* y0 = y + (s - 1) * NS * NZ;
+        find_clipped(r, y0, y1);
+        reverse_sweep(r, y0, y1);
+        y1 = y0;
+    }
+    double* reactions = a.reactions + (row * a.now->blocks + block) * REACTIONS;
+    for (int number = 0; number < REACTIONS; number++) reactions[number] += sum(r.reactions[number]);
+}
