@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from airshed.adjoint.factored import FactoredSource
 from airshed.assimilate import Domain, Operator, Sampled
 from airshed.assimilate.air_model import AirFieldModel
 from airshed.assimilate.cost import Cost
-from airshed.assimilate.factored import FactoredSource
 from airshed.assimilate.from_case import control_vector
 from airshed.core.errors import CaseError, NumericalError
 from airshed.runtime.simulation import Simulation
@@ -108,11 +108,11 @@ def test_a_run_that_leaves_the_finite_numbers_costs_infinitely_and_the_next_one_
             raise NumericalError("a mixing ratio is not finite")
 
     with cost_of(tmp_path) as (cost, model):
-        v, progress = np.zeros(cost.control.size), model._progress
+        v, progress = np.zeros(cost.control.size), model._runs.progress
         before = cost(v)
-        model._progress = fail
+        model._runs.progress = fail
         assert cost(v).cost == np.inf
-        model._progress = progress
+        model._runs.progress = progress
         after = cost(v)
         assert after.cost == before.cost
         assert np.array_equal(after.gradient, before.gradient)

@@ -8,6 +8,7 @@ from airshed.air.case import Case, case_notices
 from airshed.air.case_weather import Given
 from airshed.air.emission_report import emission_notices
 from airshed.air.model import AirModel
+from airshed.air.rate_factors import RateFactors
 from airshed.air.report import budget_dataset
 from airshed.air.two_groups.ranks import (
     allowing_service,
@@ -29,11 +30,12 @@ if TYPE_CHECKING:
 
 def build(
     case: Case, ranks: Communicator, check: Callable[[Communicator], None],
-    meteorology: Given = None, initial: "xr.Dataset | None" = None,
+    meteorology: Given = None, initial: "xr.Dataset | None" = None, rate_factors: RateFactors | None = None,
 ) -> Built:  # fmt: skip
     """Return the model of a case, see :class:`airshed.runtime.registry.ModelKind`.
 
-    meteorology  in place of the case's, see :class:`airshed.runtime.simulation.Simulation`;  initial  likewise
+    meteorology   in place of the case's, see :class:`airshed.runtime.simulation.Simulation`;  initial  likewise
+    rate_factors  on chosen reactions
     """
     if only_transports(case, ranks):
         raise CaseError(
@@ -46,7 +48,9 @@ def build(
         check(own)
     threads = case.run.threads or cores_each(own if groups is None else groups.world)
     with closed_on_error(groups):
-        model = AirModel(case, meteorology, initial, threads=threads, ranks=own, groups=groups)
+        model = AirModel(
+            case, meteorology, initial, threads=threads, ranks=own, groups=groups, rate_factors=rate_factors
+        )
         notices = [*case_notices(case, model.network), *emission_notices(model.parts.sources)]
     return Built(model, notices, model.parts.case.output)
 

@@ -19,6 +19,7 @@ from airshed.air.forcing import Collectives, Forcing, StepNeeds
 from airshed.air.light import PackedLight
 from airshed.air.meteorology import MetState
 from airshed.air.open_rates import open_rates
+from airshed.air.rate_factors import RateFactors
 from airshed.air.report import summary
 from airshed.air.schemes.imex import Imex
 from airshed.air.schemes.moving import without_reactions
@@ -61,11 +62,13 @@ class AirModel:
 
     def __init__(
         self, case: Case, meteorology: Given = None, initial: "xr.Dataset | None" = None, *, threads: int = 1,
-        ranks: Communicator | None = None, groups: Groups | None = None,
+        ranks: Communicator | None = None, groups: Groups | None = None, rate_factors: RateFactors | None = None,
     ) -> None:  # fmt: skip
         self.case = case
         self._groups, self._ranks_gone = groups, False
         self.parts: Parts = assemble(case, meteorology, ranks if groups is None else groups.own)
+        if rate_factors is not None:
+            self.parts.network = rate_factors.of(self.parts.network)
         self.subdomain = self.parts.subdomain
         self.network, self.grid = self.parts.network, self.parts.grid
         if groups is not None:
@@ -212,6 +215,17 @@ class AirModel:
         """What became of cells of all ranks whose chemistry has its own steps; None where none has."""
         return self.scheme.cell_counts()
 
+    def begin_with(self, q: Array) -> None:
+        """Begin with mixing ratios (species, level, lat, lon) [mol/mol], before the first step."""
+        state = self.stepper.state
+        state.q[...] = state.q_other[...] = self.layout.pack(q)
+        self.begin_budget()
+
+    def set_outside(self, ghosts: Array, top: Array) -> None:
+        """Change the air outside the area (species, level) and above it (species,) [mol/mol], before the first step."""
+        self.constants = replace(self.constants, ghosts=ghosts, top=top)
+        self.stepper.set_outside(ghosts, top)
+
     def save(self) -> Snapshot:
         """Return the whole state, see :class:`airshed.runtime.model.Model`."""
         tiled: dict[str, npt.NDArray[Any]] = {
@@ -296,6 +310,5 @@ class AirModel:
         state, q = self.stepper.state, initial_state(self.parts, pressure, given)
         if not np.isfinite(q).all() or q.min() < 0.0 or q.max() > 1.0 + 1e-6:
             raise CaseError("the initial state holds mixing ratios that are negative, not finite, or above 1")
-        state.q[...] = state.q_other[...] = self.layout.pack(q)
         state.air[...] = state.air_other[...] = self.layout.pack(self.forcing.instant(0).air)
-        self.begin_budget()
+        self.begin_with(q)

@@ -87,6 +87,10 @@ class Stepper(Protocol):
         """
         ...
 
+    def set_outside(self, ghosts: Array, top: Array) -> None:
+        """Change the mixing ratios outside the area (species, level) and above it (species,) from the next step on."""
+        ...
+
     def by_term(self, totals: Array) -> tuple[Array, Array]:
         """Return the sums (sum,) of a step as those of the budget terms (term, species), and of the families."""
         ...

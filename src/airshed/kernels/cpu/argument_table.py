@@ -73,6 +73,12 @@ class ArgumentTable:
                 setattr(step, each.name, address(found[each.key]))
         return found
 
+    def set_outside(self, ghosts: Array, top: Array) -> None:
+        """Change the mixing ratios outside the area (species, level) and above it (species,)."""
+        self._ghost[...] = ghosts[..., None]
+        if top.size:
+            self._kept["top"][...] = top
+
     def _fill_constants(self, step: Step, constants: StepConstants) -> None:
         step.rows, step.blocks, step.last_lanes = self._layout.rows, self._layout.blocks, self._layout.last_lanes
         for side in set(SIDES) - set(self._open):

@@ -102,6 +102,10 @@ class Stepper:
             self._arrived = True
             self._work.edges_are_here()
 
+    def set_outside(self, ghosts: Array, top: Array) -> None:
+        """Change the mixing ratios outside the area (species, level) and above it (species,)."""
+        self._table.set_outside(ghosts, top)
+
     def by_term(self, totals: Array) -> tuple[Array, Array]:
         """Return the sums (sum,) of a step as those of the budget terms (term, species), and of the families."""
         count = prod(self._terms)

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from airshed.adjoint.factored import Factors, factored
 from airshed.air.case.assimilation import ControlSection
 from airshed.air.emissions import Inventory, InventorySettings, build_inventory
 from airshed.air.species_map import EmissionMap
-from airshed.assimilate.factored import Factors, factored
 from airshed.core.errors import CaseError
 from airshed.core.files import resource
 from airshed.grid import Grid

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from airshed.air.case.assimilation import ControlSection
 from airshed.air.emissions import Inventory
-from airshed.assimilate.seam import Controls
 from airshed.core.constants import SECONDS_PER_DAY, SECONDS_PER_HOUR
 from airshed.core.errors import CaseError
 from airshed.core.text import suggestion
@@ -18,6 +17,9 @@ from airshed.process.release import Source
 
 Array = npt.NDArray[np.float64]
 Item = TypeVar("Item")
+
+Controls = Mapping[str, Array]
+"""Factors [1] by the name of their control."""
 
 _EVERYWHERE: Final = "sectors and regions are those of an inventory, and this case has none (emissions.inventory)"
 
@@ -110,6 +112,21 @@ def factored(sources: Iterable[Source], controls: Sequence[ControlSection], fact
     given, chosen = list(sources), [each for each in controls if each.of == "emission"]
     _check(given, chosen)
     return [FactoredSource(source, _parts(source, chosen), factors) for source in given]
+
+
+def gradient_by_factors(
+    sources: Iterable[FactoredSource], species: Sequence[str], adjoints: Mapping[float, Array], into: Controls
+) -> None:
+    """Add the gradient by the factors of all sources.
+
+    species   of the mechanism, in the order of the adjoints
+    adjoints  dJ/drate [s/mol] in periods, by the beginning [s] of each: (species, level, lat, lon)
+    """
+    given = list(sources)
+    for begin, adjoint in adjoints.items():
+        by_species = dict(zip(species, adjoint, strict=True))
+        for source in given:
+            source.add_gradient(begin, by_species, into)
 
 
 def _parts(source: Source, controls: Sequence[ControlSection]) -> list[Part]:
