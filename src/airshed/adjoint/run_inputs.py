@@ -1,0 +1,170 @@
+"""What a run as a function is given: factors on emission and on rates, the air at the beginning and outside.
+
+Each class knows its inputs as the case has them (``own``), gives a model other values before its first step, and reads
+their adjoints off those of the run.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.adjoint.backward import Adjoints
+from airshed.adjoint.factored import Factors, factored, gradient_by_factors
+from airshed.air.case.assimilation import ControlSection
+from airshed.air.model import AirModel
+from airshed.air.rate_factors import RateFactors
+from airshed.core.errors import CaseError
+from airshed.core.text import suggestion
+
+Array = npt.NDArray[np.float64]
+
+
+class Inputs(ABC):
+    """Inputs of one kind.
+
+    own            their values as the case has them, by name
+    source_levels  lowest levels into which sources are to be asked for
+    """
+
+    own: Mapping[str, Array]
+    source_levels: int = 1
+
+    @abstractmethod
+    def apply(self, values: Mapping[str, Array]) -> None:
+        """Give the model values of all of them, at its beginning; raises CaseError for values that cannot be."""
+
+    @abstractmethod
+    def adjoints(self, values: Mapping[str, Array], found: Adjoints) -> dict[str, Array]:
+        """Return their adjoints, of a run with these values."""
+
+
+class EmissionFactors(Inputs):
+    """Factors on emission, by the names of controls, see :mod:`airshed.adjoint.factored`.
+
+    Shapes: () for the domain, (region,) or (lat, lon); with the parts of the day in front where there are several.
+    """
+
+    def __init__(self, model: AirModel, controls: Sequence[ControlSection]) -> None:
+        self._model, self._factors = model, Factors(model.parts.start)
+        self._sources = factored(model.sources.sources, controls, self._factors)
+        self.source_levels = max((source.levels for source in self._sources), default=1)
+        self._shapes = {each.name: _shape(each, model.grid.shape[1:]) for each in controls}
+        self.own = {name: np.ones(each[1:] if each[0] == 1 else each) for name, each in self._shapes.items()}
+
+    def apply(self, values: Mapping[str, Array]) -> None:
+        """See :class:`Inputs`."""
+        self._factors.controls = self._whole(values)
+        self._model.sources.replace(self._sources)
+
+    def adjoints(self, values: Mapping[str, Array], found: Adjoints) -> dict[str, Array]:
+        """See :class:`Inputs`."""
+        self._factors.controls = self._whole(values)
+        into = {name: np.zeros(shape) for name, shape in self._shapes.items()}
+        gradient_by_factors(self._sources, self._model.network.names, found.sources, into)
+        return {name: each.reshape(self.own[name].shape) for name, each in into.items()}
+
+    def _whole(self, values: Mapping[str, Array]) -> dict[str, Array]:
+        return {name: values[name].reshape(shape) for name, shape in self._shapes.items()}
+
+
+def _shape(control: ControlSection, columns: tuple[int, ...]) -> tuple[int, ...]:
+    behind = {"domain": (), "region": (len(control.regions),), "cell": columns}
+    return (control.parts_of_day, *behind[control.per])
+
+
+class _OfSpecies(Inputs):
+    """What inputs of species have in common: their rows among those of the mechanism."""
+
+    def __init__(self, model: AirModel, kind: str, names: Iterable[str]) -> None:
+        known = model.network.names
+        for name in names:
+            if name not in known:
+                raise CaseError(f"inputs {kind}: {name!r} is no species of the mechanism; {suggestion(name, known)}")
+        self._model, self._kind = model, kind
+        self._rows = {name: model.network.index(name) for name in names}
+
+    def _taken(self, values: Mapping[str, Array], whole: Array) -> Array:
+        """Return mixing ratios (species, ...) with the given ones in their places."""
+        found = np.array(whole)
+        for name, row in self._rows.items():
+            if values[name].min(initial=0.0) < 0.0 or values[name].max(initial=0.0) > 1.0:
+                raise CaseError(f"input {self._kind} {name}: there are mixing ratios below 0 or above 1 mol/mol")
+            found[row] = values[name]
+        return found
+
+    def _of(self, whole: Array) -> dict[str, Array]:
+        return {name: np.array(whole[row]) for name, row in self._rows.items()}
+
+
+class InitialAir(_OfSpecies):
+    """Mixing ratios at the beginning, with the spin-up in the run, (level, lat, lon) [mol/mol]."""
+
+    def __init__(self, model: AirModel, names: Iterable[str]) -> None:
+        super().__init__(model, "initial", names)
+        self.own = self._of(model.mixing_ratios())
+
+    def apply(self, values: Mapping[str, Array]) -> None:
+        """See :class:`Inputs`."""
+        self._model.begin_with(self._taken(values, self._model.mixing_ratios()))
+
+    def adjoints(self, values: Mapping[str, Array], found: Adjoints) -> dict[str, Array]:
+        """See :class:`Inputs`."""
+        return self._of(found.initial)
+
+
+class AirBeside(_OfSpecies):
+    """Mixing ratios outside the sides of the area, (level,) [mol/mol]; the air at the beginning stays as it is."""
+
+    def __init__(self, model: AirModel, names: Iterable[str]) -> None:
+        super().__init__(model, "boundary", names)
+        self.own = self._of(np.asarray(model.constants.ghosts))
+
+    def apply(self, values: Mapping[str, Array]) -> None:
+        """See :class:`Inputs`."""
+        constants = self._model.constants
+        self._model.set_outside(self._taken(values, np.asarray(constants.ghosts)), np.asarray(constants.top))
+
+    def adjoints(self, values: Mapping[str, Array], found: Adjoints) -> dict[str, Array]:
+        """See :class:`Inputs`."""
+        return self._of(found.outside)
+
+
+class AirAbove(_OfSpecies):
+    """Mixing ratios above the area, () [mol/mol]."""
+
+    def __init__(self, model: AirModel, names: Iterable[str]) -> None:
+        super().__init__(model, "top", names)
+        self.own = self._of(np.asarray(model.constants.top))
+
+    def apply(self, values: Mapping[str, Array]) -> None:
+        """See :class:`Inputs`."""
+        constants = self._model.constants
+        self._model.set_outside(np.asarray(constants.ghosts), self._taken(values, np.asarray(constants.top)))
+
+    def adjoints(self, values: Mapping[str, Array], found: Adjoints) -> dict[str, Array]:
+        """See :class:`Inputs`."""
+        return self._of(found.top)
+
+
+class ReactionRates(Inputs):
+    """Factors on the rate constants of reactions, by their labels, ()."""
+
+    def __init__(self, model: AirModel, factors: RateFactors) -> None:
+        self._model, self._factors = model, factors
+        labels = [each.label for each in model.network.reactions]
+        self._numbers = {label: labels.index(label) for label in factors.values}
+        self.own = {label: np.ones(()) for label in factors.values}
+
+    def apply(self, values: Mapping[str, Array]) -> None:
+        """See :class:`Inputs`."""
+        for label in self._numbers:
+            if values[label] <= 0.0:
+                raise CaseError(f"input rates {label}: a factor of {float(values[label]):g}; it is to be above 0")
+            self._factors.values[label] = float(values[label])
+        self._model.forcing.renew()
+
+    def adjoints(self, values: Mapping[str, Array], found: Adjoints) -> dict[str, Array]:
+        """See :class:`Inputs`; the run knows that of a relative change of the rate, k df/f."""
+        return {label: found.reactions[number] / values[label] for label, number in self._numbers.items()}
