@@ -1,9 +1,11 @@
 """A run of a case as a function of JAX arrays, for its automatic differentiation, inside and outside of `jax.jit`.
 
-run = airshed.adjoint.jax.differentiable(
-    "cases/west-europe", outputs={"O3": "12 h"}, inputs={"factors": {"road": {"species": ["NO", "NO2"]}}}
-)
-jax.grad(lambda factor: run(factors={"road": factor})["O3"][-1, 0].mean())(1.0)
+    run = airshed.adjoint.jax.differentiable(
+        "cases/west-europe", outputs={"O3": "12 h"}, inputs={"factors": {"road": {"species": ["NO", "NO2"]}}}
+    )
+    jax.grad(lambda factor: run(factors={"road": factor})["O3"][-1, 0].mean())(1.0)
+
+The run is made on the host: JAX calls back to it.
 """
 
 from collections.abc import Mapping
@@ -37,7 +39,7 @@ def differentiable(
     given            what :class:`airshed.Simulation` takes besides: meteorology, initial, allow_code
 
     Fields and gradients are float64 with `jax.config.update("jax_enable_x64", True)`, else float32, which the run
-    itself is not. A call is a run forward on the host; a gradient is the way back of that run, two to three times its
+    itself is not. A call is a run forward on the host; a gradient is the way back of that run, about three times its
     cost for all inputs together, and runs forward before where another run came in between. Under `jax.vmap` runs are
     made one after the other. There are reverse derivatives alone, and no second ones.
     Raises AirshedError for what is wrong with the case, the outputs or the inputs; under `jax.jit` what shows while
