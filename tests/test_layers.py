@@ -21,6 +21,7 @@ TRESPASSES = {
     "air/bad.py": "import lark\nimport pint\nimport mpi4py\nimport airshed.kernels.cpu.stepper\n",
     "fields/bad.py": "import validation.fuzz\n",
     "grid/bad.py": "import netCDF4\nimport matplotlib.pyplot\n",
+    "adjoint/bad.py": "import torch\n",
 }
 
 
