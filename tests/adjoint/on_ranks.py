@@ -42,9 +42,13 @@ SMALL = {
                     "diffusivity": "10 m2/s", "daily_mixing": "50 m2/s"},
     "chemistry": {"mechanism": "small.eqn"},
     "deposition": {"velocities": {"B": "1 cm/s"}, "scheme": "none"},
+    "horizontal_diffusion": {"diffusivity": "2000 m2/s"},
+    "settling": {"diameters": {"B": "20 um"}},
+    "process": [{"file": "sea_surface.py", "velocities": {"A": "1 cm/s"}}],
     "boundary": {"values": {"A": "10 ppb"}},
     "emissions": {"point": [{"species": "A", "rate": "10 mol/s", "lon": 0.2, "lat": 43.2}]},
 }  # fmt: skip
+SEA = Path(__file__).parents[1] / "air" / "processes" / "users" / "sea_surface.py"
 AT = {"species": "B", "lon": [-1, 2], "lat": [41, 44], "time": "2400 s"}
 REAL = (
     "grid.area.lon=[2, 10]", "grid.area.lat=[48, 52]", "grid.spacing=0.5 deg",
@@ -70,13 +74,24 @@ def initial(case):
     return xr.Dataset({name: (("level", "lat", "lon"), 10.0 ** numbers.uniform(-9, -7, shape)) for name in "AB"})
 
 
+NOTHING = {"top"}
+
+
+def given(case):
+    return {"initial": initial(case), "allow_code": True}
+
+
 def hashes(found):
     """Hashes of the parts of a gradient, by their names."""
     parts = {"value": np.array(found.value), "steps": np.array(found.steps)}
     adjoints = found.adjoints
     parts |= {name: getattr(adjoints, name) for name in ("initial", "outside", "top", "reactions")}
     parts |= {f"sources {begin:g}": each for begin, each in adjoints.sources.items()}
-    assert all(np.any(each) for name, each in parts.items() if name != "top")
+    read = adjoints.read
+    parts |= {f"number {name}": np.array(each) for name, each in read.numbers.items()}
+    parts |= {f"relative {name}": each for name, each in read.relative.items()}
+    parts |= {f"{name} at {s:g}": each for name, at in read.fields.items() for s, each in at.items()}
+    assert all(np.any(each) for name, each in parts.items() if name not in NOTHING)
     return {name: digest(each) for name, each in parts.items()}
 
 
@@ -113,7 +128,7 @@ def spoilt(make):
 
     EdgeSwap.__call__ = swap if MPI.COMM_WORLD.rank == 0 else plain
     try:
-        return gradients(make, AT, [(2, "[1, 2]", 1, ONCE, "auto")], lambda case: {"initial": initial(case)})
+        return gradients(make, AT, [(2, "[1, 2]", 1, ONCE, "auto")], given)
     finally:
         EdgeSwap.__call__ = plain
 
@@ -122,8 +137,7 @@ def sensitivities(case):
     """Hashes of the Datasets on all ranks, and of that which the first rank gets alone."""
 
     def found():
-        options = adjoint.Options(read=False)  # told on one rank alone
-        dataset = adjoint.sensitivity(case, AT, initial=initial(case), options=options)
+        dataset = adjoint.sensitivity(case, AT, **given(case))
         return digest(*(dataset[name].values for name in sorted(dataset.variables)))
 
     together = MPI.COMM_WORLD.gather(found())
@@ -138,12 +152,13 @@ def sensitivities(case):
 def main(folder, cases=None):
     if MPI.COMM_WORLD.rank == 0:
         (folder / "small.eqn").write_text(REACTIONS)
+        (folder / SEA.name).write_text(SEA.read_text())
     wait_for_all()
 
     def small(settings):
         return Case.from_dict(SMALL, folder, settings)
 
-    told = {"small": gradients(small, AT, RUNS, lambda case: {"initial": initial(case)}), "spoilt": spoilt(small)}
+    told = {"small": gradients(small, AT, RUNS, given), "spoilt": spoilt(small)}
     told["sensitivity"] = sensitivities(small(["run.threads=1"]))
     if cases is not None:
         told["real"] = gradients(

@@ -58,9 +58,9 @@ class Backward:
         swap: Swap | None = None,
     ) -> None:  # fmt: skip
         self._model, self._costs, self._source_levels = model, costs, options.source_levels
-        kernel, alone = model.kernel.reversed(frozen=options.frozen), model.subdomain.ranks.size == 1
+        kernel = model.kernel.reversed(frozen=options.frozen)
         self._reverser: Reverser = kernel.reverser(
-            model.layout, model.constants, threads=model.stepper.threads, read=options.read and alone, swap=swap
+            model.layout, model.constants, threads=model.stepper.threads, read=options.read, swap=swap
         )
         self._instants = Instants(model)
         self._sources: dict[float, AnyArray] = {}
@@ -75,9 +75,8 @@ class Backward:
             if not done:
                 self._reverser.start(self._model.stepper.state.tendency)
             self._add_cost(passed.taken.end)
-            if self._reverser.read is not None:
-                self._instants.note(passed.taken)
-            self._reverser.reverse(passed.taken.forcing, passed.levels, passed.before, self._shares(passed.taken))
+            step = passed.taken.forcing if self._reverser.read is None else self._instants.noted(passed.taken)
+            self._reverser.reverse(step, passed.levels, passed.before, self._shares(passed.taken))
             passing(passed.taken.begin, partial(self._jump, passed.levels[1], passed.taken.begin))
             progress((done + 1) / count)
             if done + 1 == count:

@@ -7,7 +7,7 @@ Numbers act in steps, or on fields at instants of the forcing, or both:
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ from airshed.air.model import AirModel
 from airshed.air.schemes.imex import Taken
 from airshed.kernels.derivatives import ReadAdjoints
 from airshed.kernels.memory import AnyArray
+from airshed.kernels.step.data import Pair, StepForcing
 from airshed.process.derivative import field_derivatives
 
 Array = npt.NDArray[np.float64]
@@ -36,50 +37,78 @@ class Read:
 
 
 class Instants:
-    """Knows at which instants the packed fields are that steps read."""
+    """Knows at which instants the packed fields are that steps read.
+
+    There is one array of each, by its name and instant, also where steps that are made again read another one like it:
+    so adjoints add up in one order under every plan.
+    """
 
     def __init__(self, model: AirModel) -> None:
         self._model = model
+        self._fields: dict[tuple[str, float], AnyArray] = {}
         self._when: dict[int, float] = {}
-        self._held: list[AnyArray] = []
 
-    def note(self, taken: Taken) -> None:
-        """Take note of the fields that a step reads."""
-        column = taken.forcing.column
+    def noted(self, taken: Taken) -> StepForcing:
+        """Take note of the fields that a step reads; return what it was given, with these arrays."""
+        step, column = taken.forcing, taken.forcing.column
         assert column is not None
-        for fields, inside in (
-            (column.fields, 0.5 * (taken.begin + taken.end)), (taken.forcing.transport.fields, taken.begin)
-        ):  # fmt: skip
-            ends = self._model.forcing.ends_around(inside)
-            for pair in fields.values():
-                for field, seconds in zip(pair, ends, strict=True):
-                    if id(field) not in self._when:
-                        self._when[id(field)] = seconds
-                        self._held.append(field)  # so that no other array takes its address
+        implicit = self._noted(column.fields, 0.5 * (taken.begin + taken.end))
+        explicit = self._noted(step.transport.fields, taken.begin)
+        return replace(
+            step, transport=replace(step.transport, fields=explicit), column=replace(column, fields=implicit)
+        )
+
+    def _noted(self, fields: Mapping[str, Pair], inside: float) -> dict[str, Pair]:
+        ends = self._model.forcing.ends_around(inside)
+        return {name: (self._one(name, first, ends[0]), self._one(name, last, ends[1]))
+                for name, (first, last) in fields.items()}  # fmt: skip
+
+    def _one(self, name: str, field: AnyArray, seconds: float) -> AnyArray:
+        found = self._fields.setdefault((name, seconds), field)
+        self._when[id(found)] = seconds
+        return found
 
     def read(self, found: ReadAdjoints) -> Read:
         """Return what was found by name and instant, and what follows for numbers."""
         fields: defaultdict[str, dict[float, Array]] = defaultdict(dict)
         relative: dict[str, Array] = {}
-        for each in found.fields:
-            adjoint, field = (self._model.layout.unpack(array) for array in (each.adjoint, each.field))
+        for each in sorted(
+            found.fields, key=lambda each: (each.name, self._when[id(each.field)])
+        ):  # alike on all ranks
+            unpack = self._model.layout.unpack
+            adjoint, field = (self._whole(unpack(array)) for array in (each.adjoint, each.field))
             at, seconds = fields[each.name], self._when[id(each.field)]
             at[seconds] = at[seconds] + adjoint if seconds in at else adjoint
             relative[each.name] = relative.get(each.name, 0.0) + field * adjoint
         return Read(fields, relative, self._numbers(found.numbers, fields))
+
+    def _whole(self, field: Array) -> Array:
+        """A field of the whole area; of faces, those at its northern and eastern edges are zero: nothing acts there."""
+        if field.ndim < 2:  # alike everywhere
+            return field
+        layout, subdomain = self._model.layout, self._model.subdomain
+        faces = [(0, field.shape[-2] - layout.rows), (0, field.shape[-1] - layout.columns)]
+        inside = subdomain.whole(field[..., : layout.rows, : layout.columns])
+        return np.pad(inside, [(0, 0)] * (field.ndim - 2) + faces)
 
     def _numbers(self, found: Mapping[str, Array], fields: Mapping[str, Mapping[float, Array]]) -> dict[str, float]:
         model, totals = self._model, {}
         for name in model.settable:
             bound, setting, place = model.settable.place(name)
             own = found.get(f"{bound.key}_{setting}")
-            total = 0.0 if own is None else float(own[..., place if own.shape[-1] > 1 else 0].sum())
+            total = 0.0 if own is None else self._sum(own[..., place if own.shape[-1] > 1 else 0])
             wanted = {each.name for each in bound.fields} & set(fields)
             for seconds in sorted({time for each in wanted for time in fields[each]}):
                 model.forcing.interval(model.forcing.index_at(seconds))  # its weather is at hand then
                 around = getattr(model.parts.meteorology, "around", model.parts.meteorology.at)
                 state = model.parts.meteorology.at(seconds)
                 slopes = field_derivatives(bound, (setting, place), state, seconds, around)
-                total += sum(float(np.sum(fields[each].get(seconds, 0.0) * slopes[each])) for each in wanted)
+                total += sum(
+                    float(np.sum(fields[each].get(seconds, 0.0) * self._whole(slopes[each]))) for each in sorted(wanted)
+                )
             totals[name] = total
         return totals
+
+    def _sum(self, columns: Array) -> float:
+        """The sum over [lat][block] of all ranks."""
+        return float(self._model.subdomain.total(columns.reshape(-1, 1), self._model.kernel.sums)[0])

@@ -49,8 +49,7 @@ def sensitivity(
               contribution (source,) by country and sector, see :mod:`airshed.adjoint.contributions`
               adjoint_X (time, level, lat, lon) of a species X of `receptor.fields`: worth of a jump at a time
     The derivatives are exact: those of the steps that ran, to round-off. Winds and temperatures stay as they are.
-    With several ranks (`mpiexec -n 4`) all of them call this, and all get the same; `number` and `relative_...` are
-    told on one rank alone.
+    With several ranks (`mpiexec -n 4`) all of them call this, and all get the same.
     """
     loaded: Any = case if not isinstance(case, str | Path) else load_case(case)
     asked = Receptor.of(loaded.receptor.to_mapping() if receptor is None else receptor, loaded.time.length.value)
