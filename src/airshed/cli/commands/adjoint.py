@@ -46,7 +46,7 @@ def adjoint(
 ) -> None:
     """Find what changes a receptor: run the case, take it back, and rank what was emitted by what it is worth there.
 
-    What is measured is in the case's [receptor], or here. One run forward, and one back that takes about three times
+    What is measured is in the case's [receptor], or here. One run forward, and one back that takes about five times
     as long, give the sensitivity to all emissions, boundaries and rate constants at once.
     """
     given = {"species": species, "place": place, "time": time, "measure": measure, "level": level, "every": every}
