@@ -89,6 +89,7 @@ def test_the_examples_of_the_documents_are_maps(tmp_path: Path, document: str) -
     ("before", "after", "message"),
     [
         ("[boundary]", "[boundry]", r"m\.toml:15: a species map has no 'boundry'; did you mean boundary\?"),
+        ("[boundary]", f"[{90 * 'x'}]", rf"m\.toml:15: a species map has no '{56 * 'x'}\.\.\.; "),
         ("[boundary]", "[boundary", r"m\.toml:15:\d+: this is not TOML"),
         ('zero = ["OH"]', "zero = 0", r"m\.toml:16: boundary\.zero must be a list of names"),
         ('zero = ["OH"]', 'zero = "rest"', r"must be a list of names .* or \"others\""),

@@ -34,7 +34,7 @@ def read_species_map(path: Path) -> SpeciesMap:
     reader = _Reader(path, data, key_lines(text))
     for key in data:
         if key not in SECTIONS:
-            reader.refuse((key,), f"a species map has no {key!r}; {suggestion(key, SECTIONS)}")
+            reader.refuse((key,), f"a species map has no {shown(key)}; {suggestion(key, SECTIONS)}")
     none, becomes = reader.section("emissions", "none", reader.amounts)
     zero, clean = reader.section("boundary", "zero", reader.clean_air)
     left, surrogate = reader.section("deposition", "none", reader.substance)
