@@ -194,6 +194,22 @@ class CellReverser(Protocol):
         ...
 
 
+class CellTangent(Protocol):
+    """What a :class:`CellSolver` does, in steps of given lengths, and its tangent."""
+
+    def advance(
+        self, y: AnyArray, change: AnyArray, inputs: AnyArray, record: AcceptedSteps, factors: Array,
+        of_factors: Array,
+    ) -> None:  # fmt: skip
+        """Take concentrations and their change, (pack, species, width) each, through recorded steps, in place.
+
+        inputs   (pack, 1, inputs, width) those of the solver, which has no emission and loss
+        record   the lengths of steps; what the state was then does not matter
+        factors  on rates of reactions (reaction,), with changes `of_factors`
+        """
+        ...
+
+
 class CellSolver(Protocol):
     """Advances dy/dt = P(y) - L(y) y + E - D y in every cell, see :mod:`airshed.kernels.chemistry.tableau`.
 
@@ -245,6 +261,10 @@ class CellSolver(Protocol):
 
     def reversed(self) -> "CellReverser":
         """Return the adjoint of what it does, compiled when it is first asked for; raises KernelError."""
+        ...
+
+    def tangent(self) -> "CellTangent":
+        """Return its steps with changes of what they are given, compiled when first asked for; raises KernelError."""
         ...
 
     def with_more_steps(self, factor: int) -> "CellSolver":

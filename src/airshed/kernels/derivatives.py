@@ -13,6 +13,7 @@ from airshed.kernels.step.data import (
     Level,
     Share,
     State,
+    StateAndChanges,
     StepChanges,
     StepConstants,
     StepForcing,
@@ -62,6 +63,13 @@ class Reverser(Protocol):
 
     def start(self, tendency: AnyArray) -> None:
         """Begin with adjoints of zero, after a step whose tendency T(n) is given."""
+        ...
+
+    def resume(self, tendency: AnyArray) -> None:
+        """Go on from `x` as it is, complete, after a step whose tendency T(n) is given and behind which others act.
+
+        What was added up goes on; no step behind has need of older levels.
+        """
         ...
 
     def reverse(
@@ -115,11 +123,20 @@ class ReverseKernel(Protocol):
 class TangentStepper(Protocol):
     """Advances a state and its changes: the step, and its tangent-linear model, at once.
 
-    state    the state;  changes  of its mixing ratios and tendencies, to be set before a step; the air has none
+    state    the state;  changes  of its mixing ratios and tendencies, to be set before a step; both are in `states`
     """
 
-    state: State
-    changes: State
+    states: StateAndChanges
+
+    @property
+    def state(self) -> State:
+        """See above."""
+        ...
+
+    @property
+    def changes(self) -> State:
+        """See above."""
+        ...
 
     def step(self, forcing: StepForcing, changes: StepChanges | None = None) -> None:
         """Advance state and changes from n to n+1, with changes of what the step is given."""
@@ -138,6 +155,11 @@ class TangentKernel(Protocol):
         """See above."""
         ...
 
-    def stepper(self, layout: Layout, constants: StepConstants, *, threads: int = 1) -> TangentStepper:
-        """Return what advances a state of this layout and its changes."""
+    def stepper(
+        self, layout: Layout, constants: StepConstants, *, threads: int = 1, states: StateAndChanges | None = None
+    ) -> TangentStepper:
+        """Return what advances a state of this layout and its changes.
+
+        states  those of another one, to be advanced by both in turn; None for some of its own
+        """
         ...

@@ -3,7 +3,7 @@
 import ctypes
 from collections.abc import Callable
 from math import prod
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,13 @@ def aligned_zeros(shape: tuple[int, ...], dtype: npt.DTypeLike) -> AnyArray:
 def aligned_empty(shape: tuple[int, ...], dtype: npt.DTypeLike) -> AnyArray:
     """Return an array that lies as one of :func:`aligned_zeros`, to be written."""
     return _aligned(np.empty(_bytes(shape, dtype), np.uint8), shape, dtype)
+
+
+def aligned_copy(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a copy that begins where vectors of kernels may."""
+    copy: npt.NDArray[Any] = aligned_empty(array.shape, array.dtype)
+    copy[...] = array
+    return copy
 
 
 def _bytes(shape: tuple[int, ...], dtype: npt.DTypeLike) -> int:

@@ -130,6 +130,13 @@ class AcceptedSteps:
         total = int(ends.reshape(-1)[-1]) if room.size else 0
         return cls(ends - room, room, np.zeros(total), np.zeros(total), np.zeros((total, species), dtype))
 
+    def of(self, chosen: npt.NDArray[np.bool_], width: int) -> "AcceptedSteps":
+        """Return the record of some cells, packed in their order, which shares memory with this one."""
+        count = int(np.count_nonzero(chosen))
+        first, room = (np.zeros((-(-count // width), width), np.int64) for _ in range(2))
+        first.reshape(-1)[:count], room.reshape(-1)[:count] = self.first[chosen], self.room[chosen]
+        return AcceptedSteps(first, room, self.time, self.step, self.y)
+
 
 @dataclass(frozen=True)
 class CellAdjoints:

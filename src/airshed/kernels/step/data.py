@@ -117,6 +117,35 @@ class State:
         self.air, self.air_other = self.air_other, self.air
 
 
+VALUE, CHANGE = range(2)
+"""Which of two is which, where values and their changes lie beside each other."""
+
+
+@dataclass(frozen=True)
+class StateAndChanges:
+    """A state and the changes of its mixing ratios and tendencies; the air has none.
+
+    both  in one memory, [lat][block][species][level][2][W];  state, changes  views of it
+    """
+
+    both: State
+    state: State
+    changes: State
+
+    @classmethod
+    def zeros(cls, layout: Layout, species: int, levels: int) -> "StateAndChanges":
+        """Return an empty state without changes."""
+        chemical, air = [layout.zeros(species, levels, 2) for _ in range(3)], [layout.zeros(levels) for _ in range(3)]
+        none = np.broadcast_to(air[0].dtype.type(0.0), air[0].shape)
+        state, changes = ([each[..., which, :] for each in chemical] for which in (VALUE, CHANGE))
+        return cls(State(*chemical, *air), State(*state, *air), State(*changes, *[none] * 3))
+
+    def rotate(self) -> None:
+        """Make the level just computed the newest."""
+        for each in (self.both, self.state, self.changes):
+            each.rotate()
+
+
 @dataclass(frozen=True)
 class StepForcing:
     """All that a step is given: its weights, and the forcing around its instants; no column without a vertical part."""

@@ -15,6 +15,7 @@ from airshed.mechanism.network import ReactionNetwork
 if TYPE_CHECKING:
     from airshed.kernels.cpu.chemistry.reverse.kernel import ReverseChemistry
     from airshed.kernels.cpu.chemistry.solver import ChemistrySolver
+    from airshed.kernels.cpu.chemistry.tangent.kernel import TangentChemistry
 
 WIDTHS: Final = {"double": vector_doubles(), "single": 2 * vector_doubles()}
 """Cells in a pack: one register of the widest vectors; half as many floats would take as many instructions."""
@@ -47,6 +48,13 @@ class ChemistryKernel(CompiledKernel[ChemistryShape, ChemistrySource]):
         from airshed.kernels.cpu.chemistry.reverse.kernel import compile_reverse
 
         return compile_reverse(self)
+
+    @cached_property
+    def tangent(self) -> "TangentChemistry":
+        """The tangent of its steps, compiled when it is first asked for."""
+        from airshed.kernels.cpu.chemistry.tangent.kernel import compile_tangent
+
+        return compile_tangent(self)
 
     def solver(
         self, method: Tableau, tolerances: Tolerances, sources: Sources = NO_SOURCES, *, threads: int = 1, **limits: Any

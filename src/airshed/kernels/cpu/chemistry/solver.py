@@ -19,6 +19,7 @@ from airshed.kernels.memory import ALIGNMENT, AnyArray, address, aligned_zeros
 
 if TYPE_CHECKING:
     from airshed.kernels.cpu.chemistry.reverse.reverser import ChemistryReverser
+    from airshed.kernels.cpu.chemistry.tangent.stepper import ChemistryTangent
 
 Array = npt.NDArray[np.float64]
 
@@ -161,6 +162,12 @@ class ChemistrySolver:
         from airshed.kernels.cpu.chemistry.reverse.reverser import ChemistryReverser
 
         return ChemistryReverser(self.kernel.reverse, self)
+
+    def tangent(self) -> "ChemistryTangent":
+        """Return its steps with changes of what they are given, compiled when first asked for; raises KernelError."""
+        from airshed.kernels.cpu.chemistry.tangent.stepper import ChemistryTangent
+
+        return ChemistryTangent(self.kernel.tangent, self)
 
     def with_more_steps(self, factor: int) -> "ChemistrySolver":
         """Return a solver on one thread that may take so many times as many steps, for cells that have failed."""

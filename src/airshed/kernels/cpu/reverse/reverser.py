@@ -88,12 +88,18 @@ class Reverser:
 
     def start(self, tendency: AnyArray) -> None:
         """Begin with adjoints of zero, after a step whose tendency T(n) is given."""
-        for each in (self.x, self.older, self.older_tendency, self.outside, self.top, self.reactions):
+        for each in (self.x, self.outside, self.top, self.reactions):
+            each[...] = 0.0
+        if self.read is not None:
+            self.read.clear()
+        self.resume(tendency)
+
+    def resume(self, tendency: AnyArray) -> None:
+        """Go on from `x` as it is, see :class:`airshed.kernels.derivatives.Reverser`."""
+        for each in (self.older, self.older_tendency):
             each[...] = 0.0
         self._tendency[...] = tendency
         self._after = None
-        if self.read is not None:
-            self.read.clear()
 
     def reverse(
         self, step: StepForcing, levels: Sequence[Level], before: StepForcing | AnyArray, sources: Sequence[Share] = ()

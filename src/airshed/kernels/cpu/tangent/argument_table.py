@@ -13,15 +13,12 @@ from airshed.kernels.cpu.emit import factors_of
 from airshed.kernels.cpu.step_structure import Ghost, Step
 from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray, address, aligned_zeros
-from airshed.kernels.step.data import ColumnForcing, Pair, StepChanges, StepConstants, StepForcing
+from airshed.kernels.step.data import CHANGE, VALUE, ColumnForcing, Pair, StepChanges, StepConstants, StepForcing
 from airshed.kernels.step.operator_fields import Member, members
 from airshed.kernels.step.operators import Operator
 from airshed.mechanism.network import ReactionNetwork
 
 Array = npt.NDArray[np.float64]
-
-VALUE, CHANGE = range(2)
-"""Which of two is which."""
 
 _ROW: Final = 0  # one step at a time
 

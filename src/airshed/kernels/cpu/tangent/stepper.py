@@ -6,31 +6,29 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.kernels.cpu.pieces import Open, cut
-from airshed.kernels.cpu.tangent.argument_table import CHANGE, VALUE, TangentTable
+from airshed.kernels.cpu.tangent.argument_table import TangentTable
 from airshed.kernels.cpu.tangent.pipeline import TangentKernel
 from airshed.kernels.cpu.work_sharing import WorkSharing
 from airshed.kernels.layout import Layout
 from airshed.kernels.memory import aligned_zeros
-from airshed.kernels.step.data import State, StepChanges, StepConstants, StepForcing
+from airshed.kernels.step.data import State, StateAndChanges, StepChanges, StepConstants, StepForcing
 from airshed.kernels.step.shape import MechanismShape
 
 
 class TangentStepper:
     """Advances a state and its changes, see :class:`airshed.kernels.derivatives.TangentStepper`.
 
-    `both` has values and changes in one memory, [lat][block][species][level][2][W]; `state` and `changes` are views of
-    it. The air has no changes.
+    states  that of another one, to be advanced by both in turn; None for one of its own
     """
 
-    def __init__(self, kernel: TangentKernel, layout: Layout, constants: StepConstants, *, threads: int = 1) -> None:
+    def __init__(
+        self, kernel: TangentKernel, layout: Layout, constants: StepConstants, *, threads: int = 1,
+        states: StateAndChanges | None = None,
+    ) -> None:  # fmt: skip
         self.kernel, self.layout, self._sweeps = kernel, layout, constants.sweeps
         shape, network = kernel.shape, kernel.network
         species, levels = len(network.species), shape.levels
-        chemical, air = [layout.zeros(species, levels, 2) for _ in range(3)], [layout.zeros(levels) for _ in range(3)]
-        self.both = State(*chemical, *air)
-        none = np.broadcast_to(air[0].dtype.type(0.0), air[0].shape)
-        self.state = State(*(each[..., VALUE, :] for each in chemical), *air)
-        self.changes = State(*(each[..., CHANGE, :] for each in chemical), *[none] * 3)
+        self.states = states or StateAndChanges.zeros(layout, species, levels)
         self._table = TangentTable(layout, constants, shape.operators, network, levels)
         self._sums: npt.NDArray[np.float64] = aligned_zeros(
             (layout.rows * layout.blocks, _sums(shape, species)), np.float64
@@ -40,14 +38,23 @@ class TangentStepper:
         pieces = cut(layout.rows, layout.blocks, threads, Open())
         self._work = WorkSharing(kernel, self._table, pieces, layout.blocks, threads=threads, pool=self._pool)
 
+    @property
+    def state(self) -> State:
+        """The state."""
+        return self.states.state
+
+    @property
+    def changes(self) -> State:
+        """The changes of its mixing ratios and tendencies."""
+        return self.states.changes
+
     def step(self, forcing: StepForcing, changes: StepChanges | None = None) -> None:
         """Advance state and changes from n to n+1."""
         changes = changes or StepChanges()
         self._table.set_changes(changes)
         both = self._table.both(forcing, changes)
-        self._table.fill(self._work.steps + 1, self.both, both, {}, self._sums, self._sweeps)
-        for each in (self.both, self.state, self.changes):
-            each.rotate()
+        self._table.fill(self._work.steps + 1, self.states.both, both, {}, self._sums, self._sweeps)
+        self.states.rotate()
         self._work.work(1)
 
     def close(self) -> None:

@@ -92,18 +92,18 @@ class ReverseWriter:
     def of_tendency(self, number: int) -> Iterator[str]:
         """Yield what a reaction's rate gives to its reactants, and to its rate constant."""
         reactants = self._reactants(number)
-        given = {species: [_times(times, others)] for species, times, others in _slopes(reactants)}
-        yield from self._giving(number, given, [_times(1, reactants)])
+        given = {species: [times(count, others)] for species, count, others in slopes(reactants)}
+        yield from self._giving(number, given, [times(1, reactants)])
 
     def of_product(self, number: int) -> Iterator[str]:
         """Yield what the slopes of a reaction's rate along z give to its reactants, and to its rate constant."""
         given: Products = {}
         along: list[Expression] = []
-        for species, times, others in _slopes(self._reactants(number)):
+        for species, count, others in slopes(self._reactants(number)):
             z = element("z", species)
-            along.append(_times(times, others, z))
-            for other, again, rest in _slopes(others):
-                given.setdefault(other, []).append(_times(times * again, rest, z))
+            along.append(times(count, others, z))
+            for other, again, rest in slopes(others):
+                given.setdefault(other, []).append(times(count * again, rest, z))
         yield from self._giving(number, given, along)
 
     def forward(self) -> Statements:
@@ -156,7 +156,7 @@ class ReverseWriter:
         return code(expression, self.coefficients)
 
 
-def _slopes(factors: Sequence[int]) -> Iterator[tuple[int, int, tuple[int, ...]]]:
+def slopes(factors: Sequence[int]) -> Iterator[tuple[int, int, tuple[int, ...]]]:
     """Yield for each species in a product how often it stands there, and the product with one of it left out."""
     for species in dict.fromkeys(factors):
         others = list(factors)
@@ -164,7 +164,7 @@ def _slopes(factors: Sequence[int]) -> Iterator[tuple[int, int, tuple[int, ...]]
         yield species, factors.count(species), tuple(others)
 
 
-def _times(times: int, factors: Sequence[int], *more: Expression) -> Expression:
+def times(count: int, factors: Sequence[int], *more: Expression) -> Expression:
     """Return times y_1 y_2 .. more; 1 for no factor at all."""
-    front = [Number(times)] if times > 1 or not (factors or more) else []
+    front = [Number(count)] if count > 1 or not (factors or more) else []
     return product([*front, *(element("y", species) for species in factors), *more])

@@ -1,0 +1,123 @@
+"""Recorded steps taken once more are those that were accepted; their tangent is that of the solver's NumPy twin."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from airshed.core.errors import KernelError
+from airshed.kernels.chemistry import METHODS, AcceptedSteps, Sources, Tableau, Tolerances, pack_cells, unpack_cells
+from airshed.kernels.cpu.chemistry.tangent.emit import TangentWriter
+from airshed.kernels.cpu.chemistry.tangent.kernel import compile_tangent
+from airshed.kernels.cpu.chemistry.tangent.stepper import ChemistryTangent
+
+from .reversal import EXACT, TINY, Array, Chemistry, Trial, adjoints, inputs_of, recorded, taken, trial
+
+
+def still(kernel: Any, tableau: Tableau, cells: int, seed: int = 0) -> Trial:
+    """Return cells in air that stays, without emission and loss: those of a model of three dimensions."""
+    each = trial(kernel, tableau, cells, seed, moving=False)
+    nothing = lambda t: np.zeros((0, cells))  # noqa: E731
+    return replace(each, sources=Sources(), emission=nothing, loss=nothing)
+
+
+def along(
+    each: Trial, record: AcceptedSteps, change: Array, of_factors: Array, tangent: Any = None
+) -> tuple[Array, Array]:
+    """Return what recorded steps arrive at, and its change, (species, cell) each."""
+    width = each.kernel.shape.width
+    y, moved = pack_cells(each.y, width), pack_cells(change, width)
+    factors = np.ones(len(each.kernel.network.reactions))
+    tangent = tangent or each.solver.tangent()
+    tangent.advance(y, moved, inputs_of(each, gains=False), record, factors, of_factors)
+    return unpack_cells(y, each.cells), unpack_cells(moved, each.cells)
+
+
+def worst(each: Trial, most: int, first: float = 0.0, tangent: Any = None) -> float:
+    """Return the greatest difference of changes from the twin's, over the greatest change of a cell's species."""
+    record, end = recorded(each, most, first)
+    random = np.random.default_rng(3)
+    change = random.normal(size=each.y.shape) * each.y
+    of_factors = random.normal(size=len(each.kernel.network.reactions))
+    again, found = along(each, record, change, of_factors, tangent)
+    np.testing.assert_allclose(again, end, rtol=1e-11, atol=1e-11 * end.max())
+    errors = []
+    for number in range(each.cells):
+        changes = {"y": change, "rates": np.broadcast_to(of_factors[:, None], (len(of_factors), each.cells))}
+        expected = taken(each, record, number, changes).imag / TINY
+        errors.append(np.abs(found[:, number] - expected).max() / np.abs(expected).max())
+    return float(max(errors))
+
+
+@pytest.mark.parametrize("tableau", METHODS.values(), ids=METHODS)
+def test_the_tangent_is_that_of_the_twin(chemistry: Chemistry, tableau: Tableau) -> None:
+    assert worst(still(chemistry("toy"), tableau, 9), 6) < EXACT
+
+
+def test_the_tangent_of_a_shipped_mechanism(chemistry: Chemistry) -> None:
+    assert worst(still(chemistry("emep"), METHODS["rodas3"], 2), 4) < EXACT
+
+
+def test_what_is_clipped_has_no_change(chemistry: Chemistry) -> None:
+    each = replace(still(chemistry("toy"), METHODS["ros3"], 4), tolerances=Tolerances(0.9, 1e12))
+    record, end = recorded(each, 1, 300.0)
+    assert (end == 0.0).any()
+    found = along(each, record, each.y, np.zeros(len(each.kernel.network.reactions)))[1]
+    assert not found[end == 0.0].any()
+
+
+def test_the_adjoint_is_the_transpose_of_the_tangent(chemistry: Chemistry) -> None:
+    each, random = still(chemistry("toy"), METHODS["rodas4"], 9), np.random.default_rng(1)
+    record, end = recorded(each, 30)
+    weights = random.normal(size=end.shape) / (end + each.tolerances.absolute)
+    found = adjoints(each, record, weights, each.solver.reversed())
+    change, of_factors = random.normal(size=end.shape) * each.y, random.normal(size=len(found["rates"]))
+    moved = along(each, record, change, of_factors)[1]
+    backward = float(np.sum(found["y"] * change) + np.sum(found["rates"] * of_factors[:, None]))
+    assert float(np.sum(weights * moved)) == pytest.approx(backward, rel=EXACT)
+
+
+def without(writing: Callable[..., Any], number: int, part: int, place: int) -> Callable[..., Any]:
+    """Return a writer that leaves away one term of one reaction."""
+
+    def write(self: TangentWriter, reaction: int) -> Any:
+        parts = [list(each) for each in writing(self, reaction)]
+        if reaction == number:
+            del parts[part][place]
+        return parts[0], parts[1]
+
+    return write
+
+
+def terms(writer: TangentWriter) -> Iterator[tuple[str, int, int, int]]:
+    for name in ("of_tendency", "of_product"):
+        for number, reactants in enumerate(writer.network.reactant_indices):
+            if reactants:
+                parts = getattr(writer, name)(number)
+                yield from ((name, number, part, at) for part in (0, 1) for at in range(len(parts[part])))
+
+
+def test_a_forgotten_term_is_noticed(chemistry: Chemistry, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The negative control: some generated terms in turn are left away."""
+    monkeypatch.setattr("airshed.kernels.cpu.chemistry.tangent.kernel.FLAGS", ("-O0",))
+    kernel = chemistry("toy")
+    each = still(kernel, METHODS["rodas3"], 1, 1)
+    y = 1e12 * np.random.default_rng(1).uniform(0.5, 2.0, each.y.shape)  # so that all reactions matter
+    each = replace(each, y=y, tolerances=Tolerances(0.5, 1e12))
+    missed = []
+    for name, number, part, place in list(terms(TangentWriter(kernel.network, kernel.source)))[::5]:
+        with monkeypatch.context() as patch:
+            patch.setattr(TangentWriter, name, without(getattr(TangentWriter, name), number, part, place))
+            tangent = ChemistryTangent(compile_tangent(kernel), each.solver)
+        if not worst(each, 4, tangent=tangent) > 1e2 * EXACT:
+            missed.append((name, number, part, place))
+    assert missed == []
+
+
+def test_emission_and_inputs_in_time_are_refused(chemistry: Chemistry) -> None:
+    for each in (trial(chemistry("toy"), METHODS["ros3"], 2, moving=True), trial(chemistry("toy"), METHODS["ros3"], 2)):
+        record, _ = recorded(each, 4)
+        with pytest.raises(KernelError, match="whose inputs stay"):
+            along(each, record, each.y, np.zeros(len(each.kernel.network.reactions)))
