@@ -1,7 +1,7 @@
 """Takes adjoints back over a trajectory, and adds up what all that a run was given is worth to its cost."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -10,12 +10,12 @@ import numpy.typing as npt
 from airshed.adjoint.actions import Action
 from airshed.adjoint.options import DEFAULT, Options
 from airshed.adjoint.read import Instants, Read
+from airshed.adjoint.schemes.protocol import Asked, Derivatives
 from airshed.adjoint.trajectory import Trajectory
 from airshed.air.model import AirModel
-from airshed.air.schemes.imex import Taken
-from airshed.kernels.derivatives import Reverser
+from airshed.air.schemes.taken import TakenStep
 from airshed.kernels.memory import AnyArray
-from airshed.kernels.step.data import Level, Share, Swap
+from airshed.kernels.step.data import Level, Swap
 
 Array = npt.NDArray[np.float64]
 
@@ -49,19 +49,18 @@ class Adjoints:
 class Backward:
     """Takes the adjoints of a model's state back.
 
+    derivatives  of the steps of its scheme
     costs  by the time [s] of a level: adds what the cost at that time is worth to the adjoint of its mixing ratios
     swap   with the ranks beside this one; None for one rank alone
     """
 
     def __init__(
-        self, model: AirModel, costs: Mapping[float, Callable[[AnyArray], None]], options: Options = DEFAULT,
-        swap: Swap | None = None,
+        self, model: AirModel, derivatives: Derivatives, costs: Mapping[float, Callable[[AnyArray], None]],
+        options: Options = DEFAULT, swap: Swap | None = None,
     ) -> None:  # fmt: skip
         self._model, self._costs, self._source_levels = model, costs, options.source_levels
-        kernel = model.kernel.reversed(frozen=options.frozen)
-        self._reverser: Reverser = kernel.reverser(
-            model.layout, model.constants, threads=model.stepper.threads, read=options.read, swap=swap
-        )
+        asked = Asked(model.stepper.threads, read=options.read, frozen=options.frozen, swap=swap)
+        self._reverser = derivatives.reverser(asked)
         self._instants = Instants(model)
         self._sources: dict[float, AnyArray] = {}
 
@@ -75,8 +74,10 @@ class Backward:
             if not done:
                 self._reverser.start(self._model.stepper.state.tendency)
             self._add_cost(passed.taken.end)
-            step = passed.taken.forcing if self._reverser.read is None else self._instants.noted(passed.taken)
-            self._reverser.reverse(step, passed.levels, passed.before, self._shares(passed.taken))
+            if self._reverser.totals.read is not None:
+                passed = replace(passed, taken=self._instants.noted(passed.taken))
+            self._make_sources(passed.taken)
+            self._reverser.reverse(passed, self._sources)
             passing(passed.taken.begin, partial(self._jump, passed.levels[1], passed.taken.begin))
             progress((done + 1) / count)
             if done + 1 == count:
@@ -94,22 +95,22 @@ class Backward:
         if seconds in self._costs:
             self._costs[seconds](self._reverser.x)
 
-    def _shares(self, step: Taken) -> list[Share]:
+    def _make_sources(self, step: TakenStep) -> None:
+        """Have a place for the adjoint of the sources of each period of a step."""
         species = len(self._model.network.species)
-        for begin, _ in step.emission:
+        for begin in {begin for stage in step.stages for begin, _ in stage.emission}:
             if begin not in self._sources:
                 self._sources[begin] = self._model.layout.zeros(species, self._source_levels)
-        return [Share(share, self._sources[begin]) for begin, share in step.emission]
 
     def _found(self) -> Adjoints:
-        reverser, model = self._reverser, self._model
+        totals, model = self._reverser.totals, self._model
         outside, top, reactions = (
             model.subdomain.total(each.reshape(len(each) * each.shape[1], *each.shape[2:]), model.kernel.sums)
-            for each in (reverser.outside, reverser.top, reverser.reactions)
+            for each in (totals.outside, totals.top, totals.reactions)
         )
         sources = {begin: self._whole(each) for begin, each in sorted(self._sources.items())}
-        read = None if reverser.read is None else self._instants.read(reverser.read)
-        return Adjoints(self._whole(reverser.x), sources, outside, top, reactions, read)
+        read = None if totals.read is None else self._instants.read(totals.read)
+        return Adjoints(self._whole(self._reverser.x), sources, outside, top, reactions, read)
 
     def _whole(self, packed: AnyArray) -> Array:
         return self._model.subdomain.whole(self._model.layout.unpack(packed))

@@ -45,7 +45,7 @@ def random_cost(recorded: Recording, seed: int, change: Array | None = None) -> 
     cells = q[0].size
     weights = {
         name: random.uniform(0.5, 1.0, q.shape[1:]) / (cells * size)
-        for name, size in zip(recorded.kernel.network.names, sizes, strict=True)
+        for name, size in zip(recorded.network.names, sizes, strict=True)
         if size > 0.0
     }
     return WeightedSum(recorded.steps[-1].end, weights)
@@ -63,11 +63,10 @@ def random_direction(recorded: Recording, seed: int = 0, *, zeros: bool = False)
         return np.asarray(random.uniform(-1.0, 1.0, values.shape) * size)
 
     first: dict[float, Array] = {}
-    for step in recorded.steps:
-        assert step.forcing.column is not None
-        for begin, _ in step.emission if recorded.constants.emitted else ():
-            if begin not in first:
-                first[begin] = change(np.abs(unpack(step.forcing.column.emission)))
+    for stage in recorded.stages if recorded.constants.emitted else ():
+        for begin, _ in stage.emission:
+            if begin not in first and stage.forcing.column is not None:
+                first[begin] = change(np.abs(unpack(stage.forcing.column.emission)))
     constants = recorded.constants
     fields = {
         name: [allowed(recorded.members[name], change(recorded.layout.unpack(each))) for each in instants]
@@ -75,7 +74,7 @@ def random_direction(recorded: Recording, seed: int = 0, *, zeros: bool = False)
     }
     return Direction(
         change(unpack(recorded.first.q)), first, change(constants.ghosts), change(constants.top),
-        random.uniform(-1.0, 1.0, len(recorded.kernel.network.reactions)),
+        random.uniform(-1.0, 1.0, len(recorded.network.reactions)),
         {name: change(each) for name, each in recorded.numbers().items()}, fields,
     )  # fmt: skip
 

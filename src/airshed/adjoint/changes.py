@@ -7,12 +7,10 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.adjoint.direction import Direction
-from airshed.adjoint.recording import given_fields, given_numbers
-from airshed.adjoint.stores.store import aligned_copy
-from airshed.air.schemes.imex import Taken
+from airshed.air.schemes.taken import Taken
 from airshed.core.errors import CaseError
 from airshed.kernels.layout import Layout
-from airshed.kernels.memory import AnyArray
+from airshed.kernels.memory import AnyArray, aligned_copy
 from airshed.kernels.step.data import Pair, StepChanges, StepConstants, StepForcing
 from airshed.kernels.step.operator_fields import Member
 
@@ -38,13 +36,16 @@ class Changes:
         """Return the changes of what a step was given; steps come in order of time."""
         given, to = given_fields(taken.forcing), self.direction
         fields: dict[str, Pair] = {
-            name: (self._at(name, given[name][0]), self._at(name, given[name][1])) for name in self._fields
-        }
+            name: (self._at(name, given[name][0]), self._at(name, given[name][1]))
+            for name in self._fields if name in given
+        }  # fmt: skip
         return StepChanges(self._of_emission(taken), to.outside, to.top, to.rates, fields, to.numbers)
 
     def perturbed(self, taken: Taken, size: float) -> StepForcing:
         """Return what a step is given at so many times the direction."""
         forcing = taken.forcing
+        if size == 0.0:
+            return forcing
         numbers = {**given_numbers(forcing)}
         for name, added in self.direction.numbers.items():
             numbers[name] = np.asarray(numbers.get(name, self._members[name].values)) + size * added
@@ -60,6 +61,11 @@ class Changes:
             forcing.column, numbers=numbers, fields=self._moved(forcing.column.fields, size), emission=emission
         )  # fmt: skip
         return StepForcing(forcing.weights, transport, column)
+
+    def add_to_initial(self, packed: AnyArray, size: float) -> None:
+        """Add so many times the changes of the beginning to packed mixing ratios."""
+        if self.direction.initial is not None:
+            packed += packed.dtype.type(size) * self._layout.pack(self.direction.initial)
 
     def constants(self, given: StepConstants, size: float) -> StepConstants:
         """Return what stays the same from step to step at so many times the direction."""
@@ -99,3 +105,13 @@ class Changes:
             name: (moved(name, pair[0]), moved(name, pair[1])) if name in self._fields else pair
             for name, pair in fields.items()
         }
+
+
+def given_fields(forcing: StepForcing) -> dict[str, tuple[AnyArray, AnyArray]]:
+    """Return the fields of operators that a step is given, at both ends of its interval."""
+    return {**forcing.transport.fields, **(forcing.column.fields if forcing.column else {})}
+
+
+def given_numbers(forcing: StepForcing) -> dict[str, npt.ArrayLike]:
+    """Return the numbers of operators that a step is given."""
+    return {**forcing.transport.numbers, **(forcing.column.numbers if forcing.column else {})}

@@ -89,7 +89,7 @@ def _run_back(
     cost, actions = wanted
     levels = options.source_levels or max((source.levels for source in model.parts.own_sources), default=1)
     swap, chosen = edge_swap(model.subdomain), replace(options, source_levels=levels)
-    with closing(Backward(model, costs_of(cost, model), chosen, swap)) as backward:
+    with closing(Backward(model, trajectory.derivatives, costs_of(cost, model), chosen, swap)) as backward:
         found = backward.run(trajectory, actions, progress, options.watcher.passed)
     options.watcher.found(model, found)
     return found

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.adjoint.recording import Recording
-from airshed.air.schemes.imex import Taken
+from airshed.air.schemes.taken import Reacted, Taken
 from airshed.kernels.memory import AnyArray
 from airshed.kernels.reference.transport import ALPHA, BETA, with_sides
 from airshed.kernels.step.data import TERMS, Pair, StepConstants
@@ -55,30 +55,31 @@ class Crossings:
     constants: StepConstants
     kinks: int = 0
     clips: int = 0
-    _q: AnyArray | None = field(default=None, repr=False)
-    _clipped: list[AnyArray] = field(default_factory=list, repr=False)
+    _seen: list[tuple[AnyArray, AnyArray]] = field(default_factory=list, repr=False)
+    _compared: int = 0
 
-    def start(self, q: AnyArray) -> None:
-        """Begin with the packed mixing ratios before the first step."""
-        self._q, self.kinks, self.clips = q.copy(), 0, 0
+    def start(self) -> None:
+        """Begin with the first part of the first step."""
+        self._compared = self.kinks = self.clips = 0
 
-    def note(self, number: int, q: AnyArray, sums: Array) -> None:
-        """Note what the run clips that others are compared with."""
-        self._clipped.append(self._clipped_in(q, sums))
+    def note(self, part: Taken | Reacted, before: AnyArray, after: AnyArray, sums: Array | None) -> None:
+        """Note a part of a step of the run with which others are compared."""
+        self._seen.append((before.copy(), self._clipped_in(after, sums)))
 
-    def compare(self, number: int, q: AnyArray, sums: Array) -> None:
-        """Count what differs in a step, from the mixing ratios after it."""
-        assert self._q is not None
-        run = self.recorded
-        if any(each.kind == "face_flux" for each in run.kernel.shape.operators):
-            self.kinks += self._faces(run.steps[number], self._q, run.levels[number].q)
-        differs = self._clipped_in(q, sums) != self._clipped[number]
+    def compare(self, part: Taken | Reacted, before: AnyArray, after: AnyArray, sums: Array | None) -> None:
+        """Count what differs in a part of a step."""
+        run, (other, clipped) = self.recorded, self._seen[self._compared]
+        if isinstance(part, Taken) and any(each.kind == "face_flux" for each in run.derivatives.operators):
+            self.kinks += self._faces(part, before, other)
+        differs = self._clipped_in(after, sums) != clipped
         self.clips += int(run.layout.unpack(differs).sum())
-        self._q = q.copy()
+        self._compared += 1
 
-    def _clipped_in(self, q: AnyArray, sums: Array) -> AnyArray:
-        """Which packed values a step has clipped at zero: those of blocks in which something was."""
-        terms, species = len(self.recorded.kernel.terms), q.shape[2]
+    def _clipped_in(self, q: AnyArray, sums: Array | None) -> AnyArray:
+        """Which packed values were clipped at zero: those of blocks in which something was, where sums tell that."""
+        if sums is None:
+            return np.asarray(q == 0.0)
+        terms, species = len(self.recorded.derivatives.kernel.terms), q.shape[2]
         by_block = sums[:, : terms * species].reshape(*q.shape[:2], terms, species)
         return np.asarray((q == 0.0) & (by_block[:, :, TERMS.index("clipped"), :, None, None] > 0.0))
 

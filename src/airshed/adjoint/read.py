@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.air.model import AirModel
-from airshed.air.schemes.imex import Taken
+from airshed.air.schemes.taken import Taken, TakenStep
 from airshed.kernels.derivatives import ReadAdjoints
 from airshed.kernels.memory import AnyArray
 from airshed.kernels.step.data import Pair, StepForcing
@@ -48,15 +48,16 @@ class Instants:
         self._fields: dict[tuple[str, float], AnyArray] = {}
         self._when: dict[int, float] = {}
 
-    def noted(self, taken: Taken) -> StepForcing:
-        """Take note of the fields that a step reads; return what it was given, with these arrays."""
+    def noted(self, taken: TakenStep) -> TakenStep:
+        """Take note of the fields that a step reads; return the step as given these arrays."""
+        return taken.with_forcing(self._noted_of)
+
+    def _noted_of(self, taken: Taken) -> StepForcing:
         step, column = taken.forcing, taken.forcing.column
-        assert column is not None
-        implicit = self._noted(column.fields, 0.5 * (taken.begin + taken.end))
         explicit = self._noted(step.transport.fields, taken.begin)
-        return replace(
-            step, transport=replace(step.transport, fields=explicit), column=replace(column, fields=implicit)
-        )
+        if column is not None:
+            column = replace(column, fields=self._noted(column.fields, 0.5 * (taken.begin + taken.end)))
+        return replace(step, transport=replace(step.transport, fields=explicit), column=column)
 
     def _noted(self, fields: Mapping[str, Pair], inside: float) -> dict[str, Pair]:
         ends = self._model.forcing.ends_around(inside)

@@ -10,18 +10,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from airshed.adjoint.changes import given_fields, given_numbers
 from airshed.adjoint.cost import Cost, times_of
-from airshed.adjoint.stores.store import aligned_copy
-from airshed.adjoint.trajectory import lasting, with_adjoint
+from airshed.adjoint.schemes.of_model import derivatives_of
+from airshed.adjoint.schemes.protocol import Derivatives
 from airshed.air.case import Case
 from airshed.air.model import AirModel
-from airshed.air.schemes.imex import Taken
+from airshed.air.schemes.taken import Note, Taken, TakenStep
 from airshed.core.errors import CaseError
-from airshed.kernels.backend import StepKernel
 from airshed.kernels.layout import Layout
-from airshed.kernels.memory import AnyArray
-from airshed.kernels.step.data import ColumnForcing, Level, State, StepConstants, StepForcing
-from airshed.kernels.step.operator_fields import Member, members
+from airshed.kernels.memory import AnyArray, aligned_copy
+from airshed.kernels.step.data import Level, State, StepConstants
+from airshed.kernels.step.operator_fields import Member
+from airshed.mechanism.network import ReactionNetwork
 from airshed.runtime.clock import Clock, due_in
 from airshed.runtime.simulation import Simulation
 
@@ -40,33 +41,55 @@ class Recording:
     begin   [s] of the first step
     """
 
-    kernel: StepKernel
-    layout: Layout
-    constants: StepConstants
+    derivatives: Derivatives
     first: State
     tendency: AnyArray
     levels: tuple[Level, ...]
-    steps: tuple[Taken, ...]
+    steps: tuple[TakenStep, ...]
     begin: float
+
+    @property
+    def layout(self) -> Layout:
+        """How the state lies."""
+        return self.derivatives.layout
+
+    @property
+    def constants(self) -> StepConstants:
+        """What stays the same from step to step."""
+        return self.derivatives.constants
+
+    @property
+    def network(self) -> ReactionNetwork:
+        """The mechanism."""
+        return self.derivatives.network
+
+    @property
+    def members(self) -> Mapping[str, Member]:
+        """The fields and numbers that operators read, by their names."""
+        return self.derivatives.members
+
+    @property
+    def stages(self) -> Iterator[Taken]:
+        """All stages of all steps, in order of time."""
+        return (stage for step in self.steps for stage in step.stages)
 
     @property
     def times(self) -> list[float]:
         """The times [s] of the levels."""
         return [self.begin, *(step.end for step in self.steps)]
 
-    @cached_property
-    def members(self) -> Mapping[str, Member]:
-        """The fields and numbers that operators read, by their names."""
-        return {each.key: each for each in members(self.kernel.shape.operators)}
-
     @property
     def emission(self) -> dict[float, int]:
         """The periods of sources by their beginnings [s], and how many of the lowest levels they have."""
-        return {begin: _column(step).emission.shape[-2] for step in self.steps for begin, _ in step.emission}
+        return {
+            begin: stage.forcing.column.emission.shape[-2]
+            for stage in self.stages if stage.forcing.column is not None
+            for begin, _ in stage.emission
+        }  # fmt: skip
 
     def numbers(self) -> dict[str, Array]:
         """Return the numbers of operators as they were in the first step."""
-        given = given_numbers(self.steps[0].forcing)
+        given = given_numbers(self.steps[0].stages[0].forcing)
         return {
             name: np.array(given.get(name, member.values), dtype=np.float64)
             for name, member in self.members.items() if member.shape is None
@@ -78,37 +101,21 @@ class Recording:
         found: dict[str, dict[int, AnyArray]] = {
             name: {} for name, each in self.members.items() if each.shape is not None
         }
-        for step in self.steps:
-            for name, pair in given_fields(step.forcing).items():
+        for stage in self.stages:
+            for name, pair in given_fields(stage.forcing).items():
                 for each in pair if name in found else ():
                     found[name].setdefault(id(each), each)
         return {name: list(each.values()) for name, each in found.items()}
 
 
-def _column(taken: Taken) -> ColumnForcing:
-    assert taken.forcing.column is not None
-    return taken.forcing.column
-
-
-def given_fields(forcing: StepForcing) -> dict[str, tuple[AnyArray, AnyArray]]:
-    """Return the fields of operators that a step is given, at both ends of its interval."""
-    return {**forcing.transport.fields, **(forcing.column.fields if forcing.column else {})}
-
-
-def given_numbers(forcing: StepForcing) -> dict[str, npt.ArrayLike]:
-    """Return the numbers of operators that a step is given."""
-    return {**forcing.transport.numbers, **(forcing.column.numbers if forcing.column else {})}
-
-
 @contextmanager
-def following(model: AirModel, note: Callable[[Taken], None]) -> Iterator[None]:
-    """Let each step of a model be told before it is made; raises CaseError for a scheme that does not tell."""
-    scheme = with_adjoint(model.scheme)
-    scheme.note = note
+def following(model: AirModel, note: Note) -> Iterator[None]:
+    """Let somebody be told of each step of a model, with all that it takes to make it once more."""
+    model.scheme.tell(note, lengths=True)
     try:
         yield
     finally:
-        scheme.note = None
+        model.scheme.tell(None)
 
 
 def step_ends(simulation: Simulation, steps: int, until: float | None) -> Iterator[float]:
@@ -130,21 +137,21 @@ def step_ends(simulation: Simulation, steps: int, until: float | None) -> Iterat
 def record(simulation: Simulation, steps: int = STEPS, until: float | None = None) -> Recording:
     """Return the first steps of a simulation that has not begun, or all up to a time [s].
 
-    Raises CaseError for chemistry.integrator = "strang", and for several ranks.
+    Raises CaseError for a scheme that has no adjoint, and for several ranks.
     """
     model: AirModel = simulation.model
     if not model.domain.alone:
         raise CaseError("a recording is of the whole area: run this on one rank")
-    state, taken, begin = model.stepper.state, [], model.seconds
+    derivatives = derivatives_of(model)
+    taken: list[TakenStep] = []
+    state, begin = model.stepper.state, model.seconds
     first = State(**{name: aligned_copy(array) for name, array in vars(state).items()})
     levels = [Level(first.q, first.air)]
-    with following(model, lambda step: taken.append(lasting(step))):
+    with following(model, lambda step: taken.append(step.lasting())):
         for _ in step_ends(simulation, steps, until):
             levels.append(Level(aligned_copy(state.q), aligned_copy(state.air)))
     tendency = aligned_copy(state.tendency)
-    return Recording(
-        model.kernel, model.layout, model.constants, first, tendency, tuple(levels), tuple(taken), begin
-    )  # fmt: skip
+    return Recording(derivatives, first, tendency, tuple(levels), tuple(taken), begin)
 
 
 def recorded(

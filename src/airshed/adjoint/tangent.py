@@ -9,15 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from airshed.adjoint.changes import Changes
 from airshed.adjoint.cost import Cost, times_of
 from airshed.adjoint.direction import Direction
 from airshed.adjoint.recording import STEPS, Asked, following, step_ends
-from airshed.adjoint.replay import start_tangent, worth
-from airshed.adjoint.trajectory import with_adjoint
+from airshed.adjoint.replay import worth
+from airshed.adjoint.schemes.of_model import derivatives_of
 from airshed.air.case import Case
 from airshed.air.model import AirModel
-from airshed.kernels.step.operator_fields import members
 from airshed.runtime.simulation import Simulation
 
 Array = npt.NDArray[np.float64]
@@ -55,7 +53,6 @@ def tangent(
     """
     with Simulation(case, **given) as simulation:
         model: AirModel = simulation.model
-        with_adjoint(model.scheme)
         to = direction(model) if callable(direction) else direction
         asked = cost(model) if callable(cost) else cost
         return _run(simulation, to, asked, steps)
@@ -63,20 +60,20 @@ def tangent(
 
 def _run(simulation: Simulation, to: Direction, cost: Cost | None, steps: int) -> Tangent:
     model: AirModel = simulation.model
-    stepper = model.kernel.tangent().stepper(model.layout, model.constants, threads=model.stepper.threads)
-    changes = Changes(to, model.layout, {each.key: each for each in members(model.kernel.shape.operators)})
+    derivatives = derivatives_of(model)
     names, layout, found = model.network.names, model.layout, {}
+    beside = derivatives.tangent(model.stepper.threads)
 
     def see(seconds: float) -> None:
         if cost is not None and seconds in cost.times:
             cost.see(seconds, model.value)
-            found[seconds] = layout.unpack(stepper.changes.q)
+            found[seconds] = layout.unpack(beside.change)
 
-    with closing(stepper), following(model, lambda taken: stepper.step(taken.forcing, changes.of(taken))):
-        start_tangent(stepper, model.stepper.state, to, layout)
+    with closing(beside), following(model, beside.step):
+        beside.start(model.stepper.state, to, derivatives.members)
         see(model.seconds)
         for end in step_ends(simulation, steps, None if cost is None else times_of(cost, simulation.end)[-1]):
             see(end)
         derivative = None if cost is None else sum(worth(cost, time, each, names) for time, each in found.items())
-        change = layout.unpack(stepper.changes.q)
+        change = layout.unpack(beside.change)
     return Tangent(model.seconds, model.mixing_ratios(), change, None if cost is None else cost.value, derivative)

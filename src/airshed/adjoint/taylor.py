@@ -107,10 +107,7 @@ def remainders(replay: Replay, kind: str, direction: Direction, sizes: Sequence[
     found = []
     for size in sizes:
         crossings.constants = Changes(direction, run.layout, run.members).constants(run.constants, size)
-        start = run.first.q
-        if direction.initial is not None:
-            start = start + start.dtype.type(size) * run.layout.pack(direction.initial)
-        crossings.start(start)
+        crossings.start()
         there = replay.value(direction, size, crossings.compare)
         left = abs(there - value - size * derivative)
         found.append(Remainder(size, left, crossings.kinks, crossings.clips))

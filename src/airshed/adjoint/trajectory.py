@@ -6,7 +6,6 @@ the steps of an hour.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
 from math import inf
 from typing import Final
 
@@ -20,26 +19,17 @@ from airshed.adjoint.actions import (
     Sizes,
 )
 from airshed.adjoint.choice import Stores
+from airshed.adjoint.schemes.of_model import derivatives_of
+from airshed.adjoint.schemes.protocol import Passed
 from airshed.adjoint.snapshots import as_arrays, as_snapshot
-from airshed.adjoint.stores.store import Arrays, aligned_copy, size_of
+from airshed.adjoint.stores.store import Arrays, size_of
 from airshed.air.model import AirModel
-from airshed.air.schemes.imex import Imex, Taken
-from airshed.air.schemes.scheme import Scheme
-from airshed.core.errors import CaseError
-from airshed.kernels.memory import ALIGNMENT, AnyArray, address
-from airshed.kernels.step.data import Level, StepForcing
+from airshed.air.schemes.taken import TakenStep
+from airshed.kernels.memory import ALIGNMENT, AnyArray, address, aligned_copy
+from airshed.kernels.step.data import Level
 from airshed.runtime.clock import Clock
 
 _STATE: Final = "tiled.state."
-
-
-@dataclass(frozen=True)
-class Passed:
-    """A step to be taken back: how it was taken, levels n-1, n and n+1, and the step before, or its tendency T(n-1)."""
-
-    taken: Taken
-    levels: tuple[Level, Level, Level]
-    before: StepForcing | AnyArray
 
 
 class Trajectory:
@@ -51,17 +41,18 @@ class Trajectory:
     """
 
     def __init__(self, model: AirModel, stores: Stores) -> None:
-        self._model, self._scheme, self._stores = model, with_adjoint(model.scheme), stores
+        self._model, self._stores = model, stores
+        self.derivatives = derivatives_of(model, lend=True)
         self.begin = model.seconds
         self.ends: list[float] = []
         self.recomputed = 0
-        self._taken: dict[int, Taken] = {}
+        self._taken: dict[int, TakenStep] = {}
 
     @property
     def sizes(self) -> Sizes:
         """The size of a restart and of a level on the rank that has the greatest, so that all ranks plan alike."""
         model, state = self._model, self._model.stepper.state
-        own = size_of(as_arrays(model.save())), state.q.nbytes + state.air.nbytes
+        own = size_of(as_arrays(model.save())), state.q.nbytes + state.air.nbytes + self.derivatives.noted
         return Sizes(*(int(model.subdomain.greatest(float(each))) for each in own))
 
     def run(self, actions: Iterator[Action], clocks: Iterable[tuple[Clock, float]], seen: Callable[[], None]) -> None:
@@ -117,11 +108,11 @@ class Trajectory:
         if not action.keep_levels:
             self._model.step_through(ends)
             return
-        self._scheme.note = lambda taken: self._taken.__setitem__(number, lasting(taken))
+        self._model.scheme.tell(lambda taken: self._taken.__setitem__(number, taken.lasting()))
         try:
             self._model.step_through(ends)
         finally:
-            self._scheme.note = None
+            self._model.scheme.tell(None)
         state = self._model.stepper.state
         self._stores.levels[action.store].put(_level(number + 1), {"q": state.q, "air": state.air})
 
@@ -140,7 +131,7 @@ class Trajectory:
         before = self._kept(step - 1) if beginning is None else self._level(beginning, "q", "air")
         assert now is not None
         assert before is not None
-        return Passed(self._taken[step], (before, now, newest), self._taken[step - 1].forcing)
+        return Passed(self._taken[step], (before, now, newest), self._taken[step - 1])
 
     def _kept(self, number: int) -> Level | None:
         arrays = next((s.get(_level(number)) for s in self._stores.levels.values() if _level(number) in s.keys), None)
@@ -151,20 +142,6 @@ class Trajectory:
 
     def _level(self, restart: Arrays, q: str, air: str) -> Level:
         return Level(_aligned(restart[_STATE + q]), _aligned(restart[_STATE + air]))
-
-
-def with_adjoint(scheme: Scheme) -> Imex:
-    """Return a scheme whose steps can be taken back; raises CaseError for another."""
-    if not isinstance(scheme, Imex):
-        raise CaseError('chemistry.integrator = "strang" has no adjoint yet; take "imex"')
-    return scheme
-
-
-def lasting(taken: Taken) -> Taken:
-    """Return a step with a sun of its own: steps to come write where that was."""
-    step = taken.forcing
-    assert step.column is not None
-    return replace(taken, forcing=replace(step, column=replace(step.column, sun=aligned_copy(step.column.sun))))
 
 
 def _restart(step: int) -> str:

@@ -11,7 +11,15 @@ import numpy.typing as npt
 from airshed.air.box import ChemistryFailure, Stopped, replay_conditions
 from airshed.air.rate_environment import rate_environment
 from airshed.kernels.backend import CellSolver
-from airshed.kernels.chemistry import AIR_INPUTS, CellSteps, Place, list_of_cells, pack_cells, unpack_cells
+from airshed.kernels.chemistry import (
+    AIR_INPUTS,
+    AcceptedSteps,
+    CellSteps,
+    Place,
+    list_of_cells,
+    pack_cells,
+    unpack_cells,
+)
 from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray, aligned_zeros
 from airshed.mechanism.expressions import evaluate
@@ -94,7 +102,10 @@ class CellChemistry:
     counts    what became of cells so far
     wall      [s] that all this has taken
     balance   lets other ranks integrate some cells; None where no rank is to do that
+    record    where accepted steps go, of what is repeated on this rank; None for nowhere
     """
+
+    record: AcceptedSteps | None = None
 
     def __init__(
         self, solver: CellSolver, network: ReactionNetwork, layout: Layout, levels: int,
@@ -128,12 +139,12 @@ class CellChemistry:
         """
         began, seconds = time.perf_counter(), end - begin
         waited = self._waited()
-        self._fill(air)
+        self.inputs_in(air)
         known = self.first[half]
         first = np.where(known > 0.0, known, _FIRST_STEP * seconds)
         self.steps.step[...] = np.minimum(first, _LONGEST_FIRST[half] * seconds)
         columns = self._columns(q, result, clipped)
-        if self.balance is None:
+        if self.balance is None or self.record is not None:
             self._integrate(columns, seconds)
         else:
             self.balance.advance(columns, half, lambda some: self._integrate(some, seconds))
@@ -166,7 +177,7 @@ class CellChemistry:
         place = replace(self._place, blocks=columns.blocks, last_lanes=columns.last_lanes)
         self.solver.advance(
             given["q"], made["result"], place, given["inputs"].reshape(packs, 1, -1, width), steps, 0.0, seconds,
-            clipped=made["clipped"], extra=made["extra"].reshape(packs, *self.extra.shape[1:]),
+            clipped=made["clipped"], extra=made["extra"].reshape(packs, *self.extra.shape[1:]), record=self.record,
         )  # fmt: skip
         made["work"][...] = (made["accepted"] + made["rejected"]).sum(axis=(1, 2))
 
@@ -176,13 +187,20 @@ class CellChemistry:
         self.counts.clipped += int(np.count_nonzero(negative.reshape(self._in_use.shape) & self._in_use))
         self.counts.integrated += int(np.count_nonzero(self._in_use))
 
-    def _fill(self, air: Air) -> None:
+    def alike(self, threads: int) -> "CellChemistry":
+        """Return chemistry of the same cells with a solver and memory of its own."""
+        solver = self.solver.kernel.solver(self.solver.method, self.solver.tolerances, threads=threads)
+        return CellChemistry(solver, self.network, self.layout, self.levels, self._place_of)
+
+    def inputs_in(self, air: Air) -> AnyArray:
+        """Return the inputs of the solver in some air, (pack, 1, input, width), until it is asked for others."""
         secant, light = air.sun[:, :, None, 0].astype(np.float64), air.sun[:, :, None, 1].astype(np.float64)
         density = np.asarray(air.density, np.float64)
         environment = rate_environment(np.asarray(air.temperature, np.float64), density, air.water, secant, light)
         for number, name in enumerate(AIR_INPUTS):
             self._inputs[..., number, :] = environment[name]
         self._inputs[..., len(AIR_INPUTS) :, :] = np.moveaxis(air.parameters, 2, 3)
+        return self._inputs.reshape(self.packs, 1, self.solver.inputs, self.layout.width)
 
     def _try_again(
         self, q: AnyArray, result: AnyArray, clipped: AnyArray, begin: float, end: float, failed: npt.NDArray[np.bool_]
@@ -201,7 +219,8 @@ class CellChemistry:
         place = replace(list_of_cells(count, self._species, width), mixing_ratios=True)
         again = self.solver.with_more_steps(_MORE_STEPS)
         inputs = np.asarray(pack_cells(table[None], width))
-        again.advance(y, y, place, inputs, steps, 0.0, end - begin, clipped=added, extra=extra)
+        kept = None if self.record is None else self.record.of(failed, width)
+        again.advance(y, y, place, inputs, steps, 0.0, end - begin, clipped=added, extra=extra, record=kept)
         self.counts.retried += count
         self.counts.add(steps)
         after, reached = unpack_cells(y, count), unpack_cells(steps.reached, count)
@@ -215,6 +234,7 @@ class CellChemistry:
         result.reshape(shape)[cells], clipped.reshape(shape)[cells] = after.T, unpack_cells(added, count).T
         self.extra[packs, :, lanes] = unpack_cells(extra, count).T
         self.steps.step[failed] = unpack_cells(steps.step, count)
+        self.steps.accepted[failed] = steps.accepted.reshape(-1)[:count]
 
     def _failure(
         self, cell: str, others: int, times: tuple[float, float, float], before: Array, after: Array, inputs: Array

@@ -92,7 +92,7 @@ def two_over_one(run: Recording, rounds: int) -> float:
 def compile_seconds(run: Recording) -> float:
     """Return what it takes to make the step in reverse, with nothing cached [s]."""
     with empty_cache():
-        return sum(run.kernel.reversed().seconds.values())
+        return sum(run.derivatives.kernel.reversed().seconds.values())
 
 
 def measure_whole(case: Case, rounds: int = 1) -> Whole:

@@ -3,9 +3,10 @@
 import numpy as np
 
 from airshed.adjoint.recording import Recording
-from airshed.adjoint.stores.store import aligned_copy
-from airshed.air.schemes.imex import Taken
+from airshed.adjoint.schemes.two_step import TwoStep
+from airshed.air.schemes.taken import Taken
 from airshed.kernels.cpu.pipeline import compile_mechanism
+from airshed.kernels.memory import aligned_copy
 from airshed.kernels.reference.trial import forcing, make_stepper, random_trial
 from airshed.kernels.step.data import Level, State, StepConstants, StepForcing
 from airshed.mechanism import load_mechanism
@@ -35,6 +36,5 @@ def random_air(mechanism: str, steps: int, cells: tuple[int, int, int] = (18, 20
         levels.append(Level(aligned_copy(state.q), aligned_copy(state.air)))
         taken.append(Taken(100.0 * number, 100.0 * (number + 1), step, ((0.0, 1.0),)))
     stepper.close()
-    return Recording(
-        kernel, layout, constants, first, aligned_copy(state.tendency), tuple(levels), tuple(taken), 0.0
-    )  # fmt: skip
+    scheme = TwoStep(kernel, layout, constants)
+    return Recording(scheme, first, aligned_copy(state.tendency), tuple(levels), tuple(taken), 0.0)

@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 import numpy.typing as npt
 
-from airshed.kernels.memory import aligned_empty
+from airshed.kernels.memory import aligned_copy
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
@@ -87,13 +87,6 @@ class MemoryStore:
 def copies(arrays: Arrays) -> dict[str, npt.NDArray[Any]]:
     """Return copies that no one else changes, where kernels can read them."""
     return {name: aligned_copy(array) for name, array in arrays.items()}
-
-
-def aligned_copy(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return a copy that begins where vectors of kernels may."""
-    copy = aligned_empty(array.shape, array.dtype)
-    copy[...] = array
-    return copy
 
 
 def size_of(arrays: Arrays) -> int:

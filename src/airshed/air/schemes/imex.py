@@ -1,7 +1,6 @@
 """All in one implicit-explicit step: transport explicit, columns and chemistry implicit, by ``process.twostep``."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from itertools import pairwise, repeat
 from math import inf, nextafter
 
@@ -10,6 +9,7 @@ import numpy.typing as npt
 
 from airshed.air.cell_chemistry import CellCounts
 from airshed.air.schemes.scheme import Given, Kept, Setup
+from airshed.air.schemes.taken import Note, Taken
 from airshed.air.wall import of_stepper
 from airshed.core.constants import SECONDS_PER_HOUR
 from airshed.core.errors import NumericalError
@@ -26,19 +26,6 @@ LARGEST_COURANT = 0.5
 """Sum of Courant numbers beyond which the limited two-step scheme may oscillate or go negative."""
 
 
-@dataclass(frozen=True)
-class Taken:
-    """A step as it was taken.
-
-    emission  the periods of sources by their beginnings [s], and the share that each has in the step's emission
-    """
-
-    begin: float
-    end: float
-    forcing: StepForcing
-    emission: tuple[tuple[float, float], ...]
-
-
 class Imex:
     """The two-step formula over everything that acts; satisfies :class:`airshed.air.schemes.scheme.Scheme`.
 
@@ -48,7 +35,7 @@ class Imex:
 
     lasting = 1
     balance: Balance | None = None
-    note: Callable[[Taken], None] | None = None
+    note: Note | None = None
 
     def __init__(self, setup: Setup) -> None:
         self._setup, self._stepper = setup, setup.stepper
@@ -56,6 +43,10 @@ class Imex:
         self._previous: float | None = None
         self._jump = 0.0  # what the last change of the emission weighed
         self._anew = 0  # so many more steps begin anew
+
+    def tell(self, note: Note | None, *, lengths: bool = False) -> None:
+        """Let somebody be told of each step before it is taken; nobody with None. No step has steps of its own."""
+        self.note = note
 
     def longest_step(self, seconds: float, until: float) -> float:
         """Return the step [s] of the case, or the longest one for its Courant number and `time.longest`."""

@@ -17,11 +17,12 @@ import numpy.typing as npt
 
 from airshed.air.forcing import Forcing
 from airshed.air.light import PackedLight
+from airshed.air.schemes.taken import Taken
 from airshed.air.sources import PackedSources
 from airshed.core.report import Table
 from airshed.kernels.backend import Stepper
 from airshed.kernels.memory import AnyArray
-from airshed.kernels.step.data import ColumnForcing, Directions, TwoStepWeights
+from airshed.kernels.step.data import ColumnForcing, Directions, StepForcing, TwoStepWeights
 from airshed.mechanism.network import ReactionNetwork
 from airshed.process.one_step import GAMMA, one_step_weights
 
@@ -38,11 +39,14 @@ class Moved:
     """One stage of the formula: weights, sums (term, species) for budgets, and the emission [mol/s] (species,).
 
     Sums of levels that move each by itself are (term, species, level).
+
+    taken  the stage with what it was given; None where nobody asked for that
     """
 
     weights: TwoStepWeights
     sums: Array
     emission: Array
+    taken: Taken | None = None
 
 
 class Moving(Protocol):
@@ -83,7 +87,10 @@ class Mover:
     light     of the columns, for processes that ask for it; None where none does
     emitted   numbers of the species of `sources`, which horizontal transport alone does not ask
     courant   largest sum of Courant numbers of a piece of transport, over the directions in which it goes
+    tells     whether stages are told with what they were given
     """
+
+    tells = False
 
     def __init__(
         self, stepper: Stepper, forcing: Forcing, sources: PackedSources, light: PackedLight | None, *,
@@ -142,9 +149,16 @@ class Mover:
         done = []
         for weights, start, end in zip(one_step_weights(step), starts, ends, strict=True):
             column = None if packed is None else self._column(end, inside, packed)
-            sums = self.stepper.step(weights, self.forcing.transport_within(start, inside), column)
-            done.append(Moved(weights, sums, emission))
+            forcing = StepForcing(weights, self.forcing.transport_within(start, inside), column)
+            sums = self.stepper.step(weights, forcing.transport, column)
+            done.append(Moved(weights, sums, emission, self._taken(start, end, inside, forcing)))
         return done
+
+    def _taken(self, begin: float, end: float, inside: float, forcing: StepForcing) -> Taken | None:
+        if not self.tells:
+            return None
+        emission = () if forcing.column is None else ((self.sources.begin_of(inside), 1.0),)
+        return Taken(begin, end, forcing, emission).lasting()
 
     def _column(self, seconds: float, inside: float, emission: AnyArray) -> ColumnForcing:
         interval = self.forcing.interval(self.forcing.index_at(inside))

@@ -12,6 +12,7 @@ from airshed.air.budget import Budget
 from airshed.air.cell_chemistry import CellCounts
 from airshed.air.forcing import Forcing
 from airshed.air.light import PackedLight
+from airshed.air.schemes.taken import Note
 from airshed.air.sources import PackedSources
 from airshed.core.errors import NumericalError
 from airshed.core.report import Table
@@ -95,6 +96,13 @@ class Scheme(Protocol):
 
     def advance(self, begin: float, ends: Sequence[float]) -> Iterator[float]:
         """Make steps that end at rising times [s], in one interval of the forcing; yield each end when done."""
+        ...
+
+    def tell(self, note: Note | None, *, lengths: bool = False) -> None:
+        """Let somebody be told of each step with what it is given, as it is taken; nobody with None.
+
+        lengths  whether that has the lengths of the steps that chemistry takes in each cell, where it takes some
+        """
         ...
 
     def begin_anew(self) -> None:

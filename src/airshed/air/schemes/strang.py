@@ -21,20 +21,23 @@ counted as clipped, so that budgets close; a uniform mixing ratio stays uniform.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from airshed.air.budget import Budget
 from airshed.air.cell_chemistry import Air, CellChemistry, CellCounts
+from airshed.air.repeated_chemistry import Integrated, integrate_again, without_states
 from airshed.air.schemes.moving import Moved, Mover, Moving
 from airshed.air.schemes.scheme import Given, Kept, Setup
+from airshed.air.schemes.taken import AirBetween, Carried, Note, Reacted, SplitTaken
 from airshed.air.stepping import number_per_mole
 from airshed.air.wall import BALANCE, ELSEWHERE, of_stepper
 from airshed.core.constants import SECONDS_PER_HOUR
 from airshed.core.report import Table
 from airshed.grid.box import Box
-from airshed.kernels.memory import AnyArray
+from airshed.kernels.memory import AnyArray, aligned_copy
 from airshed.parallel.balance import Balance
 
 Array = npt.NDArray[np.float64]
@@ -47,9 +50,11 @@ class Strang:
     moving     what moves the species of the state
     vertical   what moves them along columns, where `moving` is horizontal transport alone
     lasting    it works on both time levels of the state within a step
+    note       is told of each step when it is taken, once :meth:`tell` was asked for; None for nobody
     """
 
     lasting = 0
+    note: Note | None = None
 
     def __init__(
         self, setup: Setup, chemistry: CellChemistry | None, moving: Moving, vertical: Mover | None = None
@@ -60,8 +65,10 @@ class Strang:
         self._concurrent = setup.parts.case.chemistry.concurrent
         self._species = len(setup.stepper.kernel.network.species)
         self._earlier_counts = CellCounts().to_array()
+        self._parts: list[Reacted | Carried] = []
+        self._lengths = False
         layout = setup.stepper.layout
-        self._density_factor = number_per_mole(setup.parts.grid).T[:, None, :, None]  # [molecules cm-3] by mole
+        self.density_factor = number_per_mole(setup.parts.grid).T[:, None, :, None]  # [molecules cm-3] by mole
         lanes = np.arange(layout.blocks * layout.width).reshape(layout.blocks, 1, layout.width) < layout.columns
         self._in_use = lanes.astype(np.float64)
 
@@ -76,10 +83,23 @@ class Strang:
     def advance(self, begin: float, ends: Sequence[float]) -> Iterator[float]:
         """Make steps, one after the other; yield the end of each."""
         for end in ends:
+            self._parts = []
             self.step(begin, end, self._setup.budget)
             self._setup.check_finite(self._setup.budget.amounts, end)
+            if self.note is not None:
+                self.note(SplitTaken(begin, end, tuple(self._parts)))
             yield end
             begin = end
+
+    def tell(self, note: Note | None, *, lengths: bool = False) -> None:
+        """Let somebody be told of each step when it is taken; nobody with None.
+
+        lengths  whether chemistry is done twice, so that the lengths of its steps in each cell are told
+        """
+        self.note, self._lengths = note, lengths
+        for each in (self.moving, self.vertical):
+            if isinstance(each, Mover):
+                each.tells = note is not None
 
     def step(self, begin: float, end: float, budget: Budget) -> None:
         """Advance from `begin` to `end` [s], inside one interval of the forcing."""
@@ -177,9 +197,10 @@ class Strang:
 
     def _mix(self, begin: float, end: float, budget: Budget) -> None:
         if self.vertical is not None:
-            self._follow(self.vertical.finish(begin, end), budget)
+            self._follow(self.vertical.finish(begin, end), budget, apart=True)
 
-    def _follow(self, stages: list[Moved], budget: Budget) -> None:
+    def _follow(self, stages: list[Moved], budget: Budget, *, apart: bool = False) -> None:
+        self._parts.append(Carried(tuple(each.taken for each in stages if each.taken is not None), apart))
         for each in stages:
             by_species = each.sums if each.sums.ndim == 2 else each.sums.sum(axis=2)
             terms = dict(zip(self.stepper.kernel.terms, by_species, strict=True)) | {"emitted": each.emission}
@@ -187,8 +208,12 @@ class Strang:
 
     def _react(self, chemistry: CellChemistry, begin: float, end: float, budget: Budget, *, half: int) -> None:
         """Chemistry."""
-        state = self.stepper.state
-        chemistry.advance(state.q, state.q_other, state.tendency, self._air(0.5 * (begin + end)), begin, end, half=half)
+        state, given = self.stepper.state, self._air(0.5 * (begin + end))
+        air = given.with_density(state.air * self.density_factor)
+        first = None if self.note is None else chemistry.first[half].copy()
+        chemistry.advance(state.q, state.q_other, state.tendency, air, begin, end, half=half)
+        if first is not None:
+            self._tell(chemistry, given, air, Integrated(begin, end, half, first, chemistry.steps.accepted.copy()))
         amounts = state.air * self._in_use
         followed = chemistry.extra.reshape(*amounts.shape[:3], chemistry.extra.shape[1], amounts.shape[3])
         packed = state.q_other, state.q, state.tendency, np.moveaxis(followed, 3, 2)
@@ -197,13 +222,19 @@ class Strang:
         state.q, state.q_other = state.q_other, state.q
         budget.add_chemistry(after - before - clipped, clipped, made[0::2] - made[1::2])
 
-    def _air(self, seconds: float) -> Air:
+    def _tell(self, chemistry: CellChemistry, given: AirBetween, air: Air, done: Integrated) -> None:
+        """Take note of half a step of chemistry, whose result is in the place of the older mixing ratios."""
+        if self._lengths:
+            state = self.stepper.state
+            record = integrate_again(chemistry, done, air, state.q, state.q_other, state.tendency)
+            done = replace(done, lengths=without_states(record))
+        self._parts.append(Reacted(replace(given, sun=aligned_copy(given.sun)), done))
+
+    def _air(self, seconds: float) -> AirBetween:
         interval = self._forcing.interval(self._forcing.index_at(seconds))
         weight, pair = interval.weight(seconds), interval.pair
         sun = self._light.at([seconds], pair("cloud"), [weight])[0]
-        fields = (_between(pair(name), weight) for name in ("temperature", "water", "parameters"))
-        temperature, water, parameters = fields
-        return Air(temperature, water, self.stepper.state.air * self._density_factor, parameters, sun)
+        return AirBetween(pair("temperature"), pair("water"), pair("parameters"), weight, sun)
 
 
 def _amounts(q: AnyArray, air: AnyArray) -> AnyArray:
@@ -217,8 +248,3 @@ def _sums(packed: AnyArray, amounts: Array) -> Array:
     blocks = packed.reshape(len(columns), packed.shape[2], columns.shape[1])
     # block by block, the way they lie in memory, in double
     return np.asarray(np.matmul(blocks.astype(np.float64, copy=False), columns)[..., 0])
-
-
-def _between(pair: tuple[AnyArray, AnyArray], weight: float) -> Array:
-    start, end = pair
-    return np.asarray((1.0 - weight) * start + weight * end, np.float64)
