@@ -2,8 +2,9 @@
 
     mpiexec -n 4 python on_ranks.py FOLDER [CASES]
 
-Prints as JSON hashes of all that each gradient holds: of a small case, of one whose edges are spoilt on the way back,
-and with CASES of a coarse cut of the real one; and of the Dataset that each rank gets of `sensitivity`.
+Prints as JSON hashes of all that each gradient holds: of a small case, also by Strang splitting, of one whose edges are
+spoilt on the way back, and with CASES of a coarse cut of the real one; and of the Dataset that each rank gets of
+`sensitivity`.
 """
 
 import json
@@ -65,6 +66,8 @@ RUNS = (  # ranks, their tiles, threads, what is kept, how steps forward get the
     (2, "[1, 2]", 1, AGAIN, "messages"), (3, "[1, 3]", 1, LITTLE, "auto"), (4, "[2, 2]", 1, LITTLE, "messages"),
     (4, "[1, 4]", 1, ONCE, "auto"),
 )  # fmt: skip
+RUNS_SPLIT = ((1, "auto", 1, ONCE, "auto"), (2, "[1, 2]", 2, ONCE, "auto"), (4, "[2, 2]", 1, LITTLE, "messages"))
+SPLIT = "chemistry.integrator=strang", "parallel.balance=true"
 RUNS_REAL = ((1, "auto", 1, ONCE, "auto"), (2, "auto", 1, ONCE, "auto"), (4, "[2, 2]", 1, ONCE, "messages"))
 
 
@@ -158,7 +161,15 @@ def main(folder, cases=None):
     def small(settings):
         return Case.from_dict(SMALL, folder, settings)
 
+    def split(settings):
+        return small([*settings, *SPLIT])
+
+    def split_apart(settings):
+        return split([*settings, "transport.vertical=with chemistry"])
+
     told = {"small": gradients(small, AT, RUNS, given), "spoilt": spoilt(small)}
+    for name, make in (("split", split), ("split apart", split_apart)):
+        told[name] = gradients(make, AT, RUNS_SPLIT, given)
     told["sensitivity"] = sensitivities(small(["run.threads=1"]))
     if cases is not None:
         told["real"] = gradients(

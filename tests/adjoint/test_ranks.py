@@ -28,7 +28,7 @@ def printed(tmp_path_factory):
     return json.loads(answer.stdout)
 
 
-@pytest.mark.parametrize(("case", "count"), [("small", 7), ("real", 3)])
+@pytest.mark.parametrize(("case", "count"), [("small", 7), ("split", 3), ("split apart", 3), ("real", 3)])
 def test_any_number_of_ranks_and_threads_gives_the_same_bits(printed, case, count):
     runs = printed[case]
     alone = runs[ALONE]

@@ -52,11 +52,9 @@ static void reverse_limit(Reverser& r) {
     for (int i = 0; i < NS * NZ; i++) r.r[i] = r.t.rhs[i] < 0 ? pack{} : r.bar[i], r.bar[i] = pack{};
 }
 
-static void reverse_columns(const Reverse& a, int64_t row, int64_t block, Reverser& r) {
-    const Step& s = *a.now;
-    Worker& t = r.t;
-    const int64_t number = row * s.blocks + block;
-    prepare_column(s, row, block, t);
+static void reverse_implicit(const Reverse& a, int64_t row, int64_t block, Reverser& r) {
+    const int64_t number = row * a.now->blocks + block;
+    prepare_column(*a.now, row, block, r.t);
     r.own_rates = a.own_rates;
     if (r.own_rates) empty_adjoints(r);
     reverse_sweeps(a, row, block, r);
@@ -65,7 +63,7 @@ static void reverse_columns(const Reverse& a, int64_t row, int64_t block, Revers
     if (r.own_rates) adjoints_of_operators(a, row, block, r);
 }
 
-static void reverse_formula(const Reverse& a, int64_t row, int64_t block, Reverser& r) {
+static void reverse_columns(const Reverse& a, int64_t row, int64_t block, Reverser& r) {
     const Step& s = *a.now;
     Worker& t = r.t;
     const BlockFlux& f = t.flux;
@@ -73,7 +71,7 @@ static void reverse_formula(const Reverse& a, int64_t row, int64_t block, Revers
     const pack mask = lane_mask(block == s.blocks - 1 ? s.last_lanes : W);
     weigh(s, a.air, row, block, t.flux);
     begin(a, offset, t, r.y);
-    if constexpr (VERTICAL) reverse_columns(a, row, block, r);
+    if constexpr (VERTICAL) reverse_implicit(a, row, block, r);
     else reverse_limit(r);
     const pack s0 = splat(real(s.s0)), s1 = splat(real(s.s1));
     for (int i = 0; i < NS; i++)
@@ -135,7 +133,7 @@ static void reverse_block(const Reverse& a, int64_t row, int64_t block, Reverser
         if (at_edge(*a.before, row, block)) tendency_of<true>(a, row, block, r.t);
         else tendency_of<false>(a, row, block, r.t);
     }
-    if (a.has_columns) reverse_formula(a, row, block, r);
+    if (a.has_columns) reverse_columns(a, row, block, r);
     else std::memcpy(x, (void*)r.bar, sizeof r.bar);
 }
 
