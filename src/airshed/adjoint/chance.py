@@ -54,13 +54,19 @@ def random_cost(recorded: Recording, seed: int, change: Array | None = None) -> 
 def random_direction(recorded: Recording, seed: int = 0, *, zeros: bool = False) -> Direction:
     """Return changes of all inputs of a recording, of -1 to 1 times what each is.
 
-    zeros  whether what is zero changes too: by up to a tenth of the mean of the array
+    zeros  whether what is zero changes too: by up to a tenth of the mean of the array; mixing ratios by a tenth of the
+           mean of their species at the end, since a species that lives for a nanosecond is to stay as rare as it is
     """
     random, unpack = np.random.default_rng(seed), recorded.layout.unpack
+    means = np.abs(unpack(recorded.levels[-1].q)).mean(axis=(1, 2, 3))
 
-    def change(values: Array) -> Array:
-        size = np.where(values == 0.0, 0.1 * np.abs(values).mean() if zeros and values.size else 0.0, values)
+    def change(values: Array, mean: Array | None = None) -> Array:
+        typical = np.abs(values).mean() if mean is None and values.size else mean
+        size = np.where(values == 0.0, 0.1 * typical if zeros and typical is not None else 0.0, values)
         return np.asarray(random.uniform(-1.0, 1.0, values.shape) * size)
+
+    def change_of_ratios(values: Array) -> Array:
+        return change(values, means.reshape(-1, *[1] * (values.ndim - 1)))
 
     first: dict[float, Array] = {}
     for stage in recorded.stages if recorded.constants.emitted else ():
@@ -73,7 +79,8 @@ def random_direction(recorded: Recording, seed: int = 0, *, zeros: bool = False)
         for name, instants in recorded.instants.items()
     }
     return Direction(
-        change(unpack(recorded.first.q)), first, change(constants.ghosts), change(constants.top),
+        change_of_ratios(unpack(recorded.first.q)), first, change_of_ratios(constants.ghosts),
+        change_of_ratios(constants.top),
         random.uniform(-1.0, 1.0, len(recorded.network.reactions)),
         {name: change(each) for name, each in recorded.numbers().items()}, fields,
     )  # fmt: skip

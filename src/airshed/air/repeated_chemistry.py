@@ -1,6 +1,6 @@
 """Chemistry of all cells once more, with the same bits, so that its accepted steps can be recorded."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -52,4 +52,4 @@ def integrate_again(
 
 def without_states(steps: AcceptedSteps) -> AcceptedSteps:
     """Return the times and lengths of steps alone."""
-    return AcceptedSteps(steps.first, steps.room, steps.time, steps.step, steps.y[:, :0])
+    return replace(steps, y=steps.y[:, :0], clipped=steps.clipped[:, :0])

@@ -195,17 +195,23 @@ class CellReverser(Protocol):
 
 
 class CellTangent(Protocol):
-    """What a :class:`CellSolver` does, in steps of given lengths, and its tangent."""
+    """The steps that a :class:`CellSolver` has accepted once more, in their lengths, and their tangent.
 
-    def advance(
-        self, y: AnyArray, change: AnyArray, inputs: AnyArray, record: AcceptedSteps, factors: Array,
-        of_factors: Array,
-    ) -> None:  # fmt: skip
-        """Take concentrations and their change, (pack, species, width) each, through recorded steps, in place.
+    The solver has no emission and loss, and its inputs, (pack, 1, inputs, width), stay as they are.
+    """
 
-        inputs   (pack, 1, inputs, width) those of the solver, which has no emission and loss
-        record   the lengths of steps; what the state was then does not matter
-        factors  on rates of reactions (reaction,), with changes `of_factors`
+    def repeat(self, y: AnyArray, inputs: AnyArray, record: AcceptedSteps, factors: Array) -> None:
+        """Take concentrations (pack, species, width) through recorded steps, in place.
+
+        record   the lengths of steps: the states between them do not matter
+        factors  on rates of reactions (reaction,)
+        """
+        ...
+
+    def along(self, change: AnyArray, inputs: AnyArray, record: AcceptedSteps, of_factors: Array) -> None:
+        """Take changes of concentrations (pack, species, width) through recorded steps, in place.
+
+        of_factors  changes of a factor of one on rates of reactions (reaction,)
         """
         ...
 

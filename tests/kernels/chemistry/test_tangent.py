@@ -27,11 +27,11 @@ def along(
     each: Trial, record: AcceptedSteps, change: Array, of_factors: Array, tangent: Any = None
 ) -> tuple[Array, Array]:
     """Return what recorded steps arrive at, and its change, (species, cell) each."""
-    width = each.kernel.shape.width
+    width, inputs = each.kernel.shape.width, inputs_of(each, gains=False)
     y, moved = pack_cells(each.y, width), pack_cells(change, width)
-    factors = np.ones(len(each.kernel.network.reactions))
     tangent = tangent or each.solver.tangent()
-    tangent.advance(y, moved, inputs_of(each, gains=False), record, factors, of_factors)
+    tangent.repeat(y, inputs, record, np.ones(len(each.kernel.network.reactions)))
+    tangent.along(moved, inputs, record, of_factors)
     return unpack_cells(y, each.cells), unpack_cells(moved, each.cells)
 
 

@@ -1,4 +1,8 @@
-"""Recorded steps of Strang splitting once more, chemistry in steps of the lengths that it took: moved, and tangent."""
+"""Recorded steps of Strang splitting once more: with other inputs, and with changes beside them.
+
+With other inputs chemistry goes in steps of the lengths that it took, and what is negative then is set to zero. Changes
+go along the states that came out, with the same bits, and the same values set to zero.
+"""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
@@ -11,13 +15,14 @@ from airshed.adjoint.direction import Direction
 from airshed.adjoint.schemes.cells import cells_of, put_cells
 from airshed.adjoint.schemes.protocol import Look
 from airshed.adjoint.schemes.two_step import copy_state, start_tangent
-from airshed.air.cell_chemistry import CellChemistry
+from airshed.air.cell_chemistry import Air, CellChemistry
+from airshed.air.repeated_chemistry import integrate_again
 from airshed.air.schemes.taken import Reacted, SplitTaken, Taken, TakenStep
 from airshed.kernels.backend import Stepper
 from airshed.kernels.chemistry import AIR_INPUTS
 from airshed.kernels.derivatives import TangentStepper
 from airshed.kernels.layout import Layout
-from airshed.kernels.memory import AnyArray
+from airshed.kernels.memory import AnyArray, aligned_copy
 from airshed.kernels.step.data import State
 from airshed.kernels.step.operator_fields import Member
 
@@ -27,7 +32,7 @@ _DENSITY = AIR_INPUTS.index("M")
 
 
 class CellsAlong:
-    """Half steps of chemistry of given lengths, and their tangent.
+    """Half steps of chemistry once more: of given lengths, or as they were, with their tangent.
 
     density_factor  see :class:`airshed.adjoint.schemes.split.Split`
     """
@@ -36,28 +41,42 @@ class CellsAlong:
         self._chemistry, self._density_factor = chemistry, density_factor
         self._tangent = chemistry.solver.tangent()
         self._species = len(chemistry.solver.kernel.network.species)
+        self._reactions = len(chemistry.network.reactions)
 
-    def advance(
-        self, q: AnyArray, change: AnyArray | None, air: AnyArray, part: Reacted, factors: Array | float,
-        of_factors: Array | float,
-    ) -> None:  # fmt: skip
-        """Advance packed mixing ratios and their change, in place.
+    def repeat(self, q: AnyArray, air: AnyArray, part: Reacted, factors: Array | float) -> None:
+        """Advance packed mixing ratios in place, in steps of the lengths that were told.
 
-        air      [mol] in each cell
-        factors  on rates (reaction,) or on all, with changes `of_factors`
+        air  [mol] in each cell;  factors  on rates (reaction,), or on all
         """
         assert part.integrated.lengths is not None
-        inputs = self._chemistry.inputs_in(part.air.with_density(air * self._density_factor))
-        density = inputs[:, :, _DENSITY]
-        y, moved = cells_of(q, self._species), cells_of(np.zeros_like(q) if change is None else change, self._species)
+        inputs = self._chemistry.inputs_in(self._air(air, part))
+        y, density = cells_of(q, self._species), inputs[:, :, _DENSITY]
         y *= density
+        self._tangent.repeat(y, inputs, part.integrated.lengths, self._of_each(factors))
+        y /= density
+        put_cells(y, q)
+
+    def along(self, q: AnyArray, change: AnyArray, air: AnyArray, part: Reacted, of_factors: Array | float) -> None:
+        """Advance packed mixing ratios, with the bits that came out, and their change, in place.
+
+        of_factors  changes of factors on rates (reaction,), or of that on all
+        """
+        before, weather = aligned_copy(q), self._air(air, part)
+        result, clipped = aligned_copy(q), aligned_copy(q)
+        record = integrate_again(self._chemistry, part.integrated, weather, before, result, clipped)
+        inputs = self._chemistry.inputs_in(weather)
+        moved, density = cells_of(change, self._species), inputs[:, :, _DENSITY]
         moved *= density
-        reactions = len(self._chemistry.network.reactions)
-        both = (np.broadcast_to(np.asarray(each, np.float64), (reactions,)) for each in (factors, of_factors))
-        self._tangent.advance(y, moved, inputs, part.integrated.lengths, *both)
-        put_cells(y / density, q)
-        if change is not None:
-            put_cells(moved / density, change)
+        self._tangent.along(moved, inputs, record, self._of_each(of_factors))
+        moved /= density
+        put_cells(moved, change)
+        q[...] = result
+
+    def _air(self, air: AnyArray, part: Reacted) -> Air:
+        return part.air.with_density(air * self._density_factor)
+
+    def _of_each(self, factors: Array | float) -> Array:
+        return np.broadcast_to(np.asarray(factors, np.float64), (self._reactions,))
 
     def close(self) -> None:
         """End the threads."""
@@ -98,7 +117,7 @@ class SplitRepeater:
         assert self._cells is not None
         state = self._moving.state
         before = None if look is None else state.q.copy()
-        self._cells.advance(state.q, None, state.air, part, self._factors, 0.0)
+        self._cells.repeat(state.q, state.air, part, self._factors)
         if look is not None and before is not None:
             look(part, before, state.q, None)
 
@@ -159,7 +178,7 @@ class SplitTangent:
         for part in taken.parts:
             if isinstance(part, Reacted):
                 assert self._cells is not None
-                self._cells.advance(self.q, self.change, self._moving.stepper.state.air, part, 1.0, self._rates)
+                self._cells.along(self.q, self.change, self._moving.stepper.state.air, part, self._rates)
                 continue
             moved = self._columns if part.apart else self._moving
             assert moved is not None

@@ -1,7 +1,7 @@
 """What every backend's chemistry of cells reads and writes: where cells lie, their steps, inputs and tolerances."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 import numpy as np
@@ -114,6 +114,7 @@ class AcceptedSteps:
     first, room  (pack, width): where those of a cell begin, and how many it has
     time, step   [s] when each began, and how long it was, (step,)
     y            (step, species) the state then, in the order of elimination
+    clipped      (step, species) whether the step made it negative, so that it was set to zero: 1, else 0
     """
 
     first: Whole
@@ -121,6 +122,7 @@ class AcceptedSteps:
     time: Array
     step: Array
     y: AnyArray
+    clipped: npt.NDArray[np.uint8]
 
     @classmethod
     def room_for(cls, accepted: npt.NDArray[np.int32], species: int, dtype: npt.DTypeLike) -> "AcceptedSteps":
@@ -128,14 +130,15 @@ class AcceptedSteps:
         room = accepted.astype(np.int64)
         ends = np.cumsum(room, dtype=np.int64).reshape(room.shape)
         total = int(ends.reshape(-1)[-1]) if room.size else 0
-        return cls(ends - room, room, np.zeros(total), np.zeros(total), np.zeros((total, species), dtype))
+        y, clipped = np.zeros((total, species), dtype), np.zeros((total, species), np.uint8)
+        return cls(ends - room, room, np.zeros(total), np.zeros(total), y, clipped)
 
     def of(self, chosen: npt.NDArray[np.bool_], width: int) -> "AcceptedSteps":
         """Return the record of some cells, packed in their order, which shares memory with this one."""
         count = int(np.count_nonzero(chosen))
         first, room = (np.zeros((-(-count // width), width), np.int64) for _ in range(2))
         first.reshape(-1)[:count], room.reshape(-1)[:count] = self.first[chosen], self.room[chosen]
-        return AcceptedSteps(first, room, self.time, self.step, self.y)
+        return replace(self, first=first, room=room)
 
 
 @dataclass(frozen=True)

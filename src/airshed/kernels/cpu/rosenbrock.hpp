@@ -22,6 +22,7 @@ struct Record {            // accepted steps of cells, those of a cell in a row;
     const int64_t* room;   // and how many it has
     double *time, *step;   // [s] when a step began, and how long it was
     real* y;               // the state then, [step][NS], in the order of elimination
+    uint8_t* clipped;      // whether the step arrived below zero, [step][NS]
 };
 
 struct Cells {             // kernels/cpu/chemistry/arguments.py mirrors it
@@ -412,14 +413,14 @@ static void go_on(Lanes& t, mask accepted, bool below_zero) {
     }
 }
 
-// What a step begins with, in the place of the step before it where that was rejected.
+// What a step begins with and which species come out below zero, in the place of the step before it where that was rejected.
 NOINLINE void keep(const Record& record, const Lanes& t) {
     for (int lane = 0; lane < W; lane++) {
         const int64_t cell = t.cell[lane], number = t.tried[lane] - t.rejected[lane];
         if (cell < 0 || number >= record.room[cell]) continue;
         const int64_t at = record.first[cell] + number;
         record.time[at] = t.time[lane], record.step[at] = t.step[lane];
-        for (int n = 0; n < NS; n++) record.y[at * NS + n] = t.y[n][lane];
+        for (int n = 0; n < NS; n++) record.y[at * NS + n] = t.y[n][lane], record.clipped[at * NS + n] = t.next[n][lane] < 0;
     }
 }
 

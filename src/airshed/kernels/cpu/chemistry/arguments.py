@@ -32,7 +32,7 @@ class Method(ctypes.Structure):
 class Record(ctypes.Structure):
     """Where accepted steps go."""
 
-    _fields_ = [(name, ctypes.c_void_p) for name in ("first", "room", "time", "step", "y")]
+    _fields_ = [(name, ctypes.c_void_p) for name in ("first", "room", "time", "step", "y", "clipped")]
 
 
 class Cells(ctypes.Structure):

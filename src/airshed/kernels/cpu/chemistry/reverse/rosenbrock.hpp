@@ -18,6 +18,7 @@ struct Reversed {
     pack bar[NS + 1];                            // adjoint of the state
     pack given[NS + 1];                          // of the state before the step
     pack change[NS + 1], drift[NS + 1];          // of f in the stage at hand, and of df/dt
+    pack kept[NS + 1];                           // 0 where the step arrived below zero, else 1
     pack slope[NS + 1];
     pack stage[MOST_STAGES][NS + 1];             // of K, then v
     pack rate[NR + 1], source[2 * NS + 1];
@@ -69,7 +70,7 @@ static void stage_reversed(const Cells& s, const Method& method, int64_t i, Lane
     if (i > 0 && method.evaluates[i]) argument_reversed(s, method, i, t, b);
 }
 
-// The step from t.y once more, up to its matrix, its stages, and what it arrives at in `next`.
+// The step from t.y once more, up to its matrix and its stages.
 static void step_again(const Cells& s, const Method& method, Lanes& t) {
     if (s.degree > 0) rates_at(s, t, 0.0);
     change(s, t, t.y, t.f);
@@ -78,15 +79,14 @@ static void step_again(const Cells& s, const Method& method, Lanes& t) {
         rates_at(s, t, 0.0);
     }
     stages(s, method, t);
-    finish<1>(s, method, t);
 }
 
 // Lanes that are not active keep their adjoints, and give nothing.
 static void step_reversed(const Cells& s, const Method& method, mask active, Lanes& t, Reversed& b) {
     step_again(s, method, t);
     for (int n = 0; n < NS; n++) {
-        // what was clipped depends on nothing
-        b.given[n] = active & (t.next[n] >= 0) ? b.bar[n] : pack{};
+        // what was clipped depends on nothing; as it was executed, since what comes here again may have the other sign
+        b.given[n] = active & (b.kept[n] > 0) ? b.bar[n] : pack{};
         b.change[n] = b.drift[n] = pack{};
         for (int64_t i = 0; i < method.stages; i++) b.stage[i][n] = real(method.m[i]) * b.given[n];
     }
@@ -102,7 +102,7 @@ static void step_reversed(const Cells& s, const Method& method, mask active, Lan
 }
 
 // Each lane's step so many from its last one; returns which lanes have it.
-static mask load_steps(const Cells& s, const Record& record, int64_t p, int64_t number, Lanes& t) {
+static mask load_steps(const Cells& s, const Record& record, int64_t p, int64_t number, Lanes& t, pack* kept) {
     mask active = {};
     for (int lane = 0; lane < lanes_in(s, p); lane++) {
         const int64_t cell = p * W + lane;
@@ -110,7 +110,7 @@ static mask load_steps(const Cells& s, const Record& record, int64_t p, int64_t 
         if (number > record.room[cell]) continue;
         const int64_t at = record.first[cell] + record.room[cell] - number;
         active[lane] = -1, t.time[lane] = record.time[at], t.step[lane] = record.step[at];
-        for (int n = 0; n < NS; n++) t.y[n][lane] = record.y[at * NS + n];
+        for (int n = 0; n < NS; n++) t.y[n][lane] = record.y[at * NS + n], kept[n][lane] = !record.clipped[at * NS + n];
     }
     return active;
 }
@@ -161,7 +161,7 @@ void airshed_reverse(const Cells* cells, const Method* method, const Backward* o
             most = room > most ? room : most;
         }
         for (int64_t number = 1; number <= most; number++)
-            step_reversed(s, *method, load_steps(s, *out->record, p, number, t), t, b);
+            step_reversed(s, *method, load_steps(s, *out->record, p, number, t, b.kept), t, b);
         end_pack(s, *out, p, b);
     }
 }
