@@ -20,6 +20,7 @@ from airshed.adjoint.chance import random_cost
 from airshed.adjoint.dot_products import dot_products
 from airshed.adjoint.recording import recorded
 from airshed.adjoint.replay import Replay
+from airshed.adjoint.run_function import RunFunction
 from airshed.adjoint.schemes.split_reverser import ReversedCells, SplitReverser
 from airshed.air import repeated_chemistry
 from airshed.air.schemes.taken import Reacted
@@ -203,6 +204,25 @@ def test_a_sensitivity_is_what_whole_runs_say(tmp_path):
     rate = (measured(few_columns(tmp_path, 1.01)) - measured(few_columns(tmp_path, 0.99))) / 0.02
     assert float(found.rate[2]) == pytest.approx(rate, rel=1e-3)
     assert float(found.contribution.sum()) == pytest.approx(float(found.value), rel=0.2)
+
+
+@pytest.mark.parametrize("vertical", ["with horizontal", "with chemistry"])
+def test_a_run_as_a_function_has_the_air_outside_and_rates_that_it_is_given(tmp_path, vertical):
+    case = few_columns(tmp_path, transport={"vertical": vertical})
+    function = RunFunction(case, {"O3": "20 min"}, {"boundary": ["O3"], "rates": ["R1"], "factors": {"NO": ["NO"]}})
+    for key, off in ((("boundary", "O3"), 1.3), (("rates", "R1"), 1.2), (("factors", "NO"), 0.7)):
+        point = {key: off * function.own[key]}
+        fields = function(point)
+        weights = {"O3": 1.0 / fields["O3"]}
+
+        def value(size, key=key, point=point, weights=weights):
+            return float(np.sum(weights["O3"] * function({key: size * point[key]})["O3"]))
+
+        slope = (value(1.001) - value(0.999)) / 0.002
+        adjoint = np.sum(function.vjp(point, weights)[key] * point[key])
+        assert adjoint == pytest.approx(slope, rel=1e-4), key
+        assert abs(adjoint) > 1e-3
+    function.close()
 
 
 GIVEN = {

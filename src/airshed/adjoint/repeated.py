@@ -86,7 +86,7 @@ class KeptRun:
         costs = costs_of(_Forced(self._times, self._species, force), self._model)
         options = Options(source_levels=source_levels, read=False)
         try:
-            with closing(Backward(self._model, costs, options)) as backward:
+            with closing(Backward(self._model, self.trajectory.derivatives, costs, options)) as backward:
                 return backward.run(self.trajectory, self.actions, lambda done: progress("backward", done))
         finally:
             self.close()

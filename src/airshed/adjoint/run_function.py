@@ -15,7 +15,7 @@ import numpy.typing as npt
 from airshed.adjoint.repeated import KeptRun, RepeatedRun, See
 from airshed.adjoint.run_inputs import AirAbove, AirBeside, EmissionFactors, InitialAir, Inputs, ReactionRates
 from airshed.adjoint.run_options import Outputs, asked_inputs, asked_outputs, with_countries_apart
-from airshed.adjoint.trajectory import with_adjoint
+from airshed.adjoint.schemes.of_model import derivatives_of
 from airshed.air.case import Case
 from airshed.air.case.assimilation import ControlSection
 from airshed.air.model import AirModel
@@ -163,7 +163,7 @@ def _give_up(runs: RepeatedRun, simulation: Simulation) -> None:
 def _kinds(
     model: AirModel, factors: Sequence[ControlSection], species: Mapping[str, tuple[str, ...]], rates: RateFactors
 ) -> dict[str, Inputs]:
-    with_adjoint(model.scheme)
+    derivatives_of(model)
     if not model.domain.alone:
         raise CaseError("a run as a function is one of one rank; leave mpiexec away")
     found: dict[str, Inputs] = {}

@@ -224,7 +224,7 @@ class AirModel:
     def set_outside(self, ghosts: Array, top: Array) -> None:
         """Change the air outside the area (species, level) and above it (species,) [mol/mol], before the first step."""
         self.constants = replace(self.constants, ghosts=ghosts, top=top)
-        self.stepper.set_outside(ghosts, top)
+        self.scheme.set_outside(ghosts, top)
 
     def save(self) -> Snapshot:
         """Return the whole state, see :class:`airshed.runtime.model.Model`."""

@@ -155,6 +155,10 @@ class Imex:
             for weight, emission, sun in zip(weights, emissions, suns, strict=True)
         ]
 
+    def set_outside(self, ghosts: Array, top: Array) -> None:
+        """Change the mixing ratios outside the area and above it."""
+        self._stepper.set_outside(ghosts, top)
+
     def keep(self) -> Kept:
         """Return the length of the last step, and how many more begin anew."""
         return Kept(numbers={"previous_step": self._previous, "anew": self._anew})

@@ -105,6 +105,10 @@ class Scheme(Protocol):
         """
         ...
 
+    def set_outside(self, ghosts: Array, top: Array) -> None:
+        """Change the mixing ratios outside the area (species, level) and above it (species,), before the first step."""
+        ...
+
     def begin_anew(self) -> None:
         """Let the next steps need no history: what acts on the state has jumped."""
         ...

@@ -118,6 +118,11 @@ class Strang:
     def begin_anew(self) -> None:
         """Nothing is to be done: no step has a history."""
 
+    def set_outside(self, ghosts: Array, top: Array) -> None:
+        """Change the mixing ratios outside the area and above it, where this rank moves species."""
+        for stepper in (self.stepper, *([] if self.vertical is None else [self.vertical.stepper])):
+            stepper.set_outside(ghosts, top)
+
     def keep(self) -> Kept:
         """Return the steps that chemistry is to try first, [lat][block][half][level][W], and what became of cells."""
         kept = Kept(numbers={"previous_step": None, "anew": 0})
