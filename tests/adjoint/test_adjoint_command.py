@@ -54,6 +54,20 @@ def test_it_leaves_a_dataset_a_table_a_summary_and_pictures(case: Path, tmp_path
     assert float(rows[0]["change by a 10 % cut [ppb]"]) == pytest.approx(-1e8 * ranked[0], rel=1e-5)
 
 
+def test_a_case_by_strang_splitting(case: Path, tmp_path: Path) -> None:
+    found = {}
+    for integrator in ("imex", "strang"):
+        out = tmp_path / integrator
+        result = adjoint(case, *ASKED, "--set", f"chemistry.integrator={integrator}", "--no-maps", "--output", out)
+        assert result.exit_code == 0, result.output
+        with xr.open_dataset(out / "sensitivity.nc") as each:
+            found[integrator] = each.load()
+    one, other = found["imex"], found["strang"]
+    assert float(other.value) == pytest.approx(float(one.value), rel=0.01)
+    np.testing.assert_allclose(other.rate, one.rate, rtol=0.3)  # next to a chimney, in steps of 150 s
+    assert (one.rate.values != other.rate.values).any()
+
+
 def test_a_case_may_hold_the_receptor(case: Path, tmp_path: Path) -> None:
     settings = ["receptor.species=O3", "receptor.lon=[7, 7.4]", "receptor.lat=[50, 50.4]", "receptor.level=1"]
     result = adjoint(case, *(f"--set={each}" for each in settings), "--no-maps", "--output", tmp_path / "out")

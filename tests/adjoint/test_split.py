@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import airshed
 from airshed.adjoint import (
@@ -18,6 +19,7 @@ from airshed.adjoint import (
 )
 from airshed.adjoint.chance import random_cost
 from airshed.adjoint.dot_products import dot_products
+from airshed.adjoint.options import Options, Watcher
 from airshed.adjoint.recording import recorded
 from airshed.adjoint.replay import Replay
 from airshed.adjoint.run_function import RunFunction
@@ -204,6 +206,43 @@ def test_a_sensitivity_is_what_whole_runs_say(tmp_path):
     rate = (measured(few_columns(tmp_path, 1.01)) - measured(few_columns(tmp_path, 0.99))) / 0.02
     assert float(found.rate[2]) == pytest.approx(rate, rel=1e-3)
     assert float(found.contribution.sum()) == pytest.approx(float(found.value), rel=0.2)
+
+
+class Passing(Watcher):
+    """Keeps what jumps are worth."""
+
+    def __init__(self):
+        self.worth = {}
+
+    def passed(self, seconds, worth):
+        self.worth[seconds] = worth()
+
+
+def uneven(case):
+    """Air at the beginning that lies on no edge of the limiter, as even air does."""
+    random, shape = np.random.default_rng(3), case.make_grid().shape
+    typical = {"O3": 40e-9, "NO": 1e-9, "NO2": 3e-9, "VOC": 8e-9, "RO2": 1e-11}
+    axes = "level", "lat", "lon"
+    return xr.Dataset({name: (axes, each * random.uniform(0.5, 1.5, shape)) for name, each in typical.items()})
+
+
+def test_a_jump_is_worth_what_a_run_with_the_jump_says(tmp_path):
+    case, passing = few_columns(tmp_path), Passing()
+    found = gradient(case, mean(1200.0), options=Options(watcher=passing), initial=uneven(case))
+    assert np.array_equal(passing.worth[0.0], found.adjoints.initial)
+    way = np.random.default_rng(0).uniform(-1.0, 1.0, found.adjoints.initial.shape)
+
+    def value(size):
+        with airshed.Simulation(case, initial=uneven(case)) as simulation:
+            simulation.run(until=600.0)
+            model = simulation.model
+            q = model.mixing_ratios()
+            model.stepper.state.q[...] = model.layout.pack(q * (1.0 + size * way))
+            simulation.run(until=1200.0)
+            return float(model.value("O3").mean()), q
+
+    (more, q), (less, _) = value(1e-4), value(-1e-4)
+    assert float(np.sum(passing.worth[600.0] * q * way)) == pytest.approx((more - less) / 2e-4, rel=1e-4)
 
 
 @pytest.mark.parametrize("vertical", ["with horizontal", "with chemistry"])

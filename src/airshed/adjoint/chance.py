@@ -60,9 +60,10 @@ def random_direction(recorded: Recording, seed: int = 0, *, zeros: bool = False)
     random, unpack = np.random.default_rng(seed), recorded.layout.unpack
     means = np.abs(unpack(recorded.levels[-1].q)).mean(axis=(1, 2, 3))
 
-    def change(values: Array, mean: Array | None = None) -> Array:
-        typical = np.abs(values).mean() if mean is None and values.size else mean
-        size = np.where(values == 0.0, 0.1 * typical if zeros and typical is not None else 0.0, values)
+    def change(values: Array, mean: Array | float | None = None) -> Array:
+        if mean is None:
+            mean = np.abs(values).mean() if values.size else 0.0
+        size = np.where(values == 0.0, 0.1 * mean if zeros else 0.0, values)
         return np.asarray(random.uniform(-1.0, 1.0, values.shape) * size)
 
     def change_of_ratios(values: Array) -> Array:

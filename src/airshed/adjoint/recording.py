@@ -109,9 +109,9 @@ class Recording:
 
 
 @contextmanager
-def following(model: AirModel, note: Note) -> Iterator[None]:
-    """Let somebody be told of each step of a model, with all that it takes to make it once more."""
-    model.scheme.tell(note, lengths=True)
+def following(model: AirModel, note: Note, *, lengths: bool = False) -> Iterator[None]:
+    """Let somebody be told of each step of a model; lengths: see :meth:`airshed.air.schemes.scheme.Scheme.tell`."""
+    model.scheme.tell(note, lengths=lengths)
     try:
         yield
     finally:
@@ -147,7 +147,7 @@ def record(simulation: Simulation, steps: int = STEPS, until: float | None = Non
     state, begin = model.stepper.state, model.seconds
     first = State(**{name: aligned_copy(array) for name, array in vars(state).items()})
     levels = [Level(first.q, first.air)]
-    with following(model, lambda step: taken.append(step.lasting())):
+    with following(model, lambda step: taken.append(step.lasting()), lengths=True):
         for _ in step_ends(simulation, steps, until):
             levels.append(Level(aligned_copy(state.q), aligned_copy(state.air)))
     tendency = aligned_copy(state.tendency)

@@ -27,13 +27,13 @@ _MEASURED: Final = ("NO", "NO2", "O3", "HNO3")
 _EXACT: Final = "exact: 0"
 
 
-def small_case(rate: float = _RATE) -> Case:
+def small_case(rate: float = _RATE, integrator: str = "imex") -> Case:
     """Return 20 minutes of a morning on a part of west-europe, with one chimney more that emits so much [mol/s]."""
     chimney = {**CHIMNEY, "rate": f"{rate!r} mol/s"}
     whole = cut_case("20 min", start=MORNING)
     area = {"lon": [5.5, 7.5], "lat": [50.0, 52.0]}  # 8 x 8 columns
     return cut_case(
-        "20 min", start=MORNING, grid={**whole.to_dict()["grid"], "area": area},
+        "20 min", start=MORNING, grid={**whole.to_dict()["grid"], "area": area}, chemistry={"integrator": integrator},
         emissions={**whole.to_dict()["emissions"], "point": [chimney]},
     )  # fmt: skip
 
@@ -41,7 +41,8 @@ def small_case(rate: float = _RATE) -> Case:
 def check_products(case: Case, steps: int = STEPS) -> list[Figure]:
     """Return the errors of the dot products of a case, by the kind of input."""
     found = dot_product_test(case, steps=steps)
-    test = f"adjoint and tangent, {found.steps} steps of full chemistry"
+    by = "" if case.chemistry.integrator == "imex" else " by Strang splitting"
+    test = f"adjoint and tangent, {found.steps} steps of full chemistry{by}"
     figures = [
         Figure(test, f"dot products by {kind}, relative error", error, LIMIT, reference=_EXACT)
         for kind, error in found.errors.items()

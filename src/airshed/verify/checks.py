@@ -58,6 +58,7 @@ def checks(*, full: bool = False) -> Mapping[str, Check]:
         "random networks": lambda: chemistry_networks.check(100 if full else 10),
         "many cells": chemistry_cells.check,
         "dot products": lambda: adjoint.check_products(adjoint.small_case()),
+        "dot products, split": lambda: adjoint.check_products(adjoint.small_case(integrator="strang")),
         "Taylor remainder": lambda: adjoint.check_taylor(adjoint.small_case()),
         "gradient": adjoint.check_gradient,
         "beside MICM": lambda: [*chemistry_micm.check(), *(chemistry_micm.check_many() if full else [])],

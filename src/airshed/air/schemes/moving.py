@@ -158,7 +158,8 @@ class Mover:
         if not self.tells:
             return None
         emission = () if forcing.column is None else ((self.sources.begin_of(inside), 1.0),)
-        return Taken(begin, end, forcing, emission).lasting()
+        taken = Taken(begin, end, forcing, emission)
+        return taken if self._light is None else taken.lasting()
 
     def _column(self, seconds: float, inside: float, emission: AnyArray) -> ColumnForcing:
         interval = self.forcing.interval(self.forcing.index_at(inside))
