@@ -288,6 +288,8 @@ def test_threads_and_plans_give_the_same_bits(tmp_path, monkeypatch):
         for part in ("initial", "outside", "top", "reactions"):
             assert np.array_equal(getattr(found, part), getattr(plain, part)), (name, part)
         assert all(np.array_equal(found.sources[begin], plain.sources[begin]) for begin in plain.sources), name
+        relative = plain.read.relative
+        assert all(np.array_equal(found.read.relative[field], relative[field]) for field in relative), name
 
 
 @pytest.mark.parametrize(
