@@ -4,7 +4,9 @@ import json
 import os
 import shutil
 import threading
+import time
 from itertools import product
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -15,13 +17,24 @@ from hypothesis.extra import numpy as arrays_of
 from airshed.adjoint.choice import make_stores
 from airshed.adjoint.stores.behind import BehindStore
 from airshed.adjoint.stores.files import FileStore, commits, rank_folder
+from airshed.adjoint.stores.groups import GroupStore
 from airshed.adjoint.stores.rounded import RoundedStore
+from airshed.adjoint.stores.shared import SharedStore
+from airshed.adjoint.stores.slow import SlowStore
 from airshed.adjoint.stores.store import MemoryStore
 from airshed.air.case.sections import AdjointSection
 from airshed.core.atomic import is_part
 from airshed.core.errors import NumericalError, OutputError
+from airshed.io.block_file import BlockFile
+from airshed.parallel.communicator import Alone
 
-KINDS = ("memory", "files", "memory behind", "files behind")
+PLAIN = {
+    "memory": lambda folder: MemoryStore(),
+    "files": lambda folder: FileStore(rank_folder(folder, 3)),
+    "mpiio": lambda folder: SharedStore(BlockFile(folder / "checkpoints", Alone(), block=512)),
+    "zarr": lambda folder: GroupStore(rank_folder(folder, 3)),
+}
+KINDS = (*PLAIN, *(f"{name} behind" for name in PLAIN))
 
 
 def level(number):
@@ -36,7 +49,7 @@ def same(one, other):
 
 @pytest.fixture(params=KINDS)
 def store(request, tmp_path):
-    inner = MemoryStore() if "memory" in request.param else FileStore(rank_folder(tmp_path, 3))
+    inner = PLAIN[request.param.removesuffix(" behind")](tmp_path)
     store = BehindStore(inner, limit=1000) if "behind" in request.param else inner
     yield store
     store.close()
@@ -146,21 +159,68 @@ def test_a_file_that_is_gone_or_another_one_is_named(tmp_path):
         store.get("level-1")
 
 
+@pytest.mark.parametrize("kind", ["mpiio", "zarr"])
+@pytest.mark.parametrize("damage", ["a bit", "the end", "all of it"])
+def test_damage_to_shared_files_and_groups_is_found_and_named(tmp_path, kind, damage):
+    store = PLAIN[kind](tmp_path)
+    large = {"q": np.random.default_rng(0).random(400), "air": np.arange(7)}
+    store.put("level-7", large)
+    path = max((each for each in tmp_path.rglob("*") if each.is_file()), key=lambda each: each.stat().st_size)
+    content = path.read_bytes()
+    if damage == "all of it":
+        path.unlink() if kind == "zarr" else path.write_bytes(b"")
+    else:
+        cut = content[:1000] + (bytes([content[1000] ^ 1]) + content[1001:] if damage == "a bit" else b"")
+        path.write_bytes(cut)
+    with pytest.raises(OutputError, match=r"(checkpoints|level-7.1.zarr) is damaged"):
+        store.get("level-7")
+    store.close()
+
+
+def test_blocks_of_ranks_take_turns_in_one_file_and_are_used_again(tmp_path):
+    stores = [SharedStore(BlockFile(tmp_path / "checkpoints", Rank(rank), block=64)) for rank in range(3)]
+    for turn in range(4):
+        for rank, store in enumerate(stores):
+            store.put(f"level-{turn}", {"q": np.full(10 + 20 * rank, turn + 10.0 * rank)})
+            if turn > 1:
+                store.drop(f"level-{turn - 2}")
+    for rank, store in enumerate(stores):
+        for turn in (2, 3):
+            assert (store.get(f"level-{turn}")["q"] == np.full(10 + 20 * rank, turn + 10.0 * rank)).all()
+        assert store.bytes == 2 * 64 * -(-(8 * (10 + 20 * rank)) // 64)
+    assert (tmp_path / "checkpoints").stat().st_size <= 3 * 64 * 21
+    for store in stores:
+        store.close()
+    assert not list(tmp_path.iterdir())
+
+
+class Rank(Alone):
+    """One of three ranks in this process."""
+
+    size = 3
+
+    def __init__(self, rank):
+        self.rank = rank
+
+
 @pytest.mark.parametrize("small_disk", ["1m"], indirect=True)
 @pytest.mark.parametrize("behind", [False, True])
-def test_a_really_full_disk_is_one_error_and_what_was_kept_stays(small_disk, behind):
-    files = FileStore(small_disk / "kept")
+@pytest.mark.parametrize("kind", ["files", "mpiio", "zarr"])
+def test_a_really_full_disk_is_one_error_and_what_was_kept_stays(small_disk, kind, behind):
+    files = PLAIN[kind](small_disk)
     store = BehindStore(files) if behind else files
-    large = {"q": np.ones(30_000)}
+    large = {"q": np.random.default_rng(0).random(30_000)}  # none is much smaller when it is compressed
 
     def fill():
         for number in range(9):
             store.put(f"level-{number}", large)
-        store.commit({})
+        if behind:
+            store.wait()
 
-    with pytest.raises(OutputError, match=r"cannot write .*level-\d\.\d\.npz: the disk is full"):
+    with pytest.raises(OutputError, match=r"cannot write .*(level-\d\.\d\.(npz|zarr)|checkpoints): the disk is full"):
         fill()
     assert same(files.get("level-0"), large)
+    store.close()
     assert not [path for path in small_disk.rglob("*") if is_part(path)]
 
 
@@ -186,8 +246,20 @@ def test_behind_a_run_errors_come_with_the_next_call_and_waiting_copies_are_boun
     third.join()
     behind.put("bad", {"q": np.ones(100)})
     with pytest.raises(OutputError, match="the disk is full"):
-        behind.commit({})
+        behind.wait()
     behind.close()
+
+
+def test_a_slow_store_takes_as_long_as_its_disk(tmp_path):
+    store = SlowStore(MemoryStore(), bandwidth=8e5)
+    began = time.monotonic()
+    store.put("level-0", {"q": np.zeros(5000)})
+    assert time.monotonic() - began >= 0.05
+    assert same(store.get("level-0"), {"q": np.zeros(5000)})
+    assert time.monotonic() - began >= 0.1
+    store.drop("level-0")
+    assert (store.keys, store.bytes) == ([], 0)
+    store.close()
 
 
 def test_behind_a_run_the_levels_before_are_read_ahead(tmp_path):
@@ -198,10 +270,10 @@ def test_behind_a_run_the_levels_before_are_read_ahead(tmp_path):
         files.put(f"level-{number}", level(number))
     behind = BehindStore(files)
     assert same(behind.get("level-4"), level(4))
-    behind.commit({})
+    behind.wait()
     assert read == ["level-4", "level-3", "level-2"]
     assert same(behind.get("level-3"), level(3))
-    behind.commit({})
+    behind.wait()
     assert read == ["level-4", "level-3", "level-2", "level-1"]
     behind.close()
 
@@ -277,7 +349,7 @@ def test_what_was_committed_may_stay_when_a_store_is_closed(tmp_path):
 
 
 @pytest.mark.parametrize("rounding", ["none", "single"])
-@pytest.mark.parametrize("kind", ["memory", "files", "files:async"])
+@pytest.mark.parametrize("kind", get_args(AdjointSection.model_fields["store"].annotation))
 def test_a_case_says_which_stores_there_are(tmp_path, kind, rounding):
     stores = make_stores(AdjointSection(store=kind, disk="1 MB", rounding=rounding), tmp_path / "kept")
     for place in ("memory", "disk"):
@@ -287,7 +359,5 @@ def test_a_case_says_which_stores_there_are(tmp_path, kind, rounding):
         kept = stores.levels[place].get("level-1")
         assert same(kept, level(1)) == (rounding == "none")
         assert np.allclose(kept["q"], level(1)["q"], rtol=2.0**-24, atol=0.0)
-    stores.commit({"reversed": 3})
-    assert commits(tmp_path / "kept") == [1]
     stores.close()
-    assert not (tmp_path / "kept").exists()
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]

@@ -3,21 +3,25 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from airshed.adjoint.actions import Place, Plan, Sizes
 from airshed.adjoint.plans import all_levels, fewest_repetitions, two_levels
 from airshed.adjoint.room import Room
 from airshed.adjoint.schedules import packaged
 from airshed.adjoint.stores.behind import BehindStore
-from airshed.adjoint.stores.files import FileStore
+from airshed.adjoint.stores.files import FileStore, rank_folder
+from airshed.adjoint.stores.groups import GroupStore
 from airshed.adjoint.stores.rounded import RoundedStore
+from airshed.adjoint.stores.shared import SharedStore
+from airshed.adjoint.stores.slow import SlowStore
 from airshed.adjoint.stores.store import MemoryStore, Store
 from airshed.air.case.sections import AdjointSection
+from airshed.io.block_file import BlockFile
+from airshed.parallel.communicator import Alone, Communicator
 
 
 def room_of(section: AdjointSection, sizes: Sizes) -> Room:
-    """Return what a case lets be kept: with the store `files` all of it on disk, else restarts as far as they go.
+    """Return what a case lets be kept: with a store of files all of it on disk, else restarts as far as they go.
 
     sizes  of what is not rounded
     """
@@ -49,22 +53,40 @@ class Stores:
     restarts: Mapping[Place, Store]
     levels: Mapping[Place, Store]
 
-    def commit(self, note: Mapping[str, Any]) -> None:
-        """Commit what is on disk; see :meth:`airshed.adjoint.stores.store.Store.commit`."""
-        self.restarts["disk"].commit(note)
-
-    def close(self, *, keep: bool = False) -> None:
+    def close(self) -> None:
         """Close all; see :meth:`airshed.adjoint.stores.store.Store.close`."""
         for store in self.restarts.values():
-            store.close(keep=keep)
+            store.close()
 
 
-def make_stores(section: AdjointSection, folder: Path, resume: int | None = None) -> Stores:
-    """Return the stores of a case, with files in a folder of this rank alone, from a commit on where there is one."""
-    files: Store = FileStore(folder, resume)
-    if section.store == "files:async":
-        files = BehindStore(files)
-    exact: dict[Place, Store] = {"memory": MemoryStore(), "disk": files}
+def make_stores(
+    section: AdjointSection, folder: Path, ranks: Communicator | None = None, bandwidth: float | None = None
+) -> Stores:
+    """Return the stores of a case.
+
+    folder     of this rank alone for files; those that ranks share lie in that of the first rank
+    ranks      that call this together; one alone without them
+    bandwidth  [byte/s] of this rank's disk, for trials
+    """
+    disk = _disk_store(section.store, folder, ranks or Alone(), bandwidth)
+    exact: dict[Place, Store] = {"memory": MemoryStore(), "disk": disk}
     if section.rounding == "none":
         return Stores(exact, exact)
     return Stores(exact, {place: RoundedStore(store) for place, store in exact.items()})
+
+
+def _disk_store(text: str, folder: Path, ranks: Communicator, bandwidth: float | None) -> Store:
+    """Return what keeps files as a case says, such as "mpiio:async"; files as they are where all is in memory."""
+    name, _, mode = text.partition(":")
+    has_threads = True
+    if name == "mpiio":
+        file = BlockFile(ranks.broadcast(folder) / "checkpoints", ranks)
+        has_threads = file.has_threads
+        store: Store = SharedStore(file)
+    elif name == "zarr":
+        store = GroupStore(rank_folder(ranks.broadcast(folder), ranks.rank))
+    else:
+        store = FileStore(folder)
+    if bandwidth is not None:
+        store = SlowStore(store, bandwidth)
+    return BehindStore(store) if mode == "async" and has_threads else store

@@ -1,9 +1,8 @@
 """A store that writes behind the run and reads ahead of it, on one thread."""
 
 from collections import deque
-from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, Final
+from typing import Final
 
 from airshed.adjoint.stores.store import Arrays, Store, copies, size_of
 from airshed.io.background import LIMIT
@@ -31,7 +30,7 @@ class BehindStore:
     @property
     def bytes(self) -> int:
         """What the other store keeps, when all is written, in bytes."""
-        self._wait()
+        self.wait()
         return self._inner.bytes
 
     @property
@@ -67,15 +66,17 @@ class BehindStore:
         self._reads.pop(key, None)
         self._jobs.append((self._thread.submit(self._inner.drop, key), 0))
 
-    def commit(self, note: Mapping[str, Any]) -> None:
-        """Commit the other store when all is written, and return then."""
-        self._wait()
-        self._inner.commit(note)
+    def wait(self) -> None:
+        """Return when all is written, and what is read ahead is there; raises an error of writing."""
+        while self._jobs:
+            self._jobs.popleft()[0].result()
+        for read in self._reads.values():
+            read.exception()
 
-    def close(self, *, keep: bool = False) -> None:
+    def close(self) -> None:
         """Leave what is not yet done, end the thread and close the other store."""
         self._thread.shutdown(cancel_futures=True)
-        self._inner.close(keep=keep)
+        self._inner.close()
 
     def _read(self, key: str) -> Future[Arrays]:
         return self._thread.submit(self._inner.get, key)
@@ -83,9 +84,3 @@ class BehindStore:
     def _raise_errors(self) -> None:
         while self._jobs and self._jobs[0][0].done():
             self._jobs.popleft()[0].result()
-
-    def _wait(self) -> None:
-        while self._jobs:
-            self._jobs.popleft()[0].result()
-        for read in self._reads.values():
-            read.exception()

@@ -72,10 +72,7 @@ class FileStore:
     def get(self, key: str) -> Arrays:
         """Read a file and compare its checksums; see :class:`airshed.adjoint.stores.store.Store`."""
         path = self._folder / self._files[key]
-        arrays, metadata = load_arrays(path)
-        if metadata != {"key": key}:
-            raise OutputError(f"{path} is damaged: it holds {metadata}, not {key}")
-        return arrays
+        return _loaded(path, key)
 
     def drop(self, key: str) -> None:
         """Remove a file, unless a manifest names it; see :class:`airshed.adjoint.stores.store.Store`."""
@@ -114,10 +111,7 @@ class FileStore:
 
     def _resume(self, number: int) -> None:
         """Take over what a commit names."""
-        manifest = _manifest(self._folder, number)
-        with reading(manifest):
-            said = load_metadata(manifest)
-            self._files, self._serial, self.note = dict(said["files"]), int(said["serial"]), said["note"]
+        self._files, self._serial, self.note = _said(self._folder, number)
         self._commit, names = number, frozenset(self._files.values())
         self._named[number] = names
         with reading(self._folder):
@@ -142,9 +136,39 @@ def commits(folder: Path) -> list[int]:
     return sorted(int(number) for number in found if number.isdecimal())
 
 
+def damage(folder: Path, number: int) -> str:
+    """Say which file of a commit is missing or damaged; nothing of one that is whole, all of whose files are read."""
+    try:
+        for key, name in _said(folder, number)[0].items():
+            _loaded(folder / name, key)
+    except OutputError as error:
+        return str(error)
+    return ""
+
+
+def note_of(folder: Path, number: int) -> Mapping[str, Any]:
+    """Return what a commit said; raises OutputError for one that is damaged."""
+    return _said(folder, number)[2]
+
+
 def rank_folder(folder: Path, rank: int) -> Path:
     """Return the folder of a rank's store."""
     return folder / f"rank-{rank:06d}"
+
+
+def _said(folder: Path, number: int) -> tuple[dict[str, str], int, Mapping[str, Any]]:
+    """Return the files of a commit by their keys, its serial number, and its note."""
+    manifest = _manifest(folder, number)
+    with reading(manifest):
+        said = load_metadata(manifest)
+        return dict(said["files"]), int(said["serial"]), said["note"]
+
+
+def _loaded(path: Path, key: str) -> Arrays:
+    arrays, metadata = load_arrays(path)
+    if metadata != {"key": key}:
+        raise OutputError(f"{path} is damaged: it holds {metadata}, not {key}")
+    return arrays
 
 
 def _manifest(folder: Path, number: int) -> Path:

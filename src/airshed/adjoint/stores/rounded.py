@@ -1,6 +1,5 @@
 """A store that keeps doubles in single precision."""
 
-from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -45,13 +44,9 @@ class RoundedStore:
         """Forget; see :class:`airshed.adjoint.stores.store.Store`."""
         self._inner.drop(key)
 
-    def commit(self, note: Mapping[str, Any]) -> None:
-        """Commit the other store."""
-        self._inner.commit(note)
-
-    def close(self, *, keep: bool = False) -> None:
+    def close(self) -> None:
         """Close the other store."""
-        self._inner.close(keep=keep)
+        self._inner.close()
 
 
 def _rounded(name: str, array: npt.NDArray[Any]) -> tuple[str, npt.NDArray[Any]]:

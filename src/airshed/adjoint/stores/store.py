@@ -35,15 +35,8 @@ class Store(Protocol):
         """Forget what is kept under a key; raises KeyError where nothing is."""
         ...
 
-    def commit(self, note: Mapping[str, Any]) -> None:
-        """Let a process that takes this one's place find what is kept now, and a note that JSON can hold.
-
-        All ranks call it together, and none a second time before each has returned once. In memory it does nothing.
-        """
-        ...
-
-    def close(self, *, keep: bool = False) -> None:
-        """End the store and forget everything, but for what was committed where that is to be kept."""
+    def close(self) -> None:
+        """End the store and forget everything."""
         ...
 
 
@@ -76,10 +69,7 @@ class MemoryStore:
         """Forget; see :class:`Store`."""
         del self._kept[key]
 
-    def commit(self, note: Mapping[str, Any]) -> None:
-        """Do nothing: what memory holds ends with the process."""
-
-    def close(self, *, keep: bool = False) -> None:
+    def close(self) -> None:
         """Forget everything."""
         self._kept.clear()
 

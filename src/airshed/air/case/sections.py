@@ -382,15 +382,21 @@ class AdjointSection(Section):
         "be; `all`, every level of one run; `two-level`, restarts, and every level of one stretch between them; the "
         "others need the package checkpoint_schedules and a number of steps that is known before.",
     )
-    store: Literal["memory", "files", "files:async"] = setting(
+    store: Literal["memory", "files", "files:async", "mpiio", "mpiio:async", "zarr", "zarr:async"] = setting(
         "memory",
-        "Where levels are kept: `memory`, or `files` with the restarts, from which a run that was killed on its way "
-        "back goes on; with `:async` written and read ahead behind the run.",
+        "Where levels are kept: `memory`, or with the restarts on disk, `files` of each rank, one file of all ranks "
+        "by `mpiio`, or compressed in `zarr` without loss; with `:async` written and read ahead behind the run. Files "
+        "lie in the system's temporary folder, which ranks share for `mpiio` and `zarr`.",
     )
     rounding: Literal["none", "single"] = setting(
         "none",
         "Of levels that are kept: `single` takes half the room, and gives the gradient of a run that is known to seven "
         "digits.",
+    )
+    commit: SpinUp = setting(
+        "1 min",
+        "Wall time between commits, from which a gradient goes on that was killed; it is longer where commits would "
+        "take more than 2 % of the time. `0 s` commits as often as can be.",
     )
 
     @model_validator(mode="after")

@@ -1,0 +1,129 @@
+"""One file of all ranks, in which their blocks take turns: no rank has to know what another writes.
+
+    block n of rank r of P lies at (n P + r) times the size of a block
+
+Every rank opens it for itself and reads and writes by independent MPI-IO. One rank alone uses the system's own calls
+and loads no MPI. Blocks that were never written take no room, where the file system knows holes.
+"""
+
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.core.atomic import guarded
+from airshed.core.errors import OutputError
+from airshed.io.strategies.mpiio import mpi_guarded
+from airshed.parallel.communicator import Communicator
+
+if TYPE_CHECKING:
+    pass
+
+Bytes = npt.NDArray[np.uint8]
+
+BLOCK: Final = 1 << 20
+"""Bytes of a block: large enough for a disk, small enough that the last one of a small state wastes little."""
+
+
+class BlockFile:
+    """This rank's blocks in the file of all ranks.
+
+    has_threads  whether another thread than the main one may use it
+    Raises OutputError, which names the file, for what the system or MPI refuses, and for blocks that are not there.
+    """
+
+    def __init__(self, path: Path, ranks: Communicator, block: int = BLOCK) -> None:
+        self.path, self.block = path, block
+        self._rank, self._size = ranks.rank, ranks.size
+        with guarded(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        self._file: _File = _SystemFile(path) if ranks.handle is None else _MpiFile(path)
+        self.has_threads = self._file.has_threads
+
+    def write(self, blocks: Sequence[int], content: Bytes) -> None:
+        """Write bytes into blocks, all full but the last."""
+        for place, piece in zip(blocks, self._pieces(content), strict=True):
+            self._file.write(self._at(place), piece)
+
+    def read(self, blocks: Sequence[int], content: Bytes) -> None:
+        """Fill an array with what was written into blocks."""
+        for place, piece in zip(blocks, self._pieces(content), strict=True):
+            if self._file.read(self._at(place), piece) != piece.size:
+                raise OutputError(f"{self.path} is damaged: it ends before what was written")
+
+    def close(self) -> None:
+        """Close the file and remove its name, unless another rank has done so."""
+        self._file.close()
+        with suppress(OSError):
+            self.path.unlink()
+
+    def _at(self, place: int) -> int:
+        return (place * self._size + self._rank) * self.block
+
+    def _pieces(self, content: Bytes) -> list[Bytes]:
+        return [content[first : first + self.block] for first in range(0, content.size, self.block)]
+
+
+class _File(Protocol):
+    has_threads: bool
+
+    def write(self, at: int, content: Bytes) -> None: ...
+
+    def read(self, at: int, content: Bytes) -> int: ...
+
+    def close(self) -> None: ...
+
+
+class _SystemFile:
+    """A file by the calls of the system."""
+
+    has_threads = True
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        with guarded(path):
+            self._number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o666)
+
+    def write(self, at: int, content: Bytes) -> None:
+        with guarded(self._path):
+            done = 0
+            while done < content.size:
+                done += os.pwrite(self._number, content[done:].data, at + done)
+
+    def read(self, at: int, content: Bytes) -> int:
+        with guarded(self._path):
+            return os.preadv(self._number, [content.data], at)
+
+    def close(self) -> None:
+        os.close(self._number)
+
+
+class _MpiFile:
+    """A file by MPI-IO; errors of one rank are its own, as no call is collective."""
+
+    def __init__(self, path: Path) -> None:
+        from mpi4py import MPI
+
+        self._path = path
+        self.has_threads = MPI.Query_thread() >= MPI.THREAD_MULTIPLE
+        with mpi_guarded(path):
+            self._file: MPI.File = MPI.File.Open(MPI.COMM_SELF, os.fspath(path), MPI.MODE_CREATE | MPI.MODE_RDWR)
+
+    def write(self, at: int, content: Bytes) -> None:
+        with mpi_guarded(self._path):
+            self._file.Write_at(at, content)
+
+    def read(self, at: int, content: Bytes) -> int:
+        from mpi4py import MPI
+
+        status = MPI.Status()
+        with mpi_guarded(self._path):
+            self._file.Read_at(at, content, status)
+        return int(status.Get_count(MPI.BYTE))
+
+    def close(self) -> None:
+        self._file.Close()
