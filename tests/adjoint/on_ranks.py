@@ -61,9 +61,13 @@ LITTLE = 'adjoint.memory="1 MiB"'
 
 ONCE, AGAIN = 'adjoint.plan="auto"', 'adjoint.plan="all"'
 """Each step is made once; and all are made again, as their number is to be known before."""
+SHARED = 'adjoint={plan="all",store="mpiio:async",disk="1 GB"}'
+GROUPS = 'adjoint={plan="all",store="zarr",disk="1 GB"}'
+"""The same, from one file of all ranks, and from Zarr groups."""
 RUNS = (  # ranks, their tiles, threads, what is kept, how steps forward get their neighbours' edges
     (1, "auto", 1, ONCE, "auto"), (1, "auto", 2, ONCE, "auto"), (2, "[2, 1]", 2, ONCE, "auto"),
-    (2, "[1, 2]", 1, AGAIN, "messages"), (3, "[1, 3]", 1, LITTLE, "auto"), (4, "[2, 2]", 1, LITTLE, "messages"),
+    (2, "[1, 2]", 1, AGAIN, "messages"), (2, "[1, 2]", 1, SHARED, "auto"), (3, "[3, 1]", 1, GROUPS, "auto"),
+    (3, "[1, 3]", 1, LITTLE, "auto"), (4, "[2, 2]", 1, LITTLE, "messages"),
     (4, "[1, 4]", 1, ONCE, "auto"),
 )  # fmt: skip
 RUNS_SPLIT = ((1, "auto", 1, ONCE, "auto"), (2, "[1, 2]", 2, ONCE, "auto"), (4, "[2, 2]", 1, LITTLE, "messages"))

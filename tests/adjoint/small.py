@@ -1,5 +1,6 @@
 """A case of a few columns and five species, whose run, and way back, take a second."""
 
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ O3 = 3O; NO = N + O; NO2 = N + 2O; VOC = C + 4H; RO2 = C + 4H + O;
 <R5> RO2 + RO2 = VOC : 3.0e-12;
 """
 RECEPTOR: dict[str, Any] = {"species": "O3", "lon": 7.45, "lat": 50.45, "time": "1 h"}
+IN_TIME: dict[str, Any] = {"fields": ["O3", "NO"], "every": "10 min"}
 SOURCE: dict[str, Any] = {"species": "NO", "lon": 7.25, "lat": 50.35, "height": "10 m", "rate": "2 mol/s"}
 
 
@@ -52,3 +54,8 @@ def measured(case: airshed.Case, initial: xr.Dataset | None = None, **place: Any
         simulation.run()
         at = {"lon": RECEPTOR["lon"], "lat": RECEPTOR["lat"], "level": 0.0, **place}
         return float(simulation["O3"].sel(at, method="nearest"))
+
+
+def hashes(found: xr.Dataset) -> dict[str, str]:
+    """Hashes of the bits of all variables."""
+    return {str(name): blake2b(each.values.tobytes()).hexdigest() for name, each in found.variables.items()}

@@ -18,6 +18,7 @@ from airshed.cli.program import app
 
 from .small import measured, small
 
+DYING = Path(__file__).parents[1] / "e2e" / "dying"
 ASKED = ("--species", "O3", "--receptor", "lon=7.45", "--receptor", "lat=50.45")
 
 
@@ -134,3 +135,24 @@ def test_ctrl_c_leaves_nothing(case: Path, tmp_path: Path) -> None:
     assert process.returncode == 130
     assert told.endswith("airshed: stopped\n")
     assert not out.exists()
+
+
+def test_killed_and_resumed_it_leaves_the_same_files(case: Path, tmp_path: Path) -> None:
+    """Killed on the way back, and again while results are written; the fields in time are neither lost nor doubled."""
+    asked = (*ASKED, "--fields", "NO2,O3", "--every", "10 min", "--set", 'adjoint.commit="0 s"')
+    whole, out = tmp_path / "whole", tmp_path / "out"
+    assert adjoint(case, *asked, "--output", whole).exit_code == 0
+    command = [Path(sys.executable).with_name("airshed"), "adjoint", case, *asked, "--output", out, "--resume"]
+    for moment in ("after manifest 20", "before contributions.csv 1"):
+        path = os.pathsep.join([str(DYING), *filter(None, [os.environ.get("PYTHONPATH")])])
+        environment = {**os.environ, "AIRSHED_DIE": moment, "PYTHONPATH": path}
+        killed = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+        assert killed.returncode == -signal.SIGKILL, killed.stderr
+        assert (out / "commits").is_dir()
+    assert "nothing to resume" not in killed.stderr
+    result = adjoint(case, *asked, "--output", out, "--resume")
+    assert result.exit_code == 0, result.output
+    assert "airshed: going on from a commit on the way back, with 1 steps left" in result.stderr
+    for name in ("sensitivity.nc", "contributions.csv", "summary.txt"):
+        assert (out / name).read_bytes() == (whole / name).read_bytes(), name
+    assert not (out / "commits").exists()

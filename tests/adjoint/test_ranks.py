@@ -8,6 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from airshed.adjoint import Options, sensitivity
+from airshed.adjoint.stores.files import commits, rank_folder
+
+from .small import IN_TIME, RECEPTOR, hashes, small
+
 MPIEXEC = Path(sys.executable).with_name("mpiexec")
 PROGRAM = Path(__file__).with_name("on_ranks.py")
 CASES = Path(__file__).parents[2] / "cases"
@@ -28,7 +33,7 @@ def printed(tmp_path_factory):
     return json.loads(answer.stdout)
 
 
-@pytest.mark.parametrize(("case", "count"), [("small", 7), ("split", 3), ("split apart", 3), ("real", 3)])
+@pytest.mark.parametrize(("case", "count"), [("small", 9), ("split", 3), ("split apart", 3), ("real", 3)])
 def test_any_number_of_ranks_and_threads_gives_the_same_bits(printed, case, count):
     runs = printed[case]
     alone = runs[ALONE]
@@ -45,3 +50,21 @@ def test_spoilt_edges_are_noticed(printed):
 def test_all_ranks_get_the_sensitivities_of_one(printed):
     found = printed["sensitivity"]
     assert found["together"] == [found["alone"]] * 4
+
+
+def resumed(folder, *more, count=2):
+    command = [MPIEXEC, "-n", str(count), sys.executable, "-m", "mpi4py", PROGRAM.with_name("resumed_on_ranks.py")]
+    return subprocess.run([*command, folder, *more], capture_output=True, text=True, timeout=300, check=False)
+
+
+def test_killed_on_ranks_it_goes_on_from_the_last_commit_that_all_have(tmp_path):
+    assert resumed(tmp_path, "die").returncode != 0
+    newest = [max(commits(rank_folder(tmp_path / "commits", rank))) for rank in range(2)]
+    (rank_folder(tmp_path / "commits", 0) / f"manifest.{newest[0]}.npz").unlink()
+    answer = resumed(tmp_path)
+    assert answer.returncode == 0, answer.stderr[-4000:]
+    alone = hashes(sensitivity(small(tmp_path, receptor=IN_TIME), RECEPTOR, options=Options(read=False)))
+    for found, (line,) in json.loads(answer.stdout):
+        assert found == alone
+        assert line.startswith("going on from a commit on the way back")
+    assert not (tmp_path / "commits").exists()

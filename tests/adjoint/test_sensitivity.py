@@ -9,8 +9,9 @@ import pytest
 import xarray as xr
 
 import airshed
-from airshed.adjoint import Options, sensitivity
+from airshed.adjoint import CostOfFunction, Options, gradient, sensitivity
 from airshed.adjoint.options import Watcher
+from airshed.adjoint.stores.store import MemoryStore
 from airshed.core.errors import CaseError
 
 from .small import RECEPTOR, SOURCE, measured, small
@@ -192,3 +193,35 @@ def test_a_place_is_a_city_a_country_or_a_box(folder: Path) -> None:
     part = Receptor.of({"species": "O3", "lon": [7, 7.3], "lat": [50, 50.2]}, 3600.0).weights(grid)
     assert part[0, 0, :3] == pytest.approx([2 / 3, 1 / 3, 0.0])
     assert Receptor.of({"species": "O3", "place": "Cologne"}, 3600.0).title == "O3 in Cologne"
+
+
+class Looking(Watcher):
+    """Looks at the adjoint fields at every step."""
+
+    def passed(self, seconds: float, worth: Callable[[], Any]) -> None:
+        worth()
+
+
+def test_who_looks_on_the_way_back_leaves_what_transport_reads_as_it_is(folder: Path) -> None:
+    """To complete an adjoint for a look takes the transport of a step, which must not count for what it reads."""
+    case = small(folder, horizontal_diffusion={"diffusivity": "smagorinsky"})
+    cost = CostOfFunction(1800.0, ["O3"], lambda q: (float(q["O3"].sum()), {"O3": 1.0 + 0.0 * q["O3"]}))
+    plain, looked = (
+        gradient(case, cost, options=Options(watcher=each)).adjoints.read for each in (Watcher(), Looking())
+    )
+    assert plain is not None
+    assert looked is not None
+    names = [name for name in plain.relative if name.startswith("horizontal_diffusion")]
+    assert names
+    for name in names:
+        assert abs(plain.relative[name]).max() > 0.0
+        assert np.array_equal(looked.relative[name], plain.relative[name])
+
+
+def test_each_level_is_read_once_though_three_steps_need_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    get = MemoryStore.get
+    monkeypatch.setattr(MemoryStore, "get", lambda store, key: read.append(key) or get(store, key))
+    found = sensitivity(small(folder, adjoint={"plan": "all"}), RECEPTOR)
+    levels = [key for key in read if key.startswith("level-")]
+    assert levels == [f"level-{number}" for number in reversed(range(1, found.attrs["steps"] + 1))]

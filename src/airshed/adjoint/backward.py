@@ -3,19 +3,22 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from airshed.adjoint.actions import Action
+from airshed.adjoint.commits import AnyCommits, Part
 from airshed.adjoint.options import DEFAULT, Options
 from airshed.adjoint.read import Instants, Read
-from airshed.adjoint.schemes.protocol import Asked, Derivatives
+from airshed.adjoint.schemes.protocol import Asked, Derivatives, Passed
 from airshed.adjoint.trajectory import Trajectory
 from airshed.air.model import AirModel
 from airshed.air.schemes.taken import TakenStep
-from airshed.kernels.memory import AnyArray
+from airshed.kernels.memory import AnyArray, aligned_copy
 from airshed.kernels.step.data import Level, Swap
+from airshed.runtime.simulation import quick_turns
 
 Array = npt.NDArray[np.float64]
 
@@ -63,27 +66,64 @@ class Backward:
         self._reverser = derivatives.reverser(asked)
         self._instants = Instants(model)
         self._sources: dict[float, AnyArray] = {}
+        self._changed: dict[float, int] = {}  # steps that were left when a source was added to last
+        self._left = 0
 
     def run(
         self, trajectory: Trajectory, actions: Iterable[Action], progress: Progress = lambda part: None,
-        passing: Passing = lambda seconds, worth: None,
+        passing: Passing = lambda seconds, worth: None, pause: Callable[[], None] = lambda: None,
     ) -> Adjoints:  # fmt: skip
-        """Go back to the beginning."""
-        count = len(trajectory.ends)
-        for done, passed in enumerate(trajectory.back(actions)):
-            if not done:
-                self._reverser.start(self._model.stepper.state.tendency)
-            self._add_cost(passed.taken.end)
-            if self._reverser.totals.read is not None:
-                passed = replace(passed, taken=self._instants.noted(passed.taken))
-            self._make_sources(passed.taken)
-            self._reverser.reverse(passed, self._sources)
-            passing(passed.taken.begin, partial(self._jump, passed.levels[1], passed.taken.begin))
-            progress((done + 1) / count)
-            if done + 1 == count:
-                self._reverser.finish(passed.levels[1])
+        """Go back to the beginning; pause: called between steps, where all may be committed."""
+        with quick_turns():
+            self._go_back(trajectory, actions, progress, passing, pause)
         self._add_cost(trajectory.begin)
         return self._found()
+
+    def _go_back(
+        self, trajectory: Trajectory, actions: Iterable[Action], progress: Progress, passing: Passing,
+        pause: Callable[[], None],
+    ) -> None:  # fmt: skip
+        count = len(trajectory.ends)
+        for passed in trajectory.back(actions):
+            left = self._left = trajectory.left or 0
+            if left == count - 1:
+                self._reverser.start(self._model.stepper.state.tendency)
+            self._take_back(passed)
+            passing(passed.taken.begin, partial(self._jump, passed.levels[1], passed.taken.begin))
+            progress(1.0 - left / count)
+            if left:
+                pause()
+            else:
+                self._reverser.finish(passed.levels[1])
+
+    def _take_back(self, passed: Passed) -> None:
+        self._add_cost(passed.taken.end)
+        if self._reverser.totals.read is not None:
+            passed = replace(passed, taken=self._instants.noted(passed.taken))
+        self._make_sources(passed.taken)
+        self._reverser.reverse(passed, self._sources)
+
+    def parts(self) -> Mapping[str, Part]:
+        """Return the adjoints between two steps; see :class:`airshed.adjoint.commits.Committed`."""
+        found = {"adjoints": Part(self._left, self._reverser.keep)}
+        for number, (begin, each) in enumerate(self._sources.items()):
+            found[f"source-{number}"] = Part(self._changed[begin], partial(dict, adjoint=each))
+        return found | self._instants.parts(self._reverser.reads)
+
+    def facts(self) -> Mapping[str, Any]:
+        """See :class:`airshed.adjoint.commits.Committed`."""
+        return {"sources": list(self._changed.items()), **self._instants.facts(self._reverser.reads)}
+
+    def resume(self, commits: AnyCommits, trajectory: Trajectory) -> None:
+        """Take over what was committed behind a step, whose stretch the trajectory has again."""
+        assert commits.note is not None
+        assert trajectory.left is not None
+        self._changed = dict(commits.note["sources"])
+        for number, begin in enumerate(self._changed):
+            self._sources[begin] = aligned_copy(commits.get(f"source-{number}")["adjoint"])
+        reads, taken = self._reverser.reads, trajectory.taken(trajectory.left)
+        self._instants.resume(reads, commits)
+        self._reverser.take_up(commits.get("adjoints"), self._instants.noted(taken) if reads else taken)
 
     def _jump(self, now: Level, seconds: float) -> Array:
         worth = self._reverser.jump(now)
@@ -101,6 +141,7 @@ class Backward:
         for begin in {begin for stage in step.stages for begin, _ in stage.emission}:
             if begin not in self._sources:
                 self._sources[begin] = self._model.layout.zeros(species, self._source_levels)
+            self._changed[begin] = self._left
 
     def _found(self) -> Adjoints:
         totals, model = self._reverser.totals, self._model

@@ -1,9 +1,10 @@
 """The gradient of a cost by all that a run is given: one run forward, and one backwards."""
 
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
-from math import inf
+from functools import partial
+from hashlib import blake2b
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -14,18 +15,20 @@ import numpy.typing as npt
 from airshed.adjoint.actions import Action, Advance, Restore
 from airshed.adjoint.backward import Adjoints, Backward
 from airshed.adjoint.choice import make_plan, make_stores, room_of
+from airshed.adjoint.commits import NOWHERE, AnyCommits, Commits, Problem, committing
 from airshed.adjoint.cost import Cost, times_of
 from airshed.adjoint.online import OnlinePlan, as_executed
 from airshed.adjoint.options import DEFAULT, Options
+from airshed.adjoint.schemes.protocol import Derivatives
+from airshed.adjoint.seen import Noted, Seen
 from airshed.adjoint.trajectory import Trajectory, steps_expected
 from airshed.air.case import Case
 from airshed.air.model import AirModel
-from airshed.core.errors import CaseError
 from airshed.kernels.memory import AnyArray
 from airshed.parallel.failure import raising_together
 from airshed.parallel.swap import edge_swap
 from airshed.runtime.clock import Clock, due_in
-from airshed.runtime.simulation import Simulation
+from airshed.runtime.simulation import Simulation, quick_turns
 
 Array = npt.NDArray[np.float64]
 
@@ -59,17 +62,23 @@ def gradient(
 
     cost   a :class:`airshed.adjoint.cost.Cost`, or a function that makes one for the model, which knows its grid
     given  what :class:`airshed.Simulation` takes besides: meteorology, initial, allow_code
+    With `Options(resume=folder)` one that was killed goes on from there.
     Winds stay as they are. With several ranks all of them call this, show the cost whole fields, and get the whole
     gradient, with the bits that one rank alone gets. Raises AirshedError for what is wrong with the case, and for a
     cost at no time of it.
     """
-    with Simulation(case, **given) as simulation, TemporaryDirectory(prefix="airshed-") as folder:
+    with Simulation(case, **given) as simulation, _folder() as folder:
         model: AirModel = simulation.model
         with (
             raising_together(model.subdomain.ranks),
-            closing(make_stores(simulation.case.adjoint, Path(folder))) as stores,
+            closing(make_stores(simulation.case.adjoint, Path(folder), model.subdomain.ranks)) as stores,
         ):
             return _gradient(simulation, Trajectory(model, stores), cost, options, progress)
+
+
+def _folder() -> "TemporaryDirectory[str]":
+    """A folder for checkpoints; another rank may still remove its own from it."""
+    return TemporaryDirectory(prefix="airshed-", ignore_cleanup_errors=True)
 
 
 def _gradient(
@@ -77,63 +86,88 @@ def _gradient(
     progress: Progress,
 ) -> Gradient:  # fmt: skip
     asked = cost if not callable(cost) else cost(simulation.model)
-    back = run_forward(simulation, trajectory, asked, progress, options.watcher.planned)
-    found = _run_back(simulation.model, trajectory, (asked, back), options, lambda done: progress("backward", done))
+    with committing(_commits(simulation, asked, options), keep=options.keep) as commits:
+        for line in commits.notices:
+            options.watcher.noticed(line)
+        back = run_forward(simulation, trajectory, asked, progress, options.watcher.planned, commits)
+        with _backward(simulation.model, trajectory.derivatives, asked, options) as backward:
+            noted = Noted(asked, options.watcher)
+            if trajectory.left is not None:
+                noted.resume(commits)
+                backward.resume(commits, trajectory)
+            commits.add(backward)
+            commits.add(noted)
+            shown = partial(progress, "backward")
+            found = backward.run(trajectory, back, shown, options.watcher.passed, commits.offer)
+        options.watcher.found(simulation.model, found)
     return Gradient(asked.value, found, len(trajectory.ends), trajectory.recomputed)
 
 
-def _run_back(
-    model: AirModel, trajectory: Trajectory, wanted: tuple[Cost, Iterable[Action]], options: Options,
-    progress: Callable[[float], None],
-) -> Adjoints:  # fmt: skip
-    cost, actions = wanted
+def _commits(simulation: Simulation, cost: Cost, options: Options) -> AnyCommits:
+    if options.resume is None:
+        return NOWHERE
+    case, subdomain = simulation.case, simulation.model.subdomain
+    asked = (
+        f"{getattr(cost, 'words', type(cost).__name__)}, {len(cost.times)} times from {cost.times[0]:g} s to "
+        f"{cost.times[-1]:g} s, frozen={options.frozen}, read={options.read}, levels={options.source_levels}"
+    )
+    place = f"rank {subdomain.ranks.rank} of {subdomain.ranks.size} with {subdomain.window}"
+    problem = Problem(case.to_toml(), asked, place, _digest(simulation.model))
+    return Commits(Path(options.resume), subdomain.ranks, problem, case.adjoint.commit.value)
+
+
+def _digest(model: AirModel) -> str:
+    """Return what tells the air and the weather of this rank at the beginning from others."""
+    weather, found = model.forcing.instant(0), blake2b(digest_size=16)
+    for each in (model.stepper.state.q, weather.air, weather.temperature, weather.flux_x, weather.flux_y):
+        found.update(np.ascontiguousarray(each).data)
+    return found.hexdigest()
+
+
+@contextmanager
+def _backward(model: AirModel, derivatives: Derivatives, cost: Cost, options: Options) -> Iterator[Backward]:
     levels = options.source_levels or max((source.levels for source in model.parts.own_sources), default=1)
     swap, chosen = edge_swap(model.subdomain), replace(options, source_levels=levels)
-    with closing(Backward(model, trajectory.derivatives, costs_of(cost, model), chosen, swap)) as backward:
-        found = backward.run(trajectory, actions, progress, options.watcher.passed)
-    options.watcher.found(model, found)
-    return found
+    with closing(Backward(model, derivatives, costs_of(cost, model), chosen, swap)) as backward:
+        yield backward
 
 
 def run_forward(
     simulation: Simulation, trajectory: Trajectory, cost: Cost, progress: Progress,
-    planned: Callable[[str], None] = lambda line: None,
+    planned: Callable[[str], None] = lambda line: None, commits: AnyCommits = NOWHERE,
 ) -> Iterable[Action]:  # fmt: skip
     """Run a simulation that has not begun as far as a cost looks at it; return the actions that take the run back.
 
-    The cost is shown what it asks for, and the plan told in a line, once the number of steps is known.
+    The cost is shown what it asks for, and the plan told in a line, once the number of steps is known. The run goes on
+    from a commit where there is one; on its way back nothing is run here.
     """
-    model, case, end = simulation.model, simulation.case, simulation.end
-    times = times_of(cost, end)
-    first, section, seen = model.seconds, case.adjoint, iter([*times, inf])
-    ahead = next(seen)
+    model, section, first = simulation.model, simulation.case.adjoint, simulation.model.seconds
+    times = times_of(cost, simulation.end)
+    seen, room = Seen(model, cost, times, keeps=commits.keeps), room_of(section, trajectory.sizes)
+    expected = steps_expected(model, times[-1]) if section.plan == "auto" else None
+    known = section.plan not in ("auto", "two-level")
+    if commits.note is not None:
+        trajectory.resume(commits)
+        seen.resume(commits)
+    commits.add(trajectory)
+    commits.add(seen)
 
     def look() -> None:
-        nonlocal ahead
         progress("forward", (model.seconds - first) / max(times[-1] - first, 1.0))
-        while model.seconds >= ahead:
-            cost.see(ahead, lambda name: species(model, name))
-            ahead = next(seen)
+        seen.look()
+        commits.offer()
 
-    look()
-    room = room_of(section, trajectory.sizes)
-    expected = steps_expected(model, times[-1]) if section.plan == "auto" else None
-    plan = OnlinePlan(room, expected)
-    known = section.plan not in ("auto", "two-level")
-    actions = iter([Advance(0, _ENDLESS, restarts=(0,))]) if known else plan.first_run()
-    trajectory.run(actions, [(Clock(model, due_in(case), time), time) for time in times], look)
-    steps = len(trajectory.ends)
-    chosen = make_plan(section.plan, steps, room) if known else as_executed(OnlinePlan(room, expected), steps)
+    if trajectory.left is None:
+        look()
+        actions = iter([Advance(0, _ENDLESS, restarts=(0,))]) if known else OnlinePlan(room, expected).first_run()
+        due = due_in(simulation.case)
+        with quick_turns():
+            trajectory.run(actions, [(Clock(model, due, time, trajectory.planned), time) for time in times], look)
+        commits.turn()
+    steps, online = len(trajectory.ends), OnlinePlan(room, expected)
+    chosen = make_plan(section.plan, steps, room) if known else as_executed(online, steps)
     planned(chosen.line(room.sizes))
-    return [Restore(0, "memory"), *chosen.actions] if known else plan.backward(steps)
-
-
-def species(model: AirModel, name: str) -> Array:
-    """The mixing ratio of a species now in the whole area; raises CaseError for another field."""
-    if name not in model.network.names:
-        model.fields.select([name], where="field")
-        raise CaseError(f"{name} is no species; gradients are of mixing ratios")
-    return model.subdomain.whole(model.value(name))
+    return [Restore(0, "memory"), *chosen.actions] if known else online.backward(steps)
 
 
 def costs_of(cost: Cost, model: AirModel) -> Mapping[float, Callable[[AnyArray], None]]:

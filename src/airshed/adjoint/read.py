@@ -6,17 +6,21 @@ Numbers act in steps, or on fields at instants of the forcing, or both:
 """
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from airshed.adjoint.commits import AnyCommits, Part
+from airshed.adjoint.stores.store import Arrays
 from airshed.air.model import AirModel
 from airshed.air.schemes.taken import Taken, TakenStep
-from airshed.kernels.derivatives import ReadAdjoints
-from airshed.kernels.memory import AnyArray
-from airshed.kernels.step.data import Pair, StepForcing
+from airshed.kernels.derivatives import ReadAdjoints, SummedReads
+from airshed.kernels.memory import AnyArray, aligned_copy
+from airshed.kernels.step.data import FieldAdjoint, Pair, StepForcing
 from airshed.process.derivative import field_derivatives
 
 Array = npt.NDArray[np.float64]
@@ -69,6 +73,35 @@ class Instants:
         self._when[id(found)] = seconds
         return found
 
+    def parts(self, reads: Sequence[SummedReads]) -> dict[str, Part]:
+        """Return what fields are worth so far, those of an instant together."""
+        together: defaultdict[tuple[int, float], list[tuple[FieldAdjoint, int]]] = defaultdict(list)
+        for which, each, last in _with_last(reads):
+            together[which, self._when[id(each.field)]].append((each, last))
+        return {
+            f"read-{number}": Part(max(last for _, last in fields), partial(_arrays, [each for each, _ in fields]))
+            for number, fields in enumerate(together.values())
+        }
+
+    def facts(self, reads: Sequence[SummedReads]) -> dict[str, Any]:
+        """Return of fields which reads have them, names, instants [s] and last passes, in their order."""
+        fields = [(which, each.name, self._when[id(each.field)], last) for which, each, last in _with_last(reads)]
+        return {"read": fields, "passes": [read.passes for read in reads]}
+
+    def resume(self, reads: Sequence[SummedReads], commits: AnyCommits) -> None:
+        """Take over what fields were worth at a commit."""
+        assert commits.note is not None
+        said = commits.note["read"]
+        places = dict.fromkeys((which, seconds) for which, _, seconds, _ in said)
+        arrays = {place: commits.get(f"read-{number}") for number, place in enumerate(places)}
+        kept: list[list[tuple[FieldAdjoint, int]]] = [[] for _ in reads]
+        for which, name, seconds, last in said:
+            found = arrays[which, seconds]
+            field, adjoint = (aligned_copy(found[f"{name}.{what}"]) for what in ("field", "adjoint"))
+            kept[which].append((FieldAdjoint(name, self._one(name, field, seconds), adjoint), last))
+        for read, fields, passes in zip(reads, kept, commits.note["passes"], strict=True):
+            read.resume(fields, passes)
+
     def read(self, found: ReadAdjoints) -> Read:
         """Return what was found by name and instant, and what follows for numbers."""
         fields: defaultdict[str, dict[float, Array]] = defaultdict(dict)
@@ -113,3 +146,14 @@ class Instants:
     def _sum(self, columns: Array) -> float:
         """The sum over [lat][block] of all ranks."""
         return float(self._model.subdomain.total(columns.reshape(-1, 1), self._model.kernel.sums)[0])
+
+
+def _with_last(reads: Sequence[SummedReads]) -> Iterator[tuple[int, FieldAdjoint, int]]:
+    for which, read in enumerate(reads):
+        for each, last in zip(read.fields, read.last_passes, strict=True):
+            yield which, each, last
+
+
+def _arrays(fields: Sequence[FieldAdjoint]) -> Arrays:
+    named = {f"{each.name}.field": each.field for each in fields}
+    return named | {f"{each.name}.adjoint": each.adjoint for each in fields}

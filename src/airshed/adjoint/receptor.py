@@ -108,6 +108,7 @@ class ReceptorCost:
         self.receptor, self._weights = receptor, receptor.weights(grid)
         self.times: Sequence[float] = receptor.times
         self.measured: dict[float, float] = {}
+        self.words = f"{receptor.title}, level {receptor.level}, {receptor.measure}"
 
     def see(self, seconds: float, fields: Fields) -> None:
         """Measure the mixing ratio of the place."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from airshed.air.case_weather import Given
 
 Array = npt.NDArray[np.float64]
+
+_SECONDS: Final = "seconds"
 
 
 def sensitivity(
@@ -89,8 +91,27 @@ class _Watched(Watcher):
         if self._fields and seconds <= self._next:
             whole = worth()
             rows = [self._model.network.index(name) for name in self._fields]
-            self._passed.append(AdjointFields(seconds, {n: whole[r] for n, r in zip(self._fields, rows, strict=True)}))
-            self._next = (np.ceil(seconds / self._every) - 1.0) * self._every
+            self._note(AdjointFields(seconds, {n: whole[r] for n, r in zip(self._fields, rows, strict=True)}))
+
+    def noticed(self, line: str) -> None:
+        """Pass the line on."""
+        self._other.noticed(line)
+
+    def kept(self) -> Mapping[str, Mapping[str, Array]]:
+        """Return the fields in time so far, each time by itself."""
+        own = {f"time-{n}": {**each.fields, _SECONDS: np.array(each.seconds)} for n, each in enumerate(self._passed)}
+        return {**self._other.kept(), **own}
+
+    def resumed(self, kept: Mapping[str, Mapping[str, Array]]) -> None:
+        """Take over the fields in time."""
+        self._other.resumed(kept)
+        for number in range(sum(name.startswith("time-") for name in kept)):
+            fields = dict(kept[f"time-{number}"])
+            self._note(AdjointFields(float(fields.pop(_SECONDS)), fields))
+
+    def _note(self, passed: AdjointFields) -> None:
+        self._passed.append(passed)
+        self._next = (np.ceil(passed.seconds / self._every) - 1.0) * self._every
 
     def found(self, model: AirModel, adjoints: Adjoints) -> None:
         """Work out the contributions."""

@@ -19,7 +19,10 @@ FILE: Final = "sensitivity.nc"
 TABLE: Final = "contributions.csv"
 SUMMARY: Final = "summary.txt"
 
-_OWN: Final = (FILE, TABLE, SUMMARY, PICTURES)
+COMMITS: Final = "commits"
+"""Folder of what a gradient goes on from that was killed."""
+
+_OWN: Final = (FILE, TABLE, SUMMARY, PICTURES, COMMITS)
 
 _SMALLEST: Final = 1e-30
 """What is smaller counts as zero in files: single precision has nothing below, and maps of it mean nothing."""
@@ -30,7 +33,8 @@ def check_folder(folder: Path) -> None:
     with guarded(folder):
         there = [path for path in folder.iterdir() if not is_part(path)] if folder.is_dir() else []
     others = [path.name for path in there if path.name not in _OWN]
-    if others or (there and not (folder / FILE).exists()):
+    ours = (folder / FILE).exists() or (folder / COMMITS).is_dir()
+    if others or (there and not ours):
         name = others[0] if others else there[0].name
         raise OutputError(f"{folder} holds {name}, which is no result of airshed adjoint; choose another folder")
 

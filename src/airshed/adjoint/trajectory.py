@@ -5,20 +5,26 @@ weights, emission) is noted beside the levels, in memory, whenever these are kep
 the steps of an hour.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from itertools import islice
 from math import inf
-from typing import Final
+from typing import Any, Final
+
+import numpy as np
 
 from airshed.adjoint.actions import (
     Action,
     Advance,
     DiscardLevels,
     DiscardRestart,
+    Place,
     Restore,
     Reverse,
     Sizes,
 )
 from airshed.adjoint.choice import Stores
+from airshed.adjoint.commits import AnyCommits, Part
 from airshed.adjoint.schemes.of_model import derivatives_of
 from airshed.adjoint.schemes.protocol import Passed
 from airshed.adjoint.snapshots import as_arrays, as_snapshot
@@ -30,6 +36,8 @@ from airshed.kernels.step.data import Level
 from airshed.runtime.clock import Clock
 
 _STATE: Final = "tiled.state."
+_RESTART: Final = "restart-"
+_LEVEL: Final = "level-"
 
 
 class Trajectory:
@@ -38,6 +46,8 @@ class Trajectory:
     ends       [s] of the steps of the first run
     begin      [s] of the first
     recomputed steps done again so far
+    left       steps that are still to be taken back; None on the way forward
+    planned    [s] the ends of steps that are planned on the way forward
     """
 
     def __init__(self, model: AirModel, stores: Stores) -> None:
@@ -46,7 +56,11 @@ class Trajectory:
         self.begin = model.seconds
         self.ends: list[float] = []
         self.recomputed = 0
+        self.left: int | None = None
+        self.planned: list[float] = []
         self._taken: dict[int, TakenStep] = {}
+        self._at_hand: dict[int, Level] = {}  # levels that the next step back needs, too
+        self._done = 0  # actions, on the way forward or back
 
     @property
     def sizes(self) -> Sizes:
@@ -60,7 +74,7 @@ class Trajectory:
 
         clocks  one after the other, with the time [s] to which each leads; `seen` is called there and after each batch
         """
-        wanted = iter(actions)
+        wanted = islice(actions, self._done, None)
         action = next(wanted)
         for clock, until in clocks:
             while self._model.seconds < until:
@@ -70,21 +84,29 @@ class Trajectory:
                         self._keep_restarts(action, number)
                     else:
                         self.do(action)
-                    action = next(wanted)
+                    action, self._done = next(wanted), self._done + 1
                 self._keep_restarts(action, number)
                 most = 1 if action.keep_levels else min(self._model.pace.batch, action.last - number)
                 ends = clock.next_steps(until, most)
                 self._advance(action, number, ends)
                 self.ends += ends
+                self.planned = clock.planned
                 seen()
 
     def back(self, actions: Iterable[Action]) -> Iterator[Passed]:
         """Do what takes the run back; yield its steps, the last one first."""
-        for action in actions:
+        if self.left is None:
+            self.left, self._done = len(self.ends), 0
+        for action in islice(actions, self._done, None):
+            self._at_hand.clear()
             if isinstance(action, Reverse):
-                yield from (self._passed(step) for step in reversed(range(action.first, action.last)))
+                for step in reversed(range(action.first, self.left)):
+                    self.left = step
+                    yield self._passed(step)
+                    self._at_hand = {number: each for number, each in self._at_hand.items() if number <= step}
             else:
                 self.do(action)
+            self._done += 1
 
     def do(self, action: Action) -> None:
         """Do an action that takes nothing back."""
@@ -103,6 +125,61 @@ class Trajectory:
                 for level in range(first + 1, last + 1):
                     self._stores.levels[store].drop(_level(level))
                     self._taken.pop(level - 1, None)
+
+    def taken(self, step: int) -> TakenStep:
+        """Return how a step of the stretch that is being taken back was taken."""
+        return self._taken[step]
+
+    def parts(self) -> Mapping[str, Part]:
+        """Return the restarts, and on the way forward the model; see :class:`airshed.adjoint.commits.Committed`."""
+        found = {key: Part(0, partial(self._stores.restarts[place].get, key)) for place, key in self._kept_restarts()}
+        found["ends"] = Part(len(self.ends), lambda: {"ends": np.array(self.ends)})
+        if self.left is None:
+            found["model"] = Part(len(self.ends), lambda: as_arrays(self._model.save()))
+        return found
+
+    def facts(self) -> Mapping[str, Any]:
+        """See :class:`airshed.adjoint.commits.Committed`."""
+        levels = [(place, number) for number, place in self._kept_levels().items()]
+        return {
+            "left": self.left, "done": self._done, "recomputed": self.recomputed, "planned": self.planned,
+            "restarts": self._kept_restarts(), "levels": levels,
+        }  # fmt: skip
+
+    def resume(self, commits: AnyCommits) -> None:
+        """Take over what was committed; levels are made again from the restarts."""
+        assert commits.note is not None
+        said = commits.note
+        self.ends = [float(end) for end in commits.get("ends")["ends"]]
+        for place, key in said["restarts"]:
+            self._stores.restarts[place].put(key, commits.get(key))
+        self._make_levels({number: place for place, number in said["levels"]}, said["restarts"])
+        self.left, self._done, self.recomputed = said["left"], said["done"], said["recomputed"]
+        self.planned = list(said["planned"])
+        if self.left is None:
+            self._model.restore(as_snapshot(commits.get("model")))
+
+    def _make_levels(self, levels: Mapping[int, Place], restarts: Iterable[tuple[Place, str]]) -> None:
+        """Run the steps again whose levels were kept, each stretch from the last restart before it."""
+        stores = {_number(key): place for place, key in restarts}
+        at = -1
+        for level in sorted(levels):
+            first = max(step for step in stores if step < level)
+            if at != level - 1:
+                self.do(Restore(first, stores[first]))
+                at = first
+            for step in range(at, level):
+                action = Advance(step, step + 1, keep_levels=step + 1 == level, store=levels[level])
+                self._advance(action, step, self.ends[step : step + 1])
+            at = level
+
+    def _kept_restarts(self) -> list[tuple[Place, str]]:
+        stores = self._stores.restarts
+        return [(place, key) for place, store in stores.items() for key in store.keys if key.startswith(_RESTART)]
+
+    def _kept_levels(self) -> dict[int, Place]:
+        stores = self._stores.levels
+        return {_number(key): place for place, store in stores.items() for key in store.keys if key.startswith(_LEVEL)}
 
     def _advance(self, action: Advance, number: int, ends: list[float]) -> None:
         if not action.keep_levels:
@@ -134,8 +211,14 @@ class Trajectory:
         return Passed(self._taken[step], (before, now, newest), self._taken[step - 1])
 
     def _kept(self, number: int) -> Level | None:
-        arrays = next((s.get(_level(number)) for s in self._stores.levels.values() if _level(number) in s.keys), None)
-        return None if arrays is None else Level(_aligned(arrays["q"]), _aligned(arrays["air"]))
+        """Return a level, which is read from its store once, though three steps need it."""
+        store = next((each for each in self._stores.levels.values() if _level(number) in each.keys), None)
+        if store is None:
+            return None
+        if number not in self._at_hand:
+            arrays = store.get(_level(number))
+            self._at_hand[number] = Level(_aligned(arrays["q"]), _aligned(arrays["air"]))
+        return self._at_hand[number]
 
     def _restart(self, step: int) -> Arrays | None:
         return next((s.get(_restart(step)) for s in self._stores.restarts.values() if _restart(step) in s.keys), None)
@@ -145,11 +228,15 @@ class Trajectory:
 
 
 def _restart(step: int) -> str:
-    return f"restart-{step}"
+    return f"{_RESTART}{step}"
 
 
 def _level(number: int) -> str:
-    return f"level-{number}"
+    return f"{_LEVEL}{number}"
+
+
+def _number(key: str) -> int:
+    return int(key.rpartition("-")[2])
 
 
 def _aligned(array: AnyArray) -> AnyArray:

@@ -1,6 +1,6 @@
 """What a model asks of the derivatives of a step: its adjoint and its tangent; ``backend.py`` has the step itself."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -37,6 +37,24 @@ class ReadAdjoints(Protocol):
         ...
 
 
+class SummedReads(ReadAdjoints, Protocol):
+    """Those of one reverser, which adds them up pass by pass, and which another one can take over.
+
+    passes  over the area so far
+    """
+
+    passes: int
+
+    @property
+    def last_passes(self) -> list[int]:
+        """The number of the pass that each of these fields was in last."""
+        ...
+
+    def resume(self, fields: Sequence[tuple[FieldAdjoint, int]], passes: int) -> None:
+        """Take over fields with the number of their last pass, and the number of passes so far."""
+        ...
+
+
 class Reverser(Protocol):
     """Takes the adjoints of a state back over steps, from the last one to the first.
 
@@ -57,7 +75,7 @@ class Reverser(Protocol):
     reactions: Array
 
     @property
-    def read(self) -> ReadAdjoints | None:
+    def read(self) -> SummedReads | None:
         """Adjoints of what operators read; None where that was not asked for."""
         ...
 
@@ -93,6 +111,14 @@ class Reverser(Protocol):
         It is the adjoint of that step's level n, complete, and what the step gives to level n-1: both jump, since the
         formula of two steps would take one alone for a tendency. All else stays as it is.
         """
+        ...
+
+    def keep(self) -> dict[str, AnyArray]:
+        """Return its own arrays, of all but fields that operators read, which a reverser needs to go on from here."""
+        ...
+
+    def take_up(self, kept: Mapping[str, AnyArray], after: StepForcing | None) -> None:
+        """Take over what another reverser kept behind a step; after: what that was given, None where it is complete."""
         ...
 
     def close(self) -> None:

@@ -11,7 +11,7 @@ from airshed.adjoint.changes import Changes
 from airshed.adjoint.direction import Direction
 from airshed.air.schemes.taken import Reacted, Taken, TakenStep
 from airshed.kernels.backend import StepKernel
-from airshed.kernels.derivatives import ReadAdjoints
+from airshed.kernels.derivatives import ReadAdjoints, SummedReads
 from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray
 from airshed.kernels.step.data import Level, State, StepConstants, Swap
@@ -93,6 +93,19 @@ class StepReverser(Protocol):
 
     def jump(self, now: Level) -> AnyArray:
         """Return what a jump of the mixing ratios is worth just before the step that was taken back last."""
+        ...
+
+    @property
+    def reads(self) -> Sequence[SummedReads]:
+        """What operators read, of each kernel by itself; none where that was not asked for."""
+        ...
+
+    def keep(self) -> dict[str, AnyArray]:
+        """Return its own arrays, of all but :attr:`reads`, which another one needs to go on behind a step."""
+        ...
+
+    def take_up(self, kept: Mapping[str, AnyArray], after: TakenStep) -> None:
+        """Take over what another one kept behind a step; after: how that was taken."""
         ...
 
     def close(self) -> None:

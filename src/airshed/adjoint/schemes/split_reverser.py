@@ -7,7 +7,7 @@ accepted. With y = n q and the air's number density n, which half a step leaves 
     adjoint of q before = n (adjoint of y before),      adjoint of y after = (adjoint of q after) / n
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -16,9 +16,9 @@ from airshed.adjoint.schemes.cells import cells_of, put_cells
 from airshed.adjoint.schemes.protocol import Passed, Totals
 from airshed.adjoint.schemes.split_again import Again, CarriedAgain, ReactedAgain
 from airshed.air.cell_chemistry import CellChemistry
-from airshed.air.schemes.taken import SplitTaken
+from airshed.air.schemes.taken import SplitTaken, TakenStep
 from airshed.kernels.chemistry import AIR_INPUTS
-from airshed.kernels.derivatives import ReadAdjoints, Reverser
+from airshed.kernels.derivatives import ReadAdjoints, Reverser, SummedReads
 from airshed.kernels.memory import AnyArray
 from airshed.kernels.step.data import FieldAdjoint, Level, Share
 
@@ -119,6 +119,28 @@ class SplitReverser:
     def jump(self, now: Level) -> AnyArray:
         """Return what a jump is worth: the adjoint, since no step has a history."""
         return self.x.copy()
+
+    @property
+    def reads(self) -> Sequence[SummedReads]:
+        """What operators read, of each kernel."""
+        return [each.read for each in self._kernels.values() if each.read is not None]
+
+    def keep(self) -> dict[str, AnyArray]:
+        """Return its own arrays: no step has a history, so that the adjoint and what adds up are all."""
+        kept = {f"{name}.{key}": array for name, each in self._kernels.items() for key, array in each.keep().items()}
+        return kept if self._cells is None else {**kept, "cells": self._cells.reactions}
+
+    def take_up(self, kept: Mapping[str, AnyArray], after: TakenStep) -> None:
+        """Take over what another one kept."""
+        for name, each in self._kernels.items():
+            own = {key.removeprefix(f"{name}."): array for key, array in kept.items() if key.startswith(f"{name}.")}
+            each.take_up(own, None)
+        if self._cells is not None:
+            self._cells.reactions[...] = kept["cells"]
+
+    @property
+    def _kernels(self) -> dict[str, Reverser]:
+        return {"moving": self._moving} | ({} if self._columns is None else {"columns": self._columns})
 
     def close(self) -> None:
         """End the threads."""

@@ -12,7 +12,7 @@ from airshed.adjoint.rate_factors import with_rates
 from airshed.adjoint.schemes.protocol import Asked, Look, Passed, Totals
 from airshed.air.schemes.taken import TakenStep
 from airshed.kernels.backend import StepKernel
-from airshed.kernels.derivatives import Reverser, TangentStepper
+from airshed.kernels.derivatives import Reverser, SummedReads, TangentStepper
 from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray
 from airshed.kernels.step.data import Level, Share, State, StepConstants
@@ -97,6 +97,20 @@ class TwoStepReverser:
     def jump(self, now: Level) -> AnyArray:
         """Return what a jump of both levels is worth."""
         return self._reverser.jump(now)
+
+    @property
+    def reads(self) -> Sequence[SummedReads]:
+        """What operators read."""
+        return [] if self._reverser.read is None else [self._reverser.read]
+
+    def keep(self) -> dict[str, AnyArray]:
+        """Return its own arrays."""
+        return self._reverser.keep()
+
+    def take_up(self, kept: Mapping[str, AnyArray], after: TakenStep) -> None:
+        """Take over what another one kept."""
+        (stage,) = after.stages
+        self._reverser.take_up(kept, stage.forcing)
 
     def close(self) -> None:
         """End the threads."""

@@ -37,6 +37,9 @@ def adjoint(
     frozen: Annotated[
         bool, typer.Option("--frozen", help="Keep the limiters of transport as they were: smoother, but less exact.")
     ] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on from the last commit in the folder; without one, begin.")
+    ] = False,
     overrides: Overrides = None,
     threads: Threads = None,
     allow_code: AllowCode = False,
@@ -47,23 +50,26 @@ def adjoint(
     """Find what changes a receptor: run the case, take it back, and rank what was emitted by what it is worth there.
 
     What is measured is in the case's [receptor], or here. One run forward, and one back that takes about five times
-    as long, give the sensitivity to all emissions, boundaries and rate constants at once.
+    as long, give the sensitivity to all emissions, boundaries and rate constants at once. Its state is committed about
+    once a minute, forward and back; --resume goes on from there, to the same bits.
     """
     given = {"species": species, "place": place, "time": time, "measure": measure, "level": level, "every": every}
     chosen = [f"{key}={value}" for key, value in given.items() if value is not None]
     chosen += [*([] if fields is None else [f"fields={_list(fields)}"]), *(receptor or ())]
-    wanted = _Wanted(case, settings(overrides, threads), chosen, frozen)
-    _adjoint(wanted, output, allow_code=allow_code, maps=maps, told=not quiet, as_json=as_json)
+    wanted = _Wanted(case, settings(overrides, threads), chosen, frozen, resume, allow_code)
+    _adjoint(wanted, output, maps=maps, told=not quiet, as_json=as_json)
 
 
 @dataclass(frozen=True)
 class _Wanted:
-    """A case, its settings that are changed, those of its receptor, and whether limiters are frozen."""
+    """A case, its settings that are changed, those of its receptor, and how the gradient is computed."""
 
     case: str
     settings: list[str]
     receptor: list[str]
     frozen: bool
+    resume: bool
+    allow_code: bool
 
     def load(self) -> tuple[Any, dict[str, Any]]:
         """Return the case and the receptor; a place that is given replaces that of the case, whatever says it there."""
@@ -85,9 +91,10 @@ def _list(names: str) -> str:
     return "[" + ", ".join(f'"{name.strip()}"' for name in names.split(",")) + "]"
 
 
-def _adjoint(wanted: _Wanted, output: Path | None, *, allow_code: bool, maps: bool, told: bool, as_json: bool) -> None:
+def _adjoint(wanted: _Wanted, output: Path | None, *, maps: bool, told: bool, as_json: bool) -> None:
     from airshed.adjoint import Options, sensitivity
-    from airshed.adjoint.sensitivity_files import check_folder, write_sensitivity
+    from airshed.adjoint.commits import remove_commits
+    from airshed.adjoint.sensitivity_files import COMMITS, check_folder, write_sensitivity
     from airshed.cli.interrupt import stop_on_interrupt
     from airshed.cli.made_folder import made_folder
     from airshed.cli.render import say, show
@@ -96,12 +103,19 @@ def _adjoint(wanted: _Wanted, output: Path | None, *, allow_code: bool, maps: bo
     loaded, asked = wanted.load()
     folder = output or RUNS / f"{loaded.name}-adjoint"
     check_folder(folder)
-    stop = _Stop()
-    with made_folder(folder), stop_on_interrupt(stop.ask):
+    stop, commits = _Stop(), folder / COMMITS
+    if not wanted.resume:
+        remove_commits(commits)
+    elif told and not commits.is_dir():
+        say(f"airshed: there is nothing to resume in {folder}; the gradient begins at its start", err=True)
+    with made_folder(folder), stop_on_interrupt(stop.ask), _telling_to_resume(commits):
         with _progress(told=told) as shown:
-            options = Options(frozen=wanted.frozen, watcher=_teller(told=told))
-            found = sensitivity(loaded, asked, allow_code=allow_code, options=options, progress=stop.before(shown))
+            options = Options(frozen=wanted.frozen, watcher=_teller(told=told), resume=commits, keep=True)
+            found = sensitivity(
+                loaded, asked, allow_code=wanted.allow_code, options=options, progress=stop.before(shown)
+            )
         report = write_sensitivity(found, folder)
+        remove_commits(commits)
     drawn: list[Path] = []
     if maps:
         from airshed.plot.sensitivity import plot_sensitivity
@@ -113,8 +127,23 @@ def _adjoint(wanted: _Wanted, output: Path | None, *, allow_code: bool, maps: bo
         say(f"Results: {folder}" + (f"   Pictures: {', '.join(path.name for path in drawn)}" if drawn else ""))
 
 
+@contextmanager
+def _telling_to_resume(commits: Path) -> Iterator[None]:
+    """Say that a gradient goes on that Ctrl-C stops after a commit."""
+    from airshed.cli.interrupt import INTERRUPTED
+    from airshed.cli.render import say
+
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not commits.is_dir():
+            raise
+        say("airshed: stopped; --resume goes on from the last commit", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+
+
 class _Stop:
-    """Ctrl-C: the run ends after the steps that are being made, and leaves nothing."""
+    """Ctrl-C: the run ends after the steps that are being made, and leaves the last commit, if there is one."""
 
     def __init__(self) -> None:
         self._asked = False
@@ -140,9 +169,14 @@ def _teller(*, told: bool) -> "Watcher":
 
     class Teller(Watcher):
         def planned(self, line: str) -> None:
-            say(f"Checkpoints: {line}", err=True)
+            if told:
+                say(f"Checkpoints: {line}", err=True)
 
-    return Teller() if told else Watcher()
+        def noticed(self, line: str) -> None:
+            if told or "damaged" in line:
+                say(f"airshed: {line}", err=True)
+
+    return Teller()
 
 
 @contextmanager

@@ -28,6 +28,7 @@ class ReadAdjoints:
     """The adjoints of all that operators read.
 
     numbers  by the name that the operator has for it, [lat][block][value];  they add up over steps
+    passes   over the area so far
     """
 
     def __init__(self, layout: Layout, members: Sequence[Member]) -> None:
@@ -35,20 +36,36 @@ class ReadAdjoints:
         columns = layout.rows, layout.blocks
         self.numbers = {each.key: np.zeros((*columns, max(each.species, 1))) for each in members if each.shape is None}
         self._fields: dict[tuple[str, int], FieldAdjoint] = {}
+        self._used: dict[tuple[str, int], int] = {}
+        self.passes = 0
 
     @property
     def fields(self) -> list[FieldAdjoint]:
         """What fields at each instant are worth."""
         return list(self._fields.values())
 
+    @property
+    def last_passes(self) -> list[int]:
+        """The number of the pass that each of these fields was in last."""
+        return [self._used[key] for key in self._fields]
+
+    def resume(self, fields: Sequence[tuple[FieldAdjoint, int]], passes: int) -> None:
+        """Take over fields with the number of their last pass, and the number of passes so far."""
+        for each, last in fields:
+            key = each.name, id(each.field)
+            self._fields[key], self._used[key] = each, last
+        self.passes = passes
+
     def clear(self) -> None:
         """Begin with zero."""
         self._fields.clear()
+        self._used.clear()
         for each in self.numbers.values():
             each[...] = 0.0
 
     def place(self, call: Structure, implicit: Mapping[str, Pair] | None, explicit: Mapping[str, Pair] | None) -> None:
         """Set the places of a pass: of fields that columns read in this step, and transport in the one after it."""
+        self.passes += 1
         for member in self._members:
             name = f"adjoint_{member.name}"
             if member.shape is None:
@@ -64,4 +81,5 @@ class ReadAdjoints:
         key = name, id(field)
         if key not in self._fields:
             self._fields[key] = FieldAdjoint(name, field, aligned_zeros(field.shape, field.dtype))
+        self._used[key] = self.passes
         return self._fields[key].adjoint

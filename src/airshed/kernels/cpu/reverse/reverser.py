@@ -1,7 +1,7 @@
 """Takes adjoints back over steps: fills the structure ``Reverse`` of ``reverse/layout.hpp``; threads work on rows."""
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any, Final
@@ -22,6 +22,9 @@ from airshed.kernels.step.operator_fields import members
 Array = npt.NDArray[np.float64]
 
 _NEXT, _ADJOINT, _NOW, _BEFORE = range(4)
+
+_NUMBER: Final = "number."
+"""Before the name of a number whose adjoint is kept."""
 
 _STRIPS: Final = dict(zip(SIDES, range(4, 8), strict=True))
 """Steps that hold the air fluxes beyond each side alone."""
@@ -133,13 +136,29 @@ class Reverser:
     def jump(self, now: Level) -> AnyArray:
         """Return what a jump of both levels is worth, see :class:`airshed.kernels.derivatives.Reverser`."""
         changed = self.x, self.outside, self.top, self.reactions
-        before, after = [each.copy() for each in changed], self._after
+        before, after, own = [each.copy() for each in changed], self._after, self._call.own_rates
+        self._call.own_rates = 0  # else what operators of transport read would count twice
         self.finish(now)
+        self._call.own_rates = own
         found = self.x + self.older
         for each, was in zip(changed, before, strict=True):
             each[...] = was
         self._after = after
         return np.asarray(found)
+
+    def keep(self) -> dict[str, AnyArray]:
+        """Return its own arrays, see :class:`airshed.kernels.derivatives.Reverser`."""
+        numbers = {} if self.read is None else {_NUMBER + name: each for name, each in self.read.numbers.items()}
+        return numbers | {
+            "x": self.x, "older": self.older, "older_tendency": self.older_tendency, "given": self._b_after,
+            "tendency": self._tendency, "outside": self.outside, "top": self.top, "reactions": self.reactions,
+        }  # fmt: skip
+
+    def take_up(self, kept: Mapping[str, AnyArray], after: StepForcing | None) -> None:
+        """Take over what was kept, see :class:`airshed.kernels.derivatives.Reverser`."""
+        for name, array in self.keep().items():
+            array[...] = kept[name]
+        self._after = after
 
     def close(self) -> None:
         """End the threads."""

@@ -1,0 +1,102 @@
+"""What a cost and a watcher have seen, kept so that a gradient that goes on knows it, too."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.adjoint.commits import AnyCommits, Part
+from airshed.adjoint.cost import Cost, Fields
+from airshed.adjoint.options import Watcher
+from airshed.air.model import AirModel
+from airshed.core.errors import CaseError
+
+_NOTED: Final = "noted-"
+
+Array = npt.NDArray[np.float64]
+
+
+class Seen:
+    """Shows a cost what it asks for when its times have come.
+
+    times  [s] of the cost
+    keeps  whether what it was shown is kept: each rank keeps its own part
+    """
+
+    def __init__(self, model: AirModel, cost: Cost, times: Sequence[float], *, keeps: bool = False) -> None:
+        self._model, self._cost, self._times, self._keeps = model, cost, times, keeps
+        self._shown: list[dict[str, Array]] = []
+        self._count = 0
+
+    def look(self) -> None:
+        """Show the cost the model, at each of its times that has come since the last call."""
+        while self._count < len(self._times) and self._model.seconds >= self._times[self._count]:
+            shown: dict[str, Array] = {}
+            self._show(partial(self._now, shown))
+            self._shown.append(shown)
+
+    def resume(self, commits: AnyCommits) -> None:
+        """Show the cost again what it was shown before a commit; raises CaseError where it asks for something else."""
+        assert commits.note is not None
+        for number in range(commits.note["seen"]):
+            shown = dict(commits.get(f"seen-{number}"))
+            self._show(partial(self._before, shown))
+            self._shown.append(shown)
+
+    def parts(self) -> Mapping[str, Part]:
+        """See :class:`airshed.adjoint.commits.Committed`."""
+        return {f"seen-{number}": Part(0, partial(dict, shown)) for number, shown in enumerate(self._shown)}
+
+    def facts(self) -> Mapping[str, Any]:
+        """See :class:`airshed.adjoint.commits.Committed`."""
+        return {"seen": self._count}
+
+    def _now(self, shown: dict[str, Array], name: str) -> Array:
+        own = species(self._model, name)
+        if self._keeps:
+            shown[name] = own.copy()
+        return self._model.subdomain.whole(own)
+
+    def _before(self, shown: Mapping[str, Array], name: str) -> Array:
+        if name not in shown:
+            raise CaseError(f"the gradient cannot go on with another cost: {name} was not asked for before")
+        return self._model.subdomain.whole(shown[name])
+
+    def _show(self, fields: Fields) -> None:
+        self._cost.see(self._times[self._count], fields)
+        self._count += 1
+
+
+class Noted:
+    """What a watcher noted on the way back, and the value of the cost, by which another one is recognised."""
+
+    def __init__(self, cost: Cost, watcher: Watcher) -> None:
+        self._value, self._watcher = repr(float(cost.value)), watcher
+
+    def parts(self) -> Mapping[str, Part]:
+        """See :class:`airshed.adjoint.commits.Committed`."""
+        return {_NOTED + name: Part(0, partial(dict, arrays)) for name, arrays in self._watcher.kept().items()}
+
+    def facts(self) -> Mapping[str, Any]:
+        """See :class:`airshed.adjoint.commits.Committed`."""
+        return {"value": self._value, "noted": list(self._watcher.kept())}
+
+    def resume(self, commits: AnyCommits) -> None:
+        """Give the watcher back what it noted; raises CaseError where the cost has another value than it had."""
+        assert commits.note is not None
+        said = commits.note
+        if said["value"] != self._value:
+            raise CaseError(
+                f"the gradient cannot go on with another cost: its value was {said['value']}, now is {self._value}"
+            )
+        self._watcher.resumed({name: commits.get(_NOTED + name) for name in said["noted"]})
+
+
+def species(model: AirModel, name: str) -> Array:
+    """The mixing ratio of a species now in the part of this rank; raises CaseError for another field."""
+    if name not in model.network.names:
+        model.fields.select([name], where="field")
+        raise CaseError(f"{name} is no species; gradients are of mixing ratios")
+    return np.asarray(model.value(name))
