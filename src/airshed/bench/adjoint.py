@@ -100,17 +100,19 @@ def measure_whole(case: Case, rounds: int = 1) -> Whole:
 
     The kernels are compiled before, by a gradient of the first minutes.
     """
-    end, name = case.time.length.value, "O3" if case.chemistry.mechanism == "emep" else "TRACER"
-
-    def mean(seconds: float) -> CostOfFunction:
-        return CostOfFunction(seconds, [name], lambda q: (float(q[name].mean()), {name: 0.0 * q[name] + 1.0}))
-
-    gradient(case, mean(min(end, 600.0)))
+    end = case.time.length.value
+    gradient(case, mean_cost(case, min(end, 600.0)))
     runs, gradients = [], []
     for _ in range(rounds):
-        gradients.append(_timed(lambda: gradient(case, mean(end))))
+        gradients.append(_timed(lambda: gradient(case, mean_cost(case, end))))
         runs.append(_timed(lambda: _run(case)))
     return Whole(runs, gradients, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9)
+
+
+def mean_cost(case: Case, seconds: float) -> CostOfFunction:
+    """Return the mean of ozone, or of the tracer of a case without, at a time [s]."""
+    name = "O3" if case.chemistry.mechanism == "emep" else "TRACER"
+    return CostOfFunction(seconds, [name], lambda q: (float(q[name].mean()), {name: 0.0 * q[name] + 1.0}))
 
 
 def report(

@@ -10,6 +10,7 @@ from airshed.cli.commands.assimilate import assimilate
 from airshed.cli.commands.bench import (
     bench,
     bench_adjoint,
+    bench_adjoint_io,
     bench_chemistry,
     bench_io,
     bench_output,
@@ -44,7 +45,10 @@ for command in (run, adjoint, assimilate, show, box, plot, merge, verify, doctor
 kernel.command("show")(show_kernel)
 app.add_typer(kernel, name="kernel")
 benchmarks.callback()(bench)
-benchmarks.command("adjoint")(bench_adjoint)
+adjoints = typer.Typer(invoke_without_command=True)
+adjoints.callback()(bench_adjoint)
+adjoints.command("io")(bench_adjoint_io)
+benchmarks.add_typer(adjoints, name="adjoint")
 benchmarks.command("chemistry")(bench_chemistry)
 benchmarks.command("io")(bench_io)
 benchmarks.command("output")(bench_output)

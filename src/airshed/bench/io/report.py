@@ -1,9 +1,5 @@
 """Starts the ranks that measure, and puts what they found into a table."""
 
-import json
-import os
-import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -13,11 +9,9 @@ from statistics import mean, median
 from airshed.bench.io.experiment import COMPUTE, Experiment, Measured, Spent
 from airshed.bench.io.hiding import hiding
 from airshed.bench.median import FEWEST
-from airshed.core.errors import AirshedError
+from airshed.bench.started import answer_of
 from airshed.core.report import Cell, Report, Table
 from airshed.core.text import counted
-from airshed.parallel.environment import ASKED_FOR
-from airshed.parallel.mpiexec import find_mpiexec
 
 _COLUMNS = (
     "strategy", "min [s]", "avg [s]", "max [s]", "I/O min [s]", "I/O avg [s]", "I/O max [s]", "final file [s]",
@@ -32,18 +26,7 @@ def run(asked: Experiment, ranks: int = 1, folder: Path | None = None) -> Measur
     """Measure on so many ranks, in a folder on the disk in question; raises AirshedError where that fails."""
     asked.names()
     with tempfile.TemporaryDirectory(prefix="airshed-bench-io-", dir=folder) as place:
-        request = json.dumps({"experiment": asdict(asked), "folder": place})
-        command = [sys.executable, "-m", "airshed.bench.io.worker", request]
-        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-        if ranks > 1:
-            mpiexec = find_mpiexec()
-            command = [*mpiexec.command(ranks), *command]
-            environment |= {**mpiexec.environment(), ASKED_FOR: str(ranks)}
-        done = subprocess.run(command, capture_output=True, text=True, env=environment, stdin=subprocess.DEVNULL)
-    if done.returncode != 0:
-        lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
-        raise AirshedError(f"the ranks that measure failed: {lines[-1]}")
-    found = json.loads(done.stdout.splitlines()[-1])
+        found = answer_of("airshed.bench.io.worker", {"experiment": asdict(asked), "folder": place}, ranks)
     return Measured(asked, ranks, {kind: [Spent(**each) for each in runs] for kind, runs in found.items()})
 
 

@@ -117,11 +117,11 @@ class Machine:
     def fitted(cls, points: Sequence[Measured]) -> Self:
         """Return the machine that fits measured points best; numbers that no point determines stay 0."""
         shared = [point for point in points if point.load.ranks > 1]
-        cell, column = _fit([(p.load.cells, p.load.columns) for p in points], [p.compute for p in points])
-        control, control_column = _fit([(1.0, p.load.columns) for p in points], [p.control for p in points])
+        cell, column = fit([(p.load.cells, p.load.columns) for p in points], [p.compute for p in points])
+        control, control_column = fit([(1.0, p.load.columns) for p in points], [p.control for p in points])
         waiting = [point for point in shared if point.halo > 0.0]  # a rank may not wait at all
-        message, byte = _fit([(p.load.messages, p.load.bytes) for p in waiting], [p.halo for p in waiting])
-        sums, rounds = _fit([(1.0, log2(p.load.ranks)) for p in shared], [p.sums for p in shared])
+        message, byte = fit([(p.load.messages, p.load.bytes) for p in waiting], [p.halo for p in waiting])
+        sums, rounds = fit([(1.0, log2(p.load.ranks)) for p in shared], [p.sums for p in shared])
         spreads = [p.imbalance / extreme(p.load.ranks) for p in shared]
         return cls(
             cell, column, control, control_column, message, byte, sums, rounds,
@@ -165,7 +165,7 @@ def extreme(ranks: int) -> float:
     return sqrt(2.0 * log(ranks))
 
 
-def _fit(features: Sequence[Sequence[float]], times: Sequence[float]) -> tuple[float, ...]:
+def fit(features: Sequence[Sequence[float]], times: Sequence[float]) -> tuple[float, ...]:
     """Return the numbers >= 0 whose products with the features come closest to the times, by relative error.
 
     Of two numbers a negative one is 0 in the best fit, so all subsets are tried.

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from airshed.cli.options import AsJson
+from airshed.cli.options import AsJson, Overrides
 
 Mechanisms = Annotated[
     list[str] | None,
@@ -51,10 +51,13 @@ def bench_chemistry(mechanisms: Mechanisms = None, cells: Cells = None, as_json:
 
 
 def bench_adjoint(
+    context: typer.Context,
     hours: Annotated[float, typer.Option(min=0.25, help="Hours of the case whose gradient is taken.")] = 24.0,
     rounds: Rounds = 5, as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Measure a step in reverse over a step, and a gradient over a run of west-europe; some minutes."""
+    if context.invoked_subcommand is not None:
+        return
     from rich.console import Console
 
     from airshed.bench import adjoint
@@ -63,6 +66,34 @@ def bench_adjoint(
     with Console(stderr=True).status("bench adjoint") as status:
         report = adjoint.run(hours, rounds, progress=lambda what: status.update(f"bench adjoint: {what}"))
     show(report, as_json=as_json)
+
+
+def bench_adjoint_io(
+    case: Annotated[str, typer.Option(metavar="CASE", help="Case to run, shipped or a path.")] = "west-europe",
+    ranks: RankCounts = "1,2,4",
+    minutes: Annotated[float, typer.Option(min=1.0, help="Minutes of the case that each run simulates.")] = 60.0,
+    rounds: Rounds = 6,
+    stores: Annotated[str, typer.Option(metavar="NAME,...", help="Of checkpoints.")] = "files,mpiio,zarr",
+    outputs: Annotated[str, typer.Option(metavar="NAME,...", help="Of output.")] = "gather,files,mpiio,zarr",
+    bandwidth: Annotated[float | None, typer.Option(min=0.1, help="MB/s of all ranks: a slow disk.")] = None,
+    folder: Annotated[Path | None, typer.Option(help="Where to write; a temporary folder without it.")] = None,
+    overrides: Overrides = None, as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Measure what checkpoints and output cost a gradient and a run, sync and async, on several numbers of ranks."""
+    from rich.console import Console
+
+    from airshed.bench import adjoint_io
+    from airshed.cli.render import show
+
+    asked = adjoint_io.Experiment(
+        case, tuple(overrides or ()), minutes, tuple(filter(None, stores.split(","))),
+        tuple(filter(None, outputs.split(","))), rounds, None if bandwidth is None else 1e6 * bandwidth,
+    )  # fmt: skip
+    with Console(stderr=True).status("bench adjoint io") as status:
+        found = adjoint_io.run(
+            asked, _numbers(ranks), folder, progress=lambda what: status.update(f"bench adjoint io: {what}")
+        )
+    show(adjoint_io.report(asked, found), as_json=as_json)
 
 
 def bench_redistribution(ranks: Ranks = None, as_json: AsJson = False) -> None:
