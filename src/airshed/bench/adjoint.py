@@ -58,7 +58,7 @@ class Whole:
 
 
 def run(hours: float = HOURS, rounds: int = ROUNDS, progress: Progress = lambda what: None) -> AdjointReport:
-    """Measure, with a gradient over so many hours: two minutes for a day, and minutes for compilers."""
+    """Measure, with a gradient over so many hours: five minutes for a day, and minutes for compilers."""
     progress(f"a gradient over {hours:g} h")
     whole = measure_whole(Case.load(CASE, [*_SETTINGS, f'time.length="{hours!r} h"']))
     progress("steps of emep")
@@ -95,13 +95,14 @@ def compile_seconds(run: Recording) -> float:
         return sum(run.derivatives.kernel.reversed().seconds.values())
 
 
-def measure_whole(case: Case, rounds: int = 1) -> Whole:
+def measure_whole(case: Case, rounds: int = 2) -> Whole:
     """Return the times of a gradient of a mean at the end of a case, and of a run of the same case without output.
 
-    The kernels are compiled before, by a gradient of the first minutes.
+    A first gradient is not counted: it compiles the kernels, and touches memory, which a virtual machine may have to
+    ask its host for, at twenty times the time of what it has.
     """
     end = case.time.length.value
-    gradient(case, mean_cost(case, min(end, 600.0)))
+    gradient(case, mean_cost(case, end))
     runs, gradients = [], []
     for _ in range(rounds):
         gradients.append(_timed(lambda: gradient(case, mean_cost(case, end))))
