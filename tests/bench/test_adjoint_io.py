@@ -1,6 +1,7 @@
 """The benchmark of checkpoints and output runs on ranks, and its shares and its model are those of the times."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,12 @@ def test_the_model_is_found_again_where_ranks_have_to_share_cores() -> None:
     assert (cost.alpha, cost.beta) == (pytest.approx(ALPHA), pytest.approx(BETA))
     assert cost.error < 1e-9
     assert Cost.fitted(measured, "files", cores=4).error > 0.1  # another machine than that
+
+
+def test_what_is_lost_in_noise_is_no_number() -> None:
+    faster = replace(found(1), walls={CHECKPOINTS: {NOTHING: [2.0], "files:sync": [1.9], "files:async": [1.8]}})
+    assert hidden(faster, CHECKPOINTS, "files") is None
+    assert Cost.fitted([faster], "files", cores=2) is None
 
 
 def test_predictions_keep_to_what_they_assume() -> None:

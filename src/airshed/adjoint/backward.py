@@ -98,7 +98,7 @@ class Backward:
 
     def _take_back(self, passed: Passed) -> None:
         self._add_cost(passed.taken.end)
-        if self._reverser.totals.read is not None:
+        if self._reverser.reads:
             passed = replace(passed, taken=self._instants.noted(passed.taken))
         self._make_sources(passed.taken)
         self._reverser.reverse(passed, self._sources)

@@ -40,7 +40,7 @@ _ENDLESS: Final = 2**62
 
 @dataclass(frozen=True)
 class Gradient:
-    """The value of a cost, its adjoints, and the model at the end of the run.
+    """The value of a cost, and its adjoints.
 
     steps       of the run, spin-up and all
     recomputed  steps that were made again on the way back

@@ -100,7 +100,7 @@ class Instants:
             field, adjoint = (aligned_copy(found[f"{name}.{what}"]) for what in ("field", "adjoint"))
             kept[which].append((FieldAdjoint(name, self._one(name, field, seconds), adjoint), last))
         for read, fields, passes in zip(reads, kept, commits.note["passes"], strict=True):
-            read.resume(fields, passes)
+            read.take_up(fields, passes)
 
     def read(self, found: ReadAdjoints) -> Read:
         """Return what was found by name and instant, and what follows for numbers."""

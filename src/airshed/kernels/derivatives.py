@@ -50,7 +50,7 @@ class SummedReads(ReadAdjoints, Protocol):
         """The number of the pass that each of these fields was in last."""
         ...
 
-    def resume(self, fields: Sequence[tuple[FieldAdjoint, int]], passes: int) -> None:
+    def take_up(self, fields: Sequence[tuple[FieldAdjoint, int]], passes: int) -> None:
         """Take over fields with the number of their last pass, and the number of passes so far."""
         ...
 
@@ -83,7 +83,7 @@ class Reverser(Protocol):
         """Begin with adjoints of zero, after a step whose tendency T(n) is given."""
         ...
 
-    def resume(self, tendency: AnyArray) -> None:
+    def begin_behind(self, tendency: AnyArray) -> None:
         """Go on from `x` as it is, complete, after a step whose tendency T(n) is given and behind which others act.
 
         What was added up goes on; no step behind has need of older levels.

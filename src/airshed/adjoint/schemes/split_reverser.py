@@ -104,7 +104,7 @@ class SplitReverser:
         if done.part.apart:
             assert self._columns is not None
             reverser = self._columns
-        reverser.resume(done.tendency)
+        reverser.begin_behind(done.tendency)
         for number in reversed(range(len(stages))):
             stage = stages[number]
             before = stages[number - 1].forcing if number else self._nothing

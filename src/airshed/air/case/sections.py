@@ -26,6 +26,7 @@ from airshed.air.case.values import (
     Longitudes,
     Memory,
     MixingRatio,
+    Pause,
     Pressure,
     Rain,
     Ranks,
@@ -393,7 +394,7 @@ class AdjointSection(Section):
         "Of levels that are kept: `single` takes half the room, and gives the gradient of a run that is known to seven "
         "digits.",
     )
-    commit: SpinUp = setting(
+    commit: Pause = setting(
         "1 min",
         "Wall time between commits, from which a gradient goes on that was killed; it is longer where commits would "
         "take more than 2 % of the time. `0 s` commits as often as can be.",

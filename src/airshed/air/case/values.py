@@ -11,6 +11,7 @@ from airshed.case.values import some
 from airshed.core.settings import KEY, Number, Whole, measured, refuse
 from airshed.core.units import Quantity
 
+Pause = Annotated[Quantity, measured("s", least="1 s", most="10 year", or_zero=True)]
 SpinUp = Annotated[Quantity, measured("s", least="1 s", most="10 year", or_zero=True)]
 Step = Annotated[Quantity, measured("s", least="1 ms", most="1 day")]
 Turn = Annotated[Quantity, measured("s", least="1 min", most="1000 year", or_negative=True)]

@@ -34,13 +34,16 @@ class Cost:
     error: float
 
     @classmethod
-    def fitted(cls, found: Sequence[Found], store: str, cores: int) -> Self:
-        """Return the numbers that fit what the synchronous store added, on each number of ranks."""
+    def fitted(cls, found: Sequence[Found], store: str, cores: int) -> Self | None:
+        """Return the numbers that fit what the synchronous store added, None where it added none."""
         features, times = [], []
         for each in found:
-            turns = max(1.0, each.ranks / cores)
-            features.append((each.level * turns, turns))
-            times.append(max(median(each.added(CHECKPOINTS, f"{store}:sync")) / each.steps, 1e-9))
+            turns, added = max(1.0, each.ranks / cores), median(each.added(CHECKPOINTS, f"{store}:sync"))
+            if added > 0.0:  # else what it costs is lost in noise
+                features.append((each.level * turns, turns))
+                times.append(added / each.steps)
+        if not times:
+            return None
         beta, alpha = fit(features, times)
         errors = [abs(beta * many + alpha * one - t) / t for (many, one), t in zip(features, times, strict=True)]
         return cls(alpha, beta, max(errors))

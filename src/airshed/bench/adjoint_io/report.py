@@ -1,7 +1,7 @@
 """Starts the ranks that measure, and puts what they found into tables."""
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from statistics import median
@@ -35,7 +35,8 @@ def run(
 def report(asked: Experiment, found: Sequence[Found], cores: int | None = None) -> AdjointReport:
     """Return the wall times, what is hidden of them, and what they would be elsewhere."""
     cores = cores or usable_cores()
-    costs = {name: Cost.fitted(found, name, cores) for name in asked.stores}
+    fitted = {name: Cost.fitted(found, name, cores) for name in asked.stores}
+    costs = {name: cost for name, cost in fitted.items() if cost is not None}
     facts: dict[str, Cell] = {
         "processor": processor().model, "cores": cores, "case": asked.case, "minutes of a run": asked.minutes,
         "rounds": asked.rounds, "steps": found[0].steps, "cells": found[0].cells,
@@ -45,14 +46,18 @@ def report(asked: Experiment, found: Sequence[Found], cores: int | None = None) 
     tables = [_walls(found), _hidden(asked, found)]
     if costs:
         tables += [_costs(costs), *(_predicted(name, cost, found) for name, cost in costs.items())]
-    ratios = {"walls": [asdict(each) for each in found], "hidden": _shares(asked, found), "costs": _numbers(costs)}
+    ratios = {"walls": [asdict(each) for each in found], "hidden": _shares(asked, found), "costs": _numbers(fitted)}
     return AdjointReport(f"Checkpoints and output of {asked.case}", tables, facts, ratios=ratios)
 
 
-def hidden(found: Found, what: str, name: str) -> Median:
-    """Return 1 - (t_async - t_nothing) / (t_sync - t_nothing), of rounds, and its interval."""
+def hidden(found: Found, what: str, name: str) -> Median | None:
+    """Return 1 - (t_async - t_nothing) / (t_sync - t_nothing), of rounds, and its interval.
+
+    Rounds in which the synchronous one was faster than nothing tell nothing; None where none is left.
+    """
     pairs = zip(found.added(what, f"{name}:sync"), found.added(what, f"{name}:async"), strict=True)
-    return median_of([1.0 - behind / sync for sync, behind in pairs if sync != 0.0] or [0.0])
+    shares = [1.0 - behind / sync for sync, behind in pairs if sync > 0.0]
+    return median_of(shares) if shares else None
 
 
 def _walls(found: Sequence[Found]) -> Table:
@@ -78,7 +83,7 @@ def _hidden(asked: Experiment, found: Sequence[Found]) -> Table:
         for what, name in _named(asked):
             share = hidden(each, what, name)
             added = [median(each.added(what, f"{name}:{mode}")) for mode in ("sync", "async")]
-            parts = share.median, share.low, share.high
+            parts = (None,) * 3 if share is None else (share.median, share.low, share.high)
             rows.append((each.ranks, what, name, *added, *(None if part is None else 100.0 * part for part in parts)))
     note = "hidden: 1 - added by async / added by sync, the median of rounds; its confidence interval (95 %, by ranks)."
     if asked.rounds < FEWEST:
@@ -102,7 +107,7 @@ def _costs(costs: dict[str, Cost]) -> Table:
 
 
 def _predicted(name: str, cost: Cost, found: Sequence[Found]) -> Table:
-    share = hidden(found[0], CHECKPOINTS, name).median
+    share = _share(found[0], CHECKPOINTS, name) or 0.0
     rows = [
         (each.ranks, each.compute, each.serial, each.sync, each.behind, each.compute / each.sync,
          each.compute / each.behind)
@@ -127,11 +132,20 @@ def _named(asked: Experiment) -> list[tuple[str, str]]:
 
 def _shares(asked: Experiment, found: Sequence[Found]) -> list[dict[str, Any]]:
     return [
-        {"ranks": each.ranks, "of": what, "by": name, **asdict(hidden(each, what, name))}
+        {"ranks": each.ranks, "of": what, "by": name, **_median(hidden(each, what, name))}
         for each in found
         for what, name in _named(asked)
     ]
 
 
-def _numbers(costs: dict[str, Cost]) -> dict[str, Any]:
-    return {name: asdict(each) for name, each in costs.items()}
+def _share(found: Found, what: str, name: str) -> float | None:
+    share = hidden(found, what, name)
+    return None if share is None else share.median
+
+
+def _median(share: Median | None) -> dict[str, float | None]:
+    return {"median": None, "low": None, "high": None} if share is None else asdict(share)
+
+
+def _numbers(costs: Mapping[str, Cost | None]) -> dict[str, Any]:
+    return {name: None if each is None else asdict(each) for name, each in costs.items()}

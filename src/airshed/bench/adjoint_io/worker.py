@@ -1,28 +1,20 @@
-"""One of the ranks that the benchmark starts: measures what its argument asks for; the root prints it as JSON."""
+"""One of the ranks that the benchmark starts: measures what its argument asks for."""
 
-import json
-import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from airshed.bench.adjoint_io.experiment import Experiment, measure
-from airshed.core.errors import AirshedError
-from airshed.parallel.communicator import world
+from airshed.bench.started import work
+from airshed.parallel.communicator import Communicator
 
 
-def main() -> None:
-    """Measure."""
-    request = json.loads(sys.argv[1])
+def measured(request: Mapping[str, Any], ranks: Communicator) -> dict[str, Any]:
+    """Return what is found on these ranks."""
     given = request["experiment"]
     asked: dict[str, Any] = {name: tuple(each) if isinstance(each, list) else each for name, each in given.items()}
-    ranks = world()
-    try:
-        found = measure(Experiment(**asked), ranks, Path(request["folder"]))
-    except AirshedError as error:
-        sys.exit(str(error))
-    if ranks.rank == 0:
-        print(json.dumps(found))
+    return measure(Experiment(**asked), ranks, Path(request["folder"]))
 
 
 if __name__ == "__main__":
-    main()
+    work(measured)

@@ -1,27 +1,21 @@
-"""One of the ranks that the benchmark starts: measures what its argument asks for; the root prints it as JSON."""
+"""One of the ranks that the benchmark starts: measures what its argument asks for."""
 
-import json
-import sys
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from airshed.bench.io.experiment import Experiment, measure
-from airshed.core.errors import AirshedError
-from airshed.parallel.communicator import world
+from airshed.bench.started import work
+from airshed.parallel.communicator import Communicator
 
 
-def main() -> None:
-    """Measure."""
-    request = json.loads(sys.argv[1])
+def measured(request: Mapping[str, Any], ranks: Communicator) -> dict[str, Any]:
+    """Return what is found on these ranks."""
     asked = {**request["experiment"], "strategies": tuple(request["experiment"]["strategies"])}
-    ranks = world()
-    try:
-        runs = measure(Experiment(**asked), ranks, Path(request["folder"]))
-    except AirshedError as error:
-        sys.exit(str(error))
-    if ranks.rank == 0:
-        print(json.dumps({kind: [asdict(each) for each in found] for kind, found in runs.items()}))
+    runs = measure(Experiment(**asked), ranks, Path(request["folder"]))
+    return {kind: [asdict(each) for each in found] for kind, found in runs.items()}
 
 
 if __name__ == "__main__":
-    main()
+    work(measured)

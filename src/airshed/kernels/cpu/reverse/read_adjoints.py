@@ -49,7 +49,7 @@ class ReadAdjoints:
         """The number of the pass that each of these fields was in last."""
         return [self._used[key] for key in self._fields]
 
-    def resume(self, fields: Sequence[tuple[FieldAdjoint, int]], passes: int) -> None:
+    def take_up(self, fields: Sequence[tuple[FieldAdjoint, int]], passes: int) -> None:
         """Take over fields with the number of their last pass, and the number of passes so far."""
         for each, last in fields:
             key = each.name, id(each.field)

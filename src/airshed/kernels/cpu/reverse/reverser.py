@@ -95,9 +95,9 @@ class Reverser:
             each[...] = 0.0
         if self.read is not None:
             self.read.clear()
-        self.resume(tendency)
+        self.begin_behind(tendency)
 
-    def resume(self, tendency: AnyArray) -> None:
+    def begin_behind(self, tendency: AnyArray) -> None:
         """Go on from `x` as it is, see :class:`airshed.kernels.derivatives.Reverser`."""
         for each in (self.older, self.older_tendency):
             each[...] = 0.0
