@@ -138,6 +138,49 @@ def test_what_a_tonne_is_worth_is_in_ppb(found: xr.Dataset) -> None:
     assert found.per_tonne.attrs["units"] == "ppb t-1"
 
 
+@pytest.mark.parametrize(("start", "length", "hours"), [("10:30", "2 h", 3), ("10:00", "30 min", 1)])
+def test_hours_are_those_of_utc_and_a_tonne_is_released_all_the_time(
+    tmp_path: Path, start: str, length: str, hours: int
+) -> None:
+    time = {"start": f"2022-06-01T{start}:00Z", "length": length, "longest": "150 s"}
+
+    def value(rate: float) -> float:
+        return measured(
+            small(tmp_path, time=time, emissions=_with({"species": "VOC", "rate": f"{2.0 + rate!r} mol/s"}))
+        )
+
+    case = small(tmp_path, time=time, emissions=_with({"species": "VOC", "rate": "2 mol/s"}))
+    found = sensitivity(case, {**RECEPTOR, "time": length})
+    assert [str(each)[11:16] for each in found.hour.values] == [f"{10 + n}:00" for n in range(hours)]
+    exact = 1e9 * central(value, 0.05) * 1e3 / 0.016043 / case.time.length.value
+    assert float(found.per_tonne.sel(species="VOC").sel(POINT, method="nearest")) == pytest.approx(exact, rel=1e-2)
+
+
+@pytest.mark.parametrize("late", [-1e-9, -9e-7])
+def test_a_time_beside_the_end_of_a_step_counts_as_that(folder: Path, late: float) -> None:
+    def asked(seconds: float) -> CostOfFunction:
+        return CostOfFunction(seconds, ["O3"], lambda q: (float(q["O3"].sum()), {"O3": 0.0 * q["O3"] + 1.0}))
+
+    exact = gradient(small(folder), asked(3600.0))
+    found = gradient(small(folder), asked(3600.0 + late))
+    np.testing.assert_array_equal(found.adjoints.initial, exact.adjoints.initial)
+    assert found.adjoints.initial.sum() > 1.0
+
+
+@pytest.mark.parametrize(
+    ("times", "shape", "words"),
+    [
+        ([1800.0, 1800.0], (3, 5, 6), "times that rise"), ([1800.0, 900.0], (3, 5, 6), "times that rise"),
+        ([1800.0], (), r"has O3 with the shape \(\)"), ([1800.0], (3, 5, 5), r"with that of the grid, \(3, 5, 6\)"),
+    ],
+)  # fmt: skip
+def test_a_cost_that_cannot_be_is_refused(folder: Path, times: list[float], shape: tuple[int, ...], words: str) -> None:
+    cost = CostOfFunction(1800.0, ["O3"], lambda q: (1.0, {"O3": np.ones(shape)}))
+    cost.times = times
+    with pytest.raises(CaseError, match=words):
+        gradient(small(folder), cost)
+
+
 @pytest.mark.parametrize(
     "adjoint", [{"plan": "all"}, {"plan": "two-level"}, {"memory": "1 MiB"}, {"store": "files", "disk": "1 GB"}]
 )
@@ -167,6 +210,8 @@ def test_plans_give_the_same_bits(folder: Path, found: xr.Dataset, adjoint: dict
         ({**RECEPTOR, "level": 3}, "receptor.level = 3: the case has the levels 0 to 2"),
         ({**RECEPTOR, "level": -1}, "receptor.level = -1 is no level"),
         ({**RECEPTOR, "time": "2 h"}, "is not within the case, 0 to 3600 s"),
+        ({**RECEPTOR, "time": "0 h"}, "at the beginning of the run, 0 s, depends on no step"),
+        ({**RECEPTOR, "time": ["0 h", "0.5 h"]}, "full hours from the first time to the last"),
         ({**RECEPTOR, "lon": 9.0}, "receptor.lon = .* is not within the case"),
         ({**RECEPTOR, "lat": [51, 50]}, "the first end lies beyond the second"),
         ({**RECEPTOR, "lat": "north"}, "is no place"),

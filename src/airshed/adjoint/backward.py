@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from airshed.adjoint.actions import Action
 from airshed.adjoint.commits import AnyCommits, Part
+from airshed.adjoint.cost import time_at
 from airshed.adjoint.options import DEFAULT, Options
 from airshed.adjoint.read import Instants, Read
 from airshed.adjoint.schemes.protocol import Asked, Derivatives, Passed
@@ -76,7 +77,7 @@ class Backward:
         """Go back to the beginning; pause: called between steps, where all may be committed."""
         with quick_turns():
             self._go_back(trajectory, actions, progress, passing, pause)
-        self._add_cost(trajectory.begin)
+        self._add_cost(trajectory.begin, self._reverser.x)
         return self._found()
 
     def _go_back(
@@ -97,7 +98,7 @@ class Backward:
                 self._reverser.finish(passed.levels[1])
 
     def _take_back(self, passed: Passed) -> None:
-        self._add_cost(passed.taken.end)
+        self._add_cost(passed.taken.end, self._reverser.x)
         if self._reverser.reads:
             passed = replace(passed, taken=self._instants.noted(passed.taken))
         self._make_sources(passed.taken)
@@ -127,13 +128,13 @@ class Backward:
 
     def _jump(self, now: Level, seconds: float) -> Array:
         worth = self._reverser.jump(now)
-        if seconds in self._costs:
-            self._costs[seconds](worth)
+        self._add_cost(seconds, worth)
         return self._whole(worth)
 
-    def _add_cost(self, seconds: float) -> None:
-        if seconds in self._costs:
-            self._costs[seconds](self._reverser.x)
+    def _add_cost(self, seconds: float, adjoint: AnyArray) -> None:
+        time = time_at(self._costs, seconds)
+        if time is not None:
+            self._costs[time](adjoint)
 
     def _make_sources(self, step: TakenStep) -> None:
         """Have a place for the adjoint of the sources of each period of a step."""

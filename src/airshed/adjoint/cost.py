@@ -1,12 +1,14 @@
 """What a gradient is of: a number that is made of mixing ratios at some times."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from airshed.core.errors import CaseError
+from airshed.core.every import INSTANT
 
 Array = npt.NDArray[np.float64]
 
@@ -41,10 +43,16 @@ class Cost(Protocol):
 
 def times_of(cost: Cost, end: float) -> list[float]:
     """Return the times [s] of a cost; raises CaseError unless they rise, within a case that ends at `end`."""
-    times = list(cost.times)
-    if not times or times != sorted(times) or not 0.0 <= times[0] <= times[-1] <= end:
+    times = [float(each) for each in cost.times]
+    rise = all(second - first > 2.0 * INSTANT for first, second in pairwise(times))
+    if not times or not rise or not 0.0 <= times[0] <= times[-1] <= end:
         raise CaseError(f"a cost is to have times that rise within the case, 0 to {end:g} s, not {times[:4]}")
     return times
+
+
+def time_at(times: Iterable[float], seconds: float) -> float | None:
+    """Return the one of a cost's times at which a step ends; two times count as one as they do for the clock."""
+    return next((time for time in times if abs(time - seconds) <= INSTANT), None)
 
 
 class CostOfFunction:

@@ -24,6 +24,8 @@ from airshed.adjoint.seen import Noted, Seen
 from airshed.adjoint.trajectory import Trajectory, steps_expected
 from airshed.air.case import Case
 from airshed.air.model import AirModel
+from airshed.core.errors import CaseError
+from airshed.core.every import INSTANT
 from airshed.kernels.memory import AnyArray
 from airshed.parallel.failure import raising_together
 from airshed.parallel.swap import edge_swap
@@ -143,6 +145,8 @@ def run_forward(
     """
     model, section, first = simulation.model, simulation.case.adjoint, simulation.model.seconds
     times = times_of(cost, simulation.end)
+    if times[-1] <= first + INSTANT:
+        raise CaseError(f"a cost at the beginning of the run, {first:g} s, depends on no step; give a later time")
     seen, room = Seen(model, cost, times, keeps=commits.keeps), room_of(section, trajectory.sizes)
     expected = steps_expected(model, times[-1]) if section.plan == "auto" else None
     known = section.plan not in ("auto", "two-level")
@@ -176,6 +180,11 @@ def costs_of(cost: Cost, model: AirModel) -> Mapping[float, Callable[[AnyArray],
     def adder(time: float) -> Callable[[AnyArray], None]:
         def add(packed: AnyArray) -> None:
             for name, values in cost.gradient(time).items():
+                if name not in model.network.names or np.shape(values) != model.whole.shape:
+                    raise CaseError(
+                        f"the gradient of the cost at {time:g} s has {name} with the shape {np.shape(values)}; "
+                        f"it is to have species with that of the grid, {model.whole.shape}"
+                    )
                 here = model.subdomain.window.of(values)
                 packed[:, :, model.network.index(name)] += model.layout.pack(here, padding="constant")
 

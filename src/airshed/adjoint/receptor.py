@@ -185,7 +185,10 @@ def _times(value: Any, end: float, measure: str) -> tuple[float, ...]:
     first, last = (float(each) if isinstance(each, Real) else to(each, "s", where="receptor.time") for each in pair)
     if not 0.0 <= first <= last <= end:
         raise CaseError(f"receptor.time = {value!r} is not within the case, 0 to {end:g} s")
-    times = tuple(first + _HOUR * number for number in range(int((last - first + 1.0) // _HOUR) + 1))
+    hours = round((last - first) / _HOUR)
+    if abs(last - first - hours * _HOUR) > 1.0:
+        raise CaseError(f"receptor.time = {value!r}: there are to be full hours from the first time to the last")
+    times = tuple(first + _HOUR * number for number in range(hours + 1))
     if measure == "mda8" and len(times) < _WINDOW:
         raise CaseError(f"receptor.time = {value!r} has {len(times)} hours; mda8 needs {_WINDOW} at least")
     return times

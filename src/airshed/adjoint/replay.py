@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.adjoint.changes import Changes
-from airshed.adjoint.cost import Cost
+from airshed.adjoint.cost import Cost, time_at
 from airshed.adjoint.direction import Direction
 from airshed.adjoint.recording import Recording
 from airshed.adjoint.schemes.protocol import Asked, Look, Passed, Repeater, StepReverser, Tangent
@@ -130,16 +130,18 @@ class Replay:
         )  # fmt: skip
 
     def _looks_at(self, seconds: float) -> bool:
-        return seconds in self.cost.times
+        return time_at(self.cost.times, seconds) is not None
 
     def _see(self, seconds: float, packed: AnyArray) -> None:
-        if self._looks_at(seconds):
+        time = time_at(self.cost.times, seconds)
+        if time is not None:
             index = self.recording.network.index
-            self.cost.see(seconds, lambda name: self._layout.unpack(packed[:, :, index(name)]))
+            self.cost.see(time, lambda name: self._layout.unpack(packed[:, :, index(name)]))
 
     def _add_cost(self, seconds: float, reverser: StepReverser) -> None:
-        if self._looks_at(seconds):
-            for name, values in self.cost.gradient(seconds).items():
+        time = time_at(self.cost.times, seconds)
+        if time is not None:
+            for name, values in self.cost.gradient(time).items():
                 number = self.recording.network.index(name)
                 reverser.x[:, :, number] += self._layout.pack(values, padding="constant")
 
@@ -152,5 +154,7 @@ class Replay:
 
 def worth(cost: Cost, seconds: float, change: Array, names: Sequence[str]) -> float:
     """Return what changes of mixing ratios (species, level, lat, lon) at one of a cost's times are worth to it."""
-    gradient = cost.gradient(seconds)
+    time = time_at(cost.times, seconds)
+    assert time is not None
+    gradient = cost.gradient(time)
     return float(sum(np.sum(values * change[names.index(name)]) for name, values in gradient.items()))

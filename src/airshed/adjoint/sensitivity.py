@@ -42,7 +42,7 @@ def sensitivity(
     returns   value     what is measured
               initial   (species, level, lat, lon) per mixing ratio at the beginning of the run, its spin-up and all
               emission  (species, hour, lat, lon) per mol released into the lowest layer, evenly over an hour
-              per_tonne (species, lat, lon) per tonne released there evenly over the run, in ppb
+              per_tonne (species, lat, lon) per tonne released there evenly until the last time measured, in ppb
               boundary  (species, level) per mixing ratio at the sides of the area;  top  (species,) above it
               rate      (reaction,) per relative change of a rate constant
               number    (name,) per unit of each number of a process that can be set while a model runs

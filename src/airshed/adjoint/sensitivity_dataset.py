@@ -12,6 +12,7 @@ from airshed.adjoint.gradient import Gradient
 from airshed.adjoint.read_dataset import read_variables
 from airshed.adjoint.receptor import MEASURES, Receptor
 from airshed.air.model import AirModel
+from airshed.air.sources import hour_of
 from airshed.core.version import __version__
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def sensitivity_dataset(
     """Return all that was found; see :func:`airshed.adjoint.sensitivity`."""
     import xarray as xr
 
-    start, (hours, emission) = model.case.start, per_hour(found.adjoints.sources)
+    start, (hours, emission) = model.case.start, per_hour(found.adjoints.sources, model.case.start)
     sensitivities = _sensitivities(found, receptor, emission[:, :, 0])
     variables = sensitivities | _shares(shares, receptor) | _per_tonne(emission[:, :, 0], receptor, model)
     variables |= _in_time(passed, receptor)
@@ -58,15 +59,15 @@ def sensitivity_dataset(
     return xr.Dataset(data, _coordinates(model, shares, _times(start, hours), times), attributes)
 
 
-def per_hour(sources: Mapping[float, Array]) -> tuple[list[float], Array]:
-    """Return hours by their beginnings [s], and what a mole released evenly in each is worth.
+def per_hour(sources: Mapping[float, Array], start: np.datetime64) -> tuple[list[float], Array]:
+    """Return hours UTC by their beginnings [s] since a start, and what a mole released evenly in each is worth.
 
     sources  [s/mol] of rates in periods of an hour or less, by their beginnings: (species, level, lat, lon)
     returns  per mol, (species, hour, level, lat, lon)
     """
     begins = sorted(sources)
-    hours = sorted({begin // _HOUR * _HOUR for begin in begins})
-    totals = {hour: sum(sources[begin] for begin in begins if begin // _HOUR * _HOUR == hour) for hour in hours}
+    hours = sorted({hour_of(begin, start) for begin in begins})
+    totals = {hour: sum(sources[begin] for begin in begins if hour_of(begin, start) == hour) for hour in hours}
     return hours, np.stack([np.asarray(totals[hour]) / _HOUR for hour in hours], axis=1)
 
 
@@ -89,9 +90,10 @@ def _sensitivities(found: Gradient, receptor: Receptor, emission: Array) -> dict
 def _per_tonne(emission: Array, receptor: Receptor, model: AirModel) -> dict[str, Any]:
     masses = [species.molar_mass for species in model.network.species]
     moles = np.array([np.nan if mass is None else _TONNE / mass for mass in masses])
-    values = _PPB * emission.mean(axis=1) * moles[:, None, None]
+    seconds = receptor.times[-1] - model.parts.begin
+    values = _PPB * emission.sum(axis=1) * (_HOUR / seconds) * moles[:, None, None]
     unit = "ppb h t-1" if MEASURES[receptor.measure].endswith("h") else "ppb t-1"
-    text = f"sensitivity of {receptor.title} by a tonne released into the lowest layer of a cell evenly over the run"
+    text = f"sensitivity of {receptor.title} by a tonne released into the lowest layer of a cell evenly until then"
     return {"per_tonne": (("species", "lat", "lon"), values, unit, text)}
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from airshed.adjoint.cost import Cost, times_of
+from airshed.adjoint.cost import Cost, time_at, times_of
 from airshed.adjoint.direction import Direction
 from airshed.adjoint.recording import STEPS, Asked, following, step_ends
 from airshed.adjoint.replay import worth
@@ -65,9 +65,10 @@ def _run(simulation: Simulation, to: Direction, cost: Cost | None, steps: int) -
     beside = derivatives.tangent(model.stepper.threads)
 
     def see(seconds: float) -> None:
-        if cost is not None and seconds in cost.times:
-            cost.see(seconds, model.value)
-            found[seconds] = layout.unpack(beside.change)
+        time = None if cost is None else time_at(cost.times, seconds)
+        if cost is not None and time is not None:
+            cost.see(time, model.value)
+            found[time] = layout.unpack(beside.change)
 
     with closing(beside), following(model, beside.step):
         beside.start(model.stepper.state, to, derivatives.members)

@@ -122,7 +122,7 @@ def draw_per_tonne(found: "xr.Dataset", name: str) -> Figure:
     unit = str(found["per_tonne"].attrs["units"]).replace("ppb", "ppt").replace(" t-1", " per tonne")
     headline(
         figure, _MARGIN, f"What a tonne of {name} does to {_of(found)}",
-        f"released at the ground of a cell, evenly over the run; {time_in_words(found)}",
+        f"released at the ground of a cell, evenly until then; {time_in_words(found)}",
     )  # fmt: skip
     _finish(figure, panels, scale, unit, found)
     return figure

@@ -392,7 +392,7 @@ class AdjointSection(Section):
     rounding: Literal["none", "single"] = setting(
         "none",
         "Of levels that are kept: `single` takes half the room, and gives the gradient of a run that is known to seven "
-        "digits.",
+        "digits; in even air limiters choose by such digits, and the gradient is good to 1 %.",
     )
     commit: Pause = setting(
         "1 min",
