@@ -25,6 +25,7 @@ from airshed.adjoint.stores.store import MemoryStore
 from airshed.air.case.sections import AdjointSection
 from airshed.core.atomic import is_part
 from airshed.core.errors import NumericalError, OutputError
+from airshed.io import zarr_arrays
 from airshed.io.block_file import BlockFile
 from airshed.parallel.communicator import Alone
 
@@ -174,6 +175,25 @@ def test_damage_to_shared_files_and_groups_is_found_and_named(tmp_path, kind, da
         path.write_bytes(cut)
     with pytest.raises(OutputError, match=r"(checkpoints|level-7.1.zarr) is damaged"):
         store.get("level-7")
+    store.close()
+
+
+@pytest.mark.parametrize("shape", [(7, 5, 4), (1, 9, 8), (2, 3, 90), (0, 4), (40,), ()])
+def test_a_large_array_is_several_chunks_of_a_group(tmp_path, monkeypatch, shape):
+    monkeypatch.setattr(zarr_arrays, "LARGEST", 400)
+    store, given = GroupStore(tmp_path), {"q": np.random.default_rng(0).random(shape)}
+    store.put("level-0", given)
+    assert same(store.get("level-0"), given)
+    chunks = json.loads((tmp_path / "level-0.1.zarr" / "q" / "zarr.json").read_text())["chunk_grid"]["configuration"]
+    assert 8 * np.prod(chunks["chunk_shape"]) <= 400
+
+
+def test_a_file_that_is_read_in_short_pieces_is_whole(tmp_path, monkeypatch):
+    store = SharedStore(BlockFile(tmp_path / "checkpoints", Alone(), block=512))
+    store.put("level-0", level(0))
+    read = os.preadv
+    monkeypatch.setattr(os, "preadv", lambda file, buffers, at: read(file, [buffers[0][:100]], at))
+    assert same(store.get("level-0"), level(0))
     store.close()
 
 

@@ -10,7 +10,7 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +19,6 @@ from airshed.core.atomic import guarded
 from airshed.core.errors import OutputError
 from airshed.io.strategies.mpiio import mpi_guarded
 from airshed.parallel.communicator import Communicator
-
-if TYPE_CHECKING:
-    pass
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -96,7 +93,10 @@ class _SystemFile:
 
     def read(self, at: int, content: Bytes) -> int:
         with guarded(self._path):
-            return os.preadv(self._number, [content.data], at)
+            done = 0
+            while done < content.size and (more := os.preadv(self._number, [content[done:].data], at + done)):
+                done += more  # one call may return less than there is, at the end alone nothing
+            return done
 
     def close(self) -> None:
         os.close(self._number)

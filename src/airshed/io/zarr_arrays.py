@@ -1,9 +1,9 @@
-"""Named arrays as a Zarr group: each array is one chunk, without loss, and anybody who has Zarr reads them."""
+"""Named arrays as a Zarr group: each is one chunk, or a few if large, without loss; whoever has Zarr reads them."""
 
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,9 @@ from airshed.core.atomic import guarded
 from airshed.io.archive import reading
 
 Arrays = Mapping[str, npt.NDArray[Any]]
+
+LARGEST: Final = 1 << 30
+"""Bytes of a chunk at most, where a row is no larger: the buffers of Blosc end below 2 GiB."""
 
 
 def save_group(path: Path, arrays: Arrays) -> None:
@@ -25,10 +28,21 @@ def save_group(path: Path, arrays: Arrays) -> None:
             # bytes of a kind side by side: LZ4 is faster than a disk then
             packed = BloscCodec(typesize=array.dtype.itemsize, cname="lz4", clevel=1, shuffle="shuffle")
             made: Any = group.create_array(
-                name, shape=array.shape, dtype=array.dtype, chunks=tuple(max(size, 1) for size in array.shape),
+                name, shape=array.shape, dtype=array.dtype, chunks=_chunks(array),
                 compressors=packed, config={"write_empty_chunks": True},  # one of zeros may hold negative ones
             )  # fmt: skip
             made[...] = np.ascontiguousarray(array).reshape(array.shape)
+
+
+def _chunks(array: npt.NDArray[Any]) -> tuple[int, ...]:
+    """The shape of chunks: whole rows along the first axis, as many as fit; of a larger row a part, and so on."""
+    chunks, rest = [max(size, 1) for size in array.shape], max(array.nbytes, 1)
+    for axis, size in enumerate(chunks):
+        rest //= size  # bytes of a row
+        chunks[axis] = max(min(LARGEST // max(rest, 1), size), 1)
+        if rest <= LARGEST:
+            break
+    return tuple(chunks)
 
 
 def load_group(path: Path) -> dict[str, npt.NDArray[Any]]:
