@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays_of
 
+from airshed.adjoint import choice
 from airshed.adjoint.choice import make_stores
 from airshed.adjoint.stores.behind import BehindStore
 from airshed.adjoint.stores.files import FileStore, commits, rank_folder
@@ -371,7 +372,7 @@ def test_what_was_committed_may_stay_when_a_store_is_closed(tmp_path):
 @pytest.mark.parametrize("rounding", ["none", "single"])
 @pytest.mark.parametrize("kind", get_args(AdjointSection.model_fields["store"].annotation))
 def test_a_case_says_which_stores_there_are(tmp_path, kind, rounding):
-    stores = make_stores(AdjointSection(store=kind, disk="1 MB", rounding=rounding), tmp_path / "kept")
+    stores = make_stores(AdjointSection(store=kind, disk="1 MB", rounding=rounding), tmp_path)
     for place in ("memory", "disk"):
         stores.restarts[place].put("restart-0", level(0))
         stores.levels[place].put("level-1", level(1))
@@ -379,5 +380,27 @@ def test_a_case_says_which_stores_there_are(tmp_path, kind, rounding):
         kept = stores.levels[place].get("level-1")
         assert same(kept, level(1)) == (rounding == "none")
         assert np.allclose(kept["q"], level(1)["q"], rtol=2.0**-24, atol=0.0)
+    assert stores.notices == ()
     stores.close()
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+@pytest.mark.parametrize("kind", ["mpiio", "zarr"])
+def test_a_folder_of_the_first_rank_that_another_machine_has_not_got_is_told(tmp_path, kind):
+    with pytest.raises(OutputError, match=r"rank 1 cannot see .*/private/first, .*; set TMPDIR to a folder"):
+        make_stores(AdjointSection(store=kind, disk="1 MB"), tmp_path / "private" / "first", Rank(1))
+    assert not list(tmp_path.iterdir())
+
+
+def test_it_is_told_that_nothing_is_written_behind_a_run_where_mpi_has_no_threads(tmp_path, monkeypatch):
+    class WithoutThreads(BlockFile):
+        def __init__(self, *given):
+            super().__init__(*given)
+            self.has_threads = False
+
+    monkeypatch.setattr(choice, "BlockFile", WithoutThreads)
+    stores = make_stores(AdjointSection(store="mpiio:async", disk="1 MB"), tmp_path)
+    (line,) = stores.notices
+    assert line.startswith("adjoint.store = 'mpiio:async': this MPI serves one thread at a time")
+    assert isinstance(stores.levels["disk"], SharedStore)
+    stores.close()

@@ -98,7 +98,7 @@ def reference(tmp_path):
 @pytest.mark.parametrize("kind", ["memory", "files:async", "mpiio", "zarr:async"])
 @pytest.mark.parametrize("plan", [pytest.param(plan, id=name) for name, plan in plans()])
 def test_every_plan_gives_the_same_gradient(tmp_path, plan, kind, reference):
-    stores = make_stores(AdjointSection(store=kind, disk="1 GB"), tmp_path / "kept")
+    stores = make_stores(AdjointSection(store=kind, disk="1 GB"), tmp_path)
     assert execute(plan, stores).tobytes() == reference.tobytes()
     stores.close()
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
 from airshed.adjoint.actions import Place, Plan, Sizes
 from airshed.adjoint.plans import all_levels, fewest_repetitions, two_levels
@@ -16,8 +17,11 @@ from airshed.adjoint.stores.shared import SharedStore
 from airshed.adjoint.stores.slow import SlowStore
 from airshed.adjoint.stores.store import MemoryStore, Store
 from airshed.air.case.sections import AdjointSection
+from airshed.core.errors import OutputError
 from airshed.io.block_file import BlockFile
 from airshed.parallel.communicator import Alone, Communicator
+
+_NO_THREADS: Final = "adjoint.store = {!r}: this MPI serves one thread at a time, so nothing is written behind the run"
 
 
 def room_of(section: AdjointSection, sizes: Sizes) -> Room:
@@ -48,10 +52,14 @@ def make_plan(name: str, steps: int, room: Room) -> Plan:
 
 @dataclass(frozen=True)
 class Stores:
-    """Where restarts and levels are kept, by the place that a plan names; restarts are never rounded."""
+    """Where restarts and levels are kept, by the place that a plan names; restarts are never rounded.
+
+    notices  lines on what is not as the case asks for
+    """
 
     restarts: Mapping[Place, Store]
     levels: Mapping[Place, Store]
+    notices: tuple[str, ...] = ()
 
     def close(self) -> None:
         """Close all; see :meth:`airshed.adjoint.stores.store.Store.close`."""
@@ -64,29 +72,43 @@ def make_stores(
 ) -> Stores:
     """Return the stores of a case.
 
-    folder     of this rank alone for files; those that ranks share lie in that of the first rank
+    folder     of this rank alone for files; those that ranks share lie in that of the first rank, which is there
     ranks      that call this together; one alone without them
     bandwidth  [byte/s] of this rank's disk, for trials
+    Raises OutputError, which names the folder, where this rank has not got that of the first one.
     """
-    disk = _disk_store(section.store, folder, ranks or Alone(), bandwidth)
+    disk, notices = _disk_store(section.store, folder, ranks or Alone(), bandwidth)
     exact: dict[Place, Store] = {"memory": MemoryStore(), "disk": disk}
     if section.rounding == "none":
-        return Stores(exact, exact)
-    return Stores(exact, {place: RoundedStore(store) for place, store in exact.items()})
+        return Stores(exact, exact, notices)
+    return Stores(exact, {place: RoundedStore(store) for place, store in exact.items()}, notices)
 
 
-def _disk_store(text: str, folder: Path, ranks: Communicator, bandwidth: float | None) -> Store:
-    """Return what keeps files as a case says, such as "mpiio:async"; files as they are where all is in memory."""
+def _disk_store(text: str, folder: Path, ranks: Communicator, bandwidth: float | None) -> tuple[Store, tuple[str, ...]]:
+    """Return what keeps files as a case says, such as "mpiio:async", and notices; files where all is in memory."""
     name, _, mode = text.partition(":")
     has_threads = True
     if name == "mpiio":
-        file = BlockFile(ranks.broadcast(folder) / "checkpoints", ranks)
+        file = BlockFile(_shared(folder, ranks) / "checkpoints", ranks)
         has_threads = file.has_threads
         store: Store = SharedStore(file)
     elif name == "zarr":
-        store = GroupStore(rank_folder(ranks.broadcast(folder), ranks.rank))
+        store = GroupStore(rank_folder(_shared(folder, ranks), ranks.rank))
     else:
         store = FileStore(folder)
     if bandwidth is not None:
         store = SlowStore(store, bandwidth)
-    return BehindStore(store) if mode == "async" and has_threads else store
+    if mode != "async":
+        return store, ()
+    return (BehindStore(store), ()) if has_threads else (store, (_NO_THREADS.format(text),))
+
+
+def _shared(folder: Path, ranks: Communicator) -> Path:
+    """Return the first rank's folder, which another machine would make as a private one where it is not there."""
+    shared: Path = ranks.broadcast(folder)
+    if not shared.is_dir():
+        raise OutputError(
+            f"rank {ranks.rank} cannot see {shared}, where the first rank keeps checkpoints; set TMPDIR to a folder "
+            "that all machines share, or adjoint.store to files or memory"
+        )
+    return shared

@@ -26,7 +26,7 @@ class Watcher:
         """Take note of a time [s] on the way back; worth: of a jump of the mixing ratios (species, level, lat, lon)."""
 
     def noticed(self, line: str) -> None:
-        """Take note of a line on the beginning: from where a gradient goes on, or which commit is damaged."""
+        """Take note of a line on the beginning: where a gradient goes on, what is damaged, or not as asked for."""
 
     def kept(self) -> Mapping[str, Mapping[str, Array]]:
         """Return arrays of what was noted on the way back, by names of letters, digits and -, to be committed.

@@ -27,7 +27,7 @@ BLOCK: Final = 1 << 20
 
 
 class BlockFile:
-    """This rank's blocks in the file of all ranks.
+    """This rank's blocks in the file of all ranks, in a folder that is there.
 
     has_threads  whether another thread than the main one may use it
     Raises OutputError, which names the file, for what the system or MPI refuses, and for blocks that are not there.
@@ -36,8 +36,6 @@ class BlockFile:
     def __init__(self, path: Path, ranks: Communicator, block: int = BLOCK) -> None:
         self.path, self.block = path, block
         self._rank, self._size = ranks.rank, ranks.size
-        with guarded(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
         self._file: _File = _SystemFile(path) if ranks.handle is None else _MpiFile(path)
         self.has_threads = self._file.has_threads
 

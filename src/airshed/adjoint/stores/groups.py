@@ -15,14 +15,14 @@ _SUFFIX: Final = ".zarr"
 class GroupStore:
     """Keeps arrays in Zarr groups, compressed without loss.
 
-    folder  of this rank alone; made where it is not there
+    folder  of this rank alone; made where it is not there, in one that is
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder, self._serial = folder, 0
         self._kept: dict[str, tuple[Path, Sums, int]] = {}
         with guarded(folder):
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(exist_ok=True)
 
     @property
     def bytes(self) -> int:
