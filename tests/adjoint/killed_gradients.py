@@ -2,8 +2,8 @@
 
     python killed_gradients.py FOLDER
 
-Prints as JSON for each kill by SIGKILL where it was, where the next process went on, and what of the result differs
-from that of one that nobody disturbed. Processes are forked: none has to import and compile.
+Prints as JSON for each kill by SIGKILL where it was, where the next process went on and what it told of that, and what
+of the result differs from that of one that nobody disturbed. Processes are forked: none has to import and compile.
 """
 
 import json
@@ -18,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from tests.adjoint.small import IN_TIME, RECEPTOR, hashes, small
 
 from airshed.adjoint import Options, choice, sensitivity
+from airshed.adjoint.options import Watcher
 
 LITTLE = {"memory": "1 MiB"}
 """Stands for room in which steps are made again, and restarts are dropped."""
@@ -36,6 +37,16 @@ sys.modules["airshed.adjoint.gradient"].room_of = lambda section, sizes: little_
 def little_room(section, sizes):
     room = choice.room_of(section, sizes)
     return replace(room, memory=7 * sizes.restart) if room.memory == 2**20 else room
+
+
+class Told(Watcher):
+    """Keeps the lines that it is told."""
+
+    def __init__(self):
+        self.lines = []
+
+    def noticed(self, line):
+        self.lines.append(line)
 
 
 def find(folder, settings, **options):
@@ -97,13 +108,16 @@ def main(folder):
         if key not in whole:
             whole[key] = find(folder, settings)
         commits, begins = folder / "commits", []
-        options = Options(resume=commits)
+        told = Told()
+        options = Options(resume=commits, watcher=told)
         ended = in_another(lambda: find(folder, settings, options=options, progress=dying(where)))  # noqa: B023
         assert ended == signal.SIGKILL, (where, ended)
         again = find(folder, settings, options=options, progress=lambda *now: begins.append(now))  # noqa: B023
         expected, got = hashes(whole[key]), hashes(again)
         wrong = [name for name in expected if got[name] != expected[name]]
-        found.append({"where": where, "begins": begins[0], "wrong": wrong, "left": commits.exists()})
+        found.append(
+            {"where": where, "begins": begins[0], "told": told.lines, "wrong": wrong, "left": commits.exists()}
+        )
     print(json.dumps(found))
 
 

@@ -68,3 +68,14 @@ def test_killed_on_ranks_it_goes_on_from_the_last_commit_that_all_have(tmp_path)
         assert found == alone
         assert line.startswith("going on from a commit on the way back")
     assert not (tmp_path / "commits").exists()
+
+
+@pytest.mark.parametrize(("before", "now"), [(1, 2), (2, 1)])
+def test_another_number_of_ranks_is_refused_and_removes_nothing(tmp_path, before, now):
+    assert resumed(tmp_path, "die", count=before).returncode != 0
+    left = {path: path.read_bytes() for path in (tmp_path / "commits").rglob("*.npz")}
+    answer = resumed(tmp_path, count=now)
+    assert answer.returncode != 0
+    assert f"it was rank 0 of {before} with" in answer.stderr
+    assert f"now is rank 0 of {now} with" in answer.stderr
+    assert {path: path.read_bytes() for path in (tmp_path / "commits").rglob("*.npz")} == left

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import xarray as xr
 
@@ -21,6 +22,7 @@ from airshed.io.archive import load_arrays, save_arrays
 from .small import IN_TIME, RECEPTOR, small
 
 PROGRAM = Path(__file__).with_name("killed_gradients.py")
+SEA = Path(__file__).parents[1] / "air" / "processes" / "users" / "sea_surface.py"
 
 
 def test_a_gradient_killed_anywhere_goes_on_to_the_same_bits(tmp_path: Path) -> None:
@@ -30,10 +32,22 @@ def test_a_gradient_killed_anywhere_goes_on_to_the_same_bits(tmp_path: Path) -> 
         assert each["wrong"] == [], each
         assert not each["left"]
         part, where = each["where"].split()
-        if part in ("forward", "backward"):  # and not from its start
-            begun, at = each["begins"]
+        assert [line.partition(" on the way ")[0] for line in each["told"]] == ["going on from a commit"], each
+        begun, at = each["begins"]
+        assert (begun, at > 0.0) != ("forward", False), each  # and not from its start
+        if part in ("forward", "backward"):
             assert begun == part, each
             assert float(where) - 0.3 <= at, each
+
+
+GRIDDED = {"gridded": ["gridded.nc"]}
+
+
+def write_gridded(folder: Path, rate: float) -> None:
+    """Write emission of the area into the file that GRIDDED names."""
+    coordinates = {"lat": ("lat", [50.25, 50.75]), "lon": ("lon", [7.25, 7.75])}
+    rates = (("lat", "lon"), rate * np.ones((2, 2)), {"units": "mol s-1"})
+    xr.Dataset({"NO": rates}, coordinates).to_netcdf(folder / "gridded.nc")
 
 
 class StoppedError(Exception):
@@ -153,6 +167,36 @@ def test_another_beginning_is_refused(stopped: Path, commits: Path) -> None:
         initial = xr.Dataset({"NO2": 1.01 * simulation["NO2"]})
     with pytest.raises(CaseError, match="it began with other mixing ratios, or other weather; undo that"):
         sensitivity(case(stopped), RECEPTOR, initial=initial, options=Options(resume=commits))
+
+
+@pytest.mark.parametrize(
+    ("file", "before", "after", "told"),
+    [
+        ("few_1.0.def", "1.8e-14", "1.9e-14", "it has another mechanism"),
+        ("sea_surface.py", "number(1.0", "number(1.1", "its processes are others"),
+        ("gridded.nc", "1.0", "2.0", "it began with another emission"),
+    ],
+)
+def test_another_file_of_the_same_name_is_refused(
+    tmp_path: Path, file: str, before: str, after: str, told: str
+) -> None:
+    def made() -> Any:
+        return case(tmp_path, process=[{"file": SEA.name, "velocities": {"O3": "1 cm/s"}}], emissions=GRIDDED)
+
+    shutil.copy(SEA, tmp_path)
+    write_gridded(tmp_path, 1.0)
+    asked: dict[str, Any] = {"options": Options(resume=tmp_path / "commits"), "allow_code": True}
+    with pytest.raises(StoppedError):
+        sensitivity(made(), RECEPTOR, **asked, progress=stopping("backward", 0.5))
+    again = made()  # which writes the mechanism
+    if file == "gridded.nc":
+        write_gridded(tmp_path, 2.0)
+    else:
+        text = (tmp_path / file).read_text(encoding="utf-8")
+        (tmp_path / file).write_text(text.replace(before, after), encoding="utf-8")
+    with pytest.raises(CaseError, match=f"{told}; undo that"):
+        sensitivity(again, RECEPTOR, **asked)
+    assert len(manifests(tmp_path / "commits")) == 2
 
 
 @pytest.mark.parametrize(("asked", "weight"), [("NO2", 1.0), ("O3", 2.0)])

@@ -54,18 +54,18 @@ class Committed(Protocol):
 class Problem:
     """What must be the same where a gradient goes on.
 
-    case   in TOML
-    asked  for: the cost, and what else decides about the result, in words
-    place  the ranks, and the tile of this one
-    air    a digest of the mixing ratios and the weather at the beginning, which need not be those of the case
+    case     in TOML
+    asked    for: the cost, and what else decides about the result, in words
+    place    the ranks, and the tile of this one
+    digests  of what the case only names, or was given besides, by what is said where one is another
     """
 
     case: str
     asked: str
     place: str
-    air: str
+    digests: Mapping[str, str]
 
-    def check(self, saved: Mapping[str, str], folder: Path) -> None:
+    def check(self, saved: Mapping[str, Any], folder: Path) -> None:
         """Raise CaseError for the state of another problem, and OutputError for that of another version."""
         if saved["airshed"] != __version__:
             raise OutputError(f"{folder} was left by Airshed {saved['airshed']}, this is {__version__}; {_MEND}")
@@ -73,8 +73,9 @@ class Problem:
         for name in ("asked", "place"):
             if difference is None and saved[name] != getattr(self, name):
                 difference = f"it was {saved[name]}, now is {getattr(self, name)}"
-        if difference is None and saved["air"] != self.air:
-            difference = "it began with other mixing ratios, or other weather"
+        others = [said for said, digest in self.digests.items() if saved["digests"].get(said) != digest]
+        if difference is None and others:
+            difference = others[0]
         if difference is not None:
             raise CaseError(f"the gradient in {folder} cannot go on with another case: {difference}; {_MEND}")
 
@@ -98,8 +99,8 @@ class Commits:
         self._ranks, self._problem, self._every = ranks, problem, every
         own = rank_folder(folder, ranks.rank)
         self._folder = folder
+        _together(ranks, lambda: _check(own, problem))  # also where other ranks have no commit: nothing is lost then
         number, self.notices = _latest(own, ranks)
-        _together(ranks, lambda: None if number is None else problem.check(note_of(own, number)["problem"], folder))
         self._store = FileStore(own, number)
         self.note: Mapping[str, Any] | None = None if number is None else self._store.note
         if self.note is not None:
@@ -204,6 +205,17 @@ def _where(note: Mapping[str, Any]) -> str:
     if note["left"] is None:
         return "on the way forward"
     return f"on the way back, with {note['left']} steps left"
+
+
+def _check(folder: Path, problem: Problem) -> None:
+    """Raise what :meth:`Problem.check` does for the newest commit of a rank whose manifest is whole."""
+    for number in reversed(commits(folder)):
+        try:
+            saved = note_of(folder, number)["problem"]
+        except OutputError:
+            continue  # it is told later
+        problem.check(saved, folder.parent)
+        return
 
 
 def _latest(folder: Path, ranks: Communicator) -> tuple[int | None, list[str]]:

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from hashlib import blake2b
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -17,6 +16,7 @@ from airshed.adjoint.backward import Adjoints, Backward
 from airshed.adjoint.choice import make_plan, make_stores, room_of
 from airshed.adjoint.commits import NOWHERE, AnyCommits, Commits, Problem, committing
 from airshed.adjoint.cost import Cost, times_of
+from airshed.adjoint.fingerprints import fingerprints
 from airshed.adjoint.online import OnlinePlan, as_executed
 from airshed.adjoint.options import DEFAULT, Options
 from airshed.adjoint.schemes.protocol import Derivatives
@@ -75,6 +75,8 @@ def gradient(
             raising_together(model.subdomain.ranks),
             closing(make_stores(simulation.case.adjoint, Path(folder), model.subdomain.ranks)) as stores,
         ):
+            for line in stores.notices:
+                options.watcher.noticed(line)
             return _gradient(simulation, Trajectory(model, stores), cost, options, progress)
 
 
@@ -114,16 +116,8 @@ def _commits(simulation: Simulation, cost: Cost, options: Options) -> AnyCommits
         f"{cost.times[-1]:g} s, frozen={options.frozen}, read={options.read}, levels={options.source_levels}"
     )
     place = f"rank {subdomain.ranks.rank} of {subdomain.ranks.size} with {subdomain.window}"
-    problem = Problem(case.to_toml(), asked, place, _digest(simulation.model))
+    problem = Problem(case.to_toml(), asked, place, fingerprints(simulation.model))
     return Commits(Path(options.resume), subdomain.ranks, problem, case.adjoint.commit.value)
-
-
-def _digest(model: AirModel) -> str:
-    """Return what tells the air and the weather of this rank at the beginning from others."""
-    weather, found = model.forcing.instant(0), blake2b(digest_size=16)
-    for each in (model.stepper.state.q, weather.air, weather.temperature, weather.flux_x, weather.flux_y):
-        found.update(np.ascontiguousarray(each).data)
-    return found.hexdigest()
 
 
 @contextmanager

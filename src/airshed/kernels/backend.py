@@ -118,9 +118,15 @@ class Stepper(Protocol):
 class StepKernel(Protocol):
     """A mechanism's step over columns as compiled code.
 
+    key      a digest of what it computes
     terms    names of the terms that a step sums for budgets [mol/s], clipped in [mol]
     seconds  wall time of each stage of its making by its name
     """
+
+    @property
+    def key(self) -> str:
+        """See above."""
+        ...
 
     @property
     def network(self) -> ReactionNetwork:

@@ -8,6 +8,7 @@ import ctypes
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -85,6 +86,11 @@ class MechanismKernel(CompiledKernel[MechanismShape, Source]):
 
     schedule: Schedule
     terms: tuple[str, ...]
+
+    @property
+    def key(self) -> str:
+        """A digest of its text, whatever the compiler and the processor."""
+        return sha256(self.source.text.encode()).hexdigest()
 
     @cached_property
     def sums(self) -> CompiledSums:
