@@ -19,6 +19,7 @@ from airshed.cli.program import app
 from .small import measured, small
 
 DYING = Path(__file__).parents[1] / "e2e" / "dying"
+MPIEXEC = Path(sys.executable).with_name("mpiexec")
 ASKED = ("--species", "O3", "--receptor", "lon=7.45", "--receptor", "lat=50.45")
 
 
@@ -156,3 +157,30 @@ def test_killed_and_resumed_it_leaves_the_same_files(case: Path, tmp_path: Path)
     for name in ("sensitivity.nc", "contributions.csv", "summary.txt"):
         assert (out / name).read_bytes() == (whole / name).read_bytes(), name
     assert not (out / "commits").exists()
+
+
+@pytest.mark.skipif(not MPIEXEC.exists(), reason="mpiexec of the wheel mpich is not installed")
+def test_of_two_ranks_the_first_writes_draws_and_tells_and_what_fails_can_go_on(case: Path, tmp_path: Path) -> None:
+    asked = (*ASKED, "--fields", "NO2", "--every", "30 min", "--set", 'adjoint.commit="0 s"')
+    alone, out = tmp_path / "alone", tmp_path / "out"
+    assert adjoint(case, *asked, "--output", alone).exit_code == 0
+
+    def on_ranks(*more: str) -> subprocess.CompletedProcess[str]:
+        command = [MPIEXEC, "-n", "2", Path(sys.executable).with_name("airshed"), "adjoint", case, *asked, *more]
+        return subprocess.run([*command, "--output", out], capture_output=True, text=True, check=False, timeout=300)
+
+    (out / "commits").mkdir(parents=True)
+    (out / "summary.txt").mkdir()  # is in the way
+    failed = on_ranks()
+    assert failed.returncode == 2, failed.stderr
+    assert failed.stderr.count("summary.txt") == 1
+    assert "Results" not in failed.stdout
+    assert len(list((out / "commits").iterdir())) == 2
+    (out / "summary.txt").rmdir()
+    done = on_ranks("--resume")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("going on from a commit on the way back") == 1
+    assert done.stdout.count(f"Results: {out}") == 1
+    assert {path.name for path in out.iterdir()} == {path.name for path in alone.iterdir()}
+    for path in (each for each in alone.rglob("*") if each.is_file()):
+        assert (out / path.relative_to(alone)).read_bytes() == path.read_bytes(), path.name

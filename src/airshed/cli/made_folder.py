@@ -1,9 +1,11 @@
 """The folder of a command's results: made, and tried, before anything costly is done."""
 
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
+
+from airshed.cli.first_rank import is_first, on_first
 
 
 @contextmanager
@@ -12,16 +14,11 @@ def made_folder(folder: Path) -> Iterator[None]:
 
     A run that is refused in the block leaves no empty folders. Raises OutputError on all ranks.
     """
-    from airshed.io.channel import Channel
-    from airshed.parallel.communicator import world
-
-    with closing(Channel(world())) as channel:
-        made = channel.on_root(partial(_make, folder))
-        is_root = channel.is_root
+    made = on_first(partial(_make, folder))
     try:
         yield
     except BaseException:
-        for path in made if is_root else []:
+        for path in made if is_first() else []:
             with suppress(OSError):  # it is not empty
                 path.rmdir()
         raise

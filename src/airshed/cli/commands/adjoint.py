@@ -3,15 +3,20 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from airshed.cli.first_rank import is_first, on_first
 from airshed.cli.options import AllowCode, AsJson, CasePath, Overrides, Threads, settings
 
 if TYPE_CHECKING:
+    from xarray import Dataset
+
     from airshed.adjoint.options import Watcher
+    from airshed.core.report import Report
 
 _PLACE: Final = ("place", "lon", "lat")
 
@@ -94,7 +99,7 @@ def _list(names: str) -> str:
 def _adjoint(wanted: _Wanted, output: Path | None, *, maps: bool, told: bool, as_json: bool) -> None:
     from airshed.adjoint import Options, sensitivity
     from airshed.adjoint.commits import remove_commits
-    from airshed.adjoint.sensitivity_files import COMMITS, check_folder, write_sensitivity
+    from airshed.adjoint.sensitivity_files import COMMITS
     from airshed.cli.interrupt import stop_on_interrupt
     from airshed.cli.made_folder import made_folder
     from airshed.cli.render import say, show
@@ -102,29 +107,45 @@ def _adjoint(wanted: _Wanted, output: Path | None, *, maps: bool, told: bool, as
 
     loaded, asked = wanted.load()
     folder = output or RUNS / f"{loaded.name}-adjoint"
-    check_folder(folder)
-    stop, commits = _Stop(), folder / COMMITS
-    if not wanted.resume:
-        remove_commits(commits)
-    elif told and not commits.is_dir():
-        say(f"airshed: there is nothing to resume in {folder}; the gradient begins at its start", err=True)
-    with made_folder(folder), stop_on_interrupt(stop.ask), _telling_to_resume(commits):
-        with _progress(told=told) as shown:
+    told, stop, commits = told and is_first(), _Stop(), folder / COMMITS
+    on_first(partial(_prepare, folder, resume=wanted.resume, told=told))
+    with made_folder(folder), _telling_to_resume(commits):
+        with stop_on_interrupt(stop.ask), _progress(told=told) as shown:
             options = Options(frozen=wanted.frozen, watcher=_teller(told=told), resume=commits, keep=True)
             found = sensitivity(
                 loaded, asked, allow_code=wanted.allow_code, options=options, progress=stop.before(shown)
             )
-        report = write_sensitivity(found, folder)
-        remove_commits(commits)
-    drawn: list[Path] = []
-    if maps:
-        from airshed.plot.sensitivity import plot_sensitivity
-
-        drawn = plot_sensitivity(folder)
+        report, drawn = on_first(partial(_leave, found, folder, maps=maps))
+        on_first(partial(remove_commits, commits))  # now that all is there, and every rank has closed its own
     if told:
         show(report, as_json=as_json)
     if told and not as_json:
         say(f"Results: {folder}" + (f"   Pictures: {', '.join(path.name for path in drawn)}" if drawn else ""))
+
+
+def _prepare(folder: Path, *, resume: bool, told: bool) -> None:
+    """Refuse a folder of something else; remove earlier commits, unless they are to be gone on from."""
+    from airshed.adjoint.commits import remove_commits
+    from airshed.adjoint.sensitivity_files import COMMITS, check_folder
+    from airshed.cli.render import say
+
+    check_folder(folder)
+    if not resume:
+        remove_commits(folder / COMMITS)
+    elif told and not (folder / COMMITS).is_dir():
+        say(f"airshed: there is nothing to resume in {folder}; the gradient begins at its start", err=True)
+
+
+def _leave(found: "Dataset", folder: Path, *, maps: bool) -> "tuple[Report, list[Path]]":
+    """Write what was found, and draw it; return the summary, and the pictures."""
+    from airshed.adjoint.sensitivity_files import write_sensitivity
+
+    report = write_sensitivity(found, folder)
+    if not maps:
+        return report, []
+    from airshed.plot.sensitivity import plot_sensitivity
+
+    return report, plot_sensitivity(folder)
 
 
 @contextmanager
@@ -138,7 +159,8 @@ def _telling_to_resume(commits: Path) -> Iterator[None]:
     except KeyboardInterrupt:
         if not commits.is_dir():
             raise
-        say("airshed: stopped; --resume goes on from the last commit", err=True)
+        if is_first():
+            say("airshed: stopped; --resume goes on from the last commit", err=True)
         raise typer.Exit(INTERRUPTED) from None
 
 
@@ -173,7 +195,7 @@ def _teller(*, told: bool) -> "Watcher":
                 say(f"Checkpoints: {line}", err=True)
 
         def noticed(self, line: str) -> None:
-            if told or "damaged" in line:
+            if told or ("damaged" in line and is_first()):
                 say(f"airshed: {line}", err=True)
 
     return Teller()
