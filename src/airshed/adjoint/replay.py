@@ -51,13 +51,14 @@ class Replay:
         return self.recording.derivatives.tangent(self._threads)
 
     def tangent(self, direction: Direction) -> float:
-        """Return the derivative of the cost in a direction, by the tangent-linear model."""
+        """Return the derivative of the cost in a direction, by the tangent-linear model along the recorded levels."""
         recorded, tangent = self.recording, self._tangent
         tangent.start(recorded.first, direction, recorded.members)
         found = [(recorded.begin, self._layout.unpack(tangent.change))] if self._looks_at(recorded.begin) else []
         self._see(recorded.begin, tangent.q)
-        for taken in recorded.steps:
+        for taken, level in zip(recorded.steps, recorded.levels[1:], strict=True):
             tangent.step(taken)
+            tangent.reached(level)
             self._see(taken.end, tangent.q)
             if self._looks_at(taken.end):
                 found.append((taken.end, self._layout.unpack(tangent.change)))

@@ -16,6 +16,7 @@ from airshed.adjoint.replay import worth
 from airshed.adjoint.schemes.of_model import derivatives_of
 from airshed.air.case import Case
 from airshed.air.model import AirModel
+from airshed.kernels.step.data import Level
 from airshed.runtime.simulation import Simulation
 
 Array = npt.NDArray[np.float64]
@@ -74,6 +75,7 @@ def _run(simulation: Simulation, to: Direction, cost: Cost | None, steps: int) -
         beside.start(model.stepper.state, to, derivatives.members)
         see(model.seconds)
         for end in step_ends(simulation, steps, None if cost is None else times_of(cost, simulation.end)[-1]):
+            beside.reached(Level(model.stepper.state.q, model.stepper.state.air))
             see(end)
         derivative = None if cost is None else sum(worth(cost, time, each, names) for time, each in found.items())
         change = layout.unpack(beside.change)

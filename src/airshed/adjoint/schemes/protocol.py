@@ -135,7 +135,11 @@ class Repeater(Protocol):
 
 
 class Tangent(Protocol):
-    """Makes recorded steps once more, and changes beside them."""
+    """Makes recorded steps once more, and changes beside them.
+
+    After each step it is told the level that the run reached, from which it goes on: its own differs in round-off, by
+    which a limiter may choose another branch, while the adjoint goes along the run.
+    """
 
     @property
     def q(self) -> AnyArray:
@@ -153,6 +157,10 @@ class Tangent(Protocol):
 
     def step(self, taken: TakenStep) -> None:
         """Make a step."""
+        ...
+
+    def reached(self, level: Level) -> None:
+        """Put the level that the run reached in the place of its own; changes stay as they are."""
         ...
 
     def close(self) -> None:

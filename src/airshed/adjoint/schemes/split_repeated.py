@@ -14,7 +14,7 @@ from airshed.adjoint.changes import Changes
 from airshed.adjoint.direction import Direction
 from airshed.adjoint.schemes.cells import cells_of, put_cells
 from airshed.adjoint.schemes.protocol import Look
-from airshed.adjoint.schemes.two_step import copy_state, start_tangent
+from airshed.adjoint.schemes.two_step import copy_state, put_level, start_tangent
 from airshed.air.cell_chemistry import Air, CellChemistry
 from airshed.air.repeated_chemistry import integrate_again
 from airshed.air.schemes.taken import Reacted, SplitTaken, Taken, TakenStep
@@ -23,7 +23,7 @@ from airshed.kernels.chemistry import AIR_INPUTS
 from airshed.kernels.derivatives import TangentStepper
 from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray, aligned_copy
-from airshed.kernels.step.data import State
+from airshed.kernels.step.data import Level, State
 from airshed.kernels.step.operator_fields import Member
 
 Array = npt.NDArray[np.float64]
@@ -184,6 +184,10 @@ class SplitTangent:
             assert moved is not None
             for stage in part.stages:
                 moved.step(stage, self._changes)
+
+    def reached(self, level: Level) -> None:
+        """Go on from the level that the run reached; `columns` has the same state."""
+        put_level(level, self._moving.stepper.state)
 
     def close(self) -> None:
         """End the threads."""

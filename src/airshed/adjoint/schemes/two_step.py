@@ -173,6 +173,10 @@ class TwoStepTangent:
         (stage,) = taken.stages
         self._stepper.step(stage.forcing, self._changes.of(stage))
 
+    def reached(self, level: Level) -> None:
+        """Go on from the level that the run reached; the one before was put in its place a step ago."""
+        put_level(level, self._stepper.state)
+
     def close(self) -> None:
         """End the threads."""
         self._stepper.close()
@@ -185,6 +189,11 @@ def start_tangent(stepper: TangentStepper, first: State, direction: Direction, l
         each[...] = 0.0
     if direction.initial is not None:
         stepper.changes.q[...] = layout.pack(direction.initial)
+
+
+def put_level(level: Level, target: State) -> None:
+    """Put a level in the place of the newest one of a state."""
+    target.q[...], target.air[...] = level.q, level.air
 
 
 def copy_state(source: State, target: State) -> None:
