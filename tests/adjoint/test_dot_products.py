@@ -1,0 +1,32 @@
+"""What dot products are held to: by the precision of the steps, and by the size of what they add up."""
+
+import dataclasses
+
+import pytest
+
+from airshed.adjoint import dot_product_test
+from airshed.adjoint.dot_products import DotProducts
+
+from .small import small
+
+
+def test_single_precision_has_a_limit_of_its_own(tmp_path):
+    case = small(tmp_path, chemistry={**small(tmp_path).to_dict()["chemistry"], "precision": "single"})
+    found = dot_product_test(case, steps=5)
+    assert found.ok
+    assert 1e-8 < found.worst < found.limit < 1e-3
+    wrong = dataclasses.replace(found, by_adjoint={kind: 1.001 * each for kind, each in found.by_adjoint.items()})
+    assert not wrong.ok
+
+
+@pytest.mark.parametrize("wrong", [2.0, float("nan")])
+def test_one_product_that_is_off_or_no_number_is_seen(wrong):
+    right = {"initial": 1.0, "top": 0.0}
+    found = DotProducts(1, right, right, right, 1e-12)
+    assert found.ok
+    assert not dataclasses.replace(found, by_adjoint={**right, "top": wrong}).ok
+
+
+def test_a_sum_that_cancels_is_held_to_the_round_off_of_what_it_adds_up():
+    found = DotProducts(1, {"initial": 1e-9}, {"initial": 1e-9 + 1e-15}, {"initial": 1.0}, 1e-12)
+    assert found.errors["initial"] == pytest.approx(1e-15, rel=1e-6, abs=0.0)
