@@ -4,6 +4,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
 import airshed
@@ -54,6 +55,14 @@ def measured(case: airshed.Case, initial: xr.Dataset | None = None, **place: Any
         simulation.run()
         at = {"lon": RECEPTOR["lon"], "lat": RECEPTOR["lat"], "level": 0.0, **place}
         return float(simulation["O3"].sel(at, method="nearest"))
+
+
+def uneven(case: airshed.Case) -> xr.Dataset:
+    """Air at the beginning of `small` that lies on no edge of the limiter, as even air does."""
+    random, shape = np.random.default_rng(3), case.make_grid().shape
+    typical = {"O3": 40e-9, "NO": 1e-9, "NO2": 3e-9, "VOC": 8e-9, "RO2": 1e-11}
+    axes = "level", "lat", "lon"
+    return xr.Dataset({name: (axes, each * random.uniform(0.5, 1.5, shape)) for name, each in typical.items()})
 
 
 def hashes(found: xr.Dataset) -> dict[str, str]:

@@ -1,11 +1,13 @@
-"""Even air, where limiters branch on round-off: the tangent goes along the recorded run, as the adjoint does."""
+"""Even air lies on kinks: the tangent goes along the recorded run, as the adjoint does; a Taylor test is undecided."""
 
 import numpy as np
 import pytest
 
-from airshed.adjoint import CostOfFunction, Direction, dot_product_test, gradient, tangent
+import airshed
+from airshed.adjoint import CostOfFunction, Direction, dot_product_test, gradient, tangent, taylor_test
+from airshed.adjoint.replay import Replay
 
-from .small import small
+from .small import small, uneven
 
 
 def test_dot_products_in_even_air(tmp_path):
@@ -27,3 +29,38 @@ def test_the_tangent_beside_a_run_goes_along_it(tmp_path):
     found = tangent(case, Direction(initial=change), mean(1800.0))
     assert found.cost == adjoint.value
     assert found.derivative == pytest.approx(np.sum(adjoint.adjoints.initial * change), rel=1e-11, abs=0.0)
+
+
+def scale_tangent(monkeypatch, factor):
+    right = Replay.tangent
+    monkeypatch.setattr(Replay, "tangent", lambda self, direction: factor * right(self, direction))
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.5, 0.0, -1.0])
+def test_the_taylor_test_is_undecided_where_kinks_are_crossed_at_every_size(monkeypatch, factor):
+    """A right derivative and a wrong one leave the same there; before all, a wrong one is not ok."""
+    scale_tangent(monkeypatch, factor)
+    found = taylor_test(airshed.Case.load("tracer-rotation", ['grid.spacing="1 deg"']), kind="initial", steps=4)
+    assert found.order == pytest.approx(1.0, abs=0.01)
+    assert all(each.kinks for each in found.remainders)
+    assert found.undecided
+    assert not found.ok
+    assert "undecided" in str(found)
+    assert "dot_product_test" in str(found)
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.5, 0.0, -1.0, float("nan")])
+def test_in_uneven_air_the_taylor_test_decides(tmp_path, monkeypatch, factor):
+    scale_tangent(monkeypatch, factor)
+    case = small(tmp_path)
+    found = taylor_test(case, kind="emission", steps=4, initial=uneven(case))
+    assert found.ok == (factor == 1.0)
+    assert not found.undecided
+    assert ("no kinks explain that" in str(found)) == (factor != 1.0)
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.5])
+def test_round_off_of_single_precision_is_no_remainder(tmp_path, monkeypatch, factor):
+    scale_tangent(monkeypatch, factor)
+    case = small(tmp_path, chemistry={**small(tmp_path).to_dict()["chemistry"], "precision": "single"})
+    assert taylor_test(case, kind="rates", steps=4, initial=uneven(case)).ok == (factor == 1.0)

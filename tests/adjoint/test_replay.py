@@ -115,14 +115,6 @@ def test_a_tangent_that_is_off_leaves_a_remainder_of_first_order(replay, monkeyp
     assert found.order == pytest.approx(1.0, abs=0.1)
 
 
-def test_uniform_air_lies_on_kinks_that_are_counted():
-    found = taylor_test(airshed.Case.load("tracer-rotation", ['grid.spacing="1 deg"']), kind="initial", steps=4)
-    assert found.order == pytest.approx(1.0, abs=0.01)
-    assert found.ok
-    assert all(each.kinks for each in found.remainders)
-    assert "by kinks that were crossed" in str(found)
-
-
 def test_gradients_are_beside_central_differences(case):
     kinds = "emission", "rates", "number sea_surface_strength"
     found = finite_difference_check(case, kinds=kinds, steps=4, allow_code=True)

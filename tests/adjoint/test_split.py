@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import xarray as xr
 
 import airshed
 from airshed.adjoint import (
@@ -30,7 +29,7 @@ from airshed.core.errors import CaseError, NumericalError
 from airshed.kernels.cpu.chemistry.kernel import ChemistryKernel
 
 from .cases import MECHANISM, small_case
-from .small import RECEPTOR, measured, small
+from .small import RECEPTOR, measured, small, uneven
 
 KINDS = {
     "initial", "emission", "boundary", "top", "rates", "number sea_surface_strength", "field sea_surface_velocity",
@@ -218,14 +217,6 @@ class Passing(Watcher):
 
     def passed(self, seconds, worth):
         self.worth[seconds] = worth()
-
-
-def uneven(case):
-    """Air at the beginning that lies on no edge of the limiter, as even air does."""
-    random, shape = np.random.default_rng(3), case.make_grid().shape
-    typical = {"O3": 40e-9, "NO": 1e-9, "NO2": 3e-9, "VOC": 8e-9, "RO2": 1e-11}
-    axes = "level", "lat", "lon"
-    return xr.Dataset({name: (axes, each * random.uniform(0.5, 1.5, shape)) for name, each in typical.items()})
 
 
 def test_a_jump_is_worth_what_a_run_with_the_jump_says(tmp_path):
