@@ -74,7 +74,7 @@ def finite_difference_check(
         print(airshed.adjoint.finite_difference_check("cases/west-europe"))
 
     cost   see :func:`airshed.adjoint.gradient`: the run goes to its last time, with all levels in memory; without a
-           cost it is a sum of all mixing ratios after so many steps
+           cost it is a sum of all mixing ratios after so many steps; each run has a deep copy of it
     kinds  of inputs; all but rates without it, which compile a kernel of their own
     given  what :class:`airshed.Simulation` takes besides: meteorology, initial, allow_code
     Takes ten runs of so many steps for each kind: seconds for a small case, tens of seconds for 28,800 cells. Raises

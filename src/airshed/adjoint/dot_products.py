@@ -98,7 +98,7 @@ def dot_products(run: Recording, seed: int = 0) -> DotProducts:
     direction = random_direction(run, seed, zeros=True)
     with closing(Replay(run, random_cost(run, seed + 1))) as replay:
         replay.tangent(direction)
-        replay.cost = random_cost(run, seed + 1, replay.change)
+        replay.look_through(random_cost(run, seed + 1, replay.change))
         adjoint = replay.backward()
         by_adjoint = products(adjoint, direction)
         by_tangent = {kind: replay.tangent(direction.only(kind)) for kind in by_adjoint}

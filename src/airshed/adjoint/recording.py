@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -156,14 +157,20 @@ def record(simulation: Simulation, steps: int = STEPS, until: float | None = Non
 
 def recorded(
     case: Case | str | Path, cost: "Asked" = None, *, steps: int = STEPS, **given: Any
-) -> tuple[Recording, Cost | None]:  # fmt: skip
-    """Return the recording of a case, as far as a cost looks at it where there is one, and that cost.
+) -> tuple[Recording, Callable[[], Cost] | None]:  # fmt: skip
+    """Return the recording of a case, as far as a cost looks at it where there is one, and what copies that cost.
+
+    A cost may have the model, which no copy needs and none can be made of: copies share it.
 
     given  what :class:`airshed.Simulation` takes besides: meteorology, initial, allow_code
     """
     with Simulation(case, **given) as simulation:
-        made = cost(simulation.model) if callable(cost) else cost
-        return record(simulation, steps, None if made is None else times_of(made, simulation.end)[-1]), made
+        model = simulation.model
+        made = cost(model) if callable(cost) else cost
+        if made is None:
+            return record(simulation, steps), None
+        run = record(simulation, steps, times_of(made, simulation.end)[-1])
+        return run, lambda: deepcopy(made, {id(model): model})
 
 
 Asked = Cost | Callable[[AirModel], Cost] | None

@@ -1,8 +1,9 @@
 """Repeats a recorded run by steppers of its own: with perturbed inputs, tangent-linear, and backwards."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
-from functools import cached_property
+from copy import deepcopy
+from functools import cached_property, partial
 from typing import Final
 
 import numpy as np
@@ -20,20 +21,30 @@ Array = npt.NDArray[np.float64]
 
 NOTHING: Final = Direction()
 
+Unseen = Cost | Callable[[], Cost]
+"""A cost that has seen nothing, or what makes one."""
+
 
 class Replay:
     """A recorded run and a cost, whose derivatives are asked for.
 
+    cost  what makes it anew for each run, or one of which each run takes a copy: so it sees each time once
     read  whether those by what operators read are asked for, which :meth:`backward` tells
     """
 
-    def __init__(self, recording: Recording, cost: Cost, *, threads: int = 1, read: bool = True) -> None:
-        self.recording, self.cost, self._threads, self._read = recording, cost, threads, read
+    def __init__(self, recording: Recording, cost: Unseen, *, threads: int = 1, read: bool = True) -> None:
+        self.recording, self._threads, self._read = recording, threads, read
         self._layout, self._names = recording.layout, recording.network.names
+        self.look_through(cost)
+
+    def look_through(self, cost: Unseen) -> None:
+        """Go on with another cost."""
+        self._make_cost = cost if callable(cost) else partial(deepcopy, cost)
+        self.cost = self._make_cost()
 
     def value(self, direction: Direction = NOTHING, size: float = 0.0, look: Look | None = None) -> float:
         """Return the cost with inputs at so many times a direction from where they were."""
-        recorded = self.recording
+        recorded, self.cost = self.recording, self._make_cost()
         with closing(self._repeater_of(direction, size)) as repeater:
             repeater.start(recorded.first)
             self._see(recorded.begin, repeater.q)
@@ -52,7 +63,7 @@ class Replay:
 
     def tangent(self, direction: Direction) -> float:
         """Return the derivative of the cost in a direction, by the tangent-linear model along the recorded levels."""
-        recorded, tangent = self.recording, self._tangent
+        recorded, tangent, self.cost = self.recording, self._tangent, self._make_cost()
         tangent.start(recorded.first, direction, recorded.members)
         found = [(recorded.begin, self._layout.unpack(tangent.change))] if self._looks_at(recorded.begin) else []
         self._see(recorded.begin, tangent.q)

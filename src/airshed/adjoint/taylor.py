@@ -110,7 +110,8 @@ def taylor_test(
 
         print(airshed.adjoint.taylor_test("cases/west-europe", kind="emission"))
 
-    cost   see :func:`airshed.adjoint.gradient`; a sum of all mixing ratios at the end without it
+    cost   see :func:`airshed.adjoint.gradient`; a sum of all mixing ratios at the end without it; each run has a deep
+           copy of it
     kind   initial, emission, boundary, top, rates, "number NAME" or "field NAME" of an operator
     given  what :class:`airshed.Simulation` takes besides: meteorology, initial, allow_code
     Its `ok` tells whether the remainder is of second order; in even air it may be `undecided`, which is not ok.
