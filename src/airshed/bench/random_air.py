@@ -1,5 +1,7 @@
 """Steps of a mechanism in air at random, recorded as those of a run are: for mechanisms that no case has."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from airshed.adjoint.recording import Recording
@@ -7,7 +9,7 @@ from airshed.adjoint.schemes.two_step import TwoStep
 from airshed.air.schemes.taken import Taken
 from airshed.kernels.cpu.pipeline import compile_mechanism
 from airshed.kernels.memory import aligned_copy
-from airshed.kernels.reference.trial import forcing, make_stepper, random_trial
+from airshed.kernels.reference.trial import Trial, forcing, make_stepper, random_trial
 from airshed.kernels.step.data import Level, State, StepConstants, StepForcing
 from airshed.mechanism import load_mechanism
 from airshed.process.twostep import two_step_weights
@@ -21,7 +23,7 @@ def random_air(mechanism: str, steps: int, cells: tuple[int, int, int] = (18, 20
     network = load_mechanism(mechanism).with_defaults()
     network = network.bind({each.name: _OPEN for each in network.parameters})
     kernel = compile_mechanism(network, cells[0])
-    trial = random_trial(kernel, *cells[1:], two_step_weights(100.0, 100.0), sweeps=2, wind=0.01)
+    trial = _as_in_runs(random_trial(kernel, *cells[1:], two_step_weights(100.0, 100.0), sweeps=2, wind=0.01))
     stepper = make_stepper(kernel, trial)
     layout, state, box = stepper.layout, stepper.state, trial.box
     constants = StepConstants(
@@ -38,3 +40,11 @@ def random_air(mechanism: str, steps: int, cells: tuple[int, int, int] = (18, 20
     stepper.close()
     scheme = TwoStep(kernel, layout, constants)
     return Recording(scheme, first, aligned_copy(state.tendency), tuple(levels), tuple(taken), 0.0)
+
+
+def _as_in_runs(trial: Trial) -> Trial:
+    """Return air whose cells differ by a third, and that was so before: in runs few values are clipped."""
+    random, fields = np.random.default_rng(1), trial.fields
+    species = np.exp(random.uniform(np.log(1e-14), np.log(1e-8), (len(fields.q), 1, 1, 1)))
+    q = species * random.uniform(0.7, 1.3, fields.q.shape)
+    return replace(trial, fields=replace(fields, q=q, q_previous=q, tendency=np.zeros_like(q)))
