@@ -39,7 +39,7 @@ def differentiable(
     given            what :class:`airshed.Simulation` takes besides: meteorology, initial, allow_code
 
     Fields and gradients are float64 with `jax.config.update("jax_enable_x64", True)`, else float32, which the run
-    itself is not. A call is a run forward on the host; a gradient is the way back of that run, about three times its
+    itself is not. A call is a run forward on the host; a gradient is the way back of that run, about four times its
     cost for all inputs together, and runs forward before where another run came in between. Under `jax.vmap` runs are
     made one after the other. There are reverse derivatives alone, and no second ones.
     Raises AirshedError for what is wrong with the case, the outputs or the inputs; under `jax.jit` what shows while

@@ -43,7 +43,7 @@ class RunFunction:
     shapes  of the fields of each species, (time, level, lat, lon)
 
     Cost: a call is one run forward that keeps checkpoints (`adjoint.memory`). A vjp of that very run is one way back,
-    about three times a run, with the second run forward of the checkpoint plan in it; it gives all inputs at once, and
+    about four times a run, with the second run forward of the checkpoint plan in it; it gives all inputs at once, and
     is linear in the cotangents. A vjp of another run than the last, or a second one of the same, runs forward before.
 
     Raises AirshedError for what is wrong with the case, for several ranks, and for a case that has no adjoint.

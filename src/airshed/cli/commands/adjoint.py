@@ -54,7 +54,7 @@ def adjoint(
 ) -> None:
     """Find what changes a receptor: run the case, take it back, and rank what was emitted by what it is worth there.
 
-    What is measured is in the case's [receptor], or here. One run forward, and one back that takes about five times
+    What is measured is in the case's [receptor], or here. One run forward, and one back that takes about four times
     as long, give the sensitivity to all emissions, boundaries and rate constants at once. Its state is committed about
     once a minute, forward and back; --resume goes on from there, to the same bits.
     """
