@@ -7,6 +7,12 @@ from typing import Any
 import airshed
 
 USERS = Path(__file__).parents[1] / "air" / "processes" / "users"
+KINDS = {
+    "initial", "emission", "boundary", "top", "rates", "number sea_surface_strength", "field sea_surface_velocity",
+    "field vertical_mixing_mixed_air",
+}  # fmt: skip
+"""Of inputs that a small case has."""
+
 MECHANISM = """
 #DEFVAR
 O3 = IGNORE; NO = IGNORE; NO2 = IGNORE; HNO3 = IGNORE;

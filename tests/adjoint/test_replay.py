@@ -28,12 +28,7 @@ from airshed.kernels.cpu.reverse.reverser import Reverser
 from airshed.kernels.reference.transport import ALPHA, BETA, face_value
 from airshed.kernels.step.data import TERMS
 
-from .cases import small_case
-
-KINDS = {
-    "initial", "emission", "boundary", "top", "rates", "number sea_surface_strength", "field sea_surface_velocity",
-    "field vertical_mixing_mixed_air",
-}  # fmt: skip
+from .cases import KINDS, small_case
 
 
 @pytest.fixture(scope="module")

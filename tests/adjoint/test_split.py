@@ -28,13 +28,9 @@ from airshed.air.schemes.taken import Reacted
 from airshed.core.errors import CaseError, NumericalError
 from airshed.kernels.cpu.chemistry.kernel import ChemistryKernel
 
-from .cases import MECHANISM, small_case
+from .cases import KINDS, MECHANISM, small_case
 from .small import RECEPTOR, measured, small, uneven
 
-KINDS = {
-    "initial", "emission", "boundary", "top", "rates", "number sea_surface_strength", "field sea_surface_velocity",
-    "field vertical_mixing_mixed_air",
-}  # fmt: skip
 APART = {"vertical": "with chemistry"}
 
 

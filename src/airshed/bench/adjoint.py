@@ -58,10 +58,15 @@ class Whole:
     memory: float
 
 
-def run(hours: float = HOURS, rounds: int = ROUNDS, progress: Progress = lambda what: None) -> AdjointReport:
-    """Measure, with a gradient over so many hours: five minutes for a day, and minutes for compilers."""
+def run(
+    hours: float = HOURS, rounds: int = ROUNDS, overrides: Sequence[str] = (), progress: Progress = lambda what: None
+) -> AdjointReport:
+    """Measure, with a gradient over so many hours: minutes for a day, and for compilers.
+
+    overrides  of the settings of the case whose gradient is taken
+    """
     progress(f"a gradient over {hours:g} h")
-    whole = measure_whole(Case.load(CASE, [*_SETTINGS, f'time.length="{hours!r} h"']))
+    whole = measure_whole(Case.load(CASE, [*_SETTINGS, f'time.length="{hours!r} h"', *overrides]))
     progress("steps of emep")
     emep, _ = recorded(Case.load(CASE, [*_SETTINGS, 'time.length="2 h"']), steps=_STEPS)
     progress("compilers")
@@ -100,7 +105,7 @@ def measure_whole(case: Case, rounds: int = 2) -> Whole:
     """Return the times of a gradient of a mean at the end of a case, and of a run of the same case without output.
 
     A first gradient is not counted: it compiles the kernels, and touches memory, which a virtual machine may have to
-    ask its host for, at twenty times the time of what it has.
+    ask its host for.
     """
     end = case.time.length.value
     gradient(case, mean_cost(case, end))

@@ -5,32 +5,19 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from airshed.adjoint.stores.store import Arrays, Store
+from airshed.adjoint.stores.store import Arrays, OuterStore
 from airshed.core.errors import NumericalError
 
 _MARK: Final = "-single"
 """Behind the name of an array that was double."""
 
 
-class RoundedStore:
+class RoundedStore(OuterStore):
     """Rounds doubles to single precision on their way into another store; other arrays are kept as they are.
 
     |kept - given| <= 2^-24 |given|, and 2^-150 where that is less, of numbers below 3.4e38 in size. Raises
     NumericalError for larger ones.
     """
-
-    def __init__(self, inner: Store) -> None:
-        self._inner = inner
-
-    @property
-    def bytes(self) -> int:
-        """What is kept, in bytes."""
-        return self._inner.bytes
-
-    @property
-    def keys(self) -> list[str]:
-        """The keys of the other store."""
-        return self._inner.keys
 
     def put(self, key: str, arrays: Arrays) -> None:
         """Keep rounded arrays; see :class:`airshed.adjoint.stores.store.Store`."""
@@ -39,14 +26,6 @@ class RoundedStore:
     def get(self, key: str) -> Arrays:
         """Return doubles again; see :class:`airshed.adjoint.stores.store.Store`."""
         return dict(_restored(name, array) for name, array in self._inner.get(key).items())
-
-    def drop(self, key: str) -> None:
-        """Forget; see :class:`airshed.adjoint.stores.store.Store`."""
-        self._inner.drop(key)
-
-    def close(self) -> None:
-        """Close the other store."""
-        self._inner.close()
 
 
 def _rounded(name: str, array: npt.NDArray[Any]) -> tuple[str, npt.NDArray[Any]]:

@@ -4,27 +4,18 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from airshed.adjoint.stores.store import Arrays, Store, size_of
+from airshed.adjoint.stores.store import Arrays, OuterStore, Store, size_of
 
 
-class SlowStore:
+class SlowStore(OuterStore):
     """Hands everything to another store, and sleeps as long as a disk would take longer.
 
     bandwidth  [byte/s] of writing and of reading
     """
 
     def __init__(self, inner: Store, bandwidth: float) -> None:
-        self._inner, self._bandwidth = inner, bandwidth
-
-    @property
-    def bytes(self) -> int:
-        """What is kept, in bytes."""
-        return self._inner.bytes
-
-    @property
-    def keys(self) -> list[str]:
-        """The keys of the other store."""
-        return self._inner.keys
+        super().__init__(inner)
+        self._bandwidth = bandwidth
 
     def put(self, key: str, arrays: Arrays) -> None:
         """Keep arrays; see :class:`airshed.adjoint.stores.store.Store`."""
@@ -38,14 +29,6 @@ class SlowStore:
             arrays = self._inner.get(key)
             taken.append(size_of(arrays))
         return arrays
-
-    def drop(self, key: str) -> None:
-        """Forget; see :class:`airshed.adjoint.stores.store.Store`."""
-        self._inner.drop(key)
-
-    def close(self) -> None:
-        """Close the other store."""
-        self._inner.close()
 
     @contextmanager
     def _slowed(self) -> Iterator[list[int]]:

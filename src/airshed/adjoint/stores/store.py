@@ -74,6 +74,31 @@ class MemoryStore:
         self._kept.clear()
 
 
+class OuterStore:
+    """Hands what it keeps to another store; those derived from it say what they change of that, and on its way back."""
+
+    def __init__(self, inner: Store) -> None:
+        self._inner = inner
+
+    @property
+    def bytes(self) -> int:
+        """What is kept, in bytes."""
+        return self._inner.bytes
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys of the other store."""
+        return self._inner.keys
+
+    def drop(self, key: str) -> None:
+        """Forget; see :class:`Store`."""
+        self._inner.drop(key)
+
+    def close(self) -> None:
+        """Close the other store."""
+        self._inner.close()
+
+
 def copies(arrays: Arrays) -> dict[str, npt.NDArray[Any]]:
     """Return copies that no one else changes, where kernels can read them."""
     return {name: aligned_copy(array) for name, array in arrays.items()}

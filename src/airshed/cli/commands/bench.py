@@ -53,7 +53,7 @@ def bench_chemistry(mechanisms: Mechanisms = None, cells: Cells = None, as_json:
 def bench_adjoint(
     context: typer.Context,
     hours: Annotated[float, typer.Option(min=0.25, help="Hours of the case whose gradient is taken.")] = 24.0,
-    rounds: Rounds = 5, as_json: AsJson = False,
+    rounds: Rounds = 5, overrides: Overrides = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Measure a step in reverse over a step, and a gradient over a run of west-europe; some minutes."""
     if context.invoked_subcommand is not None:
@@ -64,7 +64,7 @@ def bench_adjoint(
     from airshed.cli.render import show
 
     with Console(stderr=True).status("bench adjoint") as status:
-        report = adjoint.run(hours, rounds, progress=lambda what: status.update(f"bench adjoint: {what}"))
+        report = adjoint.run(hours, rounds, overrides or (), lambda what: status.update(f"bench adjoint: {what}"))
     show(report, as_json=as_json)
 
 
