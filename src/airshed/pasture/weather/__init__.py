@@ -1,0 +1,1 @@
+"""Daily weather of stations: files of it, and what looks wrong with it."""
