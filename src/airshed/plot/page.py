@@ -109,6 +109,8 @@ def period(moments: NDArray[np.datetime64]) -> str:
 
 def hour_of(times: NDArray[np.datetime64], index: int) -> str:
     """Return the hour of one of a run's times, with its date when the run is longer than a day."""
+    if times.size > 1 and np.diff(times).min() >= np.timedelta64(1, "D"):
+        return f"{wording.short_date(times[index])} {times[index].astype('datetime64[Y]')}"
     hour = f"{wording.clock(times[index])} UTC"
     return f"{wording.short_date(times[index])} {hour}" if times[-1] - times[0] > np.timedelta64(1, "D") else hour
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from airshed.core.errors import DataError
 from airshed.core.numbers import numbers
+from airshed.grid.packing import Packing
 from airshed.grid.places import check_places
 from airshed.plot.geography import Area
 from airshed.plot.species import COMMON
@@ -18,7 +19,7 @@ from airshed.plot.units import MIXING_RATIO_UNITS, Unit, mass_concentration, mas
 
 Array = NDArray[np.float64]
 
-PREFERRED = ("O3", "NO2")
+PREFERRED = ("O3", "NO2", "standing_dry_matter", "growth", "soil_water_index")
 """The fields that are drawn when none is asked for, if they are there."""
 
 _LISTED = 30
@@ -41,6 +42,10 @@ class Results:
     def __init__(self, dataset: xr.Dataset, path: Path) -> None:
         """Check that there is something to draw; raises DataError when a dimension is missing or empty."""
         self.path = path
+        self._cells, self._packing = _packing(dataset)
+        if self._packing is not None:
+            lines = {"lat": ("lat", self._packing.lat), "lon": ("lon", self._packing.lon)}
+            dataset = dataset.drop_vars(["lat", "lon"]).assign_coords(lines)
         for name in ("time", "lat", "lon"):
             if name not in dataset.dims or name not in dataset.coords:
                 raise DataError(f"{path} has no coordinate {name!r}; pictures need a run's output on time, lat and lon")
@@ -58,7 +63,7 @@ class Results:
     @property
     def fields(self) -> list[str]:
         """Return the names of the variables on time, lat and lon."""
-        return [str(name) for name, v in self._data.data_vars.items() if {"time", "lat", "lon"} <= set(v.dims)]
+        return [str(name) for name, v in self._data.data_vars.items() if {"time", *self._cells} <= set(v.dims)]
 
     def chosen(self, names: Sequence[str] | None) -> list[str]:
         """Return the fields to draw: those named, else O3 and NO2, else all that the model computed.
@@ -144,7 +149,8 @@ class Results:
             for beginning in ("mixing ratio of ", "mole fraction of "):
                 words = words[len(beginning) :] if words.lower().startswith(beginning) else words
             title = words.split(";")[0].replace("_", " ").strip()
-            return Quantity(name, title[:1].upper() + title[1:], name, unit.label)
+            short = name.replace("_", " ")
+            return Quantity(name, title[:1].upper() + title[1:], short[:1].upper() + short[1:], unit.label)
         title = known.name if known.name == known.formula else f"{known.name} ({known.formula})"
         return Quantity(name, title, known.formula, unit.label)
 
@@ -157,6 +163,14 @@ class Results:
     def section(self, name: str, row: int, times: Sequence[int]) -> Array:
         """Return a field along one row of cells, (time, level, lon), in the unit of `quantity`."""
         return self._si(name, {"time": list(times), "lat": row}) * self._unit(name).factor
+
+    def nearest(self, name: str, longitude: float, latitude: float) -> tuple[int, int]:
+        """Return row and column of the cell that is nearest to a place, of those that have a value of a field."""
+        there = np.isfinite(self.ground(name)[0])
+        narrow = np.cos(np.radians(latitude))
+        apart = np.hypot(self.latitude[:, None] - latitude, narrow * (self.longitude - longitude))
+        row, column = np.unravel_index(np.argmin(np.where(there, apart, np.inf)), apart.shape)
+        return int(row), int(column)
 
     def wind(self, time: int) -> tuple[Array, Array] | None:
         """Return the wind at the lowest level (eastward, northward) [m/s], each (lat, lon), if the file has it."""
@@ -206,12 +220,23 @@ class Results:
         return mass_concentration(values, mass, pressure, temperature)
 
     def _values(self, variable: xr.DataArray, pick: Mapping[str, int | list[int]]) -> Array:
-        order = [d for d in ("time", "level", "lat", "lon") if d in variable.dims]
+        order = [d for d in ("time", "level", *self._cells) if d in variable.dims]
         try:
-            return np.asarray(variable.transpose(*order).isel(pick).values, dtype=np.float64)
+            found = np.asarray(variable.transpose(*order).isel(pick).values, dtype=np.float64)
+            return found if self._packing is None else self._packing.spread(found)
         except Exception as error:  # whatever damage leads to
             reason = str(error).splitlines()[0][:120] if str(error).strip() else type(error).__name__
             raise DataError(f"{self.path}: {variable.name} cannot be read ({reason}); run the case again") from error
+
+
+def _packing(dataset: xr.Dataset) -> tuple[tuple[str, ...], Packing | None]:
+    """Return the dimensions that cells lie along, and where those of one dimension lie on a grid."""
+    places = [dataset.coords[name] for name in ("lat", "lon") if name in dataset.coords]
+    along = {each.dims for each in places}
+    if len(places) < 2 or len(along) > 1 or places[0].ndim != 1:
+        return ("lat", "lon"), None
+    [cells] = along
+    return (str(cells[0]),), Packing.of(*(each.values for each in places))
 
 
 def edges(centres: Array) -> Array:

@@ -16,15 +16,18 @@ from airshed.plot.animation import draw_animation
 from airshed.plot.curtain import draw_curtain, row_of
 from airshed.plot.maps import draw_maps, map_scale
 from airshed.plot.results import Results
-from airshed.plot.series import MOST_CURVES, draw_series
+from airshed.plot.series import MOST_CURVES, daily, draw_series
 from airshed.plot.style import look
+
+HOURS = (3, 9, 15, 21)
+"""Hours of the day [UTC] that are mapped when none are asked for."""
 
 
 def plot_run(
     run: str | Path,
     output: str | Path | None = None,
     fields: Sequence[str] | None = None,
-    hours: Sequence[float] = (3, 9, 15, 21),
+    hours: Sequence[float] | None = None,
     *,
     animation: bool = True,
     singles: bool = False,
@@ -34,7 +37,8 @@ def plot_run(
 
     reads   run        folder or file of a finished run
             fields     variables to draw; without them O3 and NO2, or else all mixing ratios in the file
-            hours      of the day [UTC] to map, on the last day of the run that has them, each the nearest there is
+            hours      of the day [UTC] to map, on the last day of the run that has them, each the nearest there is;
+                       without them 3, 9, 15, 21, or of a run that was written once a day four days evenly spread
             singles    also one picture per field and hour
             latitude   of the curtains [degrees north]; without it the one with most people near it
     writes  PNG and GIF files into the folder `output`, by default RUN/maps, each whole or not at all
@@ -48,7 +52,10 @@ def plot_run(
     with open_run(run) as dataset, look():
         results = Results(dataset, run)
         chosen = results.chosen(fields)
-        times = times_of(results.times, hours)
+        if hours is None and daily(results.times):
+            times = spread_days(results.times)
+        else:
+            times = times_of(results.times, HOURS if hours is None else hours)
         row_of(results, latitude)  # refuses a latitude outside the area before anything is written
         series = results.times.size > 1
         files = _Files(folder)
@@ -80,6 +87,12 @@ def times_of(times: NDArray[np.datetime64], hours: Sequence[float]) -> list[int]
     day = whole[0] if whole else days[-1]
     nearest = [int(np.argmin(np.abs(times - moment))) for moment in day + wanted]
     return sorted(set(nearest))
+
+
+def spread_days(times: NDArray[np.datetime64]) -> list[int]:
+    """Return the indices of times at the ends of four even parts of a run, fewer of a short one."""
+    parts = min(len(HOURS), times.size - 1)
+    return [round((times.size - 1) * (part + 1) / parts) for part in range(parts)]
 
 
 class _Files:

@@ -14,7 +14,8 @@ from airshed.plot.geography import CITY_CREDIT, Area, City, cities
 from airshed.plot.limits import axis_of, format_number
 from airshed.plot.maps import place_in_words
 from airshed.plot.page import Panels, footer, headline, in_unit, period
-from airshed.plot.results import Results
+from airshed.plot.results import Quantity, Results
+from airshed.plot.species import COMMON
 from airshed.plot.style import DPI, LINES, NIGHT, PALE, SIZE, text_at
 
 MOST_CURVES = len(LINES)
@@ -22,7 +23,9 @@ MOST_CURVES = len(LINES)
 _MOST_PLACES = 6
 _APART = 0.08
 _DAY = 1440.0
-_STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 7200, 14400, 43200)
+_STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 7200, 14400)
+_MONTHS = (1, 2, 3, 6, 12, 24, 60, 120, 240)
+_MOST_TICKS = 8
 
 
 def draw_series(results: Results, fields: Sequence[str]) -> Figure:
@@ -35,21 +38,31 @@ def draw_series(results: Results, fields: Sequence[str]) -> Figure:
     heights = axis_of(np.concatenate([curve.ravel() for curve in curves.values()]))
     minutes = _minutes(results.times, results.times[0])
     for place, axes in zip(places, panels.axes(figure), strict=True):
-        row = int(np.argmin(np.abs(results.latitude - place.latitude)))
-        column = int(np.argmin(np.abs(results.longitude - place.longitude)))
+        row, column = results.nearest(fields[0], place.longitude, place.latitude)
         for colour, curve in curves.items():
             axes.plot(minutes, curve[:, row, column], color=colour, linewidth=1.7, zorder=3)
-        _shade_night(axes, results.times, place)
+        if not daily(results.times):
+            _shade_night(axes, results.times, place)
         _dress(axes, results.times, place.name, heights)
     quantities = [results.quantity(field) for field in fields]
-    names = " and ".join(q.short for q in quantities) if len(fields) < 3 else "Concentrations"
-    level = place_in_words(results, fields[0])
-    subtitle = f"{level}, {period(results.times)}, hours in UTC, nights shaded{in_unit(quantities[0].unit)}"
+    names = " and ".join(q.short for q in quantities) if len(fields) < 3 else together(quantities)
+    when = period(results.times) + ("" if daily(results.times) else ", hours in UTC, nights shaded")
+    subtitle = f"{place_in_words(results, fields[0])}, {when}{in_unit(quantities[0].unit)}"
     where = "the largest cities" if places[0].population else "the middle of the area"
     headline(figure, panels.start, f"{names} in {where}", subtitle)
     _legend(figure, panels, [q.short for q in quantities])
     footer(figure, panels.start + panels.across, CITY_CREDIT)
     return figure
+
+
+def daily(times: NDArray[np.datetime64]) -> bool:
+    """Tell whether a run was written once a day or less often, so that hours and nights say nothing."""
+    return times.size > 1 and bool(np.diff(times).min() >= np.timedelta64(1, "D"))
+
+
+def together(quantities: Sequence[Quantity]) -> str:
+    """Return what several fields of one unit are called together."""
+    return "Concentrations" if all(each.field in COMMON for each in quantities) else "Fields"
 
 
 def places_of(area: Area) -> list[City]:
@@ -94,11 +107,8 @@ def _dress(axes: Axes, times: NDArray[np.datetime64], title: str, heights: Seque
     first, last = _minutes(times[[0, -1]], times[0])
     axes.set_xlim(first, last)
     axes.set_ylim(heights[0], heights[-1])
-    step = next((s for s in _STEPS if (last - first) / s <= 8), _STEPS[-1])
-    ticks = np.arange(ceil(first / step) * step, last - 0.05 * (last - first), step)  # the end is the next one's start
-    moments = times[0].astype("datetime64[D]") + ticks.astype("timedelta64[m]")
     if axes.xaxis.get_visible():
-        axes.set_xticks(ticks, [_moment(m, last - first > _DAY) for m in moments])
+        axes.set_xticks(*_ticks(times, first, last))
     if axes.yaxis.get_visible():
         axes.set_yticks(heights, [format_number(height) for height in heights])
     for height in heights:
@@ -107,10 +117,31 @@ def _dress(axes: Axes, times: NDArray[np.datetime64], title: str, heights: Seque
     axes.set_title(title, loc="left", fontsize=SIZE["panel"], weight="bold", pad=4)
 
 
+def _ticks(times: NDArray[np.datetime64], first: float, last: float) -> tuple[Sequence[float], Sequence[str]]:
+    """Return places [minutes] for ticks, and what to write there: hours, days, or for long runs months and years."""
+    midnight = times[0].astype("datetime64[D]")
+    step = next((s for s in _STEPS if (last - first) / s <= _MOST_TICKS), None)
+    if step is not None:
+        ticks = np.arange(ceil(first / step) * step, last - 0.05 * (last - first), step)  # the end is the next's start
+        moments = midnight + ticks.astype("timedelta64[m]")
+        return ticks.tolist(), [_moment(moment, last - first > _DAY) for moment in moments]
+    months = np.arange(times[0].astype("datetime64[M]"), times[-1].astype("datetime64[M]") + 1)
+    months = months[months >= midnight]
+    each = next((count for count in _MONTHS if months.size / count <= _MOST_TICKS), _MONTHS[-1])
+    chosen = months[months.astype(int) % each == 0]
+    return _minutes(chosen, midnight).tolist(), [_month(month) for month in chosen]
+
+
 def _moment(moment: np.datetime64, days: bool) -> str:
     """Return the hour, or where several days are shown the date at midnight."""
     hour = wording.clock(moment)
     return wording.short_date(moment) if days and hour == "00:00" else hour
+
+
+def _month(month: np.datetime64) -> str:
+    """Return the name of a month such as "Mar", or where it begins a year the year."""
+    year = str(month.astype("datetime64[Y]"))
+    return year if str(month).endswith("-01") else wording.short_date(month).split(" ")[1]
 
 
 def _legend(figure: Figure, panels: Panels, names: Sequence[str]) -> None:

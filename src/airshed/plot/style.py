@@ -32,7 +32,8 @@ SIGNED = "signed"
 _TABLES = MappingProxyType(
     {
         "O3": ("deep", 0.0, 0.78), "NO2": ("matter", 0.0, 0.86), "NO": ("matter", 0.0, 0.86),
-        "SO2": ("turbid", 0.0, 0.7), SIGNED: ("balance", 0.12, 0.88),
+        "SO2": ("turbid", 0.0, 0.7), "standing_dry_matter": ("speed", 0.0, 0.92), "growth": ("algae", 0.0, 0.9),
+        "soil_water_index": ("deep", 0.0, 0.78), SIGNED: ("balance", 0.12, 0.88),
     }
 )  # fmt: skip
 _OTHER = ("dense", 0.0, 0.8)

@@ -12,10 +12,16 @@ def plot(
     run: RunFolder,
     output: Annotated[Path | None, typer.Option(help="Folder for the pictures; by default RUN/maps.")] = None,
     field: Annotated[
-        list[str] | None, typer.Option(help="Field to draw, such as O3; may be repeated. By default O3 and NO2.")
+        list[str] | None,
+        typer.Option(
+            help="Field to draw, such as O3; may be repeated. By default those that matter most, such as O3 and NO2."
+        ),
     ] = None,
     hour: Annotated[
-        list[float] | None, typer.Option(help="Hour of the day [UTC] to map; may be repeated. By default 3, 9, 15, 21.")
+        list[float] | None,
+        typer.Option(
+            help="Hour of the day [UTC] to map; may be repeated. By default 3, 9, 15, 21; of daily results four days."
+        ),
     ] = None,
     latitude: Annotated[
         float | None, typer.Option(help="Latitude of the curtains; by default one through the most people.")
@@ -26,8 +32,6 @@ def plot(
     """Draw maps, an animation, time series at cities and a curtain into RUN/maps."""
     from airshed.plot import plot_run
 
-    pictures = plot_run(
-        run, output, field, hour or (3, 9, 15, 21), animation=animation, singles=singles, latitude=latitude
-    )
+    pictures = plot_run(run, output, field, hour, animation=animation, singles=singles, latitude=latitude)
     for picture in pictures:
         typer.echo(picture)

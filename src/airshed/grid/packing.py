@@ -1,0 +1,69 @@
+"""Cells of a regular grid of which only some are kept, such as those on land, packed one behind the other.
+
+packed   (..., cell)        what a model of land steps, and files hold
+spread   (..., lat, lon)    what a map shows; cells that are not kept have no value
+"""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.core.errors import DataError
+
+Array = npt.NDArray[Any]
+
+_OFF = 1e-3
+"""How far from a grid line a cell may lie, in spacings: files hold coordinates in single precision."""
+
+
+@dataclass(frozen=True, eq=False)
+class Packing:
+    """Where packed cells lie on their grid.
+
+    lat, lon       the grid's rows and columns [degrees], rising
+    rows, columns  of each cell
+    """
+
+    lat: npt.NDArray[np.float64]
+    lon: npt.NDArray[np.float64]
+    rows: npt.NDArray[np.intp]
+    columns: npt.NDArray[np.intp]
+
+    @classmethod
+    def of(cls, lat: npt.ArrayLike, lon: npt.ArrayLike) -> Self:
+        """Return the packing of cells at these places; raises DataError where they are on no regular grid."""
+        (rows, lats), (columns, lons) = _lines("lat", lat), _lines("lon", lon)
+        places = rows * lons.size + columns
+        if np.unique(places).size < places.size:
+            raise DataError("two cells lie in one place of their grid; give each cell a place of its own")
+        return cls(lats, lons, rows, columns)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of rows and columns of the grid."""
+        return self.lat.size, self.lon.size
+
+    def spread(self, values: Array, missing: float = np.nan) -> Array:
+        """Return packed values (..., cell) on the grid (..., lat, lon), `missing` where no cell is kept."""
+        result = np.full((*values.shape[:-1], *self.shape), missing, np.result_type(values, missing))
+        result[..., self.rows, self.columns] = values
+        return result
+
+
+def _lines(name: str, places: npt.ArrayLike) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.float64]]:
+    """Return for each cell the number of its grid line, and the lines, with those between that have no cell."""
+    values = np.asarray(places, np.float64)
+    if values.ndim != 1 or values.size == 0 or not np.all(np.isfinite(values)):
+        raise DataError(f"{name} of packed cells must be one number for each cell")
+    found = np.unique(values)
+    if found.size == 1:
+        return np.zeros(values.size, np.intp), found
+    spacing = np.diff(found).min()
+    numbers = (values - found[0]) / spacing
+    lines = np.rint(numbers).astype(np.intp)
+    spacing *= numbers.max() / lines.max()
+    if np.abs((values - found[0]) / spacing - lines).max() > _OFF:
+        raise DataError(f"{name} of packed cells lies on no lines of one spacing, {spacing:.4g} degrees")
+    return lines, found[0] + spacing * np.arange(lines.max() + 1)

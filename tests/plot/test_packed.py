@@ -1,0 +1,58 @@
+"""Pictures of a year of land cells that lie packed in their file."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+from PIL import Image
+
+from airshed.plot import plot_run
+from airshed.plot.results import Results
+from airshed.plot.run import spread_days
+
+DAYS = 366
+
+
+@pytest.fixture(scope="module")
+def packed() -> xr.Dataset:
+    """A wavy field on the land east of a slanting coast, once a day."""
+    lat, lon = np.meshgrid(-29.0 + 0.5 * np.arange(30), 140.0 + 0.5 * np.arange(24), indexing="ij")
+    land = lon + 0.2 * lat < 146.0
+    time = np.datetime64("2020-01-01", "ns") + np.arange(DAYS) * np.timedelta64(1, "D")
+    season = 1.0 + np.sin(2 * np.pi * np.arange(DAYS) / 365.0)[:, None]
+    values = 1500.0 * season * (1.2 + np.sin(lat[land] / 3.0) * np.cos(lon[land] / 2.0))
+    attributes = {"units": "kg ha-1", "long_name": "Standing dry matter"}
+    return xr.Dataset(
+        {"standing_dry_matter": (("time", "cell"), values.astype(np.float32), attributes)},
+        {"time": time, "cell": np.arange(land.sum()), "lat": ("cell", lat[land]), "lon": ("cell", lon[land])},
+    )
+
+
+def test_packed_cells_are_drawn_on_their_map(packed: xr.Dataset, tmp_path: Path) -> None:
+    results = Results(packed, tmp_path)
+    ground, first = results.ground("standing_dry_matter"), packed["standing_dry_matter"][:, 7]
+    row = int(np.argmin(np.abs(results.latitude - float(first.lat))))
+    column = int(np.argmin(np.abs(results.longitude - float(first.lon))))
+    np.testing.assert_allclose(ground[:, row, column], first.values)
+    assert ground.shape == (DAYS, 30, 24)
+    assert np.isnan(ground).mean() == pytest.approx(1.0 - packed.sizes["cell"] / 720.0)
+
+
+def test_a_year_of_days_has_maps_of_four_of_them_and_an_axis_of_months(packed: xr.Dataset, tmp_path: Path) -> None:
+    packed.to_netcdf(tmp_path / "output.nc")
+    drawn = {path.name: path for path in plot_run(tmp_path / "output.nc")}
+    assert set(drawn) == {f"standing_dry_matter{end}" for end in (".png", "_cities.png", ".gif")}
+    for path in drawn.values():
+        with Image.open(path) as picture:
+            pixels = np.asarray(picture.convert("RGB").resize((60, 40))).reshape(-1, 3)
+            assert len(np.unique(pixels, axis=0)) > 20, path.name
+
+
+def test_days_to_map_are_evenly_spread() -> None:
+    assert spread_days(packed_times(366)) == [91, 182, 274, 365]
+    assert spread_days(packed_times(3)) == [1, 2]
+
+
+def packed_times(count: int) -> np.ndarray:
+    return np.datetime64("2020-01-01", "s") + np.arange(count) * np.timedelta64(86400, "s")
