@@ -6,7 +6,6 @@ import pytest
 from airshed.core.errors import FormulaError, KernelError
 from airshed.formula import Traced, abs, evaluate_all, exp, log, maximum, minimum, sqrt, trace, where
 from airshed.formula.tree import Call, Symbol
-from airshed.kernels import cells as module
 from airshed.kernels.cells import CellFormulas
 
 CELLS = 20_011  # some of them for a second thread, and no whole number of packs
@@ -56,7 +55,6 @@ def test_single_precision_is_that_of_its_digits() -> None:
 
 def test_threads_and_the_place_of_a_cell_change_no_bit() -> None:
     values, one, two = trial(), CellFormulas(TRACED), CellFormulas(TRACED, threads=2)
-    assert len(module._ranges(CELLS, 2)) == 2
     alone, shared = one(values), two(values)
     assert [each.tobytes() for each in alone] == [each.tobytes() for each in shared]
     for first in (0, 1, 7, CELLS - 3):
@@ -86,3 +84,90 @@ def test_what_does_not_fit_is_refused() -> None:
         kernel({"a": np.ones(3), "b": 1.0}, [np.ones(3, np.float32)])
     with pytest.raises(FormulaError, match="code of cells cannot have erf"):
         CellFormulas(Traced(("a",), (Call("erf", (Symbol("a"),)),)))
+
+
+STEPS, NAMES = 12, ("water", "runoff")
+
+
+def days(rain, depth, warmth, water):
+    """Return water and runoff of a bucket of soil: rain on cells, warmth of all cells, and what is steady."""
+    filled = water * exp(-0.1 * warmth * depth**1.3) + rain
+    return minimum(filled, depth), maximum(filled - depth, 0.0)
+
+
+DAYS = trace(days)
+
+
+def many(threads: int = 1, precision: str = "double") -> CellFormulas:
+    return CellFormulas(DAYS, precision, names=NAMES, steady={"depth"}, threads=threads)
+
+
+def weather_of(cells: int = CELLS) -> dict[str, np.ndarray]:
+    random = np.random.default_rng(4)
+    rain, depth = random.exponential(0.3, (STEPS, CELLS)), random.uniform(0.5, 2.0, CELLS)
+    values = {"rain": rain[:, :cells], "depth": depth[:cells], "warmth": random.uniform(0.0, 3.0, STEPS)}
+    return values | {"water": np.full(cells, 0.2)}
+
+
+def one_after_the_other(kernel: CellFormulas, values: dict[str, np.ndarray]) -> list[list[np.ndarray]]:
+    """Return the results of each step, one call for each."""
+    found, water = [], values["water"]
+    for step in range(STEPS):
+        given = {"rain": values["rain"][step], "warmth": values["warmth"][step], "depth": values["depth"]}
+        found.append(kernel({**given, "water": water}))
+        water = found[-1][0]
+    return found
+
+
+@pytest.mark.parametrize("precision", ["double", "single"])
+def test_many_steps_have_the_bits_of_one_call_for_each(precision: str) -> None:
+    kernel, values = many(precision=precision), weather_of()
+    expected = one_after_the_other(kernel, values)
+    kept = {name: np.empty((STEPS, CELLS), kernel.dtype) for name in NAMES}
+    found = kernel.advance(values, STEPS, each=kept)
+    assert [each.tobytes() for each in found] == [each.tobytes() for each in expected[-1]]
+    for number, name in enumerate(NAMES):
+        assert kept[name].tobytes() == b"".join(step[number].tobytes() for step in expected)
+    later = kernel.advance(values | {"rain": values["rain"][::-1]}, STEPS)
+    assert not np.allclose(later[0], found[0], rtol=1e-3), "in another order of days it is another"
+
+
+def test_neither_threads_nor_cuts_nor_where_steps_are_cut_change_a_bit() -> None:
+    kernel, values = many(), weather_of()
+    found = kernel.advance(values, STEPS)
+    two = many(threads=2)
+    assert [each.tobytes() for each in two.advance(values, STEPS)] == [each.tobytes() for each in found]
+    two.close()
+    for cells in (1, 7, 8, CELLS // 2):
+        part = kernel.advance(weather_of(cells), STEPS)
+        assert [each.tobytes() for each in part] == [each[:cells].tobytes() for each in found]
+    water = values["water"].copy()
+    for first, last in ((0, 5), (5, 6), (6, STEPS)):
+        part = {**values, "rain": values["rain"][first:last], "warmth": values["warmth"][first:last], "water": water}
+        _, runoff = kernel.advance(part, last - first, [water, None])
+    assert (water.tobytes(), runoff.tobytes()) == (found[0].tobytes(), found[1].tobytes())
+
+
+def test_a_step_can_be_kept_in_the_other_precision() -> None:
+    kernel, values = many(), weather_of()
+    kept = {"runoff": np.empty((STEPS, CELLS), np.float32)}
+    _, runoff = kernel.advance(values, STEPS, each=kept)
+    assert kept["runoff"][-1].tobytes() == runoff.astype(np.float32).tobytes()
+
+
+def test_steps_that_do_not_fit_are_refused() -> None:
+    kernel, values = many(), weather_of(3)
+    for changed, message in (
+        ({"rain": values["rain"][1:]}, "rain has the values of 11 steps, where 12 are made"),
+        ({"rain": values["rain"][:, 1:]}, r"depth has the shape \(3,\), where other values of cells have \(2,\)"),
+    ):
+        with pytest.raises(KernelError, match=message):
+            kernel.advance(values | changed, STEPS)
+    for each, message in (
+        ({"snow": np.empty((STEPS, 3))}, "snow is no result; there are water, runoff"),
+        ({"runoff": np.empty((3, STEPS))}, r"runoff of each step is to be \(12, 3\) floats, not \(3, 12\) float64"),
+    ):
+        with pytest.raises(KernelError, match=message):
+            kernel.advance(values, STEPS, each=each)
+    with pytest.raises(KernelError, match="0 steps are asked for; make one or more"):
+        kernel.advance(values, 0)

@@ -1,81 +1,91 @@
-"""Formulas of cells, compiled into one pass of SIMD code over packs of them.
+"""Formulas of cells, compiled into SIMD code that takes packs of them through a step, or through many.
 
-    y_n(c) = f_n(x_1(c), x_2(c) ...)       for each cell c
+    y_n(c) = f_n(x_1(c), x_2(c) ...)       for each cell c; a y with the name of an x is this x of the next step
 
-Each operation is rounded by itself, so that a cell's values depend neither on the cells beside it nor on the number of
-threads. They differ from NumPy's (:func:`airshed.formula.evaluate_all`) by some units in the last place where a formula
-has functions, powers, or a division by a number.
+In many steps the values of a block of cells stay in the cache; what changes from step to step is all that is read. Each
+operation is rounded by itself, so that the values of a cell depend neither on the cells beside it, nor on the number of
+threads, nor on how many steps a call makes. They differ from NumPy's (:func:`airshed.formula.evaluate_all`) by some
+units in the last place where a formula has functions, powers, or a division by a number.
 """
 
 import ctypes
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
-from itertools import pairwise
-from typing import Final, Literal
+from math import prod
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from airshed.core.errors import KernelError
-from airshed.formula import cpp
-from airshed.formula.dialect import PACKS
 from airshed.formula.trace import Traced
+from airshed.kernels.cpu.cell_code import DTYPES, Precision, source
 from airshed.kernels.cpu.compiled import Signatures, declared
-from airshed.kernels.cpu.template import header, render
 from airshed.kernels.cpu.toolchain import build, load
-from airshed.kernels.host import processor
 from airshed.kernels.memory import AnyArray, address
 from airshed.kernels.one_pass import NUMPY_FLAGS
 
-Precision = Literal["double", "single"]
+__all__ = ["CellFormulas", "Precision"]
 
 _LEAST_CELLS: Final = 4096
-"""Cells for which another thread is worth waking, a multiple of the cells in a pack."""
+"""Cells times steps for which another thread is worth waking."""
 
-_DTYPES: Final[Mapping[str, type[np.floating]]] = {"double": np.float64, "single": np.float32}
-_DIALECT: Final = replace(
-    PACKS,
-    name="code of cells",
-    functions={**PACKS.functions, "min": "least({0}, {1})", "max": "greatest({0}, {1})"},
-)
 _SIGNATURES: Final[Signatures] = {
-    "airshed_cells": (None, [*[ctypes.c_void_p] * 3, *[ctypes.c_int64] * 2]),
+    "airshed_cells": (None, [*[ctypes.c_void_p] * 3, *[ctypes.c_int64] * 3, ctypes.c_void_p]),
 }
+
+Shape = tuple[int, ...]
 
 
 class CellFormulas:
     """Formulas as compiled code for arrays of cells, in "double" or "single" precision.
 
-    dtype    of values
+    names    of the results, for many steps: one that is also that of an input feeds it in the next step
+    steady   inputs that all steps of a call have alike; what depends on them alone is computed once for each call
     threads  that share the cells
+    dtype    of values
     Raises KernelError where there is no compiler, FormulaError where a formula has what no code can be made of.
     """
 
-    def __init__(self, traced: Traced, precision: Precision = "double", *, threads: int = 1) -> None:
-        self.traced, self.dtype, self.threads = traced, _DTYPES[precision], threads
-        self._width = width(precision)
+    def __init__(
+        self, traced: Traced, precision: Precision = "double", *, names: Sequence[str] = (),
+        steady: Collection[str] = (), threads: int = 1,
+    ) -> None:  # fmt: skip
+        self.traced, self.names, self.dtype, self.threads = traced, tuple(names), DTYPES[precision], threads
+        self._varying = set(traced.inputs).difference(steady, names)
         self._pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
-        library = build(source(traced, precision), name=f"cells-{precision}", extra_flags=NUMPY_FLAGS)
+        library = build(source(traced, precision, names, steady), name=f"cells-{precision}", extra_flags=NUMPY_FLAGS)
         self._function = declared(load(library), _SIGNATURES).airshed_cells
 
     def __call__(
         self, values: Mapping[str, npt.ArrayLike], out: Sequence[AnyArray | None] | None = None
     ) -> list[AnyArray]:
-        """Return the values of the formulas.
+        """Return the values of the formulas: one step.
 
         reads   values  by the names of the inputs: arrays of one shape, and numbers that all cells have
         writes  out     for each formula the array of its values, which may be one of `values`; None for a new one
         Raises KernelError for arrays that do not fit.
         """
-        given = [np.asarray(values[name], self.dtype, order="C") for name in self.traced.inputs]
-        shape = next((each.shape for each in given if each.ndim), ())
-        for name, each in zip(self.traced.inputs, given, strict=True):
-            if each.ndim and each.shape != shape:
-                raise KernelError(f"{name} has the shape {each.shape}, where other values of cells have {shape}")
-        results = self._results(out, shape)
-        kept = [each if each.ndim else np.full(self._width, each, self.dtype) for each in given]
-        self._run(kept, [int(each.ndim > 0) for each in given], results)
+        given = {name: np.asarray(values[name], self.dtype) for name in self.traced.inputs}
+        return self.advance({name: self._as_one_step(name, array) for name, array in given.items()}, 1, out)
+
+    def advance(
+        self, values: Mapping[str, npt.ArrayLike], steps: int, out: Sequence[AnyArray | None] | None = None,
+        *, each: Mapping[str, AnyArray] | None = None,
+    ) -> list[AnyArray]:  # fmt: skip
+        """Return the values after some steps, with the bits of one call for each.
+
+        reads   values  by the names of the inputs: numbers; arrays of cells, of what is steady or fed by a result; of
+                        all others (steps, cells), or (steps) of numbers that all cells have
+        writes  out     for each formula the array of its values after the last step, as in a call for one step
+                each    by the names of results: the values after each step (steps, cells), in either precision
+        Raises KernelError for arrays that do not fit.
+        """
+        given = {name: np.asarray(values[name], self.dtype, order="C") for name in self.traced.inputs}
+        shape = self._shape(given, steps)
+        results, records = self._results(out, shape), self._records(each or {}, (steps, *shape))
+        inputs = [(address(array), *self._strides(name, array, steps)) for name, array in given.items()]
+        self._run([_table(inputs), _table(map(address, results)), _table(records)], len(records), steps, prod(shape))
         return results
 
     def close(self) -> None:
@@ -83,7 +93,31 @@ class CellFormulas:
         if self._pool is not None:
             self._pool.shutdown()
 
-    def _results(self, out: Sequence[AnyArray | None] | None, shape: tuple[int, ...]) -> list[AnyArray]:
+    def _as_one_step(self, name: str, array: AnyArray) -> AnyArray:
+        return array[np.newaxis] if array.ndim and name in self._varying else array
+
+    def _strides(self, name: str, array: AnyArray, steps: int) -> tuple[int, int]:
+        """Return how far it is to the next cell and to the next step."""
+        by_step = array.ndim > 0 and name in self._varying
+        return int(array.ndim > by_step), array.size // steps if by_step else 0
+
+    def _shape(self, given: Mapping[str, AnyArray], steps: int) -> Shape:
+        """Return the shape that values of all cells have."""
+        if steps < 1:
+            raise KernelError(f"{steps} steps are asked for; make one or more")
+        shapes = {}
+        for name, array in given.items():
+            by_step = array.ndim > 0 and name in self._varying
+            if by_step and array.shape[0] != steps:
+                raise KernelError(f"{name} has the values of {array.shape[0]} steps, where {steps} are made")
+            shapes[name] = array.shape[by_step:]
+        shape = next(filter(None, shapes.values()), ())
+        for name, each in shapes.items():
+            if each not in ((), shape):
+                raise KernelError(f"{name} has the shape {each}, where other values of cells have {shape}")
+        return shape
+
+    def _results(self, out: Sequence[AnyArray | None] | None, shape: Shape) -> list[AnyArray]:
         wanted = [None] * len(self.traced.outputs) if out is None else out
         results = [np.empty(shape, self.dtype) if each is None else each for each in wanted]
         for each in results:
@@ -91,40 +125,26 @@ class CellFormulas:
                 raise KernelError(f"a result is to be {shape} {np.dtype(self.dtype)}, not {each.shape} {each.dtype}")
         return results
 
-    def _run(self, given: list[AnyArray], steps: list[int], results: list[AnyArray]) -> None:
-        table = [_integers(map(address, given)), _integers(steps), _integers(map(address, results))]
-        first, *others = _ranges(results[0].size if results else 0, self.threads)
-        shared = tuple(map(address, table))
-        jobs = [self._pool.submit(self._function, *shared, *each) for each in others] if self._pool else []
+    def _records(self, each: Mapping[str, AnyArray], shape: Shape) -> list[tuple[int, int, int]]:
+        """Return where results go after each step: address, number of the result, whether it is double."""
+        for name, array in each.items():
+            if name not in self.names:
+                raise KernelError(f"{name} is no result; there are {', '.join(self.names) or 'none with names'}")
+            if array.shape != shape or array.dtype not in DTYPES.values() or not array.flags.c_contiguous:
+                raise KernelError(f"{name} of each step is to be {shape} floats, not {array.shape} {array.dtype}")
+        return [(address(array), self.names.index(name), array.dtype == np.float64) for name, array in each.items()]
+
+    def _run(self, tables: list[npt.NDArray[np.int64]], recorded: int, steps: int, cells: int) -> None:
+        taken = np.zeros(1, np.int64)
+        arguments = (*map(address, tables), recorded, steps, cells, address(taken))
+        helpers = min(self.threads, steps * cells // _LEAST_CELLS) - 1
+        jobs = [self._pool.submit(self._function, *arguments) for _ in range(helpers)] if self._pool else []
         try:
-            self._function(*shared, *first)
+            self._function(*arguments)
         finally:
             for job in jobs:
                 job.result()
 
 
-def width(precision: Precision) -> int:
-    """Return the cells in a pack: vectors longer than the processor's are cut into scalars where they are compared."""
-    return 8 if precision == "single" or "avx512f" in processor().features else 4
-
-
-def source(traced: Traced, precision: Precision) -> str:
-    """Return the C++ of formulas."""
-    places = {name: f"x{number}" for number, name in enumerate(traced.inputs)}
-    lines, results = cpp.code(traced.outputs, places.__getitem__, _DIALECT)
-    real = "double" if precision == "double" else "float"
-    return render(
-        "cells.cpp.jinja", width=width(precision), real=real, inputs=traced.inputs, lines=lines, results=results,
-        head=header("pack.hpp"),
-    )  # fmt: skip
-
-
-def _ranges(cells: int, threads: int) -> list[tuple[int, int]]:
-    """Return the cells of each thread: whole packs, but for the last one."""
-    parts = cells // _LEAST_CELLS
-    count = max(1, min(threads, parts))
-    return list(pairwise([*(parts * number // count * _LEAST_CELLS for number in range(count)), cells]))
-
-
-def _integers(values: Iterable[int]) -> npt.NDArray[np.int64]:
+def _table(values: Iterable[object]) -> npt.NDArray[np.int64]:
     return np.array(list(values), np.int64)

@@ -3,6 +3,7 @@
     points = Points([Rain(...), Drainage(...)], CellFields(state, parameters, weather))
     step = points.compiled("double", threads=2)
     new = step({**state, **weather, **parameters, **points.numbers})      # as points.outputs names them
+    new = step.advance({**state, **weather_of_days, **parameters, **points.numbers}, days)
 
 The updates act in the order of their processes, within a process in that of its class. Formulas are put together once;
 a process that is off is not among them, and its fluxes are zero.
@@ -67,8 +68,9 @@ class Points:
         return {name: self.settable.value(name) for name in self.settable}
 
     def compiled(self, precision: Precision = "double", *, threads: int = 1) -> CellFormulas:
-        """Return the step as compiled code; raises KernelError where there is no compiler."""
-        return CellFormulas(self.formulas, precision, threads=threads)
+        """Return the step, and any number of them, as compiled code; raises KernelError where there is no compiler."""
+        steady = set(self.inputs).difference(self.outputs, (spec.name for spec in self.fields.weather))
+        return CellFormulas(self.formulas, precision, names=self.outputs, steady=steady, threads=threads)
 
     def twin(self, values: Mapping[str, npt.ArrayLike]) -> dict[str, Array]:
         """Return what a step makes of values, by NumPy."""

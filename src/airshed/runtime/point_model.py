@@ -3,7 +3,7 @@
 A package brings the processes, the fields of the cells and their weather; see docs/declaring.md.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,12 +16,12 @@ from airshed.fields.spec import FieldRegistry
 from airshed.kernels.cells import Precision
 from airshed.process.points import Points
 from airshed.runtime.domain import Domain
-from airshed.runtime.model import PlainModel, Saved, Snapshot
+from airshed.runtime.model import Pace, PlainModel, Saved, Snapshot
 
 Values = Mapping[str, npt.ArrayLike]
 
 
-def _no_weather(seconds: float) -> Values:
+def _no_weather(begins: Sequence[float]) -> Values:
     return {}
 
 
@@ -30,12 +30,12 @@ class PointValues:
     """Values of the cells of a rank, on the box of its domain; a number is that of all cells.
 
     state    at the start, by the names of its fields;  parameters  for good
-    weather  of the step that begins at a time [s]
+    weather  of the steps that begin at some times [s]: on (steps, cells), or (steps) for all cells, or a number for all
     """
 
     state: Values
     parameters: Values = field(default_factory=dict)
-    weather: Callable[[float], Values] = _no_weather
+    weather: Callable[[Sequence[float]], Values] = _no_weather
 
 
 class PointModel(PlainModel):
@@ -43,14 +43,16 @@ class PointModel(PlainModel):
 
     step       length [s] of every step
     precision  of the state and of what is computed;  threads  that share the cells
+    batch      the most steps in one call of the compiled function: cells go through all of them in the cache
     Raises CaseError for fields on other dimensions than ranks divide, and for a step of another length.
     """
 
     def __init__(
         self, points: Points, domain: Domain, values: PointValues, *, step: float, precision: Precision = "double",
-        threads: int = 1,
+        threads: int = 1, batch: int = 1,
     ) -> None:  # fmt: skip
         super().__init__()
+        self.pace = Pace(batch)
         for spec in points.fields.state:
             if spec.dims != domain.axes.divided:
                 lie, wanted = ", ".join(spec.dims), ", ".join(domain.axes.divided)
@@ -69,15 +71,18 @@ class PointModel(PlainModel):
         """The length of every step [s]."""
         return self._step
 
-    def step_to(self, seconds: float) -> None:
-        """Advance the state by one step, in place."""
-        if abs(seconds - self.seconds - self._step) > INSTANT:
-            raise CaseError(
-                f"a step of this model takes {self._step:g} s, and one of {seconds - self.seconds:g} s is asked for; "
-                "have output, restarts and the end of the case after whole steps"
-            )
-        values = {**self._parameters, **self._weather(self.seconds), **self._points.numbers, **self._state}
-        self._formulas(values, [self._state[name] for name in self._points.outputs])
+    def step_through(self, ends: Sequence[float]) -> None:
+        """Advance the state by steps, in place, all of them in one call of the compiled function."""
+        begins = [self.seconds, *ends[:-1]]
+        for begin, end in zip(begins, ends, strict=True):
+            if abs(end - begin - self._step) > INSTANT:
+                raise CaseError(
+                    f"a step of this model takes {self._step:g} s, and one of {end - begin:g} s is asked for; "
+                    "have output, restarts and the end of the case after whole steps"
+                )
+        values = {**self._parameters, **self._weather(begins), **self._points.numbers, **self._state}
+        self._formulas.advance(values, len(ends), [self._state[name] for name in self._points.outputs])
+        self.seconds, self.steps = ends[-1], self.steps + len(ends)
 
     def view(self, name: str) -> Any:
         """This rank's part of a field of the state or a flux of the last step, or a settable number."""

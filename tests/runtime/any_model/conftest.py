@@ -55,7 +55,8 @@ def run_in(folder: Path) -> Run:
     (folder / "row.toml").write_text(CASE.format(model="row", length="1 h", every="10 min"))
 
     def airshed(*arguments: str, die: str = "never - 0") -> subprocess.CompletedProcess[str]:
-        path = os.pathsep.join(map(str, (MODELS, DYING)))
+        given = filter(None, [os.environ.get("PYTHONPATH")])
+        path = os.pathsep.join(map(str, (MODELS, DYING, *given)))
         environment = {**os.environ, "PYTHONPATH": path, "AIRSHED_DIE": die}
         program = [Path(sys.executable).with_name("airshed"), *arguments]
         return subprocess.run(program, cwd=folder, env=environment, capture_output=True, text=True, check=False)

@@ -78,6 +78,29 @@ def test_two_ranks_have_the_bits_of_one_also_after_a_kill(run, case: Path, tmp_p
         assert float(one["biomass"][-1, 3]) == pytest.approx(by_hand(9, 35.0)[1], rel=1e-6)
 
 
+def test_batches_of_any_size_have_the_bits_of_single_days(case: Path) -> None:
+    def run(batch: int, until: str = "9 day", **how: object) -> list[bytes]:
+        with airshed.Simulation(airshed.load_case(case, [f"batch={batch}"])) as simulation:
+            simulation.run(until, **how)
+            return [np.array(simulation[name]).tobytes() for name in ("water", "biomass", "runoff", "drained")]
+
+    found = run(1)
+    assert [run(batch) for batch in (2, 9, 30)] == [found] * 3
+    assert run(30, observer=lambda info: None, stride=2) == found
+    assert run(30, "8 day") != found
+
+
+def test_batches_end_where_something_is_due(case: Path, tmp_path: Path) -> None:
+    often = airshed.load_case(case, ["batch=30", "time.length=20 day", "output.0.every=3 day", "restart.every=7 day"])
+    batches: list[int] = []
+    with airshed.Simulation(often, output=tmp_path / "out") as simulation:
+        through = simulation.model.step_through
+        simulation.model.step_through = lambda ends: (batches.append(len(ends)), through(ends))
+        simulation.run("17 day")
+        simulation.run(observer=lambda info: None, stride=2)
+    assert batches == [3, 3, 1, 2, 3, 2, 1, 2, 1, 2]
+
+
 def test_a_step_of_another_length_is_refused(run, case: Path) -> None:
     refused = run("run", case.name, "--output", "a", "--set", "output.0.every=8 h")
     assert refused.returncode == 2

@@ -62,6 +62,7 @@ RAIN, DAY = (0.0, 60.0, 10.0, 0.0, 25.0), 86400.0
 class _Case(RunCase):
     model: Literal["bucket"] = "bucket"
     points: Whole = setting(7, "How many there are.", ge=1)
+    batch: Whole = setting(4, "Days in one call.", ge=1)
 
 
 BucketCase: Any = create_model("BucketCase", __base__=_Case, **sections_of(PROCESSES))
@@ -84,9 +85,9 @@ def build(case: Any, ranks: Any, check: Any) -> Built:
     capacity = domain.box.of(np.linspace(20.0, 50.0, case.points))
     values = PointValues(
         {"water": 30.0, "biomass": 100.0}, {"capacity": capacity, "depth": 80.0},
-        lambda seconds: {"rain": RAIN[int(seconds / DAY) % len(RAIN)]},
+        lambda begins: {"rain": np.array([RAIN[int(seconds / DAY) % len(RAIN)] for seconds in begins])},
     )  # fmt: skip
-    return Built(PointModel(Points(processes, FIELDS), domain, values, step=DAY))
+    return Built(PointModel(Points(processes, FIELDS), domain, values, step=DAY, batch=case.batch))
 
 
 KIND = ModelKind(BucketCase, build)

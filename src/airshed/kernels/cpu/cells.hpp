@@ -1,0 +1,71 @@
+// cells.hpp: takes blocks of cells through steps. The values of a block lie together, pack after pack, while it goes through
+// all steps of a call; only what changes from step to step is read meanwhile, and only what is asked for is written.
+#include <vector>
+
+struct Input { const real* from; int64_t per_cell, per_step; };    // per_cell: 1, or 0 of a number; per_step: 0 of what stays
+struct Record { void* to; int64_t result, is_double; };            // a result after every step, [step][cell]
+
+typedef float floats __attribute__((vector_size(W * sizeof(float))));
+typedef double doubles __attribute__((vector_size(W * sizeof(double))));
+
+// Lanes beyond the last cell are copies of it.
+INLINE void fetch(pack* x, const Input& input, int64_t step, int64_t first, int64_t cells) {
+    const real* from = input.from + step * input.per_step + first * input.per_cell;
+    for (; cells > 0; cells -= W, x += SLOTS, from += W * input.per_cell) {
+        if (!input.per_cell) *x = splat(*from);
+        else if (cells >= W) memcpy(x, from, sizeof *x);
+        else {
+            *x = splat(from[cells - 1]);
+            memcpy(x, from, cells * sizeof *from);
+        }
+    }
+}
+
+template <typename packs, typename number>
+INLINE void put(number* to, const pack* x, int64_t cells) {
+    for (; cells > 0; cells -= W, x += SLOTS, to += W) {
+        const packs values = __builtin_convertvector(*x, packs);
+        if (cells >= W) memcpy(to, &values, sizeof values);
+        else memcpy(to, &values, cells * sizeof *to);
+    }
+}
+
+struct Steps {
+    const Input* inputs;
+    real* const* results;
+    const Record* records;
+    int64_t recorded, steps, cells;
+
+    void block(pack* x, int64_t first, int64_t here) const {
+        pack* const end = x + (here + W - 1) / W * SLOTS;
+        for (int i = 0; i < INPUTS; i++) fetch(x + i, inputs[i], 0, first, here);
+        for (pack* each = x; each < end; each += SLOTS) prepare(each);
+        for (int64_t s = 0; s < steps; s++) {
+            for (int i = 0; s && i < INPUTS; i++)
+                if (inputs[i].per_step) fetch(x + i, inputs[i], s, first, here);
+            for (pack* each = x; each < end; each += SLOTS) step(each);
+            for (int64_t r = 0; r < recorded; r++) record(records[r], x, s * cells + first, here);
+        }
+        for (int r = 0; r < RESULTS; r++) put<pack>(results[r] + first, x + RESULT[r], here);
+    }
+
+    static void record(const Record& each, const pack* x, int64_t place, int64_t here) {
+        x += RESULT[each.result];
+        if (each.is_double) put<doubles>((double*)each.to + place, x, here);
+        else put<floats>((float*)each.to + place, x, here);
+    }
+};
+
+// next  the block that no thread has taken yet
+extern "C" void airshed_cells(
+    const Input* inputs, real* const* results, const Record* records, int64_t recorded, int64_t steps, int64_t cells, int64_t* next
+) {
+    const FlushDenormals flush;
+    const Steps all{inputs, results, records, recorded, steps, cells};
+    std::vector<pack> x(PACKS * SLOTS);
+    for (;;) {
+        const int64_t first = __atomic_fetch_add(next, 1, __ATOMIC_RELAXED) * (PACKS * W);
+        if (first >= cells) return;
+        all.block(x.data(), first, cells - first < PACKS * W ? cells - first : PACKS * W);
+    }
+}
