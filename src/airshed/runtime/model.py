@@ -144,7 +144,8 @@ class Model(Protocol):
     def set(self, name: str, value: object) -> None:
         """Change a field that its registry says is settable, before the next step; raises CaseError.
 
-        value  an array or a number in the unit of the field, or a text with a unit
+        value  an array of the whole domain or a number, in the unit of the field, or a text with a unit; the same on
+               all ranks
         """
         ...
 

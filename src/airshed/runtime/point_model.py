@@ -3,12 +3,11 @@
 A package brings the processes, the fields of the cells and their weather; see docs/declaring.md.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from airshed.core.errors import CaseError
 from airshed.core.every import INSTANT
@@ -17,8 +16,7 @@ from airshed.kernels.cells import Precision
 from airshed.process.points import Points
 from airshed.runtime.domain import Domain
 from airshed.runtime.model import Pace, PlainModel, Saved, Snapshot
-
-Values = Mapping[str, npt.ArrayLike]
+from airshed.runtime.settable_weather import SettableWeather, Values
 
 
 def _no_weather(begins: Sequence[float]) -> Values:
@@ -30,7 +28,8 @@ class PointValues:
     """Values of the cells of a rank, on the box of its domain; a number is that of all cells.
 
     state    at the start, by the names of its fields;  parameters  for good
-    weather  of the steps that begin at some times [s]: on (steps, cells), or (steps) for all cells, or a number for all
+    weather  of the steps that begin at some times [s]: on (steps, cells), or (steps) for all cells, or a number;
+             it is also asked for a single step that was made before, where somebody looks at the weather of that
     """
 
     state: Values
@@ -57,9 +56,13 @@ class PointModel(PlainModel):
             if spec.dims != domain.axes.divided:
                 lie, wanted = ", ".join(spec.dims), ", ".join(domain.axes.divided)
                 raise CaseError(f"field {spec.name} lies on ({lie}); those of a model of points lie on ({wanted})")
-        self.domain, self._points, self._step, self._weather = domain, points, step, values.weather
-        self.fields = FieldRegistry([*points.fields.state, *points.fluxes, *points.settable.values()])
+        self.domain, self._points, self._step = domain, points, step
         self._formulas = points.compiled(precision, threads=threads)
+        needed = [spec for spec in points.fields.weather if spec.name in points.inputs]
+        self._weather = SettableWeather(values.weather, needed, domain, self._formulas.dtype)
+        self.fields = FieldRegistry(
+            [*points.fields.state, *points.fluxes, *self._weather.fields.values(), *points.settable.values()]
+        )
         shape, dtype = domain.box.shape, self._formulas.dtype
         self._state = {
             spec.name: np.array(np.broadcast_to(values.state[spec.name], shape), dtype) for spec in points.fields.state
@@ -85,24 +88,34 @@ class PointModel(PlainModel):
         self.seconds, self.steps = ends[-1], self.steps + len(ends)
 
     def view(self, name: str) -> Any:
-        """This rank's part of a field of the state or a flux of the last step, or a settable number."""
+        """This rank's part of a field of the state, a flux or the weather of the last step, or a settable number.
+
+        Before the first step it is the weather of that; weather that was set is shown from then on.
+        """
+        if name in self._weather.fields:
+            return self._weather.value(name, max(self.seconds - self._step, 0.0))
         return self._points.settable.value(name) if name in self._points.settable else self._state[name]
 
     def set(self, name: str, value: object) -> None:
-        """Change a settable number of a process, from the next step on."""
-        if name not in self._points.settable:
+        """Change the weather or a settable number of a process, from the next step on until it is set again."""
+        if name in self._weather.fields:
+            self._weather.set(name, value)
+        elif name in self._points.settable:
+            self._points.settable.set(name, value)
+        else:
             super().set(name, value)
-        self._points.settable.set(name, value)
 
     def save(self) -> Snapshot:
-        """State, fluxes of the last step, and the numbers that were set."""
-        return Snapshot(self._state, {}, {**self._moment(), "settable": self._points.settable.changed})
+        """State, fluxes of the last step, and what was set."""
+        was_set = {"settable": self._points.settable.changed, "weather": self._weather.names}
+        return Snapshot({**self._state, **self._weather.save()}, {}, {**self._moment(), **was_set})
 
     def restore(self, saved: Saved) -> None:
         """Take over a saved state."""
         for name, array in self._state.items():
             array[...] = saved.part(name, self.domain.held)
         self._points.settable.restore(saved.metadata["settable"])
+        self._weather.restore(saved, saved.metadata["weather"])
         self._set_moment(saved)
 
     def close(self) -> None:

@@ -13,6 +13,7 @@ from numbers import Integral, Real
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
+from zlib import crc32
 
 import numpy as np
 
@@ -125,7 +126,7 @@ class Simulation:
         self._model: Model = built.model
         self.notices = list(built.notices)
         self.end: float = self.case.time.length.value
-        self._begin = self._model.seconds
+        self.begin: float = self._model.seconds
         planned = [] if self._folder is None else self._open_records(built, self._folder, resume=resume)
         self._closed, self._sums, self._written = False, 0.0, ""
         self._in_step = False  # also after an error in a step: the state then belongs to no time
@@ -253,13 +254,11 @@ class Simulation:
         """
         import xarray as xr
 
-        self._check_whole()
+        values = self.values(name)
         (spec,) = self._model.fields.select([name], where="field")
-        domain, here = self._model.domain, _read(self._model.view(name))
-        axes = domain.axes
-        there = [each for each in axes.coordinates if each.along in spec.dims]
+        there = [each for each in self._model.domain.axes.coordinates if each.along in spec.dims]
         return xr.DataArray(
-            np.array(domain.whole(here) if set(axes.divided) <= set(spec.dims) else here),
+            values,
             dims=spec.dims,
             name=name,
             attrs={"units": spec.unit, "long_name": spec.text},
@@ -267,12 +266,21 @@ class Simulation:
         )
 
     @by_one_thread
+    def values(self, name: str) -> np.ndarray[Any, Any]:
+        """The values alone of a field of the whole domain, as a copy. With several ranks all of them call this."""
+        self._check_whole()
+        (spec,) = self._model.fields.select([name], where="field")
+        domain, here = self._model.domain, _read(self._model.view(name))
+        return np.array(domain.whole(here) if set(domain.axes.divided) <= set(spec.dims) else here)
+
+    @by_one_thread
     def __setitem__(self, name: str, value: object) -> None:
         """Change a settable field, such as a number of a process, from the next step on; all ranks set it alike.
 
-        value  in the unit of the field, or a text with a unit. Raises CaseError for a field that is not settable, and
-        for a value that its setting does not allow. A restart keeps it. Where the state is shown within a step,
-        time goes back to the beginning of that step, which is made anew.
+        value  in the unit of the field, or a text with a unit; of a field on dimensions an array of the whole domain,
+               or a number for all its cells
+        Raises CaseError for a field that is not settable, and for a value that cannot be. A restart keeps it. Where the
+        state is shown within a step, time goes back to the beginning of that step, which is made anew.
         """
         with raising_together(self._everybody):
             self._check_open()
@@ -284,14 +292,14 @@ class Simulation:
             self._undo_provisional()
             before = np.array(_read(self._model.view(name)))
             self._model.set(name, value)
-            if not np.array_equal(before, _read(self._model.view(name))):
+            if spec.dims or not np.array_equal(before, _read(self._model.view(name))):
                 self._clock.replan()
                 self._timed_records(lambda records: records.change())
 
     def _check_alike(self, name: str, value: object) -> None:
         """Refuse a value that ranks do not set alike: their states would part."""
         if self._everybody.size > 1:
-            found = self._everybody.gather_all((name, repr(value)))
+            found = self._everybody.gather_all((name, _told(value)))
             if any(each != found[0] for each in found):
                 raise CaseError(f"ranks set {name} to different values, or different fields: {sorted(set(found))[:4]}")
 
@@ -380,7 +388,7 @@ class Simulation:
         self._keep_records()
         if not ends:
             return None
-        fraction = (self.seconds - self._begin) / (self.end - self._begin)
+        fraction = (self.seconds - self.begin) / (self.end - self.begin)
         speed = self._model.domain.cells * len(ends) / max(elapsed, 1e-9)
         last = self.seconds - (ends[-2] if len(ends) > 1 else before)
         return StepInfo(self.seconds, self._model.steps, last, speed, fraction)
@@ -465,3 +473,9 @@ def _read(view: FieldView | np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     values = np.empty(view.shape)
     view.copy_to(values, slice(None))
     return values
+
+
+def _told(value: object) -> str:
+    """Return what ranks tell each other of a value that is to be set: of an array its shape and a checksum."""
+    values = np.asarray(value)
+    return f"{values.shape} {crc32(values.tobytes()):08x}" if values.ndim else repr(value)

@@ -55,8 +55,75 @@ def test_its_days_are_those_by_hand_and_a_number_can_be_set(case: Path) -> None:
         assert found != pytest.approx(by_hand(9, capacities[3]), rel=1e-3), "without the change it is another"
         with pytest.raises(CaseError, match=r"drainage_share cannot be 2.0"):
             simulation["drainage_share"] = 2.0
-        with pytest.raises(CaseError, match=r"water cannot be set .*settable are: drainage_share"):
+        with pytest.raises(CaseError, match=r"water cannot be set .*settable are: rain, drainage_share"):
             simulation["water"] = 2.0
+
+
+def water_by_hand(rain: list[float], capacity: float) -> float:
+    water = 30.0
+    for fallen in rain:
+        water = min(water + fallen, 80.0)
+        water -= SHARE * max(water - capacity, 0.0)
+    return water
+
+
+def test_weather_that_is_set_holds_until_it_is_set_again(case: Path) -> None:
+    capacities, rain = np.linspace(20.0, 50.0, 7), np.linspace(0.0, 60.0, 7)
+    with airshed.Simulation(case) as simulation:
+        assert simulation["rain"].values.tolist() == [RAIN[0]] * 7, "before the first step it is that of the first"
+        simulation.run("2 day")
+        assert simulation["rain"].values.tolist() == [RAIN[1]] * 7, "it is that of the last step"
+        simulation["rain"] = rain
+        assert simulation["rain"].values.tolist() == rain.tolist()
+        simulation.run("4 day")
+        simulation["rain"] = "1 cm"
+        simulation.run("5 day")
+        for cell, capacity in enumerate(capacities):
+            days = [*RAIN[:2], rain[cell], rain[cell], 10.0]
+            assert float(simulation["water"][cell]) == pytest.approx(water_by_hand(days, capacity), rel=1e-14)
+        assert water_by_hand([*RAIN[:5]], 50.0) != pytest.approx(water_by_hand(days, 50.0), rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (np.zeros(6), r"rain has the shape \(7,\); values of \(6,\) cannot be set"),
+        (np.array([1.0] * 6 + [np.nan]), r"rain cannot be nan, as in cell \(6,\)"),
+        (float("inf"), r"rain cannot be inf, as in cell \(\)"),
+        (True, "rain cannot be True: give numbers \\[mm\\], or a text with a unit"),
+        ("5 K", "rain"),
+    ],
+)
+def test_weather_that_cannot_be_is_refused(case: Path, value: object, message: str) -> None:
+    with airshed.Simulation(case) as simulation:
+        with pytest.raises(CaseError, match=message):
+            simulation["rain"] = value
+        assert simulation["rain"].values.tolist() == [RAIN[0]] * 7
+
+
+def set_rain(simulation: airshed.Simulation, days: int) -> None:
+    """Set the rain of the second day once more, for the third one and on, and run some days."""
+    simulation.run("2 day")
+    simulation["rain"] = np.full(7, RAIN[1])
+    simulation.run(f"{days} day")
+
+
+def test_a_run_that_goes_on_keeps_weather_that_was_set(case: Path, tmp_path: Path) -> None:
+    with airshed.Simulation(case) as simulation:
+        set_rain(simulation, 6)
+        expected = simulation["water"].values
+        other = simulation["biomass"].values
+    for days in (2, 4):
+        folder = tmp_path / f"left at {days}"
+        with airshed.Simulation(case, output=folder) as simulation:
+            set_rain(simulation, days)
+        with airshed.Simulation(case, output=folder, resume=True) as simulation:
+            simulation.run("6 day")
+            np.testing.assert_array_equal(simulation["water"].values, expected)
+            np.testing.assert_array_equal(simulation["biomass"].values, other)
+    with airshed.Simulation(case) as simulation:
+        simulation.run("6 day")
+        assert not np.array_equal(simulation["water"].values, expected), "without the change it is another"
 
 
 def test_a_process_that_is_off_does_nothing(case: Path) -> None:

@@ -1,0 +1,72 @@
+"""The weather of a model of points, which a user or another model may set in place of that of the case."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.core.errors import CaseError
+from airshed.core.units import to
+from airshed.fields.spec import FieldSpec
+from airshed.runtime.domain import Domain
+from airshed.runtime.model import Saved
+
+Values = Mapping[str, npt.ArrayLike]
+Array = npt.NDArray[Any]
+
+_KEPT = "weather."
+
+
+class SettableWeather:
+    """What `source` gives for the steps that begin at some times [s]; a field that was set holds until it is set again.
+
+    fields  of the weather, on the dimensions that ranks divide
+    """
+
+    def __init__(
+        self, source: Callable[[Sequence[float]], Values], fields: Iterable[FieldSpec], domain: Domain,
+        dtype: npt.DTypeLike,
+    ) -> None:  # fmt: skip
+        self._source, self._domain, self._dtype = source, domain, dtype
+        self.fields = {spec.name: replace(spec, settable=True, written="named") for spec in fields}
+        self._set: dict[str, Array] = {}
+
+    def __call__(self, begins: Sequence[float]) -> Values:
+        """Return the weather of steps, see :class:`airshed.runtime.point_model.PointValues`."""
+        held = {name: np.broadcast_to(each, (len(begins), *each.shape)) for name, each in self._set.items()}
+        return {**self._source(begins), **held}
+
+    def value(self, name: str, begin: float) -> Array:
+        """Return a field of the weather of one step on the cells of this rank."""
+        found = np.asarray(self([begin])[name], self._dtype)
+        return np.array(np.broadcast_to(found[0] if found.ndim else found, self._domain.box.shape))
+
+    def set(self, name: str, value: object) -> None:
+        """Set a field, as :meth:`airshed.runtime.model.Model.set` says; raises CaseError for what cannot be."""
+        spec, domain = self.fields[name], self._domain
+        whole = np.asarray(to(value, spec.unit, where=name) if isinstance(value, str) else value)
+        if whole.dtype.kind not in "fiu":
+            raise CaseError(f"{name} cannot be {value!r}: give numbers [{spec.unit}], or a text with a unit")
+        if whole.ndim and whole.shape != domain.axes.whole.shape:
+            raise CaseError(f"{name} has the shape {domain.axes.whole.shape}; values of {whole.shape} cannot be set")
+        strange = np.argwhere(~np.isfinite(whole))
+        if len(strange):
+            cell = tuple(strange[0].tolist())
+            raise CaseError(f"{name} cannot be {whole[cell]}, as in cell {cell} of what is to be set; give numbers")
+        self._set[name] = np.array(domain.box.of(np.broadcast_to(whole, domain.axes.whole.shape)), self._dtype)
+
+    def save(self) -> dict[str, Array]:
+        """Return what was set, by names of a snapshot's arrays."""
+        return {_KEPT + name: values for name, values in self._set.items()}
+
+    @property
+    def names(self) -> list[str]:
+        """The fields that were set."""
+        return list(self._set)
+
+    def restore(self, saved: Saved, names: Iterable[str]) -> None:
+        """Take over what was set when a state was saved."""
+        held = self._domain.held
+        self._set = {name: np.array(saved.part(_KEPT + name, held), self._dtype) for name in names}
