@@ -6,7 +6,7 @@ growth - detachment - eaten - trampled - burnt                              =  c
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -47,7 +47,7 @@ class Balance:
 
 
 def _sum(values: Values, names: Sequence[str] | Mapping[str, float]) -> Array:
-    return np.sum([np.asarray(values[name], np.float64) for name in names], axis=0)
+    return np.asarray(np.sum([np.asarray(values[name], np.float64) for name in names], axis=0))
 
 
 WATER: Final = Balance(

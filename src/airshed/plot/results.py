@@ -13,13 +13,14 @@ from airshed.core.errors import DataError
 from airshed.core.numbers import numbers
 from airshed.grid.packing import Packing
 from airshed.grid.places import check_places
+from airshed.pasture.drought import DROUGHT, with_drought
 from airshed.plot.geography import Area
 from airshed.plot.species import COMMON
 from airshed.plot.units import MIXING_RATIO_UNITS, Unit, mass_concentration, mass_unit, mixing_ratio_unit
 
 Array = NDArray[np.float64]
 
-PREFERRED = ("O3", "NO2", "standing_dry_matter", "growth", "soil_water_index")
+PREFERRED = ("O3", "NO2", "standing_dry_matter", DROUGHT, "growth", "soil_water_index")
 """The fields that are drawn when none is asked for, if they are there."""
 
 _LISTED = 30
@@ -56,6 +57,7 @@ class Results:
         for name in ("lat", "lon", "level"):
             if name in dataset.dims and name in dataset.coords:
                 check_places(name, numbers(dataset[name].values, f"{path}: its {name}"), str(path))
+        dataset = with_drought(dataset)
         self._data = dataset if np.all(np.diff(dataset["lat"].values) > 0) else dataset.sortby("lat")
         self._units: dict[str, Unit] = {}
         self._ground: dict[str, Array] = {}

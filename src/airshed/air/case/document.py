@@ -1,9 +1,7 @@
 """Writes docs/case-file.md from the settings registry: ``python -m airshed.air.case.document > docs/case-file.md``."""
 
 from airshed.air.case.case import Case
-from airshed.case.toml import write_value
-from airshed.core.report import markdown_table
-from airshed.core.settings import Section, Setting, section_inside, settings_of
+from airshed.case.document import sections_document
 from airshed.core.units import unit_names
 
 _INTRODUCTION = """\
@@ -35,39 +33,7 @@ its range is refused. Times are in UTC. Paths are relative to the case. `N` coun
 
 def case_file_document() -> str:
     """Return the whole document in Markdown."""
-    parts = [_INTRODUCTION.replace("UNITS", ", ".join(f"`{name}`" for name in unit_names())), "## At the top\n"]
-    top = [setting for setting in settings_of(Case) if "." not in setting.key]
-    parts.append(_table(top))
-    for name, field in Case.model_fields.items():
-        section, many = section_inside(field.annotation)
-        if section is not None:
-            parts += [f"## {'[[' if many else '['}{name}{']]' if many else ']'}\n", _section(section, many)]
-    return "\n".join(parts)
-
-
-def _section(section: type[Section], many: bool) -> str:
-    text = (section.__doc__ or "").strip()
-    repeated = " May be repeated." if many else ""
-    return f"{text}{repeated}\n\n{_table(list(settings_of(section)))}"
-
-
-def _table(settings: list[Setting]) -> str:
-    rows = [
-        (
-            f"`{each.key}`",
-            each.kind,
-            each.unit,
-            each.range,
-            "**required**" if each.required else _default(each.default),
-            each.text,
-        )
-        for each in settings
-    ]
-    return markdown_table(("Key", "Value", "Unit", "Range", "Default", "Meaning"), rows) + "\n"
-
-
-def _default(value: object) -> str:
-    return "" if value in (None, "", {}, []) else f"`{write_value(value)}`"
+    return sections_document(Case, _INTRODUCTION.replace("UNITS", ", ".join(f"`{name}`" for name in unit_names())))
 
 
 if __name__ == "__main__":

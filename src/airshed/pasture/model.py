@@ -1,0 +1,133 @@
+"""The pasture model: its processes on the land cells of a case, day by day."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.core.errors import CaseError
+from airshed.core.report import Report
+from airshed.fields.spec import FieldRegistry
+from airshed.grid.box import Box
+from airshed.parallel.binding import cores_each
+from airshed.parallel.communicator import Communicator
+from airshed.pasture.case import PROCESSES, PastureCase
+from airshed.pasture.events import burnt_fraction
+from airshed.pasture.fields import DAY, OPTIONAL_WEATHER, STATE, cell_fields
+from airshed.pasture.inputs import Inputs, open_inputs
+from airshed.pasture.parameters import cell_parameters
+from airshed.pasture.summary import summary
+from airshed.process.points import Points
+from airshed.runtime.domain import Domain
+from airshed.runtime.point_model import PointModel, PointValues
+from airshed.runtime.registry import Built, ModelKind
+
+Array = npt.NDArray[Any]
+Values = Mapping[str, npt.ArrayLike]
+
+EXPORTS: Final = (
+    "standing_dry_matter", "green", "dead", "litter", "growth", "total_cover", "green_cover", "water_1", "water_2",
+    "water_3", "runoff", "drainage", "soil_evaporation", "transpiration", "soil_water_index", "nitrogen_index",
+    "growth_index", "utilisation",
+)  # fmt: skip
+"""Fields that are written unless a case names others."""
+
+_TOLD: Final = ("source", "license", "comment", "synthetic")
+"""Of what inputs say of themselves, what results must say too."""
+
+_BATCH_BYTES: Final = 64e6
+_BATCH_DAYS: Final = 32
+
+
+class PastureModel(PointModel):
+    """Soil water and pasture of land cells."""
+
+    def __init__(self, case: PastureCase, inputs: Inputs, domain: Domain, *, threads: int) -> None:
+        fires = ["burnt_fraction"] if case.events.fire else []
+        fields = cell_fields([name for name in OPTIONAL_WEATHER if name in (*inputs.source.names, *fires)])
+        points = Points([each(getattr(case, each.section)) for each in PROCESSES], fields)
+        self._stream = inputs.stream(
+            domain.box, domain.ranks, reading=case.inputs.strategy,
+            dtype=np.float64 if case.precision == "double" else np.float32,
+        )  # fmt: skip
+        self.start = _initial(inputs, domain.box)
+        values = PointValues(self.start, _parameters(inputs, domain.box), self._weather_of(case, inputs))
+        day_bytes = 8 * max(1, domain.box.cells) * len(fields.weather)
+        batch = int(np.clip(_BATCH_BYTES / day_bytes, 1, _BATCH_DAYS))
+        super().__init__(points, domain, values, step=DAY, precision=case.precision, threads=threads, batch=batch)
+        self.fields = FieldRegistry(
+            replace(spec, written="all" if spec.name in EXPORTS else "named") for spec in self.fields.values()
+        )
+        self._area = np.cos(np.radians(domain.box.of(inputs.grid.cell_lat)))
+
+    def summary(self, *, brief: bool = False) -> Report:
+        """Balances of water and dry matter, means over the land, and what its input says of itself."""
+        return summary(self, self._area, brief=brief)
+
+    def close(self) -> None:
+        """End the threads."""
+        self._stream.close()
+        super().close()
+
+    def _weather_of(self, case: PastureCase, inputs: Inputs) -> Callable[[Sequence[float]], Values]:
+        """Return what gives the weather of the steps that begin at some times [s]: that of inputs, and fires."""
+        offset = inputs.calendar.number(case.start)
+
+        def weather(begins: Sequence[float]) -> Values:
+            days = range(offset + round(begins[0] / DAY), offset + round(begins[0] / DAY) + len(begins))
+            read = [self._stream.day(day) for day in days]
+            values: dict[str, npt.ArrayLike] = {name: _rows([day[name] for day in read]) for name in read[0]}
+            if case.events.fire:
+                values["burnt_fraction"] = burnt_fraction(case.events, inputs.calendar.dates(days))
+            return values
+
+        return weather
+
+
+def _rows(days: Sequence[Array]) -> Array:
+    """Return (days, ...) from days; a single day is no copy."""
+    return days[0][None] if len(days) == 1 else np.stack(days)
+
+
+def _initial(inputs: Inputs, box: Box) -> dict[str, Array]:
+    """Return the state of cells at the start: what the inputs have, and 0."""
+    found = {name: box.of(np.asarray(values)) for name, values in inputs.initial.items()}
+    return {spec.name: found.get(spec.name, np.zeros(box.shape)) for spec in STATE}
+
+
+def _parameters(inputs: Inputs, box: Box) -> Values:
+    """Return the parameters of cells."""
+    soil, pasture, trees = map(box.of, (inputs.soil_class, inputs.pasture_class, inputs.tree_basal_area))
+    return cell_parameters(
+        inputs.land, soil, pasture, np.zeros_like(soil), tree_basal_area=trees, stocking=np.zeros(box.shape)
+    )
+
+
+def _check(case: PastureCase, inputs: Inputs) -> None:
+    """Refuse a case that begins within a day, takes longer than there is weather, or declares another humidity."""
+    start = case.start.astype("datetime64[D]")
+    if case.start != start:
+        raise CaseError(f"time.start = {case.start}: a pasture case begins at midnight; leave the hour out")
+    days = int(np.ceil(case.time.length.value / DAY))
+    inputs.calendar.check(inputs.calendar.number(start), days, str(case.path(case.inputs.folder)))
+
+
+def build(
+    case: PastureCase, ranks: Communicator, check: Callable[[Communicator], None], inputs: Inputs | None = None
+) -> Built:
+    """Return the model of a case, see :class:`airshed.runtime.registry.ModelKind`.
+
+    inputs  in place of those in the case's folder
+    """
+    check(ranks)
+    inputs = inputs or open_inputs(case.path(case.inputs.folder))
+    _check(case, inputs)
+    told = {name: text for name, text in inputs.attributes.items() if name in _TOLD}
+    domain = replace(Domain.even(inputs.grid.axes, ranks), attributes=told)
+    threads = case.run.threads or cores_each(ranks)
+    return Built(PastureModel(case, inputs, domain, threads=threads))
+
+
+KIND = ModelKind(PastureCase, build)
