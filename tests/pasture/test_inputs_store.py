@@ -4,7 +4,6 @@ import shutil
 
 import numpy as np
 import pytest
-from tests.pasture.inputs_small import NAMES, contents, save_small, small_grid, values_of
 
 from airshed.core.errors import CaseError, DataError, OutputError
 from airshed.grid.box import Box
@@ -12,6 +11,8 @@ from airshed.pasture.inputs import open_inputs
 from airshed.pasture.inputs.manifest import MANIFEST
 from airshed.pasture.inputs.packing import DAILY, PACKINGS
 from airshed.pasture.inputs.store import FIELDS, new_store
+
+from .inputs_small import NAMES, contents, save_small, small_grid, values_of
 
 
 @pytest.fixture(scope="module", params=["land", "full"])
