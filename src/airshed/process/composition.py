@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from airshed.core.errors import CaseError
 from airshed.core.text import suggestion
@@ -60,14 +60,14 @@ class Composition:
             self._write(where, each, formulas(where, each, given), bound.own.fluxes)
 
     def traced(self) -> tuple[Traced, tuple[str, ...]]:
-        """Return the formulas of what was written, with the inputs that they need, and the names of the results."""
-        names = tuple(self.written)
+        """Return the formulas of what was changed, with the inputs that they need, and the names of the results."""
+        names = tuple(name for name in self.written if self.values[name] is not Symbol(name))
         outputs = tuple(fold(self.values[name]) for name in names)
         return Traced(symbols(*outputs), outputs), names
 
-    def _own(self, bound: Bound) -> dict[str, Expression | None]:
-        """What functions of a process are given besides fields of the model: its numbers and its weather."""
-        own: dict[str, Expression | None] = {}
+    def _own(self, bound: Bound) -> dict[str, Any]:
+        """What functions of a process are given besides fields of the model: its settings and its weather."""
+        own = {name: getattr(bound.process, name) for name, each in bound.own.settings.items() if each.unit is None}
         for name, number in bound.numbers.items():
             settable = bound.own.settings[name].settable
             own[name] = Symbol(f"{bound.process.section}_{name}") if settable else Number(float(number))
@@ -97,7 +97,7 @@ class Composition:
             f"{suggestion(asked.field, offered)}"
         )
 
-    def _given(self, where: str, name: str, own: Mapping[str, Expression | None]) -> Expression | None:
+    def _given(self, where: str, name: str, own: Mapping[str, Any]) -> Any:
         if name in own:
             return own[name]
         if name in self.values:

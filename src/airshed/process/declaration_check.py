@@ -35,7 +35,8 @@ def check(cls: "type[Process]", *, names_species: bool) -> None:
     own = cls.declaration
     if not _SECTION.fullmatch(cls.section):
         raise CaseError(f"process {cls.__name__}: section {cls.section!r} is no name: letters, digits and _ alone")
-    check_updates(cls.__name__, own.updates, list(own.fluxes), own.of_the_air)
+    words = {key: each.field.default for key, each in own.settings.items() if each.unit is None}
+    check_updates(cls.__name__, own.updates, list(own.fluxes), words, own.of_the_air)
     _check_methods(cls)
     _check_settable(cls)
     for name, instant in own.instants.items():

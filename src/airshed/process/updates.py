@@ -12,8 +12,9 @@
             return water - drained, drained
 
 The function is given what its arguments name: fields of the state as earlier updates left them, fluxes of earlier
-updates, weather and numbers of its own process, and parameters of the cell. It returns the values of what the
-declaration names, in that order. :class:`airshed.process.points.Points` makes one step of all of them.
+updates, weather and numbers of its own process, and parameters of the cell. Words and switches of its process are
+given as they are set, so that it may choose by `if` what becomes code. It returns the values of what the declaration
+names, in that order. :class:`airshed.process.points.Points` makes one step of all of them.
 """
 
 import inspect
@@ -24,11 +25,11 @@ from typing import Any, Final, TypeVar
 from airshed.core.errors import CaseError, FormulaError
 from airshed.core.text import counted
 from airshed.formula.trace import Tracer, trace
-from airshed.formula.tree import Expression, Symbol, substitute
+from airshed.formula.tree import Expression, Node, Symbol, substitute
 
 F = TypeVar("F", bound=Callable[..., Any])
-Given = Mapping[str, Expression | None]
-"""What a function is given by the names of its arguments; None for weather that there is not."""
+Given = Mapping[str, Any]
+"""What a function is given by the names of its arguments: formulas, words, and None for weather that there is not."""
 
 _PLAIN: Final = inspect.Parameter.POSITIONAL_OR_KEYWORD
 
@@ -68,30 +69,31 @@ def formulas(where: str, each: Update, given: Given) -> tuple[Expression, ...]:
     where  the process and the function, for messages
     """
     names = list(inspect.signature(each.function).parameters)
-    known = [name for name in names if given[name] is not None]
+    put_in = {name: given[name] for name in names if isinstance(given[name], Node)}
 
     def called(*values: Tracer) -> Any:
-        by_name = dict(zip(known, values, strict=True))
-        return each.function(*(by_name.get(name) for name in names))
+        by_name = {**given, **dict(zip(put_in, values, strict=True))}
+        return each.function(*(by_name[name] for name in names))
 
     try:
-        found = trace(called, known).outputs
+        found = trace(called, list(put_in)).outputs
     except (FormulaError, TypeError) as error:
         raise CaseError(f"{where} cannot become code: {error}") from error
     if len(found) != len(each.names):
         raise CaseError(
             f"{where} returns {counted(len(found), 'value')}, and is to return {', '.join(each.names)}, in this order"
         )
-    put_in = {name: value for name, value in given.items() if value is not None}
     return tuple(substitute(each, put_in) for each in found)
 
 
 def check_updates(
-    process: str, updates: Mapping[str, Update], fluxes: Sequence[str], others: Sequence[str]
+    process: str, updates: Mapping[str, Update], fluxes: Sequence[str], words: Mapping[str, object],
+    others: Sequence[str],
 ) -> None:  # fmt: skip
     """Refuse updates that mean nothing: of no field, of a field twice, no formulas, beside what acts on the air.
 
-    process  its name, for messages;  others  what it declares that models of the air alone know
+    process  its name, for messages;  words  its settings that are no numbers, each with its default
+    others   what it declares that models of the air alone know
     """
     if others and (updates or fluxes):
         what = f"{next(iter(updates))}() is an update" if updates else f"{fluxes[0]} is a flux"
@@ -103,7 +105,7 @@ def check_updates(
         where = f"process {process}: {name}()"
         _check_names(where, each)
         _check_signature(where, name, each)
-        formulas(where, each, {key: Symbol(key) for key in inspect.signature(each.function).parameters})
+        formulas(where, each, {key: words.get(key, Symbol(key)) for key in inspect.signature(each.function).parameters})
     made = [name for each in updates.values() for name in each.names]
     for name in fluxes:
         if made.count(name) != 1:
