@@ -6,8 +6,9 @@ import numpy as np
 
 from airshed.grid.land import LandGrid
 from airshed.pasture.classes import published
+from airshed.pasture.inputs.contents import Contents
 from airshed.pasture.inputs.packing import DAILY, PACKINGS
-from airshed.pasture.inputs.store import Contents, new_store
+from airshed.pasture.inputs.store import new_store
 from airshed.pasture.weather.calendar import Calendar
 
 NAMES = ("rain", "pan_evaporation", "radiation", "vapour_pressure", "min_temperature", "max_temperature")
@@ -47,11 +48,11 @@ def values_of(what: Contents) -> dict[str, np.ndarray]:
     return {name: PACKINGS[name].unpacked(each, np.float64) for name, each in numbers.items()}
 
 
-def save_small(path: Path, **changes) -> dict[str, np.ndarray]:
+def save_small(path: Path, layout: str = "land", **changes) -> dict[str, np.ndarray]:
     """Write a store and return the weather in it."""
     what = contents(**changes)
     values = values_of(what)
-    with new_store(path, what) as store:
+    with new_store(path, what, layout=layout) as store:
         for name, each in values.items():
             store.put(name, 0, each)
     return values

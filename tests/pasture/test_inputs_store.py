@@ -107,7 +107,7 @@ def test_others_folders_and_stores_are_not_written_over(tmp_path):
     (tmp_path / "b" / "thesis.tex").write_text("mine")
     with pytest.raises(OutputError, match="is no pasture input"):
         save_small(tmp_path / "b")
-    with new_store(tmp_path / "a", contents(layout="full"), replace=True):
+    with new_store(tmp_path / "a", contents(), layout="full", replace=True):
         pass
     assert [each.name for each in sorted(tmp_path.iterdir())] == ["a", "b"]
 
@@ -143,7 +143,7 @@ def damaged(path, tmp_path, what):
 def test_what_is_missing_or_truncated_is_told(tmp_path, what, message):
     save_small(tmp_path / "small")
     with pytest.raises((DataError, CaseError), match=message):
-        open_inputs(damaged(tmp_path / "small", tmp_path, what))
+        assert open_inputs(damaged(tmp_path / "small", tmp_path, what)).land
 
 
 def _swap(path, old, new):

@@ -40,12 +40,13 @@ class Block:
             **{name: np.asarray(of([number])[0], np.float64) for name, of in numbers.items()},
         }
 
-    def dense(self) -> Day:
-        """Return arrays (days, cells) of all weather; day_of_year and month are (days,)."""
-        days = np.arange(self.first, self.first + self.days)
-        weeks = self._weeks(days)
+    def dense(self, first: int | None = None, count: int | None = None) -> Day:
+        """Return arrays (days, cells) of some days, or of all; day_of_year and month are (days,)."""
+        start = self.first if first is None else first
+        days = np.arange(start, start + (self.days if count is None else count))
+        rows, weeks = slice(start - self.first, start - self.first + len(days)), self._weeks(days)
         return {
-            **self.daily,
+            **{name: values[rows] for name, values in self.daily.items()},
             **{name: values[weeks] for name, values in self.weekly.items()},
             "day_of_year": self.calendar.day_of_year(days).astype(np.float64),
             "month": self.calendar.month(days).astype(np.float64),

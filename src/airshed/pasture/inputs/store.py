@@ -18,7 +18,6 @@ are those on land, packed ("land"), or all of the grid as (lat, lon) ("full"). W
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -29,6 +28,7 @@ import numpy.typing as npt
 from airshed.core.atomic import guarded
 from airshed.grid.land import LandGrid
 from airshed.pasture.fields import STATE
+from airshed.pasture.inputs.contents import Contents
 from airshed.pasture.inputs.manifest import new_folder
 from airshed.pasture.inputs.packing import DAILY, PACKINGS, WEEKLY
 from airshed.pasture.weather.calendar import Calendar
@@ -44,6 +44,9 @@ CHUNK_WEEKS: Final = 16
 CHUNK_CELLS: Final = 8192
 """A mebibyte of rain: a few chunks a rank, and little else is decompressed for a day of it."""
 
+OWN: Final = ("Conventions", "first_day", "layout", "humidity")
+"""Attributes that tell of the store itself."""
+
 _SHARD: Final = 6
 """Chunks of days or weeks in a shard, about a year."""
 
@@ -51,36 +54,16 @@ _SHARD_CELLS: Final = 8
 _LEVEL: Final = 5
 
 
-@dataclass(frozen=True, eq=False)
-class Contents:
-    """All that a store has but its weather.
-
-    calendar   days of the weather;  weather  its names
-    soils, pastures  classes as plain values, by name
-    maps       soil_class, pasture_class (cells,) from 0, tree_basal_area (cells,) [m2 ha-1]
-    initial    fields of the state (cells,)
-    attributes title, source, license, and whatever else is to be told with results
-    """
-
-    grid: LandGrid
-    calendar: Calendar
-    weather: Sequence[str]
-    soils: Mapping[str, Mapping[str, Any]]
-    pastures: Mapping[str, Mapping[str, Any]]
-    maps: Mapping[str, npt.NDArray[Any]]
-    initial: Mapping[str, Array]
-    attributes: Mapping[str, str] = field(default_factory=dict)
-    layout: Layout = "land"
-
-
 class Store:
     """A store that is being written: `put` fills the weather, in any order."""
 
-    def __init__(self, folder: Path, contents: Contents) -> None:
+    def __init__(self, folder: Path, contents: Contents, layout: Layout) -> None:
         import zarr
 
-        self._contents, self._folder = contents, folder
-        self._group: Any = zarr.create_group(folder / FIELDS, zarr_format=3, attributes=_attributes(contents))
+        self._contents, self._folder, self._layout = contents, folder, layout
+        self._group: Any = zarr.create_group(
+            folder / FIELDS, zarr_format=3, attributes={**_attributes(contents), "layout": layout}
+        )
         self._add_tables()
         self._add_maps()
         self._weather = {name: self._add_weather(name) for name in contents.weather}
@@ -88,7 +71,7 @@ class Store:
     def put(self, name: str, first: int, values: Array) -> None:
         """Write weather (days or weeks, cells) from a day or week on; raises DataError for what cannot be stored."""
         numbers = PACKINGS[name].packed(values, name)
-        if self._contents.layout == "full":
+        if self._layout == "full":
             numbers = self._contents.grid.unpacked(numbers, 0)
         self._weather[name][first : first + len(numbers)] = numbers
 
@@ -121,7 +104,7 @@ class Store:
     def _add_weather(self, name: str) -> Any:
         packing, contents = PACKINGS[name], self._contents
         rows = contents.calendar.days if name in DAILY else contents.calendar.weeks
-        shape = cells_shape(contents.grid, contents.layout)
+        shape = cells_shape(contents.grid, self._layout)
         chunk = (CHUNK_DAYS if name in DAILY else CHUNK_WEEKS, *chunk_of_cells(shape))
         shard = (chunk[0] * min(_SHARD, -(-rows // chunk[0])), *_shard_of_cells(shape))
         mean = {} if name in DAILY else {"cell_methods": "time: mean (interval: 7 days)"}
@@ -135,13 +118,13 @@ class Store:
 
 
 @contextmanager
-def new_store(path: Path, contents: Contents, *, replace: bool = False) -> Iterator[Store]:
+def new_store(path: Path, contents: Contents, *, layout: Layout = "land", replace: bool = False) -> Iterator[Store]:
     """Yield a store to fill with weather; it appears under `path` at the end of the block, whole or not at all.
 
     Raises OutputError for what the system refuses, and where something else is there; see `manifest.new_folder`.
     """
     with guarded(path), new_folder(path, replace=replace) as part:
-        yield Store(part, contents)
+        yield Store(part, contents, layout)
 
 
 def cells_shape(grid: LandGrid, layout: Layout) -> tuple[int, ...]:
@@ -175,7 +158,6 @@ def _attributes(contents: Contents) -> dict[str, Any]:
         **contents.attributes,
         "first_day": str(contents.calendar.first),
         "days": contents.calendar.days,
-        "layout": contents.layout,
         "weather": [name for name in (*DAILY, *WEEKLY) if name in contents.weather],
         "humidity": humidity[0] if humidity else "none",
     }

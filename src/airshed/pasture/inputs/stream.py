@@ -54,17 +54,26 @@ class Stream:
         self._boxes = self._ranks.gather_all(self._cells) if root else None
         self._pool = ThreadPoolExecutor(1, "airshed-weather")
         self._ahead: dict[int, Future[Any]] = {}
-        self._block: Block | None = None
+        self._blocks: dict[int, Block] = {}
 
     def day(self, number: int) -> Day:
         """Return the weather of a day, see `Block.day`; arrays are valid until the next call but one.
 
         Raises DataError for what cannot be read, on all ranks alike with `root`; CaseError for a day that there is not.
         """
-        if self._block is None or not 0 <= number - self._block.first < self._block.days:
-            self.source.calendar.check(number, 1, "the case")
-            self._block = self._fetched(number // self.source.block_days)
-        return self._block.day(number)
+        return self._holding(number).day(number)
+
+    def days(self, first: int, count: int) -> Day:
+        """Return the weather of days: arrays (count, cells); day_of_year and month are (count,). Raises as `day`."""
+        parts = []
+        while count > 0:
+            block = self._holding(first)
+            held = min(count, block.first + block.days - first)
+            parts.append(block.dense(first, held))
+            first, count = first + held, count - held
+        return (
+            parts[0] if len(parts) == 1 else {name: np.concatenate([each[name] for each in parts]) for name in parts[0]}
+        )
 
     def close(self) -> None:
         """End the thread; what it reads is dropped."""
@@ -78,6 +87,15 @@ class Stream:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _holding(self, number: int) -> Block:
+        """Return the block that holds a day: the last one, the one before it, or one that is read now."""
+        index = number // self.source.block_days
+        if index not in self._blocks:
+            self.source.calendar.check(number, 1, "the case")
+            kept = [key for key in self._blocks if key == index - 1]
+            self._blocks = {**{key: self._blocks[key] for key in kept}, index: self._fetched(index)}
+        return self._blocks[index]
 
     def _fetched(self, index: int) -> Block:
         """Return a block by its number, and have the next ones read."""
