@@ -73,6 +73,8 @@ lock: ## choose the versions in requirements.lock anew
 	@printf '%s\n' hatchling editables | $(LOCK) pyproject.toml - --extra dev --upgrade --output-file requirements-dev.lock
 	@printf '%s\n' hatchling editables | $(LOCK) pyproject.toml - --constraints requirements-dev.lock --output-file requirements.lock
 	@echo ziglang | $(LOCK) - --upgrade --output-file .ci/ziglang.lock
+	@printf '%s\n' bmi-tester model-metadata standard-names pytest-dependency importlib-resources | \
+		$(LOCK) - --no-deps --upgrade --output-file .ci/bmi-tester.lock
 	@rm -rf $(VENV)-lock
 
 clean: ## remove everything that was made, the environment and the runs too

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from math import isfinite
+from math import inf, isfinite
 from numbers import Integral, Real
 from pathlib import Path
 from types import TracebackType
@@ -236,6 +236,17 @@ class Simulation:
         """The batch that all ranks make: the smallest that any rank wants, as some ranks may have no observer."""
         return -int(self._model.domain.greatest(-most))
 
+    @by_one_thread
+    def next_step(self) -> float:
+        """The length [s] of the next step, or what is left of it where the state is shown within one.
+
+        All ranks call this. Raises CaseError at the end of the case.
+        """
+        with raising_together(self._everybody):
+            self._check_ahead()
+            (end,) = self._clock.next_steps(inf, 1)
+            return end - self.seconds
+
     @property
     def has_map(self) -> bool:
         """Whether its fields lie on latitudes and longitudes, so that `airshed plot` can draw them."""
@@ -290,9 +301,9 @@ class Simulation:
                 raise CaseError(f"field {name} cannot be set while the model runs; settable are: {others}")
             self._check_alike(name, value)
             self._undo_provisional()
-            before = np.array(_read(self._model.view(name)))
+            before = None if spec.dims else np.array(_read(self._model.view(name)))
             self._model.set(name, value)
-            if spec.dims or not np.array_equal(before, _read(self._model.view(name))):
+            if before is None or not np.array_equal(before, _read(self._model.view(name))):
                 self._clock.replan()
                 self._timed_records(lambda records: records.change())
 
@@ -362,15 +373,19 @@ class Simulation:
         if self._closed or self._in_step:
             raise CaseError("this simulation was closed, or ended by an error; make a new one")
 
+    def _check_ahead(self) -> None:
+        """Refuse a step beyond the end of the case."""
+        self._check_open()
+        if self.seconds >= self.end:
+            raise CaseError(f"the case ends at {self.end:g} s, and so far it is simulated; lengthen time.length")
+
     def _steps(self, until: float, most: int) -> StepInfo | None:
         """Make a batch of at most `most` steps, or a provisional step to a time of output within the next step.
 
         Returns None after a provisional step. The batch depends on the case and `until` alone, so all ranks make the
         same one.
         """
-        self._check_open()
-        if self.seconds >= self.end:
-            raise CaseError(f"the case ends at {self.end:g} s, and so far it is simulated; lengthen time.length")
+        self._check_ahead()
         look = min([until, *(every.next_after(self.seconds) for every in self._written_at)])
         self._undo_provisional()
         self._timed_records(lambda records: records.release())

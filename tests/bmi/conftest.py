@@ -1,0 +1,95 @@
+"""Cases of models of all sorts, and what shows them as components."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from airshed.bmi import Air, Component
+from airshed.runtime import registry
+
+from .components import Bucket, Lorenz, Row
+
+MODELS = Path(__file__).parents[1] / "runtime" / "any_model" / "models"
+AIR = """
+title = "A plume that falls"
+[grid]
+area = { lon = [-2, 2], lat = [-2, 2] }
+spacing = "0.5 deg"
+layers = ["100 m", "250 m", "500 m"]
+[time]
+start = 2022-06-01T00:00:00Z
+length = "40 min"
+[chemistry]
+mechanism = "tracer"
+[meteorology]
+kind = "uniform"
+eastward = "30 m/s"
+diffusivity = "5 m2/s"
+precipitation = "1 mm/h"
+[settling]
+diameters = { TRACER = "20 um" }
+[[emissions.point]]
+species = "TRACER"
+lon = 0.0
+lat = 0.0
+height = "50 m"
+rate = "1 mol/s"
+[boundary]
+values = { TRACER2 = "10 ppb" }
+[deposition]
+scheme = "none"
+"""
+OTHER = """
+title = "Not of air"
+model = "{model}"
+[time]
+start = 2022-08-31T00:00:00Z
+length = "{length}"
+[[output]]
+every = "5 day"
+[restart]
+every = "5 day"
+"""
+CASES = {
+    "air": AIR,
+    "lorenz": OTHER.format(model="lorenz", length="4 s"),
+    "bucket": OTHER.format(model="bucket", length="20 day"),
+    "row": OTHER.format(model="row", length="1 h"),
+}
+COMPONENTS: dict[str, type[Component]] = {"air": Air, "lorenz": Lorenz, "bucket": Bucket, "row": Row}
+
+Started = Callable[..., Component]
+
+
+@pytest.fixture
+def known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let cases name the models of the tests."""
+    monkeypatch.syspath_prepend(MODELS)
+    monkeypatch.setattr(registry, "_MODELS", dict(registry._MODELS))
+    for name in ("lorenz", "bucket", "row"):
+        registry.register(name, f"{name}:KIND")
+
+
+@pytest.fixture
+def case(known: None, tmp_path: Path) -> Callable[[str], Path]:
+    """Return what writes the case of a model into a file."""
+
+    def written(model: str) -> Path:
+        file = tmp_path / f"{model}.toml"
+        file.write_text(CASES[model], encoding="utf-8")
+        return file
+
+    return written
+
+
+@pytest.fixture
+def started(case: Callable[[str], Path]) -> Started:
+    """Return what initializes the component of a model."""
+
+    def begun(model: str, **given: object) -> Component:
+        component = COMPONENTS[model](**given)
+        component.initialize(str(case(model)))
+        return component
+
+    return begun

@@ -1,0 +1,18 @@
+"""BMI is there for those who ask for it: nobody else loads bmipy, and without it a line says what to install."""
+
+import subprocess
+import sys
+
+
+def python(code: str) -> str:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+
+def test_airshed_loads_no_bmi_unless_asked() -> None:
+    for code, loaded in (("airshed, airshed.runtime.simulation", "False"), ("airshed.bmi", "True")):
+        assert python(f"import {code}, sys; print('bmipy' in sys.modules)").strip() == loaded
+
+
+def test_without_bmipy_it_says_what_to_install() -> None:
+    code = "import sys; sys.modules['bmipy'] = None\ntry: import airshed.bmi\nexcept Exception as e: print(repr(e))"
+    assert python(code).strip() == """CaseError('airshed.bmi needs bmipy: pip install "airshed[bmi]"')"""
