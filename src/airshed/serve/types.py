@@ -1,0 +1,438 @@
+"""What server and clients say to each other: every document, command and message, as one set of types.
+
+OpenAPI and the types of the browser are made from these. Times are seconds since the start of the case; `time` is UTC
+in ISO 8601. A change of these types that an old client would not understand raises `PROTOCOL`.
+"""
+
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+PROTOCOL: Final = 1
+
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+Status = Literal["paused", "running", "ended", "failed"]
+Encoding = Literal["float32", "byte"]
+Number = Annotated[float, Field(allow_inf_nan=False)]
+Index = Annotated[int, Field(ge=0, le=2**31)]
+Window = tuple[Index, Index, Index, Index]
+"""First row, end of rows, first column, end of columns; ends are not part of it."""
+
+
+class Document(BaseModel):
+    """What a client sends or gets; closed to keys that it does not know."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Variable(Document):
+    """A field of the model.
+
+    dims      as data have them: ("level", "lat", "lon"), ("lat", "lon"), ("cell",), or () for a number
+    valid     the least and the greatest value that mean anything
+    value     of a settable number: what it is now
+    group     of a settable number: the process that it belongs to; else what kind of field it is
+    """
+
+    name: str
+    unit: str
+    text: str
+    dims: list[str]
+    shape: list[int]
+    dtype: Literal["float32"] = "float32"
+    fill: Literal["NaN"] = "NaN"
+    valid: tuple[float | None, float | None] | None = None
+    standard_name: str | None = None
+    molar_mass: float | None = None
+    settable: bool = False
+    paintable: bool = False
+    value: float | None = None
+    initial: float | None = None
+    group: str = ""
+
+
+class Coordinate(Document):
+    """Places along a dimension, or of each packed cell; bounds are [low, high] of each."""
+
+    name: str
+    dim: str
+    unit: str
+    text: str
+    values: list[float]
+    bounds: list[tuple[float, float]] | None = None
+
+
+class GridInfo(Document):
+    """Where cells lie.
+
+    kind    "lonlat": fields end in (lat, lon). "packed": cells of a map of which only some are computed; data come as
+            that map, (lat, lon), with missing values elsewhere. "plain": no map
+    rows, columns   of the map, from south to north and from west to east
+    """
+
+    kind: Literal["lonlat", "packed", "plain"]
+    rows: int = 0
+    columns: int = 0
+    coordinates: list[Coordinate]
+    levels: list[float] = []
+
+
+class SessionState(Document):
+    """Where a session stands. `version` grows with every change of the state; data carry it too.
+
+    target      the time [s] that it runs to; null when paused
+    controller  who may command; null if anybody may
+    asking      who asks to take over
+    """
+
+    session: str
+    title: str
+    model: str
+    case: str
+    status: Status
+    step: int
+    seconds: float
+    time: str
+    begin: float
+    end: float
+    target: float | None = None
+    version: int = 0
+    steps_per_second: float | None = None
+    step_seconds: float | None = None
+    log_entries: int = 0
+    controller: str | None = None
+    asking: str | None = None
+    parent: str | None = None
+    error: str | None = None
+
+
+class Timing(Document):
+    """Wall time [s] of a part of all steps so far."""
+
+    part: str
+    seconds: float
+
+
+class ModelInfo(Document):
+    """All there is to know about the model of a session: variables, grid, clock, processes, capabilities."""
+
+    protocol: int = PROTOCOL
+    version: str
+    state: SessionState
+    start: str
+    variables: list[Variable]
+    grid: GridInfo
+    species: list[str] = []
+    processes: list[str] = []
+    notices: list[str] = []
+    timing: list[Timing] = []
+    ranks: int = 1
+    capabilities: list[str]
+
+
+class ServerInfo(Document):
+    """The server and its sessions."""
+
+    protocol: int = PROTOCOL
+    version: str
+    sessions: list[SessionState]
+    limits: dict[str, float]
+
+
+class CaseEntry(Document):
+    """A case of the catalogue."""
+
+    name: str
+    title: str
+    description: str
+    model: str
+
+
+class City(Document):
+    """A city within the map."""
+
+    name: str
+    lon: float
+    lat: float
+    population: int
+
+
+class OpenSession(Document):
+    """A session to open: a case of the catalogue by its name, or the text of a case file; and changed settings."""
+
+    case: Name | None = None
+    toml: Annotated[str, Field(max_length=200_000)] | None = None
+    settings: Annotated[list[Annotated[str, Field(max_length=1000)]], Field(max_length=100)] = []
+
+
+class Step(Document):
+    """Advance by steps. The reply comes when they are made."""
+
+    kind: Literal["step"] = "step"
+    steps: Annotated[int, Field(ge=1, le=1_000_000)] = 1
+
+
+class Run(Document):
+    """Advance to the end of the first step at or after a time: seconds, or a text such as "6 h"; else to the end.
+
+    wait  whether the reply comes at the end, or at once
+    """
+
+    kind: Literal["run"] = "run"
+    until: Number | Annotated[str, Field(max_length=100)] | None = None
+    wait: bool = False
+
+
+class Pause(Document):
+    """Stop at the end of the present step."""
+
+    kind: Literal["pause"] = "pause"
+
+
+class Restart(Document):
+    """Go back to the start of the case, with its own numbers."""
+
+    kind: Literal["restart"] = "restart"
+
+
+class Set(Document):
+    """Set a settable field: a number in its unit, or a text with a unit; dots in a name stand for underscores."""
+
+    kind: Literal["set"] = "set"
+    name: Name
+    value: Number | Annotated[str, Field(max_length=200)]
+
+
+class Paint(Document):
+    """Change a field in a part of the map, in its unit.
+
+    level     of fields with levels; null for all
+    window    rows and columns; polygon: [lon, lat] of its corners; one of both
+    operation what happens to each cell inside: its value is set, added to, or multiplied
+    """
+
+    kind: Literal["paint"] = "paint"
+    variable: Name
+    value: Number
+    operation: Literal["set", "add", "multiply"] = "set"
+    level: Index | None = 0
+    window: Window | None = None
+    polygon: Annotated[list[tuple[Number, Number]], Field(min_length=3, max_length=1000)] | None = None
+
+
+class Release(Document):
+    """An accidental release: `rate` [kg/s] of a species at a place and height [m], from now for `duration` [s]."""
+
+    kind: Literal["release"] = "release"
+    species: Name
+    lon: Annotated[float, Field(ge=-720, le=720)]
+    lat: Annotated[float, Field(ge=-90, le=90)]
+    height: Annotated[float, Field(ge=0, le=50_000)] = 10.0
+    rate: Annotated[float, Field(gt=0, le=1e9)]
+    duration: Annotated[float, Field(gt=0, le=1e9)]
+
+
+class Snapshot(Document):
+    """Keep the state under a name of the server's choice."""
+
+    kind: Literal["snapshot"] = "snapshot"
+    text: Annotated[str, Field(max_length=200)] = ""
+
+
+class Forget(Document):
+    """Forget a snapshot."""
+
+    kind: Literal["forget"] = "forget"
+    snapshot: Name
+
+
+class Restore(Document):
+    """Go back, or forward, to a snapshot."""
+
+    kind: Literal["restore"] = "restore"
+    snapshot: Name
+
+
+class Branch(Document):
+    """Open a session that goes on from a snapshot, or from now, with changes: settable fields and their values."""
+
+    kind: Literal["branch"] = "branch"
+    snapshot: Name | None = None
+    changes: Annotated[dict[Name, Number | Annotated[str, Field(max_length=200)]], Field(max_length=1000)] = {}
+
+
+class Replay(Document):
+    """Make the whole run again from its log, beside this one, and compare the states bit by bit."""
+
+    kind: Literal["replay"] = "replay"
+
+
+Command = Annotated[
+    Step | Run | Pause | Restart | Set | Paint | Release | Snapshot | Forget | Restore | Branch | Replay,
+    Field(discriminator="kind"),
+]
+
+
+class SnapshotInfo(Document):
+    """A snapshot that is kept."""
+
+    snapshot: str
+    text: str
+    step: int
+    seconds: float
+    time: str
+    bytes: int
+
+
+class LogEntry(Document):
+    """A command as it took effect: at the end of `step`, by `author`."""
+
+    number: int
+    step: int
+    seconds: float
+    author: str
+    command: dict[str, Any]
+
+
+class ReplayResult(Document):
+    """Whether a replay ended in the same bits; `differs` names arrays that do not."""
+
+    equal: bool
+    step: int
+    differs: list[str] = []
+
+
+class Result(Document):
+    """What a command gave: always the state after it, and what it made."""
+
+    state: SessionState
+    snapshot: SnapshotInfo | None = None
+    branch: SessionState | None = None
+    replay: ReplayResult | None = None
+
+
+class AskControl(Document):
+    """Ask for control, which others then have not; `ask` tells a present controller of it."""
+
+    ask: bool = False
+
+
+class Control(Document):
+    """Who controls: `yours` says whether it is you; the lease ends `expires` seconds from now unless renewed."""
+
+    controller: str | None
+    yours: bool
+    expires: float | None = None
+    asking: str | None = None
+
+
+class Problem(Document):
+    """What went wrong, and what to do about it."""
+
+    error: str
+    message: str
+
+
+class FrameHeader(Document):
+    """The header of a binary frame, see docs/serve.md."""
+
+    variable: str
+    unit: str
+    dims: list[str]
+    shape: list[int]
+    dtype: Literal["<f4", "|u1"]
+    encoding: Encoding
+    range: tuple[float, float] | None
+    missing: Literal["NaN"] | int
+    compression: Literal["gzip"] | None
+    length: int
+    session: str
+    version: int
+    step: int
+    seconds: float
+    time: str
+    level: int | None
+    window: Window | None
+    stride: int
+    subscription: str | None = None
+    dropped: int = 0
+
+
+class Subscription(Document):
+    """Data that are to come again and again.
+
+    id      under which its frames come; an earlier one of the same id is replaced
+    every   versions from one frame to the next;  hz: frames a second at most
+    since   the version that the client has already, after a reconnection
+    """
+
+    id: Name
+    session: Name = "main"
+    variable: Name
+    level: Index | None = None
+    window: Window | None = None
+    stride: Annotated[int, Field(ge=1, le=10_000)] = 1
+    encoding: Encoding = "float32"
+    range: tuple[Number, Number] | None = None
+    compress: bool = False
+    every: Annotated[int, Field(ge=1, le=1_000_000)] = 1
+    hz: Annotated[float, Field(gt=0, le=60)] = 20.0
+    since: int | None = None
+
+
+class Hello(Document):
+    """The first message of a client on the WebSocket."""
+
+    token: Annotated[str, Field(max_length=200)]
+    client: Annotated[str, Field(max_length=100)] = ""
+    author: Annotated[str, Field(max_length=100)] = "anonymous"
+
+
+class Subscribe(Document):
+    """Client: begin a subscription."""
+
+    subscribe: Subscription
+
+
+class Unsubscribe(Document):
+    """Client: end a subscription."""
+
+    unsubscribe: Name
+
+
+class Commanding(Document):
+    """Client: a command to a session; `id` comes back with the reply."""
+
+    command: Command
+    session: Name = "main"
+    id: int
+
+
+ClientMessage = Subscribe | Unsubscribe | Commanding
+
+
+class Reply(Document):
+    """Server: what became of a command or a subscription."""
+
+    reply: int | str
+    ok: bool
+    result: Result | None = None
+    problem: Problem | None = None
+
+
+class Event(Document):
+    """Server: something happened. hello | state | log | control | opened | closed | problem.
+
+    `state` comes with hello (once for each session), state, opened and control; `entry` with log.
+    """
+
+    event: Literal["hello", "state", "log", "control", "opened", "closed", "problem"]
+    session: str | None = None
+    state: SessionState | None = None
+    entry: LogEntry | None = None
+    problem: Problem | None = None
+    client: str | None = None
+    protocol: int | None = None
+
+
+ServerMessage = Reply | Event
