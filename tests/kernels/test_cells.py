@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from airshed.core.errors import FormulaError, KernelError
-from airshed.formula import Traced, abs, evaluate_all, exp, log, maximum, minimum, sqrt, trace, where
+from airshed.formula import Traced, abs, cos, evaluate_all, exp, log, maximum, minimum, sin, sqrt, trace, where
 from airshed.formula.tree import Call, Symbol
 from airshed.kernels.cells import CellFormulas
 
@@ -171,3 +171,16 @@ def test_steps_that_do_not_fit_are_refused() -> None:
             kernel.advance(values, STEPS, each=each)
     with pytest.raises(KernelError, match="0 steps are asked for; make one or more"):
         kernel.advance(values, 0)
+
+
+@pytest.mark.parametrize("reach", [1.6, 30.0, 3e5, 1e9])
+def test_functions_are_right_to_some_units_in_the_last_place(reach: float) -> None:
+    x = np.random.default_rng(6).uniform(-reach, reach, CELLS)
+    exact = x.astype(np.longdouble)
+    kernel = CellFormulas(trace(lambda x: (sin(x), cos(x), exp(x / reach), log(abs(x)))))
+    for found, true in zip(
+        kernel({"x": x}), (np.sin(exact), np.cos(exact), np.exp(x / reach), np.log(np.abs(exact))), strict=True
+    ):
+        apart = np.abs(found - true) / np.spacing(np.maximum(np.abs(true).astype(float), 0.1))
+        assert 0.3 < apart.max() < 4.0
+    np.testing.assert_array_equal(kernel({"x": np.array([np.nan, 0.0])})[0], [np.nan, 0.0])

@@ -54,7 +54,8 @@ class CellFormulas:
         self.traced, self.names, self.dtype, self.threads = traced, tuple(names), DTYPES[precision], threads
         self._varying = set(traced.inputs).difference(steady, names)
         self._pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
-        library = build(source(traced, precision, names, steady), name=f"cells-{precision}", extra_flags=NUMPY_FLAGS)
+        text = source(traced, precision, names, set(steady).difference(names))
+        library = build(text, name=f"cells-{precision}", extra_flags=NUMPY_FLAGS)
         self._function = declared(load(library), _SIGNATURES).airshed_cells
 
     def __call__(

@@ -10,7 +10,7 @@ from airshed.formula import cpp
 from airshed.formula.dialect import PACKS
 from airshed.formula.steady import split
 from airshed.formula.trace import Traced
-from airshed.formula.tree import Expression
+from airshed.formula.tree import Call, Expression, Number, rewrite_all
 from airshed.kernels.cpu.template import header, render
 from airshed.kernels.host import processor
 
@@ -64,4 +64,12 @@ def _places(traced: Traced, names: Sequence[str], slots: dict[str, int]) -> list
 
 
 def _statements(formulas: Sequence[Expression], slots: dict[str, int]) -> _Statements:
+    formulas = rewrite_all(formulas, _numbers_first)
     return _Statements(*cpp.code(formulas, lambda name: f"x[{slots[name]}]", _DIALECT))
+
+
+def _numbers_first(node: Expression) -> Expression:
+    """Let a number be the first of which the least or greatest is taken: it is one, which needs no check."""
+    if isinstance(node, Call) and node.name in ("min", "max"):
+        return Call(node.name, tuple(sorted(node.arguments, key=lambda each: not isinstance(each, Number))))
+    return node

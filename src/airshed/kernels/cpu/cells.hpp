@@ -8,13 +8,15 @@ struct Record { void* to; int64_t result, is_double; };            // a result a
 typedef float floats __attribute__((vector_size(W * sizeof(float))));
 typedef double doubles __attribute__((vector_size(W * sizeof(double))));
 
-// Lanes beyond the last cell are copies of it.
+// Lanes beyond the last cell are copies of it. The values of the next step are asked for: they come while this one is computed.
 INLINE void fetch(pack* x, const Input& input, int64_t step, int64_t first, int64_t cells) {
     const real* from = input.from + step * input.per_step + first * input.per_cell;
     for (; cells > 0; cells -= W, x += SLOTS, from += W * input.per_cell) {
         if (!input.per_cell) *x = splat(*from);
-        else if (cells >= W) memcpy(x, from, sizeof *x);
-        else {
+        else if (cells >= W) {
+            memcpy(x, from, sizeof *x);
+            __builtin_prefetch(from + input.per_step);
+        } else {
             *x = splat(from[cells - 1]);
             memcpy(x, from, cells * sizeof *from);
         }

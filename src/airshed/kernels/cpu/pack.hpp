@@ -68,17 +68,36 @@ INLINE pack from_west_1(pack west, pack here) { return lanes_from<W - 1>(west, h
 INLINE pack from_east_1(pack here, pack east) { return lanes_from<1>(here, east, lanes{}); }
 INLINE pack from_east_2(pack here, pack east) { return lanes_from<2>(here, east, lanes{}); }
 
+INLINE dpack dfused(dpack a, dpack b, dpack c) {
+#if defined(__FP_FAST_FMA) || defined(__FMA__)
+    for (int i = 0; i < D; i++) c[i] = __builtin_fma(a[i], b[i], c[i]);
+    return c;
+#else
+    return a * b + c;
+#endif
+}
+
+// c[0] + c[1] x + ... + c[N-1] x^(N-1) as a tree: a third of the latency of one coefficient after the other. x2 = x^2, x4 = x^4
+template <int N>
+INLINE dpack polynomial(const double* c, dpack x, dpack x2, dpack x4) {
+    if constexpr (N == 1) return dsplat(c[0]);
+    else if constexpr (N == 2) return dfused(dsplat(c[1]), x, dsplat(c[0]));
+    else if constexpr (N <= 4) return dfused(polynomial<N - 2>(c + 2, x, x2, x4), x2, polynomial<2>(c, x, x2, x4));
+    else if constexpr (N <= 8) return dfused(polynomial<N - 4>(c + 4, x, x2, x4), x4, polynomial<4>(c, x, x2, x4));
+    else return dfused(polynomial<N - 8>(c + 8, x, x2, x4), x4 * x4, polynomial<8>(c, x, x2, x4));
+}
+
 // exp(x) in double: x = n ln 2 + r, |r| <= ln 2 / 2, a polynomial in r, the exponent added as bits. Below -700: 0.
 INLINE dpack vexp(dpack x) {
     x = x > 700.0 ? dsplat(700.0) : x;
-    const dpack shifted = x * 0x1.71547652b82fep+0 + 0x1.8p52;
+    const dpack shifted = dfused(x, dsplat(0x1.71547652b82fep+0), dsplat(0x1.8p52));
     const dpack n = shifted - 0x1.8p52;
-    const dpack r = (x - n * 0x1.62e42fefa3800p-1) - n * 0x1.ef35793c76730p-45;
-    dpack p = dsplat(1.0 / 6227020800.0);
-    const double inverse_factorials[] = {1.0 / 479001600.0, 1.0 / 39916800.0, 1.0 / 3628800.0, 1.0 / 362880.0,
-                                         1.0 / 40320.0, 1.0 / 5040.0, 1.0 / 720.0, 1.0 / 120.0,
-                                         1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0, 1.0};
-    for (double coefficient : inverse_factorials) p = p * r + coefficient;
+    const dpack r = dfused(-n, dsplat(0x1.ef35793c76730p-45), dfused(-n, dsplat(0x1.62e42fefa3800p-1), x));
+    const double inverse_factorials[] = {0.5, 1.0 / 6.0, 1.0 / 24.0, 1.0 / 120.0, 1.0 / 720.0, 1.0 / 5040.0, 1.0 / 40320.0,
+                                         1.0 / 362880.0, 1.0 / 3628800.0, 1.0 / 39916800.0, 1.0 / 479001600.0,
+                                         1.0 / 6227020800.0};
+    const dpack r2 = r * r;
+    const dpack p = dfused(polynomial<12>(inverse_factorials, r, r2, r2 * r2), r2, r) + 1.0;
     const ipack exponent = ((ipack)shifted) << 52;
     const dpack result = (dpack)((ipack)p + exponent);
     return x < -700.0 ? dpack{} : result;
@@ -92,11 +111,11 @@ INLINE dpack vlog(dpack x) {
     const dpack m = (dpack)(bits - (n << 52));
     const dpack s = (m - 1.0) / (m + 1.0);
     const dpack s2 = s * s;
-    dpack p = dsplat(1.0 / 21.0);
-    const double odd[] = {1.0 / 19.0, 1.0 / 17.0, 1.0 / 15.0, 1.0 / 13.0, 1.0 / 11.0, 1.0 / 9.0, 1.0 / 7.0, 1.0 / 5.0, 1.0 / 3.0};
-    for (double coefficient : odd) p = p * s2 + coefficient;
-    const dpack log_m = 2.0 * s + 2.0 * s * s2 * p;
-    const dpack found = __builtin_convertvector(n, dpack) * 0x1.62e42fefa39efp-1 + log_m;
+    const double odd[] = {1.0 / 3.0, 1.0 / 5.0, 1.0 / 7.0, 1.0 / 9.0, 1.0 / 11.0, 1.0 / 13.0, 1.0 / 15.0, 1.0 / 17.0,
+                          1.0 / 19.0, 1.0 / 21.0};
+    const dpack s4 = s2 * s2;
+    const dpack log_m = dfused(2.0 * s * s2, polynomial<10>(odd, s2, s4, s4 * s4), 2.0 * s);
+    const dpack found = dfused(__builtin_convertvector(n, dpack), dsplat(0x1.62e42fefa39efp-1), log_m);
     return x > 0.0 ? found : x == 0.0 ? dsplat(-__builtin_inf()) : dsplat(__builtin_nan(""));
 }
 INLINE dpack vlog10(dpack x) { return vlog(x) * 0x1.bcb7b1526e50ep-2; }
@@ -112,15 +131,40 @@ INLINE dpack vmin(dpack a, dpack b) { return a < b ? a : b; }
 INLINE dpack vmax(dpack a, dpack b) { return a > b ? a : b; }
 INLINE dpack vabs(dpack a) { return a < 0.0 ? -a : a; }
 
+// sin(x) = (-1)^n sin(r), x = n pi + r, |r| <= pi / 2, a polynomial in r; cos(x) likewise with n + 1/2. pi is in three parts,
+// of which the first two times n are exact; lanes beyond a million, for which they are not, are computed one after the other.
+INLINE dpack sine_of_rest(dpack x, dpack n, ipack odd) {
+    const dpack r = ((x - n * 0x1.921fb544p+1) - n * 0x1.0b4611a6p-33) - n * 0x1.3198a2e037073p-68;
+    const dpack r2 = r * r;
+    const double inverse_factorials[] = {-1.0 / 6.0, 1.0 / 120.0, -1.0 / 5040.0, 1.0 / 362880.0, -1.0 / 39916800.0,
+                                         1.0 / 6227020800.0, -1.0 / 1307674368000.0, 1.0 / 355687428096000.0,
+                                         -1.0 / 121645100408832000.0, 1.0 / 51090942171709440000.0};
+    const dpack r4 = r2 * r2;
+    return (dpack)((ipack)dfused(r * r2, polynomial<10>(inverse_factorials, r2, r4, r4 * r4), r) ^ (odd << 63));
+}
+INLINE bool all_within(dpack x, double limit) {
+    const ipack within = x < limit & x > -limit;
+    int64_t all = -1;
+    for (int i = 0; i < D; i++) all &= within[i];
+    return all;
+}
+NOINLINE __attribute__((cold)) dpack far_sines(dpack x, dpack found, bool cosines) {
+    for (int i = 0; i < D; i++)
+        if (!(__builtin_fabs(x[i]) < 1e6)) found[i] = cosines ? __builtin_cos(x[i]) : __builtin_sin(x[i]);
+    return found;
+}
+INLINE dpack vsin(dpack x) {
+    const dpack shifted = x * 0x1.45f306dc9c883p-2 + 0x1.8p52;
+    const dpack found = sine_of_rest(x, shifted - 0x1.8p52, (ipack)shifted);
+    return __builtin_expect(all_within(x, 1e6), 1) ? found : far_sines(x, found, false);
+}
+INLINE dpack vcos(dpack x) {
+    const dpack shifted = (x * 0x1.45f306dc9c883p-2 - 0.5) + 0x1.8p52;
+    const dpack found = sine_of_rest(x, (shifted - 0x1.8p52) + 0.5, (ipack)shifted + 1);
+    return __builtin_expect(all_within(x, 1e6), 1) ? found : far_sines(x, found, true);
+}
+
 // What has no form on packs, lane after lane. A remainder has the sign of the divisor.
-INLINE dpack vsin(dpack a) {
-    for (int i = 0; i < D; i++) a[i] = __builtin_sin(a[i]);
-    return a;
-}
-INLINE dpack vcos(dpack a) {
-    for (int i = 0; i < D; i++) a[i] = __builtin_cos(a[i]);
-    return a;
-}
 INLINE dpack vtan(dpack a) {
     for (int i = 0; i < D; i++) a[i] = __builtin_tan(a[i]);
     return a;
