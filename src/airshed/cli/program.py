@@ -23,6 +23,7 @@ from airshed.cli.commands.doctor import doctor
 from airshed.cli.commands.kernel import show_kernel
 from airshed.cli.commands.mechanism import check_mechanism, convert_mechanism, map_mechanism, show_mechanism
 from airshed.cli.commands.merge import merge
+from airshed.cli.commands.pasture_prepare import prepare
 from airshed.cli.commands.plot import plot
 from airshed.cli.commands.run import run
 from airshed.cli.commands.show import show
@@ -38,6 +39,7 @@ app = typer.Typer(
 )
 kernel = typer.Typer(no_args_is_help=True, help="Look at generated code.")
 benchmarks = typer.Typer(invoke_without_command=True)
+pasture = typer.Typer(no_args_is_help=True, help="Prepare the inputs of the pasture model.")
 mechanism = typer.Typer(no_args_is_help=True, help="Look at reaction files and convert them.")
 
 for command in (run, adjoint, assimilate, show, box, plot, merge, verify, doctor):
@@ -61,6 +63,8 @@ mechanism.command("check")(check_mechanism)
 mechanism.command("convert")(convert_mechanism)
 mechanism.command("map")(map_mechanism)
 app.add_typer(mechanism, name="mechanism")
+pasture.command("prepare")(prepare)
+app.add_typer(pasture, name="pasture")
 
 
 def _version(wanted: bool) -> None:

@@ -83,14 +83,38 @@ def read_recipe(path: Path) -> Recipe:
         raise DataError(explain(error, Recipe, data, lambda key: str(path), path, "the list of stations")) from None
 
 
+def recipe_of(
+    folder: Path, declare: Path | None = None, asked: Mapping[str, object] | None = None, years: str | None = None
+) -> Recipe:
+    """Return what is declared of the stations in a folder, with what is asked for in its place.
+
+    declare  a file, unless the folder's own;  asked  settings;  years  such as "1957-2002" or "1996"
+    raises   DataError for what cannot be
+    """
+    path = declare or folder / RECIPE
+    found = read_recipe(path) if declare or path.is_file() else Recipe()
+    changes = {**(asked or {}), **({} if years is None else _span(years))}
+    try:
+        return Recipe.model_validate({**found.to_dict(), **changes})
+    except ValidationError as error:
+        raise DataError(explain(error, Recipe, changes, lambda key: "given", None, "what is asked for")) from None
+
+
+def _span(years: str) -> dict[str, str]:
+    first, _, last = years.partition("-")
+    last = last or first
+    if not (first.isdecimal() and last.isdecimal() and len(first) == len(last) == 4):
+        raise DataError(f"years {years!r} are no years such as 1957-2002, or 1996")
+    return {"first": f"{first}-01-01", "last": f"{last}-12-31"}
+
+
 def inputs_of_stations(folder: Path, recipe: Recipe | None = None) -> Prepared:
     """Return inputs made of the stations in a folder.
 
     recipe  unless that of the folder's `stations.toml`, or the default where there is none
     raises  DataError for stations whose weather has errors, with all of them, and where nothing can be made
     """
-    if recipe is None:
-        recipe = read_recipe(folder / RECIPE) if (folder / RECIPE).is_file() else Recipe()
+    recipe = recipe or recipe_of(folder)
     stations, findings = _stations(folder, recipe)
     errors = [str(each) for each in findings if each.kind == "error"]
     if errors:
@@ -130,7 +154,7 @@ def _stations(folder: Path, recipe: Recipe) -> tuple[list[Station], list[Finding
     missing = sorted(set(recipe.stations) - set(files))
     if missing:
         raise DataError(f"{folder} has no file {missing[0]}, which its stations name")
-    stations, findings = [], []
+    stations, findings, span = [], [], _asked(recipe)
     for name, path in files.items():
         entry = recipe.stations.get(name, StationEntry())
         if entry.use:
@@ -140,11 +164,14 @@ def _stations(folder: Path, recipe: Recipe) -> tuple[list[Station], list[Finding
                 raise DataError(
                     f"{path} tells no {lacks}; declare it: [stations.{name!r}] {lacks} = ..., or use = false"
                 )
+            station = station.between(*span)
+            if not station.days:
+                continue
             found = check(station)
             findings += found
             stations.append(_with_pressure(without_missing(station, found)))
     if not stations:
-        raise DataError(f"{folder} has no station: no file {' or '.join(_FILES)} that is used")
+        raise DataError(f"{folder} has no station of these days: no file {' or '.join(_FILES)} that is used")
     return stations, findings
 
 
@@ -160,13 +187,17 @@ def _with_pressure(station: Station) -> Station:
     return replace(station, columns=columns)
 
 
-def _calendar(stations: list[Station], recipe: Recipe) -> Calendar:
-    common = common_calendar(stations)
+def _asked(recipe: Recipe) -> tuple[np.datetime64, np.datetime64]:
+    """Return the first and the last day that are asked for; what is not asked for is before or after all days."""
     try:
-        first = np.datetime64(recipe.first, "D") if recipe.first else common.first
-        last = np.datetime64(recipe.last, "D") if recipe.last else common.last
+        return np.datetime64(recipe.first or "0001-01-01", "D"), np.datetime64(recipe.last or "9999-12-31", "D")
     except ValueError:
         raise DataError(f"first = {recipe.first!r} or last = {recipe.last!r} is no day such as 1957-01-01") from None
-    if first < common.first or last > common.last or last < first:
+
+
+def _calendar(stations: list[Station], recipe: Recipe) -> Calendar:
+    """Return the days for which stations have all weather; raises DataError where more were asked for."""
+    common, (first, last) = common_calendar(stations), _asked(recipe)
+    if (recipe.first and first < common.first) or (recipe.last and last > common.last):
         raise DataError(f"stations have all weather from {common.first} to {common.last}, not from {first} to {last}")
-    return Calendar.between(first, last)
+    return common

@@ -1,0 +1,57 @@
+"""`airshed pasture prepare`: the inputs of the pasture model, from stations."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from airshed.cli.options import AsJson
+
+Layout = Literal["land", "full"]
+
+
+def prepare(
+    stations: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder with .met files, or files in .met.gz.")],
+    output: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="What to write; without it, the weather is only checked.")
+    ] = None,
+    declare: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.toml", help="What is declared of them, unless the folder's stations.toml."),
+    ] = None,
+    years: Annotated[
+        str | None, typer.Option(metavar="FIRST-LAST", help="Years, such as 1957-2002 or 1996; by default all.")
+    ] = None,
+    area: Annotated[str | None, typer.Option(help="Queensland, or a country.")] = None,
+    spacing: Annotated[float | None, typer.Option(help="Size of cells [degrees].")] = None,
+    seed: Annotated[int | None, typer.Option(help="Of the synthetic maps.")] = None,
+    layout: Annotated[Layout, typer.Option(help="Land cells alone, or the whole grid.")] = "land",
+    replace: Annotated[bool, typer.Option("--replace", help="Replace inputs that are there.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Check the weather of stations, and make inputs of it: daily rain, weekly weather, maps, the state at the start.
+
+    Maps of soil, pasture and trees are synthetic, and so is the change of weather between stations; both are told in
+    the inputs. Errors in the weather are refused, warnings are told.
+    """
+    from airshed.cli.render import show
+    from airshed.pasture.inputs.prepare import save
+    from airshed.pasture.inputs.recipe import inputs_of_stations, recipe_of
+    from airshed.pasture.inputs.report import report
+
+    asked = {"area": area, "spacing": spacing, "seed": seed}
+    recipe = recipe_of(stations, declare, {name: each for name, each in asked.items() if each is not None}, years)
+    prepared = inputs_of_stations(stations, recipe)
+    written = None
+    if output is not None:
+        written = save(prepared.inputs, output, layout=layout, replace=replace, progress=_progress)
+    show(report(prepared, written), as_json=as_json)
+
+
+def _progress(share: float) -> None:
+    """Tell on a terminal how much is done, on one line."""
+    from airshed.cli.render import on_terminal
+
+    if on_terminal("stderr"):
+        print(f"\r{share:4.0%}", end="\n" if share == 1.0 else "", file=sys.stderr, flush=True)
