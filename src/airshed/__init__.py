@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from airshed.runtime.simulation import Simulation as Simulation
 
 register("air", "airshed.air.kind:KIND", default=True)
-register("pasture", "airshed.pasture.model:KIND")
+register("pasture", "airshed.pasture.kind:KIND")
 
 _LAZY = {
     "Case": "airshed.air.case", "Simulation": "airshed.runtime.simulation", "box": "airshed.air.box.run",

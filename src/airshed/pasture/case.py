@@ -10,7 +10,8 @@ from airshed.case.values import Interval, PathText
 from airshed.core.settings import Section, setting
 from airshed.pasture import processes
 from airshed.pasture.events import EventsSection
-from airshed.process.discovery import processes_of, sections_of
+from airshed.process import Process
+from airshed.process.discovery import processes_of, section_of, sections_of
 
 PROCESSES: Final = processes_of(processes)
 
@@ -59,5 +60,10 @@ if TYPE_CHECKING:
 else:
     PastureCase = create_model(
         "PastureCase", __base__=_FixedCase, __module__=__name__, __doc__=_FixedCase.__doc__,
-        **sections_of(PROCESSES),
+        **sections_of(each for each in PROCESSES if each.declaration.settings),
     )  # fmt: skip
+
+
+def processes_in(case: PastureCase) -> list[Process]:
+    """Return the processes of a case, those that are off among them."""
+    return [each(getattr(case, each.section, None) or section_of(each)()) for each in PROCESSES]

@@ -7,22 +7,18 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from airshed.core.errors import CaseError
 from airshed.core.report import Report
 from airshed.fields.spec import FieldRegistry
 from airshed.grid.box import Box
-from airshed.parallel.binding import cores_each
-from airshed.parallel.communicator import Communicator
-from airshed.pasture.case import PROCESSES, PastureCase
+from airshed.pasture.case import PastureCase, processes_in
 from airshed.pasture.events import burnt_fraction
 from airshed.pasture.fields import DAY, OPTIONAL_WEATHER, STATE, cell_fields
-from airshed.pasture.inputs import Inputs, open_inputs
+from airshed.pasture.inputs import Inputs
 from airshed.pasture.parameters import cell_parameters
 from airshed.pasture.summary import summary
 from airshed.process.points import Points
 from airshed.runtime.domain import Domain
 from airshed.runtime.point_model import PointModel, PointValues
-from airshed.runtime.registry import Built, ModelKind
 
 Array = npt.NDArray[Any]
 Values = Mapping[str, npt.ArrayLike]
@@ -34,8 +30,8 @@ EXPORTS: Final = (
 )  # fmt: skip
 """Fields that are written unless a case names others."""
 
-_TOLD: Final = ("source", "license", "comment", "synthetic")
-"""Of what inputs say of themselves, what results must say too."""
+_BATCH_BYTES: Final = 64e6
+_BATCH_DAYS: Final = 32
 
 
 class PastureModel(PointModel):
@@ -44,25 +40,20 @@ class PastureModel(PointModel):
     def __init__(self, case: PastureCase, inputs: Inputs, domain: Domain, *, threads: int) -> None:
         fires = ["burnt_fraction"] if case.events.fire else []
         fields = cell_fields([name for name in OPTIONAL_WEATHER if name in (*inputs.source.names, *fires)])
-        points = Points([each(getattr(case, each.section)) for each in PROCESSES], fields)
+        points = Points(processes_in(case), fields)
         self._stream = inputs.stream(
             domain.box, domain.ranks, reading=case.inputs.strategy,
             dtype=np.float64 if case.precision == "double" else np.float32,
         )  # fmt: skip
         self.start = _initial(inputs, domain.box)
         values = PointValues(self.start, _parameters(inputs, domain.box), self._weather_of(case, inputs))
-        batch = self._block_days = inputs.source.block_days
-        self._first_day = inputs.calendar.number(case.start)
+        day_bytes = 8 * max(1, domain.box.cells) * len(fields.weather)
+        batch = int(np.clip(_BATCH_BYTES / day_bytes, 1, _BATCH_DAYS))
         super().__init__(points, domain, values, step=DAY, precision=case.precision, threads=threads, batch=batch)
         self.fields = FieldRegistry(
             replace(spec, written="all" if spec.name in EXPORTS else "named") for spec in self.fields.values()
         )
         self._area = np.cos(np.radians(domain.box.of(inputs.grid.cell_lat)))
-
-    def next_change(self) -> float:
-        """The time at which another block of weather begins: a batch of days within one reads it as it is."""
-        day = self._first_day + round(self.seconds / DAY)
-        return ((day // self._block_days + 1) * self._block_days - self._first_day) * DAY
 
     def summary(self, *, brief: bool = False) -> Report:
         """Balances of water and dry matter, means over the land, and what its input says of itself."""
@@ -75,16 +66,22 @@ class PastureModel(PointModel):
 
     def _weather_of(self, case: PastureCase, inputs: Inputs) -> Callable[[Sequence[float]], Values]:
         """Return what gives the weather of the steps that begin at some times [s]: that of inputs, and fires."""
+        offset = inputs.calendar.number(case.start)
 
         def weather(begins: Sequence[float]) -> Values:
-            first = self._first_day + round(begins[0] / DAY)
-            values: dict[str, npt.ArrayLike] = dict(self._stream.days(first, len(begins)))
+            days = range(offset + round(begins[0] / DAY), offset + round(begins[0] / DAY) + len(begins))
+            read = [self._stream.day(day) for day in days]
+            values: dict[str, npt.ArrayLike] = {name: _rows([day[name] for day in read]) for name in read[0]}
             if case.events.fire:
-                days = range(first, first + len(begins))
                 values["burnt_fraction"] = burnt_fraction(case.events, inputs.calendar.dates(days))
             return values
 
         return weather
+
+
+def _rows(days: Sequence[Array]) -> Array:
+    """Return (days, ...) from days; a single day is no copy."""
+    return days[0][None] if len(days) == 1 else np.stack(days)
 
 
 def _initial(inputs: Inputs, box: Box) -> dict[str, Array]:
@@ -99,31 +96,3 @@ def _parameters(inputs: Inputs, box: Box) -> Values:
     return cell_parameters(
         inputs.land, soil, pasture, np.zeros_like(soil), tree_basal_area=trees, stocking=np.zeros(box.shape)
     )
-
-
-def _check(case: PastureCase, inputs: Inputs) -> None:
-    """Refuse a case that begins within a day, takes longer than there is weather, or declares another humidity."""
-    start = case.start.astype("datetime64[D]")
-    if case.start != start:
-        raise CaseError(f"time.start = {case.start}: a pasture case begins at midnight; leave the hour out")
-    days = int(np.ceil(case.time.length.value / DAY))
-    inputs.calendar.check(inputs.calendar.number(start), days, str(case.path(case.inputs.folder)))
-
-
-def build(
-    case: PastureCase, ranks: Communicator, check: Callable[[Communicator], None], inputs: Inputs | None = None
-) -> Built:
-    """Return the model of a case, see :class:`airshed.runtime.registry.ModelKind`.
-
-    inputs  in place of those in the case's folder
-    """
-    check(ranks)
-    inputs = inputs or open_inputs(case.path(case.inputs.folder))
-    _check(case, inputs)
-    told = {name: text for name, text in inputs.attributes.items() if name in _TOLD}
-    domain = replace(Domain.even(inputs.grid.axes, ranks), attributes=told)
-    threads = case.run.threads or cores_each(ranks)
-    return Built(PastureModel(case, inputs, domain, threads=threads))
-
-
-KIND = ModelKind(PastureCase, build)

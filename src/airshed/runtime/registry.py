@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from airshed.case.case import RunCase
     from airshed.case.sections import OutputSection
+    from airshed.core.report import Report
     from airshed.parallel.communicator import Communicator
     from airshed.runtime.model import Model
 
@@ -61,6 +62,7 @@ class ModelKind:
     helps        whether a rank holds no part of the domain, but serves the others by `help` until they end
     budget       returns the budget of a model: what came in, went out and stays
     evidence     files that the model leaves in the run folder where a run fails
+    describe     returns what `airshed show` tells of a case besides its settings
     """
 
     case: "type[RunCase]"
@@ -70,6 +72,7 @@ class ModelKind:
     help: "Callable[[Any, Communicator], None]" = _nothing
     budget: "Callable[[Any], xr.Dataset] | None" = None
     evidence: Sequence[str] = field(default=())
+    describe: "Callable[[Any], Report] | None" = None
 
 
 _MODELS: dict[str, ModelKind | str] = {}

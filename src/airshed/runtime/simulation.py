@@ -249,8 +249,8 @@ class Simulation:
 
     @property
     def has_map(self) -> bool:
-        """Whether its fields lie on latitudes and longitudes, so that `airshed plot` can draw them."""
-        return {"lat", "lon"} <= set(self._model.domain.axes.dims)
+        """Whether its cells have latitudes and longitudes, so that `airshed plot` can draw them."""
+        return {"lat", "lon"} <= {each.name for each in self._model.domain.axes.coordinates}
 
     def __repr__(self) -> str:
         sizes = dict(reversed(list(self._model.domain.axes.sizes.items())))

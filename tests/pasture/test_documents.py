@@ -1,0 +1,28 @@
+"""The page of settings is that of the registry, and `airshed show` tells the source of every parameter."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import airshed
+from airshed.cli.estimate import case_report
+from airshed.pasture.case_document import case_file_document
+from airshed.pasture.fields import PASTURE, SOIL
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def test_the_page_of_settings_is_up_to_date() -> None:
+    written = (DOCS / "pasture-case-file.md").read_text(encoding="utf-8")
+    assert written == case_file_document(), "run: python -m airshed.pasture.case_document > docs/pasture-case-file.md"
+    for key in ("fire.N.date", "method", "stocking_rate", "strategy"):
+        assert f"| `{key}` |" in written
+
+
+def test_show_tells_classes_and_the_source_of_their_numbers(case: Callable[..., Path]) -> None:
+    report = case_report(airshed.load_case(case()))
+    assert report.facts["grid"] == "6 x 8 cells, 40 of them on land"
+    soils, soil_numbers, pastures, pasture_numbers = report.tables[1:]
+    assert [row[3] for row in soils.rows] == [20, 20]
+    assert all("GRASP" in row[2] for row in (*soils.rows, *pastures.rows))
+    assert {spec.name for spec in SOIL} <= {row[0] for row in soil_numbers.rows}
+    assert {spec.name for spec in PASTURE} <= {row[0] for row in pasture_numbers.rows}
