@@ -86,7 +86,8 @@ def within(outline: Iterable[Polygon], lat: Array, lon: Array) -> Mask:
     inside = np.zeros((len(lat), len(lon)), np.bool_)
     for ring in (ring for polygon in outline for ring in polygon):
         (west, south), (east, north) = np.asarray(ring)[:-1].T, np.asarray(ring)[1:].T
-        for row, y in enumerate(lat):
+        rows = np.flatnonzero((lat >= south.min()) & (lat <= south.max()))
+        for row, y in zip(rows, lat[rows], strict=True):
             crosses = (south <= y) != (north <= y)
             share = (y - south[crosses]) / (north[crosses] - south[crosses])
             places = np.sort(west[crosses] + share * (east[crosses] - west[crosses]))
