@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from airshed.bmi import Air, Component
+from airshed.bmi import Air, Component, Pasture
 from airshed.runtime import registry
 
+from ..pasture.inputs_small import save_small
 from .components import Bucket, Lorenz, Row
 
 MODELS = Path(__file__).parents[1] / "runtime" / "any_model" / "models"
@@ -51,13 +52,25 @@ every = "5 day"
 [restart]
 every = "5 day"
 """
+PASTURE = """
+model = "pasture"
+precision = "single"
+[time]
+start = 2019-12-20T00:00:00Z
+length = "20 day"
+[inputs]
+folder = "INPUTS"
+"""
 CASES = {
     "air": AIR,
+    "pasture": PASTURE,
     "lorenz": OTHER.format(model="lorenz", length="4 s"),
     "bucket": OTHER.format(model="bucket", length="20 day"),
     "row": OTHER.format(model="row", length="1 h"),
 }
-COMPONENTS: dict[str, type[Component]] = {"air": Air, "lorenz": Lorenz, "bucket": Bucket, "row": Row}
+COMPONENTS: dict[str, type[Component]] = {
+    "air": Air, "pasture": Pasture, "lorenz": Lorenz, "bucket": Bucket, "row": Row,
+}  # fmt: skip
 
 Started = Callable[..., Component]
 
@@ -76,8 +89,11 @@ def case(known: None, tmp_path: Path) -> Callable[[str], Path]:
     """Return what writes the case of a model into a file."""
 
     def written(model: str) -> Path:
-        file = tmp_path / f"{model}.toml"
-        file.write_text(CASES[model], encoding="utf-8")
+        file = tmp_path / "cases" / f"{model}.toml"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(CASES[model].replace("INPUTS", str(tmp_path / "small.inputs")), encoding="utf-8")
+        if model == "pasture" and not (tmp_path / "small.inputs").exists():
+            save_small(tmp_path / "small.inputs")
         return file
 
     return written

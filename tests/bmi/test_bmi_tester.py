@@ -31,6 +31,7 @@ def run_tester(component: str, file: Path, options: str = "") -> subprocess.Comp
         ("components:Lorenz", "lorenz", ""),
         ("components:Bucket", "bucket", ""),
         ("components:Row", "row", POINTS),
+        ("airshed.bmi:Pasture", "pasture", POINTS),
     ],
 )
 def test_it_finds_nothing_wrong(case: Callable[[str], Path], component: str, model: str, options: str) -> None:

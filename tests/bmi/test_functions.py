@@ -12,16 +12,20 @@ from airshed.bmi import Component
 from .conftest import COMPONENTS, Started
 
 ALL = pytest.mark.parametrize("model", COMPONENTS)
-TIMES = {"air": 2400.0, "lorenz": 4.0, "bucket": 20 * 86400.0, "row": 3600.0}
+TIMES = {"air": 2400.0, "lorenz": 4.0, "bucket": 20 * 86400.0, "row": 3600.0, "pasture": 20 * 86400.0}
 INPUTS = {
     "air": ("settling_diameters_TRACER", "settling_densities_TRACER"), "lorenz": ("x", "y", "z"),
     "bucket": ("rain", "drainage_share"), "row": (),
+    "pasture": (
+        "rain", "pan_evaporation", "radiation", "max_temperature", "min_temperature", "vapour_pressure", "day_of_year",
+    ),
 }  # fmt: skip
 GRIDS = {
     "air": {("rectilinear", (3, 8, 8)), ("uniform_rectilinear", (8, 8)), ("scalar", ())},
     "lorenz": {("scalar", ())},
     "bucket": {("uniform_rectilinear", (7,)), ("scalar", ())},
     "row": {("points", (7,)), ("points", (2, 7))},
+    "pasture": {("points", (40,))},
 }
 CONNECTIVITY = ("edge_nodes", "face_edges", "face_nodes", "nodes_per_face")
 
@@ -50,8 +54,8 @@ def look_at_variable(bmi: Any, name: str) -> tuple[str, tuple[int, ...]]:
     (spec,) = bmi.component.simulation.model.fields.select([name])
     expected = bmi.component.simulation[name].values
     assert (bmi.get_var_units(name), bmi.get_var_location(name)) == (spec.unit, "node")
-    assert bmi.get_var_type(name) == "float64"
-    assert bmi.get_var_itemsize(name) == 8
+    assert bmi.get_var_type(name) == expected.dtype.name
+    assert bmi.get_var_itemsize(name) == expected.itemsize
     assert bmi.get_var_nbytes(name) == expected.nbytes
     grid = bmi.get_var_grid(name)
     assert bmi.get_grid_size(grid) == expected.size
@@ -160,3 +164,13 @@ def test_places_of_air_are_its_axes(started: Started) -> None:
     assert air.get_grid_z(volume, np.empty(3)).tolist() == [50.0, 175.0, 375.0]
     assert air.get_grid_origin(ground, np.empty(2)).tolist() == [-1.75, -1.75]
     assert air.get_grid_spacing(ground, np.empty(2)).tolist() == [0.5, 0.5]
+
+
+def test_types_are_those_that_models_compute_in(started: Started) -> None:
+    pasture = started("pasture")  # its case says single
+    litter = np.empty(40, np.float32)
+    assert (pasture.get_var_type("litter"), pasture.get_var_nbytes("litter")) == ("float32", litter.nbytes)
+    pasture.update()
+    wide = pasture.get_value("litter", np.empty(40))
+    np.testing.assert_array_equal(pasture.get_value("litter", litter), wide)
+    assert started("bucket").get_var_type("water") == "float64"

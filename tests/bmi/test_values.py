@@ -14,10 +14,15 @@ from airshed.core.errors import CaseError
 from .conftest import COMPONENTS, Started
 
 DAY = 86400.0
-SET = {"air": ("settling_diameters_TRACER", 5e-5), "lorenz": ("x", 5.0), "bucket": ("rain", 40.0)}
+SET = {
+    "air": ("settling_diameters_TRACER", 5e-5),
+    "lorenz": ("x", 5.0),
+    "bucket": ("rain", 40.0),
+    "pasture": ("rain", 40.0),
+}
 TIMES = {
     "air": (0.0, 500.0, 700.0, 2400.0), "lorenz": (0.0, 1.0, 1.05, 4.0), "bucket": (0.0, 3 * DAY, 4 * DAY, 20 * DAY),
-    "row": (0.0, 200.0, 450.0, 3600.0),
+    "row": (0.0, 200.0, 450.0, 3600.0), "pasture": (0.0, 3 * DAY, 4 * DAY, 20 * DAY),
 }  # fmt: skip
 
 Case = Callable[[str], Path]
