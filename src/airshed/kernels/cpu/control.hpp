@@ -1,4 +1,6 @@
 // control.hpp: what a step needs besides computing: sums that no order changes, the sun.
+constexpr double INFINITE = __builtin_huge_val();
+
 extern "C" {
 // ---- sums that no order changes, see core/exact_sum.py: several times (block, column) -> (column) -------------------------------
 void airshed_magnitudes(const double* values, int64_t several, int64_t count, int64_t columns, double* greatest) {
@@ -6,34 +8,35 @@ void airshed_magnitudes(const double* values, int64_t several, int64_t count, in
         for (int64_t j = 0; j < columns; j++) greatest[j] = 0;
         for (int64_t i = 0; i < count; i++)
             for (int64_t j = 0; j < columns; j++) {
-                const double size = std::fabs(values[i * columns + j]);
-                greatest[j] = size <= greatest[j] ? greatest[j] : size == size ? size : HUGE_VAL;
+                const double size = __builtin_fabs(values[i * columns + j]);
+                greatest[j] = size <= greatest[j] ? greatest[j] : size == size ? size : INFINITE;
             }
     }
 }
 
 // 2^(40-e) with 2^e above the greatest magnitude; one for a column of zeros or of what is not finite.
 static double exact_scale(double greatest) {
-    if (!(greatest > 0) || greatest == HUGE_VAL) return 1;
+    if (!(greatest > 0) || greatest == INFINITE) return 1;
     int exponent;
-    std::frexp(greatest, &exponent);
-    return std::ldexp(1.0, 40 - (exponent > -850 ? exponent : -850));
+    __builtin_frexp(greatest, &exponent);
+    return __builtin_ldexp(1.0, 40 - (exponent > -850 ? exponent : -850));
 }
 
 // `greatest` [column] of all summands; `parts` [2][column].
 void airshed_exact_parts(const double* values, int64_t several, int64_t count, int64_t columns, const double* greatest,
                          int64_t* parts) {
-    std::vector<double> scale(columns);
+    double* const scale = new double[columns];
     for (int64_t n = 0; n < several; n++, values += count * columns, greatest += columns, parts += 2 * columns) {
         for (int64_t j = 0; j < columns; j++) scale[j] = exact_scale(greatest[j]);
         for (int64_t j = 0; j < 2 * columns; j++) parts[j] = 0;
         for (int64_t i = 0; i < count; i++)
             for (int64_t j = 0; j < columns; j++) {
-                const double x = values[i * columns + j] * scale[j], first = std::trunc(x);
+                const double x = values[i * columns + j] * scale[j], first = __builtin_trunc(x);
                 parts[j] += (int64_t)first;
                 parts[columns + j] += (int64_t)((x - first) * 0x1p40);
             }
     }
+    delete[] scale;
 }
 
 // The sums [column] that the parts of all ranks [2][column] stand for; NaN where a summand was not finite.
@@ -42,7 +45,7 @@ void airshed_exact_value(const int64_t* parts, const double* greatest, int64_t s
         for (int64_t j = 0; j < columns; j++) {
             const double grid = 1 / exact_scale(greatest[j]);
             const double sum = (double)parts[j] * grid + (double)parts[columns + j] * (grid * 0x1p-40);
-            sums[j] = greatest[j] == HUGE_VAL ? NAN : sum;
+            sums[j] = greatest[j] == INFINITE ? __builtin_nan("") : sum;
         }
 }
 
