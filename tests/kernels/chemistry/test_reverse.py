@@ -5,6 +5,7 @@
 for the state F that the accepted steps arrive at and any of their inputs x: w, d at random, steps of fixed length.
 """
 
+import ctypes
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,8 +19,10 @@ from airshed.kernels.chemistry import (
     Tableau,
     Tolerances,
 )
-from airshed.kernels.cpu.chemistry.reverse.emit import ReverseWriter
-from airshed.kernels.cpu.chemistry.reverse.kernel import compile_reverse
+from airshed.kernels.cpu.chemistry import ChemistryKernel
+from airshed.kernels.cpu.chemistry.emit import ChemistrySource
+from airshed.kernels.cpu.chemistry.reverse.emit import ReverseWriter, emit_reverse
+from airshed.kernels.cpu.chemistry.reverse.kernel import ReverseChemistry, compile_reverse
 from airshed.kernels.cpu.chemistry.reverse.reverser import ChemistryReverser
 
 from .reversal import EXACT, TINY, Chemistry, adjoints, recorded, taken, trial, worst
@@ -116,30 +119,49 @@ def lines() -> Iterator[tuple[str, int, int]]:
         yield from ((name, 0, place) for place, _ in enumerate(getattr(writer, name)()))
 
 
-def without(writing: Callable[..., Any], number: int, place: int) -> Callable[..., Any]:
-    """Return a writer that leaves one statement away."""
+def switched(place_of: dict[tuple[str, int, int], int], name: str) -> Callable[..., Any]:
+    """Return a writer whose statements are not carried out where ``airshed_left_out`` is their place."""
+    writing = getattr(ReverseWriter, name)
 
     def write(self: ReverseWriter, *reaction: int) -> list[str]:
-        found = list(writing(self, *reaction))
-        return [line for at, line in enumerate(found) if (*reaction, at) != (*((number,) if reaction else ()), place)]
+        number = reaction[0] if reaction else 0
+        return [
+            f"if (airshed_left_out != {place_of[name, number, at]}) {line}"
+            for at, line in enumerate(writing(self, *reaction))
+        ]
 
     return write
 
 
+def compiled_with_switch(kernel: ChemistryKernel, patch: pytest.MonkeyPatch) -> tuple[ReverseChemistry, ctypes.c_int]:
+    """Return the adjoint that does without one statement, and the number that says without which, by its place."""
+    place_of = {line: place for place, line in enumerate(lines())}
+
+    def declaring(*given: Any) -> ChemistrySource:
+        source = emit_reverse(*given)
+        return replace(source, text=f'extern "C" {{ volatile int airshed_left_out = -1; }}\n{source.text}')
+
+    patch.setattr("airshed.kernels.cpu.chemistry.reverse.kernel.emit_reverse", declaring)
+    for name in ("of_tendency", "of_product", "forward", "backward"):
+        patch.setattr(ReverseWriter, name, switched(place_of, name))
+    compiled = compile_reverse(kernel)
+    return compiled, ctypes.c_int.in_dll(compiled.functions, "airshed_left_out")
+
+
 def test_a_forgotten_term_is_noticed(chemistry: Chemistry, monkeypatch: pytest.MonkeyPatch) -> None:
     """The negative control: each generated statement in turn is left away."""
-    monkeypatch.setattr("airshed.kernels.cpu.chemistry.reverse.kernel.FLAGS", ("-O0",))
     kernel = chemistry("toy")
     each = trial(kernel, METHODS["rodas3"], 1, 1)
     y = 1e12 * np.random.default_rng(1).uniform(0.5, 2.0, each.y.shape)  # so that all reactions matter
     each = replace(each, y=y, tolerances=Tolerances(0.5, 1e12))
     assert recorded(each, 4)[0].room[0, 0] > 2
     assert worst(each, 4, even=True) < 1e2 * EXACT
+    compiled, left_out = compiled_with_switch(kernel, monkeypatch)
+    reverser = ChemistryReverser(compiled, each.solver)
+    assert worst(each, 4, reverser=reverser, even=True) < 1e2 * EXACT
     missed = []
-    for name, number, place in lines():
-        with monkeypatch.context() as patch:
-            patch.setattr(ReverseWriter, name, without(getattr(ReverseWriter, name), number, place))
-            reverser = ChemistryReverser(compile_reverse(kernel), each.solver)
+    for place, line in enumerate(lines()):
+        left_out.value = place
         if not worst(each, 4, reverser=reverser, even=True) > 1e2 * EXACT:
-            missed.append((name, number, place))
+            missed.append(line)
     assert missed == []
