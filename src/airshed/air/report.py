@@ -266,12 +266,16 @@ def _more_than_air(tables: Sequence[Table]) -> dict[str, Cell]:
 
 
 def _extremes(model: Reported, names: Sequence[str]) -> Table:
-    rows = []
+    """All ranks compare and add up once for all species, not for each."""
     subdomain = model.parts.subdomain
-    for name in names:
-        value = _PPB * model.value(name)
-        least, greatest = -subdomain.greatest(float((-value).max())), subdomain.greatest(float(value.max()))
-        rows.append((name, least, greatest, float(subdomain.mean_over_columns(value[:1])[0])))
+    values = [_PPB * model.value(name) for name in names]
+    least, greatest = ([float(extreme(value)) for value in values] for extreme in (np.min, np.max))
+    extremes = subdomain.ranks.largest(np.array([*np.negative(least), *greatest])).reshape(2, -1)
+    means = subdomain.mean_over_columns(np.array([value[0] for value in values]))
+    rows = [
+        (name, -float(below), float(above), float(mean))
+        for name, below, above, mean in zip(names, *extremes, means, strict=True)
+    ]
     return Table(_EXTREMES, ("species", "least", "greatest", "mean at the ground"), rows)
 
 

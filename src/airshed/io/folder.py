@@ -125,10 +125,10 @@ class RunFolder:
         All that was submitted is written first, as the writer thread and the caller use one channel.
         """
         self.wait()
-        contents = (text, json.dumps(data, indent=1, allow_nan=False))
         with self.channel.together():
-            for name, content in zip(SUMMARIES, contents, strict=True):
-                if self.channel.is_root:
+            if self.channel.is_root:
+                contents = (text, json.dumps(data, indent=1, allow_nan=False))
+                for name, content in zip(SUMMARIES, contents, strict=True):
                     _write_text(self.path / name, content)
 
     def wait(self) -> None:
