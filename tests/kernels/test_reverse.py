@@ -5,7 +5,8 @@
 for the outputs F of a step and any of its inputs x: w, d at random, in air without any structure (see `trial`).
 """
 
-from collections.abc import Callable, Mapping
+import ctypes
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,7 +17,8 @@ import numpy.typing as npt
 import pytest
 
 from airshed.kernels.cpu.pipeline import MechanismKernel, compile_mechanism
-from airshed.kernels.cpu.reverse import emit
+from airshed.kernels.cpu.emit import Source
+from airshed.kernels.cpu.reverse import emit, pipeline
 from airshed.kernels.cpu.reverse.emit import _Writer
 from airshed.kernels.cpu.reverse.pipeline import compile_reverse
 from airshed.kernels.cpu.template import Written, header
@@ -247,20 +249,29 @@ def test_a_clipped_value_that_is_passed_over_is_noticed(
 
 
 def test_a_product_that_gives_back_too_little_is_noticed(compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The negative control: each species in turn forgets one of what its production and loss were made of."""
-    kernel = compiled("toy", 2)
+    """The negative control: each species in turn forgets one of what its production and loss were made of.
+
+    The code is compiled once; ``airshed_left_out`` says which of its statements is not carried out.
+    """
+    kernel, places = compiled("toy", 2), dict[tuple[int, str], int]()
     trial = random_trial(kernel, 3, 9, WEIGHTS["equal steps"], seed=3, sweeps=2)
-    giving, dropped = _Writer._giving, 0
-    for number in range(len(kernel.network.species)):
-        writer = _Writer(kernel.network, kernel.schedule, kernel.source.table)
-        for place, line in enumerate(writer.species(number).lines):
-            if not line.startswith("bar"):
-                continue
+    giving = _Writer._giving
 
-            def without(self: _Writer, each: int, speeds: Any, where: tuple[int, int] = (number, place)) -> Any:
-                return (found for at, found in enumerate(giving(self, each, speeds)) if (each, at) != where)
+    def switched(self: _Writer, number: int, speeds: Any) -> Iterator[str]:
+        for line in giving(self, number, speeds):
+            of_bar = line.startswith("bar")
+            yield f"if (airshed_left_out != {places.setdefault((number, line), len(places))}) {line}" if of_bar else line
 
-            monkeypatch.setattr(_Writer, "_giving", without)
-            assert worst(kernel, trial, 3) > 1e3 * EXACT, (number, line)
-            dropped += 1
-    assert dropped > len(kernel.network.species)
+    def declaring(*given: Any, **named: Any) -> Source:
+        source = emit.emit_reverse(*given, **named)
+        switch = '#if UNIT == 4\nextern "C" { volatile int airshed_left_out = -1; }\n#endif'
+        return replace(source, text=f"{switch}\n{source.text}")
+
+    monkeypatch.setattr(_Writer, "_giving", switched)
+    monkeypatch.setattr(pipeline, "emit_reverse", declaring)
+    left_out = ctypes.c_int.in_dll(compile_reverse(kernel).functions, "airshed_left_out")
+    assert worst(kernel, trial, 3) < EXACT
+    for line, place in places.items():
+        left_out.value = place
+        assert worst(kernel, trial, 3) > 1e3 * EXACT, line
+    assert len(places) > len(kernel.network.species)

@@ -45,7 +45,7 @@ WEIGHTS = {
     "longer step": two_step_weights(130.0, 100.0),
 }
 KERNELS = {"tracer": ("tracer", 3, usual), "tracer, every": ("tracer", 4, every), "toy, every": ("toy", 4, every),
-           "toy, one level": ("toy", 1, usual), "emep": ("emep", 2, usual)}  # fmt: skip
+           "toy, one level": ("toy", 1, usual), "emep": ("emep", 3, usual)}  # fmt: skip
 
 
 Tangent = Callable[[str], TangentKernel]

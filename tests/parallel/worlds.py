@@ -12,6 +12,7 @@ from mpi4py import MPI
 import airshed
 from airshed.air import assembly, landcover
 from airshed.air.emissions import builder
+from airshed.air.meteorology import era5_data
 from airshed.kernels.cpu import backend
 from airshed.parallel.communicator import Alone, MpiRanks
 
@@ -44,6 +45,7 @@ remember(assembly, "load_mechanism", as_it_is)
 remember(backend, "compile_mechanism", as_it_is)
 remember(backend, "compile_chemistry", as_it_is)
 remember(landcover, "_land_map", as_it_is)
+remember(era5_data, "open_era5", lambda dataset: dataset.copy())  # which does not close the files
 
 
 def group(size):
