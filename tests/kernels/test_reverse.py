@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from airshed.kernels.cpu.pipeline import MechanismKernel, compile_mechanism
 from airshed.kernels.cpu.emit import Source
+from airshed.kernels.cpu.pipeline import MechanismKernel, compile_mechanism
 from airshed.kernels.cpu.reverse import emit, pipeline
 from airshed.kernels.cpu.reverse.emit import _Writer
 from airshed.kernels.cpu.reverse.pipeline import compile_reverse
@@ -260,7 +260,9 @@ def test_a_product_that_gives_back_too_little_is_noticed(compiled: Compiled, mon
     def switched(self: _Writer, number: int, speeds: Any) -> Iterator[str]:
         for line in giving(self, number, speeds):
             of_bar = line.startswith("bar")
-            yield f"if (airshed_left_out != {places.setdefault((number, line), len(places))}) {line}" if of_bar else line
+            yield (
+                f"if (airshed_left_out != {places.setdefault((number, line), len(places))}) {line}" if of_bar else line
+            )
 
     def declaring(*given: Any, **named: Any) -> Source:
         source = emit.emit_reverse(*given, **named)

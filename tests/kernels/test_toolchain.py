@@ -73,12 +73,29 @@ def test_a_damaged_library_is_compiled_again(folder: Path, damage: bytes | None)
     assert load(second).one() == 1
 
 
-def test_processes_that_build_at_once_all_get_a_whole_library(folder: Path) -> None:
+def test_of_processes_that_build_at_once_one_compiles_and_all_get_a_whole_library(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow, called = tmp_path / "slow-g++", tmp_path / "called"
+    slow.write_text(f'#!/bin/sh\n[ "$1" = --version ] || {{ echo "$@" >> {called}; sleep 0.5; }}\nexec g++ "$@"\n')
+    slow.chmod(0o755)
+    monkeypatch.setenv("AIRSHED_CXX", str(slow))
     program = f"from airshed.kernels.cpu.toolchain import build, load\nprint(load(build({ONE!r}, name='one')).one())"
     with ThreadPoolExecutor(3) as pool:
         runs = list(pool.map(lambda _: subprocess.run([sys.executable, "-c", program], capture_output=True), range(3)))
     assert [(run.returncode, run.stdout) for run in runs] == [(0, b"1\n")] * 3
     assert sorted(path.suffix for path in folder.iterdir()) == [".cpp", ".so"]
+    assert len(called.read_text().splitlines()) == 2  # one call compiles, another links
+
+
+def test_where_no_lock_can_be_had_a_library_is_compiled_all_the_same(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(cache.fcntl, "flock", refuse)
+    assert load(build(ONE, name="one")).one() == 1
 
 
 def test_an_error_shows_the_source_line_with_its_comment_and_where_it_is_kept(folder: Path) -> None:

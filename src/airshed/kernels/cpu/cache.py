@@ -5,11 +5,14 @@ a file that a full disk or a crash cut short no longer matches its seal. (Trying
 library can end the process with a bus error.)
 """
 
+import fcntl
 import hashlib
 import os
 import stat
 import tempfile
 import warnings
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from airshed.core.atomic import write_whole
@@ -77,6 +80,23 @@ def _temporary_folder() -> Path:
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o022:
         raise KernelError(f"{folder} belongs to someone else; set {VARIABLE} to a folder of yours")
     return folder
+
+
+@contextmanager
+def one_at_a_time(path: Path) -> Iterator[None]:
+    """Let one process after the other into the block for a library: ranks that start together compile it once.
+
+    The system opens the lock of a process that ends. Where it knows no locks, all go in at once, which harms nothing.
+    """
+    lock = path.with_name(f".{path.name}.lock")
+    with ExitStack() as stack:
+        with suppress(OSError):
+            fcntl.flock(stack.enter_context(lock.open("w")), fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            with suppress(OSError):
+                lock.unlink()  # who waits for it looks first whether the library is there now
 
 
 def store(path: Path, library: bytes) -> None:

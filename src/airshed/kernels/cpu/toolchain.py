@@ -23,7 +23,7 @@ from typing import Final, NamedTuple
 from airshed.core.atomic import write_whole
 from airshed.core.errors import KernelError, OutputError
 from airshed.kernels.cpu.cache import VARIABLE as CACHE_VARIABLE
-from airshed.kernels.cpu.cache import cache_folder, intact, store, writable_folder
+from airshed.kernels.cpu.cache import cache_folder, intact, one_at_a_time, store, writable_folder
 from airshed.kernels.cpu.diagnostics import explain
 from airshed.kernels.host import Processor, processor, usable_cores
 
@@ -134,7 +134,7 @@ def build(
     """Compile C++ into a shared library, or find the one that was compiled before.
 
     Several translation units are compiled concurrently, on all cores, and linked in their order. The source stays
-    beside the library, to be read. Several processes may build the same library concurrently.
+    beside the library, to be read. Of several processes that build the same library at once, one compiles it.
 
     Raises KernelError with the compiler's first errors and the source lines that they are about.
     """
@@ -147,9 +147,10 @@ def build(
     if not cached:
         folder = writable_folder()
         path = _library_path(folder, name, key)
-        cached = intact(path)  # in the fallback folder, or by another process meanwhile
-        if not cached:
-            _compile(units, path, (*toolchain.command, *toolchain.flags, *extra_flags))
+        with one_at_a_time(path):
+            cached = intact(path)  # in the fallback folder, or by another process meanwhile
+            if not cached:
+                _compile(units, path, (*toolchain.command, *toolchain.flags, *extra_flags))
     return BuiltLibrary(_library_path(folder, name, key), time.perf_counter() - began, cached, key)
 
 
