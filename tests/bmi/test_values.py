@@ -180,3 +180,15 @@ def test_it_can_begin_again(case: Case, started: Started) -> None:
         bucket.get_current_time()
     bucket.initialize(str(case("bucket")))
     assert same(all_values(bucket), first)
+
+
+def test_a_spin_up_begins_before_zero(case: Case) -> None:
+    file = case("air")
+    file.write_text(file.read_text().replace('length = "40 min"', 'length = "40 min"\nspinup = "10 min"'))
+    air = Air()
+    air.initialize(file)
+    assert (air.get_start_time(), air.get_current_time(), air.get_end_time()) == (-600.0, -600.0, 2400.0)
+    air.update_until(0.0)
+    air.update()
+    assert 0.0 < air.get_current_time() <= 2400.0
+    assert air.get_start_time() == -600.0
