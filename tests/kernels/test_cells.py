@@ -6,7 +6,7 @@ import pytest
 from airshed.core.errors import FormulaError, KernelError
 from airshed.formula import Traced, abs, cos, evaluate_all, exp, log, maximum, minimum, sin, sqrt, trace, where
 from airshed.formula.tree import Call, Symbol
-from airshed.kernels.cells import CellFormulas
+from airshed.kernels.cells import CellFormulas, Rows
 
 CELLS = 20_011  # some of them for a second thread, and no whole number of packs
 
@@ -153,6 +153,21 @@ def test_a_step_can_be_kept_in_the_other_precision() -> None:
     kept = {"runoff": np.empty((STEPS, CELLS), np.float32)}
     _, runoff = kernel.advance(values, STEPS, each=kept)
     assert kept["runoff"][-1].tobytes() == runoff.astype(np.float32).tobytes()
+
+
+def test_steps_can_share_rows() -> None:
+    kernel, values, weeks = many(), weather_of(), np.arange(STEPS) // 5
+    rain, warmth = Rows(values["rain"][:3], weeks), Rows(values["warmth"][:3], weeks[::-1])
+    found = kernel.advance(values | {"rain": rain, "warmth": warmth}, STEPS)
+    dense = kernel.advance(values | {"rain": np.asarray(rain), "warmth": np.asarray(warmth)}, STEPS)
+    assert [each.tobytes() for each in found] == [each.tobytes() for each in dense]
+    for changed, message in (
+        ({"rain": Rows(values["rain"][:2], weeks)}, "rain has 2 rows, and a step asks for row 2"),
+        ({"rain": Rows(values["rain"], weeks[1:])}, "rain has the values of 11 steps, where 12 are made"),
+        ({"depth": Rows(values["rain"], weeks)}, "depth has values of steps, and all steps of a call have it alike"),
+    ):
+        with pytest.raises(KernelError, match=message):
+            kernel.advance(values | changed, STEPS)
 
 
 def test_steps_that_do_not_fit_are_refused() -> None:

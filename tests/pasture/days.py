@@ -13,6 +13,7 @@ from airshed.process.discovery import processes_of, section_of
 from airshed.process.points import Points
 
 PROCESSES = processes_of(airshed.pasture.processes)
+_MODELS: dict[str, Points] = {}
 HUMID = ("vapour_pressure_deficit",)
 
 DAY = {
@@ -25,8 +26,12 @@ DAY = {
 def model(optional: tuple[str, ...] = HUMID, only: tuple[str, ...] = (), **settings: Mapping[str, Any]) -> Points:
     """Return a model of all processes, or of `only` some by name; the deficit is given unless settings say other."""
     settings = {"humidity": {"given": "deficit"}, **settings}
-    chosen = [each for each in PROCESSES if not only or each.__name__ in only]
-    return Points([each(section_of(each)(**settings.get(each.section, {}))) for each in chosen], cell_fields(optional))
+    key = repr((optional, sorted(only), settings))
+    if key not in _MODELS:
+        chosen = [each for each in PROCESSES if not only or each.__name__ in only]
+        acting = [each(section_of(each)(**settings.get(each.section, {}))) for each in chosen]
+        _MODELS[key] = Points(acting, cell_fields(optional))
+    return _MODELS[key]
 
 
 def land(soil: str = "site67", pasture: str = "site67", **changes: Any) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from airshed.cli.commands.doctor import doctor
 from airshed.cli.commands.kernel import show_kernel
 from airshed.cli.commands.mechanism import check_mechanism, convert_mechanism, map_mechanism, show_mechanism
 from airshed.cli.commands.merge import merge
+from airshed.cli.commands.pasture_point import point
 from airshed.cli.commands.pasture_prepare import prepare
 from airshed.cli.commands.plot import plot
 from airshed.cli.commands.run import run
@@ -64,6 +65,7 @@ mechanism.command("convert")(convert_mechanism)
 mechanism.command("map")(map_mechanism)
 app.add_typer(mechanism, name="mechanism")
 pasture.command("prepare")(prepare)
+pasture.command("point")(point)
 app.add_typer(pasture, name="pasture")
 
 

@@ -11,6 +11,7 @@ units in the last place where a formula has functions, powers, or a division by 
 import ctypes
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from math import prod
 from typing import Final
 
@@ -24,8 +25,9 @@ from airshed.kernels.cpu.compiled import Signatures, declared
 from airshed.kernels.cpu.toolchain import build, load
 from airshed.kernels.memory import AnyArray, address
 from airshed.kernels.one_pass import NUMPY_FLAGS
+from airshed.kernels.rows import Rows
 
-__all__ = ["CellFormulas", "Precision"]
+__all__ = ["CellFormulas", "Precision", "Rows"]
 
 _LEAST_CELLS: Final = 4096
 """Cells times steps for which another thread is worth waking."""
@@ -35,6 +37,21 @@ _SIGNATURES: Final[Signatures] = {
 }
 
 Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class _Given:
+    """An input: its values, of cells of some shape, and which row of them each step has, if steps do not share it."""
+
+    array: AnyArray
+    shape: Shape
+    rows: npt.NDArray[np.int64] | None
+
+    @property
+    def entry(self) -> tuple[int, int, int, int]:
+        """As `Input` of cells.hpp has it."""
+        where = 0 if self.rows is None else address(self.rows)
+        return address(self.array), int(self.shape != ()), prod(self.shape), where
 
 
 class CellFormulas:
@@ -68,7 +85,8 @@ class CellFormulas:
         Raises KernelError for arrays that do not fit.
         """
         given = {name: np.asarray(values[name], self.dtype) for name in self.traced.inputs}
-        return self.advance({name: self._as_one_step(name, array) for name, array in given.items()}, 1, out)
+        alone = {name: array[np.newaxis] for name, array in given.items() if array.ndim and name in self._varying}
+        return self.advance({**given, **alone}, 1, out)
 
     def advance(
         self, values: Mapping[str, npt.ArrayLike], steps: int, out: Sequence[AnyArray | None] | None = None,
@@ -77,16 +95,18 @@ class CellFormulas:
         """Return the values after some steps, with the bits of one call for each.
 
         reads   values  by the names of the inputs: numbers; arrays of cells, of what is steady or fed by a result; of
-                        all others (steps, cells), or (steps) of numbers that all cells have
+                        all others (steps, cells), or (steps) of numbers that all cells have, or Rows of either
         writes  out     for each formula the array of its values after the last step, as in a call for one step
                 each    by the names of results: the values after each step (steps, cells), in either precision
         Raises KernelError for arrays that do not fit.
         """
-        given = {name: np.asarray(values[name], self.dtype, order="C") for name in self.traced.inputs}
-        shape = self._shape(given, steps)
+        if steps < 1:
+            raise KernelError(f"{steps} steps are asked for; make one or more")
+        given = {name: self._given(name, values[name], steps) for name in self.traced.inputs}
+        shape = _shape(given)
         results, records = self._results(out, shape), self._records(each or {}, (steps, *shape))
-        inputs = [(address(array), *self._strides(name, array, steps)) for name, array in given.items()]
-        self._run([_table(inputs), _table(map(address, results)), _table(records)], len(records), steps, prod(shape))
+        tables = _table(each.entry for each in given.values()), _table(map(address, results)), _table(records)
+        self._run(tables, len(records), steps, prod(shape))
         return results
 
     def close(self) -> None:
@@ -94,29 +114,19 @@ class CellFormulas:
         if self._pool is not None:
             self._pool.shutdown()
 
-    def _as_one_step(self, name: str, array: AnyArray) -> AnyArray:
-        return array[np.newaxis] if array.ndim and name in self._varying else array
-
-    def _strides(self, name: str, array: AnyArray, steps: int) -> tuple[int, int]:
-        """Return how far it is to the next cell and to the next step."""
-        by_step = array.ndim > 0 and name in self._varying
-        return int(array.ndim > by_step), array.size // steps if by_step else 0
-
-    def _shape(self, given: Mapping[str, AnyArray], steps: int) -> Shape:
-        """Return the shape that values of all cells have."""
-        if steps < 1:
-            raise KernelError(f"{steps} steps are asked for; make one or more")
-        shapes = {}
-        for name, array in given.items():
-            by_step = array.ndim > 0 and name in self._varying
-            if by_step and array.shape[0] != steps:
-                raise KernelError(f"{name} has the values of {array.shape[0]} steps, where {steps} are made")
-            shapes[name] = array.shape[by_step:]
-        shape = next(filter(None, shapes.values()), ())
-        for name, each in shapes.items():
-            if each not in ((), shape):
-                raise KernelError(f"{name} has the shape {each}, where other values of cells have {shape}")
-        return shape
+    def _given(self, name: str, value: object, steps: int) -> "_Given":
+        rows = value if isinstance(value, Rows) else None
+        array = np.asarray(rows.values if rows else value, self.dtype, order="C")
+        if name not in self._varying or array.ndim == 0:
+            if rows:
+                raise KernelError(f"{name} has values of steps, and all steps of a call have it alike")
+            return _Given(array, array.shape, None)
+        of = rows.of if rows else np.arange(len(array))
+        if len(of) != steps:
+            raise KernelError(f"{name} has the values of {len(of)} steps, where {steps} are made")
+        if of.min() < 0 or of.max() >= len(array):
+            raise KernelError(f"{name} has {len(array)} rows, and a step asks for row {of.max()}")
+        return _Given(array, array.shape[1:], np.ascontiguousarray(of, np.int64))
 
     def _results(self, out: Sequence[AnyArray | None] | None, shape: Shape) -> list[AnyArray]:
         wanted = [None] * len(self.traced.outputs) if out is None else out
@@ -135,7 +145,7 @@ class CellFormulas:
                 raise KernelError(f"{name} of each step is to be {shape} floats, not {array.shape} {array.dtype}")
         return [(address(array), self.names.index(name), array.dtype == np.float64) for name, array in each.items()]
 
-    def _run(self, tables: list[npt.NDArray[np.int64]], recorded: int, steps: int, cells: int) -> None:
+    def _run(self, tables: Sequence[npt.NDArray[np.int64]], recorded: int, steps: int, cells: int) -> None:
         taken = np.zeros(1, np.int64)
         arguments = (*map(address, tables), recorded, steps, cells, address(taken))
         helpers = min(self.threads, steps * cells // _LEAST_CELLS) - 1
@@ -145,6 +155,15 @@ class CellFormulas:
         finally:
             for job in jobs:
                 job.result()
+
+
+def _shape(given: Mapping[str, _Given]) -> Shape:
+    """Return the shape that values of all cells have."""
+    shape = next((each.shape for each in given.values() if each.shape), ())
+    for name, each in given.items():
+        if each.shape not in ((), shape):
+            raise KernelError(f"{name} has the shape {each.shape}, where other values of cells have {shape}")
+    return shape
 
 
 def _table(values: Iterable[object]) -> npt.NDArray[np.int64]:

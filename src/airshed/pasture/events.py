@@ -1,11 +1,12 @@
 """What is done to pastures on given days: fires."""
 
 import re
+from datetime import date
 from typing import Annotated, Final
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from airshed.core.settings import KEY, Number, Section, refuse, setting
 
@@ -25,10 +26,20 @@ def _day(value: str) -> str:
     return value
 
 
+def _written(value: object) -> object:
+    """A date of TOML as a text."""
+    return value.isoformat() if isinstance(value, date) else value
+
+
+DateText = Annotated[str, BeforeValidator(_written)]
+Day = Annotated[DateText, AfterValidator(_day)]
+"""A day of every year, or of one."""
+
+
 class Fire(Section):
     """A fire."""
 
-    date: Annotated[str, AfterValidator(_day)] = setting(..., 'Its day: "09-01" in each year, "1990-09-01" in one.')
+    date: Day = setting(..., 'Its day: "09-01" in each year, "1990-09-01" in one.')
     fraction: Number = setting(1.0, "What burns of the dry matter that stands or lies.", unit="1", ge=0.0, le=1.0)
 
 

@@ -30,9 +30,6 @@ EXPORTS: Final = (
 )  # fmt: skip
 """Fields that are written unless a case names others."""
 
-_BATCH_BYTES: Final = 64e6
-_BATCH_DAYS: Final = 32
-
 
 class PastureModel(PointModel):
     """Soil water and pasture of land cells."""
@@ -47,13 +44,18 @@ class PastureModel(PointModel):
         )  # fmt: skip
         self.start = _initial(inputs, domain.box)
         values = PointValues(self.start, _parameters(inputs, domain.box), self._weather_of(case, inputs))
-        day_bytes = 8 * max(1, domain.box.cells) * len(fields.weather)
-        batch = int(np.clip(_BATCH_BYTES / day_bytes, 1, _BATCH_DAYS))
+        batch = self._block_days = inputs.source.block_days
+        self._first_day = inputs.calendar.number(case.start)
         super().__init__(points, domain, values, step=DAY, precision=case.precision, threads=threads, batch=batch)
         self.fields = FieldRegistry(
             replace(spec, written="all" if spec.name in EXPORTS else "named") for spec in self.fields.values()
         )
         self._area = np.cos(np.radians(domain.box.of(inputs.grid.cell_lat)))
+
+    def next_change(self) -> float:
+        """The time at which another block of weather begins: a batch of days within one reads it as it is."""
+        day = self._first_day + round(self.seconds / DAY)
+        return ((day // self._block_days + 1) * self._block_days - self._first_day) * DAY
 
     def summary(self, *, brief: bool = False) -> Report:
         """Balances of water and dry matter, means over the land, and what its input says of itself."""
@@ -66,22 +68,16 @@ class PastureModel(PointModel):
 
     def _weather_of(self, case: PastureCase, inputs: Inputs) -> Callable[[Sequence[float]], Values]:
         """Return what gives the weather of the steps that begin at some times [s]: that of inputs, and fires."""
-        offset = inputs.calendar.number(case.start)
 
         def weather(begins: Sequence[float]) -> Values:
-            days = range(offset + round(begins[0] / DAY), offset + round(begins[0] / DAY) + len(begins))
-            read = [self._stream.day(day) for day in days]
-            values: dict[str, npt.ArrayLike] = {name: _rows([day[name] for day in read]) for name in read[0]}
+            first = self._first_day + round(begins[0] / DAY)
+            values: dict[str, npt.ArrayLike] = dict(self._stream.days(first, len(begins)))
             if case.events.fire:
+                days = range(first, first + len(begins))
                 values["burnt_fraction"] = burnt_fraction(case.events, inputs.calendar.dates(days))
             return values
 
         return weather
-
-
-def _rows(days: Sequence[Array]) -> Array:
-    """Return (days, ...) from days; a single day is no copy."""
-    return days[0][None] if len(days) == 1 else np.stack(days)
 
 
 def _initial(inputs: Inputs, box: Box) -> dict[str, Array]:

@@ -2,20 +2,27 @@
 // all steps of a call; only what changes from step to step is read meanwhile, and only what is asked for is written.
 #include <vector>
 
-struct Input { const real* from; int64_t per_cell, per_step; };    // per_cell: 1, or 0 of a number; per_step: 0 of what stays
+struct Input {
+    const real* from;
+    int64_t per_cell, per_row;    // per_cell: 1, or 0 of numbers that all cells have
+    const int64_t* rows;          // the row of each step; none where all steps have the first one
+
+    int64_t row(int64_t step) const { return rows ? rows[step] : 0; }
+    bool changes(int64_t step) const { return !step || row(step) != row(step - 1); }
+};
 struct Record { void* to; int64_t result, is_double; };            // a result after every step, [step][cell]
 
 typedef float floats __attribute__((vector_size(W * sizeof(float))));
 typedef double doubles __attribute__((vector_size(W * sizeof(double))));
 
-// Lanes beyond the last cell are copies of it. The values of the next step are asked for: they come while this one is computed.
+// Lanes beyond the last cell are copies of it. The next row is asked for: it comes while this one is computed with.
 INLINE void fetch(pack* x, const Input& input, int64_t step, int64_t first, int64_t cells) {
-    const real* from = input.from + step * input.per_step + first * input.per_cell;
+    const real* from = input.from + input.row(step) * input.per_row + first * input.per_cell;
     for (; cells > 0; cells -= W, x += SLOTS, from += W * input.per_cell) {
         if (!input.per_cell) *x = splat(*from);
         else if (cells >= W) {
             memcpy(x, from, sizeof *x);
-            __builtin_prefetch(from + input.per_step);
+            __builtin_prefetch(from + input.per_row);
         } else {
             *x = splat(from[cells - 1]);
             memcpy(x, from, cells * sizeof *from);
@@ -40,11 +47,10 @@ struct Steps {
 
     void block(pack* x, int64_t first, int64_t here) const {
         pack* const end = x + (here + W - 1) / W * SLOTS;
-        for (int i = 0; i < INPUTS; i++) fetch(x + i, inputs[i], 0, first, here);
-        for (pack* each = x; each < end; each += SLOTS) prepare(each);
         for (int64_t s = 0; s < steps; s++) {
-            for (int i = 0; s && i < INPUTS; i++)
-                if (inputs[i].per_step) fetch(x + i, inputs[i], s, first, here);
+            for (int i = 0; i < INPUTS; i++)
+                if (inputs[i].changes(s)) fetch(x + i, inputs[i], s, first, here);
+            for (pack* each = x; !s && each < end; each += SLOTS) prepare(each);
             for (pack* each = x; each < end; each += SLOTS) step(each);
             for (int64_t r = 0; r < recorded; r++) record(records[r], x, s * cells + first, here);
         }

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from airshed.kernels.rows import Rows
 from airshed.pasture.weather.calendar import Calendar
 
 AnyArray = npt.NDArray[Any]
@@ -40,17 +41,25 @@ class Block:
             **{name: np.asarray(of([number])[0], np.float64) for name, of in numbers.items()},
         }
 
+    def rows(self, first: int, count: int) -> dict[str, AnyArray | Rows]:
+        """Return the weather of some days without a copy: weekly fields as rows that days share, others (days, ...)."""
+        weeks = self._weeks(np.arange(first, first + count))
+        return {
+            **{name: values[first - self.first : first - self.first + count] for name, values in self.daily.items()},
+            **{name: Rows(values, weeks) for name, values in self.weekly.items()},
+            **self._numbers(first, count),
+        }
+
     def dense(self, first: int | None = None, count: int | None = None) -> Day:
         """Return arrays (days, cells) of some days, or of all; day_of_year and month are (days,)."""
-        start = self.first if first is None else first
-        days = np.arange(start, start + (self.days if count is None else count))
-        rows, weeks = slice(start - self.first, start - self.first + len(days)), self._weeks(days)
-        return {
-            **{name: values[rows] for name, values in self.daily.items()},
-            **{name: values[weeks] for name, values in self.weekly.items()},
-            "day_of_year": self.calendar.day_of_year(days).astype(np.float64),
-            "month": self.calendar.month(days).astype(np.float64),
-        }
+        rows = self.rows(self.first if first is None else first, self.days if count is None else count)
+        return {name: np.asarray(values) for name, values in rows.items()}
+
+    def _numbers(self, first: int, count: int) -> Day:
+        """Return the numbers of days that all cells have: (days,)."""
+        days = np.arange(first, first + count)
+        found = {"day_of_year": self.calendar.day_of_year(days), "month": self.calendar.month(days)}
+        return {name: values.astype(np.float64) for name, values in found.items()}
 
     def _weeks(self, days: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         weeks: npt.NDArray[np.int64] = self.calendar.week(days) - self.calendar.week([self.first])[0]

@@ -16,8 +16,9 @@ import numpy.typing as npt
 
 from airshed.core.errors import AirshedError, CaseError, DataError
 from airshed.grid.box import Box
+from airshed.kernels.rows import Rows
 from airshed.parallel.communicator import Alone, Communicator
-from airshed.pasture.inputs.block import Block, Day, WeatherSource
+from airshed.pasture.inputs.block import AnyArray, Block, Day, WeatherSource
 
 Reading = Literal["every", "root"]
 AHEAD: Final = 1
@@ -63,17 +64,20 @@ class Stream:
         """
         return self._holding(number).day(number)
 
-    def days(self, first: int, count: int) -> Day:
-        """Return the weather of days: arrays (count, cells); day_of_year and month are (count,). Raises as `day`."""
+    def days(self, first: int, count: int) -> dict[str, AnyArray | Rows]:
+        """Return the weather of days, see `Block.rows`; that of more than one block is a copy. Raises as `day`.
+
+        Arrays are valid until the next call but one.
+        """
         parts = []
         while count > 0:
             block = self._holding(first)
             held = min(count, block.first + block.days - first)
-            parts.append(block.dense(first, held))
+            parts.append(block.rows(first, held))
             first, count = first + held, count - held
-        return (
-            parts[0] if len(parts) == 1 else {name: np.concatenate([each[name] for each in parts]) for name in parts[0]}
-        )
+        if len(parts) == 1:
+            return parts[0]
+        return {name: np.concatenate([np.asarray(each[name]) for each in parts]) for name in parts[0]}
 
     def close(self) -> None:
         """End the thread; what it reads is dropped."""

@@ -51,7 +51,6 @@ class Grazing(Process, section="grazing", order=160):
     eaten = flux("kg ha-1", "Dry matter that is eaten")
     trampled = flux("kg ha-1", "Dead matter that is trampled")
     live_weight_gain = flux("kg", "What an animal gains")
-    utilisation = flux("1", "Of what grew since the reset, the share that was eaten")
 
     def is_on(self) -> bool:
         """Whether animals graze."""
@@ -89,13 +88,14 @@ class Grazing(Process, section="grazing", order=160):
         dead_leaf, dead_stem = _taken(trampled, dead_leaf, dead_stem, advantage)
         return trampled, green_leaf, green_stem, dead_leaf, dead_stem, litter + trampled
 
-    @update("eaten_since_reset", "grown_since_reset", "utilisation")
+    @update("eaten_since_reset", "grown_since_reset")
     def adds(day, reset_day, eaten, growth, eaten_since_reset, grown_since_reset, green_leaf, green_stem):
-        """Sums of what was eaten and grew, and their ratio."""
+        """Sums of what was eaten and grew."""
         is_reset = day == reset_day
-        eaten = where(is_reset, 0.0, eaten_since_reset + eaten)
-        grown = where(is_reset, green_leaf + green_stem, grown_since_reset + growth)
-        return eaten, grown, minimum(ratio(eaten, grown), 1.0)
+        return (
+            where(is_reset, 0.0, eaten_since_reset + eaten),
+            where(is_reset, green_leaf + green_stem, grown_since_reset + growth),
+        )
 
     @update("live_weight")
     def comes(day, reset_day, new_weight, live_weight):

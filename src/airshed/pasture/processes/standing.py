@@ -1,17 +1,25 @@
-"""What stands at the end of the day, in sums of its pools."""
+"""What stands in the evening, for output."""
 
+from airshed.formula import minimum
+from airshed.pasture.forms import ratio
 from airshed.process import Process, flux, update
 
 
-class Standing(Process, section="standing", order=190):
-    """Green is leaf and stem that live, dead is leaf and stem that do not, and standing dry matter is both."""
+class Standing(Process, section="standing", order=800):
+    """Sums of what stands, and how much of what grew was eaten; nothing else reads them."""
 
+    standing_dry_matter = flux("kg ha-1", "Dry matter that stands")
     green = flux("kg ha-1", "Green dry matter")
     dead = flux("kg ha-1", "Dead dry matter that stands")
-    standing_dry_matter = flux("kg ha-1", "Standing dry matter")
+    utilisation = flux("1", "Of what grew since the reset, the share that was eaten")
 
     @update("green", "dead", "standing_dry_matter")
-    def adds(green_leaf, green_stem, dead_leaf, dead_stem):
-        """Return the sums."""
+    def stands(green_leaf, green_stem, dead_leaf, dead_stem):
+        """Sums of the pools."""
         green, dead = green_leaf + green_stem, dead_leaf + dead_stem
         return green, dead, green + dead
+
+    @update("utilisation")
+    def is_used(eaten_since_reset, grown_since_reset):
+        """At most all of it."""
+        return minimum(ratio(eaten_since_reset, grown_since_reset), 1.0)
