@@ -3,7 +3,8 @@
 A package brings the processes, the fields of the cells and their weather; see docs/declaring.md.
 """
 
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,11 +12,13 @@ import numpy as np
 
 from airshed.core.errors import CaseError
 from airshed.core.every import INSTANT
+from airshed.core.text import suggestion
 from airshed.fields.spec import FieldRegistry
 from airshed.kernels.cells import Precision
+from airshed.kernels.memory import AnyArray
 from airshed.process.points import Points
 from airshed.runtime.domain import Domain
-from airshed.runtime.model import Pace, PlainModel, Saved, Snapshot
+from airshed.runtime.model import Pace, PlainModel, Saved, Snapshot, Timings
 from airshed.runtime.settable_weather import SettableWeather, Values
 
 
@@ -69,6 +72,9 @@ class PointModel(PlainModel):
         }
         self._state |= {spec.name: np.zeros(shape, dtype) for spec in points.fluxes}
         self._parameters = {name: np.asarray(value, dtype) for name, value in values.parameters.items()}
+        self._kept: dict[str, AnyArray] = {}
+        self._kept_steps = 0
+        self._seconds = {"weather": 0.0, "cells": 0.0}
 
     def longest_step(self, until: float) -> float:
         """The length of every step [s]."""
@@ -83,9 +89,37 @@ class PointModel(PlainModel):
                     f"a step of this model takes {self._step:g} s, and one of {end - begin:g} s is asked for; "
                     "have output, restarts and the end of the case after whole steps"
                 )
+        began, rows = time.perf_counter(), self._rows_kept(len(ends))
         values = {**self._parameters, **self._weather(begins), **self._points.numbers, **self._state}
-        self._formulas.advance(values, len(ends), [self._state[name] for name in self._points.outputs])
+        ready = time.perf_counter()
+        self._formulas.advance(values, len(ends), [self._state[name] for name in self._points.outputs], each=rows)
         self.seconds, self.steps = ends[-1], self.steps + len(ends)
+        self._seconds["weather"] += ready - began
+        self._seconds["cells"] += time.perf_counter() - ready
+
+    def keep(self, names: Sequence[str], steps: int) -> Mapping[str, AnyArray]:
+        """Return arrays (steps, cells) in single precision, of which each of the next steps fills a row.
+
+        names  fields of the state, and fluxes. What was kept before is kept no more.
+        Raises CaseError for a field that no step changes.
+        """
+        for name in names:
+            if name not in self._points.outputs:
+                raise CaseError(f"no step changes {name}; {suggestion(name, self._points.outputs)}")
+        self._kept = {name: np.empty((steps, *self.domain.box.shape), np.float32) for name in names}
+        self._kept_steps = 0
+        return self._kept
+
+    def _rows_kept(self, steps: int) -> dict[str, AnyArray]:
+        first, self._kept_steps = self._kept_steps, self._kept_steps + steps
+        rows = {name: array[first : first + steps] for name, array in self._kept.items()}
+        if any(len(each) < steps for each in rows.values()):
+            raise CaseError(f"results of {len(next(iter(self._kept.values())))} steps are kept, and more are made")
+        return rows
+
+    def timings(self) -> Timings:
+        """The wall time of getting weather, which may be waiting for it, and of the compiled function."""
+        return Timings(dict(self._seconds), waiting=("weather",))
 
     def view(self, name: str) -> Any:
         """This rank's part of a field of the state, a flux or the weather of the last step, or a settable number.

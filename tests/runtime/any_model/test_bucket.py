@@ -157,6 +157,22 @@ def test_batches_of_any_size_have_the_bits_of_single_days(case: Path) -> None:
     assert run(30, "8 day") != found
 
 
+def test_results_of_each_day_can_be_kept(case: Path) -> None:
+    with airshed.Simulation(case) as simulation:
+        with pytest.raises(CaseError, match="no step changes dranied; did you mean drained"):
+            simulation.model.keep(["dranied"], 9)
+        kept = simulation.model.keep(["water", "drained"], 9)
+        simulation.run("2 day")
+        simulation.run("9 day")
+        for cell, capacity in enumerate(np.linspace(20.0, 50.0, 7)):
+            days = np.array([by_hand(day, capacity) for day in range(1, 10)])
+            np.testing.assert_allclose(kept["water"][:, cell], days[:, 0], rtol=1e-6)
+            np.testing.assert_allclose(kept["drained"][:, cell], days[:, 3], rtol=1e-6)
+        assert all(seconds > 0.0 for seconds in simulation.model.timings().parts.values())
+        with pytest.raises(CaseError, match="results of 9 steps are kept, and more are made"):
+            simulation.run("10 day")
+
+
 def test_batches_end_where_something_is_due(case: Path, tmp_path: Path) -> None:
     often = airshed.load_case(case, ["batch=30", "time.length=20 day", "output.0.every=3 day", "restart.every=7 day"])
     batches: list[int] = []
