@@ -23,7 +23,8 @@ def streamed(folder, ranks, reading) -> str:
     told = hashlib.sha256()
     with inputs.stream(domain.box, ranks, reading=reading) as stream:
         for number in DAYS:
-            day, several = stream.day(number), stream.days(min(number, 140), 9)
+            day = stream.day(number)
+            several = {name: np.asarray(values) for name, values in stream.days(min(number, 140), 9).items()}
             for part in (day, several):
                 for name, values in part.items():
                     whole = ranks.gather_all(values)
