@@ -106,5 +106,5 @@ def test_animals_eat_what_stands(case: Case, tmp_path: Path) -> None:
         with package.Simulation(loaded) as simulation:
             simulation.run()
             left.append(float(simulation.values("standing_dry_matter").sum()))
-            assert (simulation.values("utilisation").max() > 0.0) is (change != "grazing.on=false")
+            assert bool(simulation.values("utilisation").max() > 0.0) is (change != "grazing.on=false")
     assert left[1] < 0.98 * left[0]
