@@ -17,13 +17,14 @@ if TYPE_CHECKING:
     from airshed.io.results import open_run as open_run
     from airshed.runtime.registry import load_case as load_case
     from airshed.runtime.simulation import Simulation as Simulation
+    from airshed.serve.client import connect as connect
 
 register("air", "airshed.air.kind:KIND", default=True)
 register("pasture", "airshed.pasture.kind:KIND")
 
 _LAZY = {
     "Case": "airshed.air.case", "Simulation": "airshed.runtime.simulation", "box": "airshed.air.box.run",
-    "open_run": "airshed.io.results", "load_case": "airshed.runtime.registry",
+    "connect": "airshed.serve.client", "open_run": "airshed.io.results", "load_case": "airshed.runtime.registry",
     "only_transports": "airshed.air.two_groups.ranks", "transport_for_others": "airshed.air.two_groups.ranks",
 }  # fmt: skip
 

@@ -18,7 +18,7 @@ def case_file(path: Path) -> Path:
         return path / "case.toml"
     if path.exists():
         return path
-    shipped = _shipped_cases()
+    shipped = shipped_cases()
     if str(path) in shipped:
         return shipped[str(path)] / "case.toml"
     match = nearest(str(path), shipped)
@@ -26,7 +26,8 @@ def case_file(path: Path) -> Path:
     raise CaseError(f"there is no case {str(path)!r}; {hint}")
 
 
-def _shipped_cases() -> dict[str, Path]:
+def shipped_cases() -> dict[str, Path]:
+    """Return the folders of the cases that ship, by name."""
     return {file.parent.name: file.parent for file in sorted(resource("cases").glob("*/case.toml"))}
 
 

@@ -27,6 +27,7 @@ from airshed.cli.commands.pasture_point import point
 from airshed.cli.commands.pasture_prepare import prepare
 from airshed.cli.commands.plot import plot
 from airshed.cli.commands.run import run
+from airshed.cli.commands.serve import serve
 from airshed.cli.commands.show import show
 from airshed.cli.commands.verify import verify
 from airshed.cli.errors import Guarded
@@ -43,7 +44,7 @@ benchmarks = typer.Typer(invoke_without_command=True)
 pasture = typer.Typer(no_args_is_help=True, help="Prepare the inputs of the pasture model.")
 mechanism = typer.Typer(no_args_is_help=True, help="Look at reaction files and convert them.")
 
-for command in (run, adjoint, assimilate, show, box, plot, merge, verify, doctor):
+for command in (run, serve, adjoint, assimilate, show, box, plot, merge, verify, doctor):
     app.command()(command)
 kernel.command("show")(show_kernel)
 app.add_typer(kernel, name="kernel")

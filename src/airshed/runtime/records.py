@@ -24,7 +24,8 @@ from airshed.parallel.communicator import Alone, Communicator
 from airshed.runtime.model import Model, Snapshot
 
 _MAY_DIFFER = ("title", "description", *(f"output.*.{name}" for name in WRITING), *MACHINE)
-_PLANNED = "planned_steps"
+PLANNED = "planned_steps"
+"""Where restarts and snapshots hold the ends of the steps that are planned."""
 
 
 def check_folder(case: RunCase, folder: Path, *, resume: bool, ranks: Communicator | None = None) -> None:
@@ -76,7 +77,7 @@ class RunRecords:
         self._model.restore(self._restart)
         self._saved_at = self._restart.seconds
         self._restarts = self._restart_due.last_until(self._saved_at)
-        planned: list[float] = self._restart.metadata.get(_PLANNED, [])
+        planned: list[float] = self._restart.metadata.get(PLANNED, [])
         self._restart = None
         return planned
 
@@ -125,7 +126,7 @@ class RunRecords:
         self._folder.wait()
 
     def _save(self, saved: Snapshot, planned: Sequence[float]) -> None:
-        metadata = {**saved.metadata, **({_PLANNED: list(planned)} if planned else {})}
+        metadata = {**saved.metadata, **({PLANNED: list(planned)} if planned else {})}
         self._saved_at, _ = _time_of(saved)
         self._store.save(self._saved_at, saved.tiled, saved.whole, metadata)
 

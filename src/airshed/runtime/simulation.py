@@ -26,9 +26,9 @@ from airshed.core.units import to
 from airshed.parallel.communicator import Communicator, world
 from airshed.parallel.failure import raising_together
 from airshed.runtime.clock import Clock, due_in, outputs_due
-from airshed.runtime.model import Model
+from airshed.runtime.model import Model, Saved, Snapshot
 from airshed.runtime.provisional_step import ProvisionalStep
-from airshed.runtime.records import RunRecords, check_folder
+from airshed.runtime.records import PLANNED, RunRecords, check_folder
 from airshed.runtime.registry import Built, load_case, model_kind
 from airshed.runtime.using import by_one_thread, free_unreferenced
 from airshed.runtime.wall_time import waited_for_sums, wall_time
@@ -112,6 +112,7 @@ class Simulation:
             began = time.perf_counter()
             self.case: Any = _case_of(case, allow_code=allow_code)
             self._folder = None if output is None else Path(output)
+            self._given = given, named
             self._prepare(given, named, resume=resume)
             self.wall["preparation"] = time.perf_counter() - began
             if self._records is not None and self._model.steps == 0:
@@ -181,12 +182,15 @@ class Simulation:
         return moment
 
     @by_one_thread
-    def step(self) -> StepInfo:
-        """Advance by one step, as long as the case and the wind allow. Raises CaseError at the end of the case."""
+    def step(self, most: int = 1) -> StepInfo:
+        """Advance by one step, as long as the case and the wind allow. Raises CaseError at the end of the case.
+
+        most  steps that may be made in one batch, with the same ends and bits; all ranks give the same number
+        """
         with raising_together(self._everybody):
             info = None
             while info is None:
-                info = self._steps(self.end, 1)
+                info = self._steps(self.end, min(most, self._model.pace.batch))
             return info
 
     @by_one_thread
@@ -313,6 +317,41 @@ class Simulation:
             found = self._everybody.gather_all((name, _told(value)))
             if any(each != found[0] for each in found):
                 raise CaseError(f"ranks set {name} to different values, or different fields: {sorted(set(found))[:4]}")
+
+    @by_one_thread
+    def snapshot(self) -> Snapshot:
+        """Return the state in memory, from which :meth:`restore` and :meth:`branch` go on with the same bits.
+
+        With several ranks each has its part. What was set is in it, and so is the plan of the next steps.
+        """
+        with raising_together(self._everybody):
+            self._check_open()
+            left = self._provisional.left
+            saved = (self._model.save() if left is None else left).copied()
+            return replace(saved, metadata={**saved.metadata, PLANNED: self._clock.planned})
+
+    @by_one_thread
+    def restore(self, saved: Saved) -> None:
+        """Go back, or forward, to a snapshot of this case; also after an error in a step.
+
+        Raises CaseError where output is written, since what was written cannot be taken back.
+        """
+        with raising_together(self._everybody):
+            if self._records is not None:
+                raise CaseError("a simulation that writes into a folder cannot go back; make a branch, or one without")
+            if self._closed:
+                self._check_open()
+            self._provisional.left = None
+            self._model.restore(saved)
+            self._clock = Clock(self._model, due_in(self.case), self.end, saved.metadata.get(PLANNED, []))
+            self._in_step = False
+
+    def branch(self, saved: Saved | None = None) -> "Simulation":
+        """Return another simulation of the case, in memory, that goes on from a snapshot, by default from now."""
+        given, named = self._given
+        other = Simulation(self.case, *given, ranks=self._everybody, **named)
+        other.restore(self.snapshot() if saved is None else saved)
+        return other
 
     @by_one_thread
     def budget(self) -> "xr.Dataset":

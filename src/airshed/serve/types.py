@@ -175,12 +175,14 @@ class Step(Document):
 class Run(Document):
     """Advance to the end of the first step at or after a time: seconds, or a text such as "6 h"; else to the end.
 
-    wait  whether the reply comes at the end, or at once
+    wait              whether the reply comes at the end, or at once
+    steps_per_second  at most, for people who watch; null for as fast as it goes
     """
 
     kind: Literal["run"] = "run"
     until: Number | Annotated[str, Field(max_length=100)] | None = None
     wait: bool = False
+    steps_per_second: Annotated[float, Field(gt=0, le=1e6)] | None = None
 
 
 class Pause(Document):

@@ -1,0 +1,246 @@
+"""The routes of HTTP: documents as JSON, data as frames; see docs/serve.md."""
+
+from collections.abc import Callable
+from importlib.resources import files
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, FastAPI, Header, Query, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse, JSONResponse, Response
+from fastapi.staticfiles import StaticFiles
+
+from airshed.core.errors import AirshedError
+from airshed.core.version import __version__
+from airshed.serve import types
+from airshed.serve.asking import Asking, NotThereError
+from airshed.serve.catalogue import case_of, catalogue
+from airshed.serve.document import schemas
+from airshed.serve.frames import MEDIA_TYPE, frame
+from airshed.serve.lease import Client, ControlledError
+from airshed.serve.session import Selection
+
+_PROBLEMS: dict[int | str, dict[str, Any]] = {
+    status: {"model": types.Problem} for status in (400, 401, 403, 404, 409, 413, 422, 429)
+}
+_FRAMES: dict[int | str, dict[str, Any]] = {200: {"content": {MEDIA_TYPE: {}}}}
+_COMMANDS = (
+    types.Step, types.Run, types.Pause, types.Restart, types.Set, types.Snapshot, types.Forget, types.Restore,
+    types.Branch, types.Replay,
+)  # fmt: skip
+
+
+def application(asking: Asking) -> FastAPI:
+    """Return the application of a server."""
+    app = FastAPI(
+        title="Airshed live", version=__version__, docs_url=None, redoc_url=None, openapi_url="/api/openapi.json",
+        responses=_PROBLEMS,
+    )  # fmt: skip
+    app.add_exception_handler(AirshedError, _problem)
+    app.add_exception_handler(RequestValidationError, _wrong_type)
+    app.include_router(_server(asking))
+    app.include_router(_session(asking))
+    app.include_router(_data(asking))
+    _with_messages(app)
+    _pages(app)
+    return app
+
+
+def client(
+    x_airshed_client: Annotated[str, Header(max_length=100)] = "",
+    x_airshed_author: Annotated[str, Header(max_length=100)] = "anonymous",
+) -> Client:
+    """Return who asks, by the headers."""
+    return Client(x_airshed_client, x_airshed_author)
+
+
+Asker = Annotated[Client, Depends(client)]
+
+
+def _server(asking: Asking) -> APIRouter:
+    routes, engine = APIRouter(prefix="/api"), asking.engine
+
+    @routes.get("/info")
+    async def server() -> types.ServerInfo:
+        """Return the server and its sessions."""
+        return types.ServerInfo(version=__version__, sessions=_states(asking), limits=engine.limits.told())
+
+    @routes.get("/cases")
+    def cases() -> list[types.CaseEntry]:
+        """Return the catalogue of cases."""
+        return catalogue()
+
+    @routes.get("/sessions")
+    async def sessions() -> list[types.SessionState]:
+        """Return where all sessions stand."""
+        return _states(asking)
+
+    @routes.post("/sessions")
+    async def begin(wanted: types.OpenSession) -> types.SessionState:
+        """Begin a session of a case; the answer comes when its model is ready."""
+        return await asking.open(case_of(wanted))
+
+    return routes
+
+
+def _states(asking: Asking) -> list[types.SessionState]:
+    return [each.view() for each in list(asking.engine.sessions.values())]
+
+
+def _session(asking: Asking) -> APIRouter:
+    routes = APIRouter(prefix="/api/sessions/{session}")
+
+    @routes.get("")
+    async def state(session: str) -> types.SessionState:
+        """Return where a session stands."""
+        return asking.session(session).view()
+
+    @routes.delete("")
+    async def end(session: str, asker: Asker) -> None:
+        """End a session."""
+        await asking.close(session, asker)
+
+    @routes.get("/info")
+    async def info(session: str) -> types.ModelInfo:
+        """Return all there is to know about the model."""
+        return await asking.info(session)
+
+    @routes.get("/snapshots")
+    async def snapshots(session: str) -> list[types.SnapshotInfo]:
+        """Return the snapshots that are kept."""
+        return asking.session(session).snapshots
+
+    @routes.get("/log")
+    async def log(session: str, since: Annotated[int, Query(ge=0, le=2**31)] = 0) -> list[types.LogEntry]:
+        """Return the log of commands from a number on."""
+        return asking.session(session).log[since:]
+
+    @routes.post("/commands")
+    async def command(session: str, command: types.Command, asker: Asker) -> types.Result:
+        """Do what any command says."""
+        return await asking.command(session, command, asker)
+
+    for kind in _COMMANDS:
+        name = kind.model_fields["kind"].default
+        routes.post(f"/{name}", name=name, description=kind.__doc__)(_route(asking, kind))
+    _control(routes, asking)
+    return routes
+
+
+def _route(asking: Asking, kind: type[types.Document]) -> Callable[..., Any]:
+    async def command(session: str, command: Any, asker: Asker) -> types.Result:
+        return await asking.command(session, command, asker)
+
+    command.__annotations__["command"] = kind
+    return command
+
+
+def _control(routes: APIRouter, asking: Asking) -> None:
+    @routes.get("/control")
+    async def controller(session: str, asker: Asker) -> types.Control:
+        """Return who controls a session."""
+        return asking.session(session).lease.told(asker)
+
+    @routes.post("/control")
+    async def ask(session: str, wanted: types.AskControl, asker: Asker) -> types.Control:
+        """Take control if nobody has it, or ask for it."""
+        told = asking.session(session).lease.ask(asker, ask=wanted.ask)
+        asking.tell_control(session)
+        return told
+
+    @routes.delete("/control")
+    async def give_up(session: str, asker: Asker) -> types.Control:
+        """Give control up."""
+        told = asking.session(session).lease.give_up(asker)
+        asking.tell_control(session)
+        return told
+
+
+def selection(
+    level: Annotated[int | None, Query(ge=0, le=2**31)] = None,
+    window: Annotated[str | None, Query(pattern=r"^\d{1,9}(,\d{1,9}){3}$")] = None,
+    stride: Annotated[int, Query(ge=1, le=10_000)] = 1,
+    encoding: types.Encoding = "float32",
+    range: Annotated[str | None, Query(max_length=100)] = None,
+    compress: bool = False,
+) -> Selection:
+    """Return what of a field is asked for."""
+    box = None if window is None else tuple(int(each) for each in window.split(","))
+    return Selection(level, box, stride, encoding, _range(range), compress)  # type: ignore[arg-type]
+
+
+def _range(text: str | None) -> tuple[float, float] | None:
+    from math import isfinite
+
+    from airshed.core.errors import CaseError
+
+    if text is None:
+        return None
+    try:
+        low, high = (float(each) for each in text.split(","))
+    except ValueError:
+        low, high = 1.0, 0.0
+    if not (isfinite(low) and isfinite(high) and low <= high):
+        raise CaseError(f"range = {text!r} is none; give two rising numbers, as in range=0,1e-7")
+    return low, high
+
+
+Chosen = Annotated[Selection, Depends(selection)]
+
+
+def _data(asking: Asking) -> APIRouter:
+    routes = APIRouter(prefix="/api/sessions/{session}")
+
+    @routes.get("/data", response_class=Response, responses=_FRAMES)
+    async def several(session: str, variables: Annotated[str, Query(max_length=10_000)], chosen: Chosen) -> Response:
+        """Return frames of several variables, their names with commas between them."""
+        found = asking.session(session)
+        made = []
+        for name in variables.split(","):
+            made.append(frame(*found.frame(await asking.copy(session, name), chosen)))
+        return Response(b"".join(made), media_type=MEDIA_TYPE)
+
+    @routes.get("/data/{variable}", response_class=Response, responses=_FRAMES)
+    async def one(session: str, variable: str, chosen: Chosen) -> Response:
+        """Return a frame of a variable."""
+        copy = await asking.copy(session, variable)
+        return Response(frame(*asking.session(session).frame(copy, chosen)), media_type=MEDIA_TYPE)
+
+    return routes
+
+
+async def _problem(request: Request, error: Exception) -> JSONResponse:
+    status = 404 if isinstance(error, NotThereError) else 409 if isinstance(error, ControlledError) else 400
+    return JSONResponse({"error": type(error).__name__, "message": str(error)}, status)
+
+
+async def _wrong_type(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RequestValidationError)
+    first = error.errors()[0]
+    where = ".".join(str(each) for each in first["loc"])
+    return JSONResponse({"error": "TypeError", "message": f"{where}: {first['msg']}"}, 422)
+
+
+def _with_messages(app: FastAPI) -> None:
+    """Let the OpenAPI document hold the types of frames and of messages of the WebSocket too."""
+    make = app.openapi
+
+    def whole() -> dict[str, Any]:
+        document = make()
+        held = document["components"]["schemas"]
+        for name, schema in schemas().items():
+            held.setdefault(name, schema)
+        return document
+
+    app.openapi = whole  # type: ignore[method-assign]
+
+
+def _pages(app: FastAPI) -> None:
+    """Serve the browser's files, or a page that says how they are built."""
+    folder = files("airshed.serve").joinpath("web")
+    if folder.joinpath("index.html").is_file():
+        app.mount("/", StaticFiles(directory=str(folder), html=True))
+        return
+
+    @app.get("/", include_in_schema=False)
+    async def page() -> HTMLResponse:
+        return HTMLResponse(folder.joinpath("missing.html").read_text(encoding="utf-8"))

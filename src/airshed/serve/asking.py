@@ -1,0 +1,83 @@
+"""What routes and WebSockets ask of the engine, as coroutines."""
+
+import asyncio
+from dataclasses import dataclass
+
+from airshed.case.case import RunCase
+from airshed.core.errors import AirshedError, CaseError
+from airshed.serve import types
+from airshed.serve.engine import Engine
+from airshed.serve.lease import Client
+from airshed.serve.session import Copy, Session
+
+
+class NotThereError(AirshedError):
+    """There is no such session, variable or file."""
+
+
+@dataclass
+class Asking:
+    """An engine, for one event loop. A field that several ask for is asked for once."""
+
+    engine: Engine
+
+    def __post_init__(self) -> None:
+        self._fields: dict[tuple[str, str], asyncio.Future[Copy]] = {}
+
+    def session(self, name: str) -> Session:
+        """Return a session; raises NotThereError for one that is not there."""
+        found = self.engine.sessions.get(name)
+        if found is None:
+            there = ", ".join(self.engine.sessions) or "none yet"
+            raise NotThereError(f"there is no session {name!r}; there are: {there}")
+        return found
+
+    async def copy(self, session: str, name: str) -> Copy:
+        """Return a copy of a field: that of the present state, or of the end of the step that is being made."""
+        found = self.session(session)
+        if name not in found.shape.variables:
+            try:
+                found.shape.variable(name)
+            except CaseError as error:
+                raise NotThereError(str(error)) from None
+        present = found.present(name)
+        if present is not None:
+            return present
+        key = session, name
+        if key not in self._fields:
+            future = asyncio.wrap_future(self.engine.field(session, name))
+            self._fields[key] = future
+            future.add_done_callback(lambda done: self._forget(key, done))
+        return await asyncio.shield(self._fields[key])
+
+    def _forget(self, key: tuple[str, str], done: "asyncio.Future[Copy]") -> None:
+        self._fields.pop(key, None)
+        if not done.cancelled():
+            done.exception()  # is raised where somebody still waits
+
+    async def command(self, session: str, command: types.Document, client: Client) -> types.Result:
+        """Let a client command a session."""
+        found = self.session(session)
+        before = found.lease.held_by()
+        found.lease.command(client)
+        if before is None:
+            self.engine.told(types.Event(event="control", session=session, state=found.view()))
+        return await asyncio.wrap_future(self.engine.command(session, command, client.author))
+
+    async def open(self, case: RunCase) -> types.SessionState:
+        """Begin a session, and return it when its model is ready."""
+        return await asyncio.wrap_future(self.engine.open(case))
+
+    async def close(self, session: str, client: Client) -> None:
+        """End a session, of which a client has control."""
+        self.session(session).lease.command(client)
+        await asyncio.wrap_future(self.engine.close(session))
+
+    def tell_control(self, session: str) -> None:
+        """Tell all who controls a session now."""
+        self.engine.told(types.Event(event="control", session=session, state=self.session(session).view()))
+
+    async def info(self, session: str) -> types.ModelInfo:
+        """Return all there is to know about a session's model."""
+        self.session(session)
+        return await asyncio.wrap_future(self.engine.info(session))

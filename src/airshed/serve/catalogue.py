@@ -1,0 +1,121 @@
+"""The cases that a client may open: those of the catalogue by name, or the text of one, without code or paths."""
+
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from airshed.case.case import RunCase
+from airshed.case.places import shipped_cases
+from airshed.case.toml import override, read_toml
+from airshed.core.errors import AirshedError, CaseError
+from airshed.core.files import resource
+from airshed.core.text import suggestion
+from airshed.runtime.registry import load_case, model_kind
+from airshed.serve.types import CaseEntry, OpenSession
+
+
+@cache
+def catalogue() -> list[CaseEntry]:
+    """Return the cases that ship and can run."""
+    found = []
+    for name, folder in shipped_cases().items():
+        try:
+            data, _ = read_toml(folder / "case.toml")
+            kind = data.get("model", "air")
+            model_kind(kind)
+        except AirshedError:
+            continue
+        about = {key: str(data.get(key, "")) for key in ("title", "description")}
+        found.append(CaseEntry(name=name, model=kind, **about))
+    return found
+
+
+def case_of(wanted: OpenSession) -> RunCase:
+    """Return the case that a client asks for; raises CaseError for one that it may not have.
+
+    The text of a case takes its files from the folder of the case that is named with it, or from none. Whatever could
+    be a path in it must lie there, or among the mechanisms that ship.
+    """
+    base = _folder(wanted.case)
+    if wanted.toml is None and base is None:
+        raise CaseError("name a case of the catalogue, or send the text of one")
+    data = _parsed(wanted.toml) if wanted.toml is not None else read_toml(_inside(base) / "case.toml")[0]
+    sent: dict[str, Any] = _parsed(wanted.toml) if wanted.toml is not None else {}
+    for assignment in wanted.settings:
+        override(sent, assignment)
+        override(data, assignment)
+    for text in _texts(sent):
+        _check_text(text, base)
+    name = data.get("model")
+    if name is not None and not isinstance(name, str):
+        raise CaseError(f"model = {name!r} must be the name of a model in quotes")
+    if wanted.toml is None:
+        return load_case(_inside(base), wanted.settings)
+    return model_kind(name).case.from_dict(data, base or resource("cases"))
+
+
+def _folder(name: str | None) -> Path | None:
+    if name is None:
+        return None
+    shipped = shipped_cases()
+    if name not in shipped:
+        raise CaseError(f"there is no case {name!r} in the catalogue; {suggestion(name, shipped)}")
+    return shipped[name]
+
+
+def _inside(folder: Path | None) -> Path:
+    assert folder is not None
+    return folder
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, ValueError) as error:
+        raise CaseError(f"the text is no TOML: {error}") from None
+    except RecursionError:
+        raise CaseError("the text is no TOML that can be read: it nests too deeply") from None
+
+
+def _texts(node: Any) -> Iterator[str]:
+    """Yield all texts of a case, keys too."""
+    if isinstance(node, str):
+        yield node
+    elif isinstance(node, dict):
+        for key, value in node.items():
+            yield from _texts(key)
+            yield from _texts(value)
+    elif isinstance(node, list):
+        for value in node:
+            yield from _texts(value)
+
+
+def _check_text(text: str, base: Path | None) -> None:
+    """Raise CaseError for what, taken as a path, leads out of the catalogue, or to another machine."""
+    roots = [resource("mechanisms").resolve(), *([] if base is None else [base.resolve()])]
+    start = base or resource("cases")
+    try:
+        place = (start / text).resolve()
+    except (OSError, ValueError, RuntimeError):
+        place = Path("/")
+    within = any(place == root or root in place.parents for root in roots)
+    is_plain = base is None and not any(each in text for each in "/\\")
+    if (
+        text.startswith("~")
+        or "://" in text
+        or "\0" in text
+        or not (within or is_plain or _is_unit(text, place, start))
+    ):
+        raise CaseError(f"{text[:100]!r} may name a file outside the catalogue; a client may name none of those")
+
+
+def _is_unit(text: str, place: Path, start: Path) -> bool:
+    """Whether a text with a slash is a plain one, such as "1 kg/s": it names nothing that is there."""
+    return (
+        not text.startswith(("/", "\\", "-"))
+        and ".." not in text
+        and start.resolve() in place.parents
+        and not place.exists()
+    )

@@ -1,0 +1,222 @@
+"""The client of a live model in Python: `airshed.connect(url)`, with the names of a Simulation."""
+
+import http.client
+import json
+import secrets
+import ssl
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import parse_qs, quote, urlencode, urlsplit
+
+import numpy as np
+
+from airshed.core.errors import AirshedError, CaseError
+from airshed.serve import types
+from airshed.serve.frames import Frame, frames
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+class ServerError(AirshedError):
+    """The server cannot do what is asked, cannot be reached, or has gone."""
+
+
+class Remote:
+    """A session of a live server.
+
+        remote = airshed.connect("http://127.0.0.1:8017/#token=...")
+        remote.run(until="6 h")
+        remote.set("emissions.scale.NOx", 0.5)
+        remote["O3"].sel(level=10, method="nearest").plot()
+
+    One thread at a time may use it. Raises ServerError with what the server says.
+    """
+
+    def __init__(self, url: str, session: str = "main", author: str = "python", *, timeout: float = 600.0) -> None:
+        parts = urlsplit(url)
+        tokens = parse_qs(parts.fragment).get("token", [])
+        if parts.scheme not in ("http", "https") or not parts.hostname or not tokens:
+            raise CaseError("give the address that airshed serve printed, http://127.0.0.1:PORT/#token=...")
+        self._url, self.session, self._author = url, session, author
+        self._headers = {
+            "Authorization": f"Bearer {tokens[0]}", "X-Airshed-Client": secrets.token_hex(16),
+            "X-Airshed-Author": author,
+        }  # fmt: skip
+        secure = parts.scheme == "https"
+        self._connection: http.client.HTTPConnection = (
+            http.client.HTTPSConnection(
+                parts.hostname, parts.port, timeout=timeout, context=ssl.create_default_context()
+            )
+            if secure
+            else http.client.HTTPConnection(parts.hostname, parts.port, timeout=timeout)
+        )
+        self._info: types.ModelInfo | None = None
+
+    def info(self) -> types.ModelInfo:
+        """Return all there is to know about the model."""
+        self._info = types.ModelInfo.model_validate_json(self._ask("GET", "/info"))
+        return self._info
+
+    @property
+    def state(self) -> types.SessionState:
+        """Where the session stands."""
+        return types.SessionState.model_validate_json(self._ask("GET", ""))
+
+    def step(self, n: int = 1) -> types.SessionState:
+        """Advance by steps."""
+        return self.command(types.Step(steps=n)).state
+
+    def run(self, until: str | float | None = None) -> types.SessionState:
+        """Advance to the end of the first step at or after a time, by default to the end of the case."""
+        return self.command(types.Run(until=until, wait=True)).state
+
+    def start(self, until: str | float | None = None, *, steps_per_second: float | None = None) -> types.SessionState:
+        """Let the model run, and return at once."""
+        return self.command(types.Run(until=until, steps_per_second=steps_per_second)).state
+
+    def pause(self) -> types.SessionState:
+        """Stop at the end of the present step."""
+        return self.command(types.Pause()).state
+
+    def restart(self) -> types.SessionState:
+        """Go back to the start of the case."""
+        return self.command(types.Restart()).state
+
+    def set(self, name: str, value: float | str) -> types.SessionState:
+        """Set a settable field; dots in its name stand for underscores."""
+        return self.command(types.Set(name=name, value=value)).state
+
+    def snapshot(self, text: str = "") -> str:
+        """Keep the state; return the name of the snapshot."""
+        kept = self.command(types.Snapshot(text=text)).snapshot
+        assert kept is not None
+        return kept.snapshot
+
+    def snapshots(self) -> list[types.SnapshotInfo]:
+        """Return the snapshots that are kept."""
+        return [types.SnapshotInfo.model_validate(each) for each in json.loads(self._ask("GET", "/snapshots"))]
+
+    def restore(self, snapshot: str) -> types.SessionState:
+        """Go back, or forward, to a snapshot."""
+        return self.command(types.Restore(snapshot=snapshot)).state
+
+    def branch(self, snapshot: str | None = None, changes: Mapping[str, float | str] | None = None) -> "Remote":
+        """Return a new session that goes on from a snapshot, by default from now, with changes."""
+        state = self.command(types.Branch(snapshot=snapshot, changes=dict(changes or {}))).branch
+        assert state is not None
+        return Remote(self._url, state.session, self._author, timeout=self._connection.timeout or 600.0)
+
+    def replay(self) -> types.ReplayResult:
+        """Let the server make the run again from its log and compare the bits."""
+        result = self.command(types.Replay()).replay
+        assert result is not None
+        return result
+
+    def log(self, since: int = 0) -> list[types.LogEntry]:
+        """Return what was commanded, from a number on."""
+        return [types.LogEntry.model_validate(each) for each in json.loads(self._ask("GET", f"/log?since={since}"))]
+
+    def command(self, command: types.Document) -> types.Result:
+        """Let the session do what a command says."""
+        return types.Result.model_validate_json(self._ask("POST", "/commands", command.model_dump_json()))
+
+    def frame(self, name: str, **chosen: Any) -> Frame:
+        """Return a frame; `chosen` are level, window, stride, encoding, range, compress as in docs/serve.md."""
+        plain = {key: _plain(value) for key, value in chosen.items() if value is not None}
+        query = f"?{urlencode(plain)}" if plain else ""
+        return next(frames(self._ask("GET", f"/data/{quote(name, safe='')}{query}")))
+
+    def image(self, name: str, **chosen: Any) -> "np.ndarray[Any, np.dtype[np.uint8]]":
+        """Return a byte image of a field; 255 is missing."""
+        image: np.ndarray[Any, np.dtype[np.uint8]] = self.frame(name, encoding="byte", **chosen).raw
+        return image
+
+    def values(self, name: str, **chosen: Any) -> "np.ndarray[Any, Any]":
+        """Return the values of a field, in single precision."""
+        return self.frame(name, **chosen).values
+
+    def __getitem__(self, name: str) -> "xr.DataArray":
+        """Return a field with its unit and coordinates."""
+        import xarray as xr
+
+        info = self._info or self.info()
+        found = self.frame(name)
+        there = {each.name: (each.dim, each.values, {"units": each.unit}) for each in info.grid.coordinates}
+        coords = {key: value for key, value in there.items() if value[0] in found.header.dims}
+        time = np.datetime64(found.header.time.removesuffix("Z"))
+        text = next(each.text for each in info.variables if each.name == name)
+        return xr.DataArray(
+            found.values, dims=found.header.dims, name=name, coords={**coords, "time": time},
+            attrs={"units": found.header.unit, "long_name": text},
+        )  # fmt: skip
+
+    def difference(self, other: "Remote", name: str, **chosen: Any) -> Frame:
+        """Return a field of this session less that of another one of the same server."""
+        plain = {key: _plain(value) for key, value in chosen.items() if value is not None}
+        query = urlencode({"with": other.session, **plain})
+        return next(frames(self._ask("GET", f"/compare/{quote(name, safe='')}?{query}")))
+
+    def end(self) -> None:
+        """End the session on the server."""
+        self._ask("DELETE", "")
+
+    def close(self) -> None:
+        """Leave the session, which goes on."""
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _ask(self, method: str, path: str, body: str | None = None) -> bytes:
+        headers = {**self._headers, **({} if body is None else {"Content-Type": "application/json"})}
+        with _reaching(self._connection):
+            self._connection.request(method, f"/api/sessions/{quote(self.session, safe='')}{path}", body, headers)
+            answer = self._connection.getresponse()
+            content = answer.read()
+        if answer.status >= 400:
+            raise ServerError(_message(content, answer.status))
+        return content
+
+
+def connect(url: str, session: str = "main", author: str = "python") -> Remote:
+    """Return a session of a live server by the address that `airshed serve` printed."""
+    remote = Remote(url, session, author)
+    try:
+        remote.state  # noqa: B018 - raises where nobody answers
+    except BaseException:
+        remote.close()
+        raise
+    return remote
+
+
+@contextmanager
+def _reaching(connection: http.client.HTTPConnection) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, http.client.HTTPException) as error:
+        connection.close()
+        where = f"{connection.host}:{connection.port}"
+        raise ServerError(
+            f"no answer from {where} ({error or type(error).__name__}); does airshed serve run?"
+        ) from None
+
+
+def _message(content: bytes, status: int) -> str:
+    try:
+        return str(json.loads(content)["message"])
+    except (ValueError, KeyError, TypeError):
+        return f"the server answered with status {status}"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ",".join(str(each) for each in value) if isinstance(value, tuple | list) else value

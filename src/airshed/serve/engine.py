@@ -1,0 +1,317 @@
+"""The model's thread: takes what clients ask for between steps, advances sessions in turn, and publishes."""
+
+import queue
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from airshed.case.case import RunCase
+from airshed.core.errors import AirshedError, CaseError
+from airshed.serve import types
+from airshed.serve.goal import Goal
+from airshed.serve.host import Advance, Apply, BranchOff, Close, Gather, Host, Open, Repeat, Stop
+from airshed.serve.hosted import Hosted
+from airshed.serve.lease import Lease
+from airshed.serve.limits import Limits
+from airshed.serve.session import Session
+from airshed.serve.tell import info_of, shape_of, state_of
+
+MAIN: Final = "main"
+
+Told = Callable[[types.Event], None]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a client waits for: `what` is done between steps."""
+
+    what: Any
+    reply: "Future[Any]" = field(default_factory=Future)
+
+
+@dataclass(frozen=True)
+class _Field:
+    session: str
+    name: str
+
+
+@dataclass(frozen=True)
+class _Info:
+    session: str
+
+
+@dataclass(frozen=True)
+class _Command:
+    session: str
+    command: types.Document
+    author: str
+
+
+class Engine:
+    """Owns the models of all sessions, by :meth:`run` in one thread; other threads call the methods that ask.
+
+    sessions  what requests read
+    told      is called with what happened, from the model's thread
+    """
+
+    def __init__(self, host: Host, limits: Limits) -> None:
+        self.host, self.limits = host, limits
+        self.sessions: dict[str, Session] = {}
+        self.told: Told = lambda event: None
+        self._asked: queue.SimpleQueue[Asked] = queue.SimpleQueue()
+        self._goals: dict[str, Goal] = {}
+        self._fields: list[Asked] = []
+        self._branches = 0
+        self._ends = False
+
+    # what other threads call
+
+    def open(self, case: RunCase, name: str | None = None) -> "Future[types.SessionState]":
+        """Ask for a session of a case."""
+        return self._ask(Open(name or "", case))
+
+    def close(self, session: str) -> "Future[None]":
+        """Ask for the end of a session."""
+        return self._ask(Close(session))
+
+    def command(self, session: str, command: types.Document, author: str) -> "Future[types.Result]":
+        """Ask for what a command says."""
+        return self._ask(_Command(session, command, author))
+
+    def field(self, session: str, name: str) -> "Future[Any]":
+        """Ask for a copy of a field at the end of the present step."""
+        return self._ask(_Field(session, name))
+
+    def info(self, session: str) -> "Future[types.ModelInfo]":
+        """Ask for all there is to know about a session's model."""
+        return self._ask(_Info(session))
+
+    def stop(self) -> None:
+        """Let :meth:`run` end after the present step; callable from a signal handler."""
+        self._ends = True
+        self._asked.put(Asked(None))
+
+    def _ask(self, what: Any) -> "Future[Any]":
+        asked = Asked(what)
+        if self._ends:
+            asked.reply.set_exception(CaseError("the server ends"))
+        else:
+            self._asked.put(asked)
+        return asked.reply
+
+    # what the model's thread does
+
+    def run(self) -> None:
+        """Do what is asked for, and advance what runs, until :meth:`stop`."""
+        try:
+            while not self._ends:
+                self._take_all()
+                self._gather()
+                for name in list(self._goals):
+                    self._advance(name)
+        finally:
+            self._ends = True
+            self._leave()
+            self.host.give(Stop())
+
+    def _take_all(self) -> None:
+        """Take all that was asked for; where nothing runs, wait for it."""
+        wait = self._rest()
+        while not self._ends:
+            try:
+                asked = self._asked.get(timeout=wait) if wait else self._asked.get_nowait()
+            except queue.Empty:
+                return
+            wait = 0.0
+            self._do(asked)
+
+    def _rest(self) -> float:
+        """Return how long [s] the next step can wait: none of a session that runs as fast as it can."""
+        if self._fields:
+            return 0.0
+        now = time.monotonic()
+        return max(min((goal.due - now for goal in self._goals.values()), default=60.0), 0.0)
+
+    def _do(self, asked: Asked) -> None:
+        try:
+            match asked.what:
+                case _Field():
+                    self._fields.append(asked)
+                case Open():
+                    asked.reply.set_result(self._open(asked.what.case, asked.what.session or self._new_name()))
+                case Close():
+                    self._close(asked.what.session)
+                    asked.reply.set_result(None)
+                case _Info():
+                    asked.reply.set_result(self._info(asked.what.session))
+                case _Command():
+                    self._command(asked.what, asked.reply)
+        except AirshedError as error:
+            asked.reply.set_exception(error)
+
+    def _leave(self) -> None:
+        """Answer all who still wait."""
+        for name in list(self._goals):
+            self._reached(name)
+        while not self._asked.empty():
+            asked = self._asked.get()
+            asked.reply.set_exception(CaseError("the server ends"))
+        for asked in self._fields:
+            asked.reply.set_exception(CaseError("the server ends"))
+
+    def _new_name(self) -> str:
+        self._branches += 1
+        return f"b{self._branches}"
+
+    def _check_room(self) -> None:
+        if len(self.sessions) >= self.limits.sessions:
+            raise CaseError(f"there are {len(self.sessions)} sessions, no more are allowed; end one")
+
+    def _open(self, case: RunCase, name: str) -> types.SessionState:
+        self._check_room()
+        return self._begin(name, self.host.give(Open(name, case)))
+
+    def _begin(self, name: str, hosted: Hosted) -> types.SessionState:
+        state = state_of(name, hosted)
+        self.sessions[name] = Session(shape_of(hosted), state, Lease(self.limits.lease))
+        self._renew(name)
+        self._tell("opened", name)
+        return self.sessions[name].view()
+
+    def _close(self, name: str) -> None:
+        self._session(name)
+        self._reached(name)
+        del self.sessions[name]
+        self.host.give(Close(name))
+        self._tell("closed", name)
+
+    def _session(self, name: str) -> Session:
+        if name not in self.sessions:
+            raise CaseError(f"there is no session {name!r}; there are: {', '.join(self.sessions) or 'none'}")
+        return self.sessions[name]
+
+    def _info(self, name: str) -> types.ModelInfo:
+        session = self._session(name)
+        return info_of(self.host.sessions[name], session.shape, session.view())
+
+    def _command(self, asked: _Command, reply: "Future[types.Result]") -> None:
+        session, command = self._session(asked.session), asked.command
+        session.used = time.monotonic()
+        match command:
+            case types.Step() | types.Run():
+                self._set_goal(asked.session, command, reply)
+                return
+            case types.Pause():
+                self._reached(asked.session)
+                made: dict[str, Any] = {}
+            case types.Branch():
+                self._check_room()
+                name = self._new_name()
+                hosted = self.host.give(BranchOff(asked.session, name, command, asked.author))
+                made = {"branch": self._begin(name, hosted)}
+            case types.Replay():
+                made = {"replay": self.host.give(Repeat(asked.session))}
+            case _:
+                made = self._apply(asked)
+        self._change(asked.session)
+        reply.set_result(types.Result(state=session.view(), **made))
+
+    def _apply(self, asked: _Command) -> dict[str, Any]:
+        hosted = self.host.sessions[asked.session]
+        if len(hosted.log) >= self.limits.log:
+            raise CaseError(f"the log of {asked.session} holds {len(hosted.log)} commands and takes no more; branch")
+        if isinstance(asked.command, types.Snapshot):
+            self._check_snapshots(hosted)
+        kept = self.host.give(Apply(asked.session, asked.command, asked.author))
+        session = self.sessions[asked.session]
+        session.log = list(hosted.log)
+        session.snapshots = [each.about for each in hosted.snapshots.values()]
+        self.told(types.Event(event="log", session=asked.session, entry=hosted.log[-1]))
+        return {"snapshot": kept}
+
+    def _check_snapshots(self, hosted: Hosted) -> None:
+        held = {id(kept): kept.about.bytes for each in self.host.sessions.values() for kept in each.snapshots.values()}
+        if len(hosted.snapshots) >= self.limits.snapshots or sum(held.values()) >= self.limits.snapshot_bytes:
+            raise CaseError(f"{len(hosted.snapshots)} snapshots are kept, no more are allowed; forget one")
+
+    def _set_goal(self, name: str, command: types.Step | types.Run, reply: "Future[types.Result]") -> None:
+        hosted = self.host.sessions[name]
+        goal = Goal.of(command, hosted, self._goals.get(name))
+        waits = not isinstance(command, types.Run) or command.wait
+        if waits:
+            goal.waiting.append(reply)
+        self._goals[name] = goal
+        self._change(name, changed=False)
+        if not waits:
+            reply.set_result(types.Result(state=self.sessions[name].view()))
+
+    def _advance(self, name: str) -> None:
+        goal = self._goals[name]
+        if time.monotonic() < goal.due or self._ends:
+            return
+        try:
+            goal.made(self.host.give(Advance(name, goal.most(self.host.sessions[name]))))
+        except AirshedError as error:
+            self._fail(name, error)
+            return
+        if goal.is_reached(self.host.sessions[name]):
+            self._reached(name, changed=True)
+        else:
+            self._change(name)
+
+    def _fail(self, name: str, error: AirshedError) -> None:
+        goal = self._goals.pop(name)
+        self._change(name, error=str(error))
+        for reply in goal.waiting:
+            reply.set_exception(error)
+
+    def _reached(self, name: str, *, changed: bool = False) -> None:
+        """End the way of a session to where it was sent, and answer those who wait for that."""
+        goal = self._goals.pop(name, None)
+        if goal is not None:
+            self._change(name, changed=changed)
+            for reply in goal.waiting:
+                reply.set_result(types.Result(state=self.sessions[name].view()))
+
+    def _change(self, name: str, *, changed: bool = True, error: str | None = None) -> None:
+        """Publish the state of a session, of a new version if it changed."""
+        session = self.sessions[name]
+        version = session.state.version + (1 if changed else 0)
+        goal = self._goals.get(name)
+        session.state = state_of(name, self.host.sessions[name], goal, version=version, error=error)
+        self._tell("state", name)
+
+    def _renew(self, name: str) -> None:
+        hosted, session = self.host.sessions[name], self.sessions[name]
+        session.log = list(hosted.log)
+        session.snapshots = [each.about for each in hosted.snapshots.values()]
+
+    def _tell(self, event: Any, name: str) -> None:
+        session = self.sessions.get(name)
+        self.told(types.Event(event=event, session=name, state=None if session is None else session.view()))
+
+    def _gather(self) -> None:
+        """Copy the fields that were asked for, each once, and hand them out."""
+        asked, self._fields = self._fields, []
+        wanted: dict[str, list[str]] = {}
+        for each in asked:
+            if (
+                each.what.session in self.sessions
+                and each.what.name in self.sessions[each.what.session].shape.variables
+            ):
+                names = wanted.setdefault(each.what.session, [])
+                if each.what.name not in names and self.sessions[each.what.session].present(each.what.name) is None:
+                    names.append(each.what.name)
+        for name, names in wanted.items():
+            if names:
+                session = self.sessions[name]
+                session.publish(self.host.give(Gather(name, tuple(names))), session.state)
+        for each in asked:
+            try:
+                session = self._session(each.what.session)
+                session.shape.variable(each.what.name)
+                each.reply.set_result(session.copies[each.what.name])
+            except AirshedError as error:
+                each.reply.set_exception(error)

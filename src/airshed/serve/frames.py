@@ -1,0 +1,122 @@
+"""Binary frames: a small header as JSON, then raw values; see docs/serve.md."""
+
+import gzip
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.core.errors import DataError
+from airshed.serve.types import Encoding, FrameHeader, Window
+
+MAGIC: Final = b"ASF1"
+MEDIA_TYPE: Final = "application/x-airshed-frame"
+MISSING: Final = 255
+"""The byte that stands for no value."""
+
+_STEPS = 254.0
+_ALIGN = 8
+_HEADER_MOST = 1 << 20
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Payload:
+    """Values as they are sent: bytes, their type and the range that they have or stand for."""
+
+    data: bytes
+    dtype: str
+    encoding: Encoding
+    range: tuple[float, float] | None
+    compression: str | None
+
+
+def encode(
+    values: Array, encoding: Encoding, limits: tuple[float, float] | None = None, *, compress: bool = False
+) -> Payload:
+    """Return values as float32, or as a byte image of a range [low, high], by default that of the values.
+
+    A byte b means low + b (high - low) / 254; 255 is no value, and values beyond the range are 0 or 254.
+    """
+    span = _range(values)
+    if encoding == "byte":
+        span = span if limits is None else limits
+        raw, dtype = _image(values, span or (0.0, 0.0)).tobytes(), "|u1"
+    else:
+        raw, dtype = np.ascontiguousarray(values, "<f4").tobytes(), "<f4"
+    data = gzip.compress(raw, 1, mtime=0) if compress else raw
+    return Payload(data, dtype, encoding, span, "gzip" if compress else None)
+
+
+def _range(values: Array) -> tuple[float, float] | None:
+    finite = values[np.isfinite(values)] if values.ndim else values.reshape(1)[np.isfinite(values.reshape(1))]
+    return (float(finite.min()), float(finite.max())) if finite.size else None
+
+
+def _image(values: Array, span: tuple[float, float]) -> npt.NDArray[np.uint8]:
+    low, high = span
+    scale = _STEPS / (high - low) if high != low else 0.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        steps = np.clip(np.rint((values - low) * scale), 0.0, _STEPS)
+    return np.where(np.isfinite(values), np.nan_to_num(steps), MISSING).astype(np.uint8)
+
+
+def frame(header: dict[str, Any], payload: bytes) -> bytes:
+    """Return a frame: magic, length of the header, header, values, and zeros up to a multiple of 8 bytes."""
+    text = json.dumps(header, separators=(",", ":"), allow_nan=False).encode()
+    text += b" " * (-len(text) % _ALIGN)
+    return b"".join([MAGIC, len(text).to_bytes(4, "little"), text, payload, bytes(-len(payload) % _ALIGN)])
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A frame as it was read."""
+
+    header: FrameHeader
+    payload: bytes
+
+    @cached_property
+    def raw(self) -> Array:
+        """The values as they were sent: numbers, or bytes of an image."""
+        data = gzip.decompress(self.payload) if self.header.compression == "gzip" else self.payload
+        return np.frombuffer(data, self.header.dtype).reshape(self.header.shape)
+
+    @cached_property
+    def values(self) -> Array:
+        """The values in the variable's unit; NaN where there is none."""
+        if self.header.encoding == "float32":
+            return self.raw
+        low, high = self.header.range or (np.nan, np.nan)
+        values = low + self.raw.astype(np.float64) * ((high - low) / _STEPS)
+        return np.where(self.raw == MISSING, np.nan, values)
+
+
+def frames(data: bytes) -> Iterator[Frame]:
+    """Read frames that follow each other; raises DataError for what is none."""
+    at = 0
+    while at < len(data):
+        if data[at : at + 4] != MAGIC or len(data) < at + 8:
+            raise DataError(f"byte {at} of the answer begins no frame of Airshed; is the server another version?")
+        size = int.from_bytes(data[at + 4 : at + 8], "little")
+        begin = at + 8 + size
+        if size > _HEADER_MOST or begin > len(data):
+            raise DataError("a frame of the answer was cut off; ask again")
+        header = FrameHeader.model_validate_json(data[at + 8 : begin])
+        if begin + header.length > len(data):
+            raise DataError("a frame of the answer was cut off; ask again")
+        yield Frame(header, data[begin : begin + header.length])
+        at = begin + header.length + -header.length % _ALIGN
+
+
+def window_of(values: Array, level: int | None, window: Window | None, stride: int) -> Array:
+    """Return a level, and rows and columns, of a field whose last two dimensions are those of a map."""
+    if level is not None and values.ndim > 2:
+        values = values[level]
+    if values.ndim < 2:
+        return values[::stride] if values.ndim else values
+    first, last, left, right = window or (0, values.shape[-2], 0, values.shape[-1])
+    return values[..., first:last:stride, left:right:stride]

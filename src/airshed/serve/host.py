@@ -1,0 +1,151 @@
+"""What every rank does: orders from rank 0, one after the other, on the simulations of all sessions."""
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from airshed.case.case import RunCase
+from airshed.core.errors import AirshedError
+from airshed.parallel.communicator import Communicator
+from airshed.parallel.waiting import barrier
+from airshed.runtime.simulation import Simulation
+from airshed.serve import types
+from airshed.serve.hosted import Hosted
+from airshed.serve.replay import branch_of, replay
+
+
+@dataclass(frozen=True)
+class Open:
+    """Begin a session."""
+
+    session: str
+    case: RunCase
+
+
+@dataclass(frozen=True)
+class Advance:
+    """Make a batch of at most so many steps."""
+
+    session: str
+    most: int
+
+
+@dataclass(frozen=True)
+class Apply:
+    """Do what a command asks for."""
+
+    session: str
+    command: types.Document
+    author: str
+
+
+@dataclass(frozen=True)
+class BranchOff:
+    """Begin a session from a snapshot of another one."""
+
+    session: str
+    name: str
+    command: types.Branch
+    author: str
+
+
+@dataclass(frozen=True)
+class Gather:
+    """Copy whole fields."""
+
+    session: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """Make a session's run again and compare."""
+
+    session: str
+
+
+@dataclass(frozen=True)
+class Close:
+    """End a session."""
+
+    session: str
+
+
+@dataclass(frozen=True)
+class Stop:
+    """End all."""
+
+
+Order = Open | Advance | Apply | BranchOff | Gather | Repeat | Close | Stop
+
+
+@dataclass
+class Host:
+    """The simulations of all sessions on a rank."""
+
+    ranks: Communicator
+    sessions: dict[str, Hosted] = field(default_factory=dict)
+
+    def give(self, order: Order) -> Any:
+        """Let all ranks do an order, and return what it gives here; for rank 0. Raises AirshedError on all alike."""
+        self._hand_on(order)
+        return self.do(order)
+
+    def follow(self) -> None:
+        """Do the orders of rank 0 until it stops; for the others, which sleep between orders."""
+        while not isinstance(order := self._hand_on(None), Stop):
+            with suppress(AirshedError):  # rank 0 tells
+                self.do(order)
+        self.do(order)
+
+    def do(self, order: Order) -> Any:
+        """Do an order on this rank."""
+        return _DONE[type(order)](self, order)
+
+    def _hand_on(self, order: Order | None) -> Any:
+        if self.ranks.handle is None:
+            return order
+        barrier(self.ranks.handle)
+        return self.ranks.broadcast(order)
+
+    def _open(self, order: Open) -> Hosted:
+        self.sessions[order.session] = Hosted(Simulation(order.case, ranks=self.ranks))
+        return self.sessions[order.session]
+
+    def _advance(self, order: Advance) -> Any:
+        return self.sessions[order.session].simulation.step(order.most)
+
+    def _apply(self, order: Apply) -> Any:
+        return self.sessions[order.session].apply(order.command, order.author)
+
+    def _branch(self, order: BranchOff) -> Hosted:
+        self.sessions[order.name] = branch_of(self.sessions[order.session], order.command, order.author, order.session)
+        return self.sessions[order.name]
+
+    def _gather(self, order: Gather) -> Mapping[str, np.ndarray[Any, Any]]:
+        return self.sessions[order.session].values(order.names)
+
+    def _repeat(self, order: Repeat) -> types.ReplayResult:
+        return replay(self.sessions[order.session], self.ranks)
+
+    def _close(self, order: Close) -> None:
+        self.sessions.pop(order.session).close()
+
+    def _stop(self, order: Stop) -> None:
+        for name in list(self.sessions):
+            self.sessions.pop(name).close()
+
+
+_DONE: Mapping[type, Callable[[Host, Any], Any]] = {
+    Open: Host._open,
+    Advance: Host._advance,
+    Apply: Host._apply,
+    BranchOff: Host._branch,
+    Gather: Host._gather,
+    Repeat: Host._repeat,
+    Close: Host._close,
+    Stop: Host._stop,
+}

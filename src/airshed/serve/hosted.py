@@ -1,0 +1,134 @@
+"""A simulation as a session has it on each rank: its snapshots, its log, and what commands do to it."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.core.errors import CaseError
+from airshed.core.text import suggestion
+from airshed.runtime.model import Saved, Snapshot
+from airshed.runtime.simulation import Simulation
+from airshed.serve import types
+
+START: Final = "start"
+"""The snapshot of the beginning, which nobody can forget."""
+
+Array = npt.NDArray[Any]
+
+
+@dataclass
+class Kept:
+    """A snapshot and what is told of it; `log` is how many commands had taken effect."""
+
+    state: Saved
+    about: types.SnapshotInfo
+    log: int
+
+
+@dataclass
+class Hosted:
+    """A simulation and all that was commanded; every rank has one, and does the same with it.
+
+    log     what changed the state, in order; steps alone are not in it, as they are made in any case
+    parent  the session that it branched off
+    """
+
+    simulation: Simulation
+    log: list[types.LogEntry] = field(default_factory=list)
+    snapshots: dict[str, Kept] = field(default_factory=dict)
+    parent: str | None = None
+
+    def __post_init__(self) -> None:
+        if START not in self.snapshots:
+            self.keep(START, "the start of the case")
+
+    @property
+    def step(self) -> int:
+        """The number of steps that the state has behind it."""
+        return int(self.simulation.model.steps)
+
+    def keep(self, name: str, text: str) -> types.SnapshotInfo:
+        """Keep the present state under a name."""
+        saved = self.simulation.snapshot()
+        about = types.SnapshotInfo(
+            snapshot=name, text=text, step=self.step, seconds=self.simulation.seconds,
+            time=iso(self.simulation.time), bytes=size_of(saved),
+        )  # fmt: skip
+        self.snapshots[name] = Kept(saved, about, len(self.log))
+        return about
+
+    def kept(self, name: str) -> Kept:
+        """Return a snapshot; raises CaseError for one that is not there."""
+        if name not in self.snapshots:
+            raise CaseError(f"there is no snapshot {name!r}; {suggestion(name, self.snapshots)}")
+        return self.snapshots[name]
+
+    def values(self, names: Iterable[str]) -> dict[str, Array]:
+        """Return whole fields, on every rank."""
+        return {name: self.simulation.values(name) for name in names}
+
+    def apply(self, command: types.Document, author: str) -> types.SnapshotInfo | None:
+        """Do what a command asks for and write it down; raises CaseError for what cannot be, and changes nothing then.
+
+        A snapshot is named after its place in the log, so that a replay names it alike.
+        """
+        before = self.step, self.simulation.seconds
+        told = _ACTIONS[type(command)](self, command)
+        self.log.append(
+            types.LogEntry(
+                number=len(self.log), step=before[0], seconds=before[1], author=author,
+                command=command.model_dump(mode="json", exclude_none=True),
+            )
+        )  # fmt: skip
+        return told
+
+    def close(self) -> None:
+        """End the simulation."""
+        self.snapshots.clear()
+        self.simulation.close()
+
+    def _restart(self, command: types.Restart) -> None:
+        self.simulation.restore(self.kept(START).state)
+
+    def _restore(self, command: types.Restore) -> None:
+        self.simulation.restore(self.kept(command.snapshot).state)
+
+    def _snapshot(self, command: types.Snapshot) -> types.SnapshotInfo:
+        return self.keep(f"s{len(self.log)}", command.text)
+
+    def _forget(self, command: types.Forget) -> None:
+        if command.snapshot == START:
+            raise CaseError("the snapshot of the start stays; forget another one")
+        self.kept(command.snapshot)
+        del self.snapshots[command.snapshot]
+
+    def _set(self, command: types.Set) -> None:
+        name = field_name(command.name)
+        self.simulation[name] = command.value
+
+
+_ACTIONS: Mapping[type, Callable[[Hosted, Any], types.SnapshotInfo | None]] = {
+    types.Restart: Hosted._restart,
+    types.Restore: Hosted._restore,
+    types.Snapshot: Hosted._snapshot,
+    types.Forget: Hosted._forget,
+    types.Set: Hosted._set,
+}
+
+
+def field_name(name: str) -> str:
+    """Return the name of a field, in which dots may stand for underscores."""
+    return name.replace(".", "_")
+
+
+def iso(time: np.datetime64) -> str:
+    """Return a time as ISO 8601 has it, with milliseconds."""
+    return f"{np.datetime_as_string(time, unit='ms')}Z"
+
+
+def size_of(saved: Snapshot) -> int:
+    """Return the bytes of the arrays of a snapshot on this rank."""
+    return sum(array.nbytes for array in (*saved.tiled.values(), *saved.whole.values()))

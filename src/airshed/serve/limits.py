@@ -1,0 +1,37 @@
+"""How much a server gives: to all clients together, and to each."""
+
+from dataclasses import asdict, dataclass
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bounds that hold whatever clients do.
+
+    sessions, snapshots     at once; snapshots of a session
+    snapshot_bytes          of all snapshots of all sessions
+    sockets, subscriptions  WebSockets of all clients; subscriptions of each
+    request_bytes, message_bytes   of a request's body; of a message on a WebSocket
+    requests, burst         requests and messages of a client a second, and how many at once
+    wrong_tokens            a minute, after which all who come without the right one wait
+    lease                   seconds for which control lasts without a command
+    idle                    seconds without a client after which a session ends with a snapshot; 0 for never
+    log                     commands in a log; a session takes no more
+    """
+
+    sessions: int = 8
+    snapshots: int = 32
+    snapshot_bytes: int = 2_000_000_000
+    sockets: int = 128
+    subscriptions: int = 32
+    request_bytes: int = 1_000_000
+    message_bytes: int = 65_536
+    requests: float = 2000.0
+    burst: float = 4000.0
+    wrong_tokens: int = 30
+    lease: float = 30.0
+    idle: float = 0.0
+    log: int = 100_000
+
+    def told(self) -> dict[str, float]:
+        """Return them by name, as clients are told."""
+        return {name: float(value) for name, value in asdict(self).items()}

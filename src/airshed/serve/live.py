@@ -1,0 +1,247 @@
+"""The WebSocket: subscriptions, of which the newest data win, commands, and events."""
+
+import asyncio
+import time
+from collections import deque
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Final
+from uuid import uuid4
+
+from fastapi import FastAPI, WebSocket, WebSocketDisconnect
+from pydantic import TypeAdapter, ValidationError
+
+from airshed.core.errors import AirshedError
+from airshed.serve import types
+from airshed.serve.asking import Asking
+from airshed.serve.frames import frame
+from airshed.serve.lease import Client
+from airshed.serve.security import Bucket, Gate, RefusedError
+from airshed.serve.session import Selection
+
+_HELLO: Final = 5.0
+"""Seconds for a client to say who it is."""
+
+_EVENTS: Final = 1000
+"""Events that wait for a client at most; older ones are lost, and its log shows that."""
+
+_STATES: Final = 0.05
+"""Seconds from one state of a session to the next, at least."""
+
+_MESSAGE: TypeAdapter[Any] = TypeAdapter(types.ClientMessage)
+
+
+@dataclass
+class _Watched:
+    """A subscription, the version sent last, and when."""
+
+    wanted: types.Subscription
+    sent: int
+    at: float = 0.0
+
+    @property
+    def selection(self) -> Selection:
+        wanted = self.wanted
+        return Selection(wanted.level, wanted.window, wanted.stride, wanted.encoding, wanted.range, wanted.compress)
+
+
+@dataclass(eq=False)
+class Connection:
+    """One client's WebSocket. One task reads, one sends; what is to be sent is bounded."""
+
+    socket: WebSocket
+    asking: Asking
+    client: Client
+    bucket: Bucket
+    watched: dict[str, _Watched] = field(default_factory=dict)
+    wake: asyncio.Event = field(default_factory=asyncio.Event)
+    _events: deque[types.Document] = field(default_factory=lambda: deque(maxlen=_EVENTS))
+    _states: dict[str, types.Event] = field(default_factory=dict)
+    _stated: float = 0.0
+    _commands: set[asyncio.Task[None]] = field(default_factory=set)
+
+    def tell(self, event: types.Event) -> None:
+        """Take an event to send; of states of a session the newest alone."""
+        if event.event == "state" and event.session is not None:
+            self._states[event.session] = event
+        else:
+            self._events.append(event)
+        self.wake.set()
+
+    async def run(self) -> None:
+        """Talk until one side ends it."""
+        for session in list(self.asking.engine.sessions.values()):
+            self._events.append(self._hello(session.view()))
+        if not self._events:
+            self._events.append(self._hello(None))
+        sender = asyncio.create_task(self._send_all())
+        try:
+            await self._read_all()
+        finally:
+            for task in (sender, *self._commands):
+                task.cancel()
+                with suppress(asyncio.CancelledError, WebSocketDisconnect, RuntimeError):
+                    await task
+
+    def _hello(self, state: types.SessionState | None) -> types.Event:
+        return types.Event(
+            event="hello", session=None if state is None else state.session, state=state, client=self.client.identity,
+            protocol=types.PROTOCOL,
+        )  # fmt: skip
+
+    async def _read_all(self) -> None:
+        while True:
+            message = await self.socket.receive()
+            if message["type"] == "websocket.disconnect":
+                return
+            text = message.get("text")
+            if not self.bucket.take():
+                await self.socket.close(1008, "too many messages")
+                return
+            try:
+                self._read(_MESSAGE.validate_json(text or ""))
+            except ValidationError as error:
+                self._wrong("message", "TypeError", _words(error))
+            except AirshedError as error:
+                self._wrong("message", type(error).__name__, str(error))
+            self.wake.set()
+
+    def _wrong(self, reply: int | str, kind: str, message: str) -> None:
+        problem = types.Problem(error=kind, message=message)
+        self._events.append(types.Reply(reply=reply, ok=False, problem=problem))
+
+    def _read(self, message: Any) -> None:
+        match message:
+            case types.Subscribe(subscribe=wanted):
+                if len(self.watched) >= self.asking.engine.limits.subscriptions and wanted.id not in self.watched:
+                    self._wrong(wanted.id, "CaseError", f"no more than {len(self.watched)} subscriptions; end one")
+                else:
+                    self.watched[wanted.id] = _Watched(wanted, -1 if wanted.since is None else wanted.since)
+            case types.Unsubscribe(unsubscribe=name):
+                self.watched.pop(name, None)
+            case types.Commanding():
+                if len(self._commands) >= self.asking.engine.limits.subscriptions:
+                    self._wrong(message.id, "CaseError", "too many commands wait; wait for their replies")
+                    return
+                task = asyncio.create_task(self._command(message))
+                self._commands.add(task)
+                task.add_done_callback(self._commands.discard)
+
+    async def _command(self, asked: types.Commanding) -> None:
+        try:
+            result = await self.asking.command(asked.session, asked.command, self.client)
+            self._events.append(types.Reply(reply=asked.id, ok=True, result=result))
+        except AirshedError as error:
+            self._wrong(asked.id, type(error).__name__, str(error))
+        self.wake.set()
+
+    async def _send_all(self) -> None:
+        while True:
+            wait = self._rest()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self.wake.wait(), wait)
+            self.wake.clear()
+            while self._events:
+                await self._send_document(self._events.popleft())
+            now = time.monotonic()
+            if self._states and now - self._stated >= _STATES:
+                states, self._states, self._stated = self._states, {}, now
+                for event in states.values():
+                    await self._send_document(event)
+            for name in list(self.watched):
+                if name in self.watched:
+                    await self._send_frame(name)
+
+    async def _send_document(self, document: types.Document) -> None:
+        await self.socket.send_text(document.model_dump_json(exclude_none=True))
+
+    def _rest(self) -> float:
+        """Return how long [s] nothing is to be sent unless something happens."""
+        now = time.monotonic()
+        waits = [each.at + 1.0 / each.wanted.hz - now for each in self.watched.values() if self._is_new(each)]
+        if self._states:
+            waits.append(self._stated + _STATES - now)
+        return 0.0 if self._events else max(min(waits, default=60.0), 0.0)
+
+    def _is_new(self, each: _Watched) -> bool:
+        session = self.asking.engine.sessions.get(each.wanted.session)
+        if session is None or session.state.version == each.sent:
+            return False
+        behind = session.state.version - each.sent
+        return each.sent < 0 or behind < 0 or behind >= each.wanted.every or session.state.status != "running"
+
+    async def _send_frame(self, name: str) -> None:
+        """Send the newest data of a subscription where they are due."""
+        each, now = self.watched[name], time.monotonic()
+        if not self._is_new(each) or now < each.at + 1.0 / each.wanted.hz:
+            return
+        try:
+            copy = await self.asking.copy(each.wanted.session, each.wanted.variable)
+            session = self.asking.session(each.wanted.session)
+            dropped = 0 if each.sent < 0 else max(copy.state.version - each.sent - 1, 0)
+            header, payload = session.frame(copy, each.selection, name, dropped)
+        except AirshedError as error:
+            self.watched.pop(name, None)
+            self._wrong(name, type(error).__name__, str(error))
+            self.wake.set()
+            return
+        each.sent, each.at = copy.state.version, now
+        await self.socket.send_bytes(frame(header, payload))
+
+
+@dataclass
+class Hub:
+    """All connections. Events come from the model's thread, and are handed over to the loop."""
+
+    asking: Asking
+    gate: Gate
+    loop: asyncio.AbstractEventLoop | None = None
+    connections: set[Connection] = field(default_factory=set)
+
+    def told(self, event: types.Event) -> None:
+        """Hand an event on; callable from any thread."""
+        if self.loop is not None and not self.loop.is_closed():
+            with suppress(RuntimeError):  # the loop has ended meanwhile
+                self.loop.call_soon_threadsafe(self._tell, event)
+
+    def _tell(self, event: types.Event) -> None:
+        for each in self.connections:
+            each.tell(event)
+
+    def add_to(self, app: FastAPI) -> None:
+        """Add the route of the WebSocket."""
+
+        @app.websocket("/api/live")
+        async def live(socket: WebSocket) -> None:
+            await self._talk(socket)
+
+    async def _talk(self, socket: WebSocket) -> None:
+        if len(self.connections) >= self.gate.limits.sockets:
+            await socket.close(1013, "too many connections")
+            return
+        await socket.accept()
+        connection: Connection | None = None
+        try:
+            hello = types.Hello.model_validate_json(await asyncio.wait_for(socket.receive_text(), _HELLO))
+            self.gate.check_token(hello.token)
+            limits = self.gate.limits
+            bucket = Bucket(limits.requests, limits.burst)
+            client = Client(hello.client or uuid4().hex, hello.author)
+            connection = Connection(socket, self.asking, client, bucket)
+            self.connections.add(connection)
+            await connection.run()
+        except (TimeoutError, ValidationError, KeyError):
+            with suppress(RuntimeError):
+                await socket.close(1008, "the first message must be a hello with the token")
+        except RefusedError as refused:
+            await socket.close(1008, str(refused)[:100])
+        except WebSocketDisconnect:
+            pass
+        finally:
+            if connection is not None:
+                self.connections.discard(connection)
+
+
+def _words(error: ValidationError) -> str:
+    first = error.errors()[0]
+    return f"{'.'.join(str(each) for each in first['loc']) or 'message'}: {first['msg']}"

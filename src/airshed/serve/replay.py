@@ -1,0 +1,60 @@
+"""Branches and replays: other simulations of the same case that end, or go on, with the same bits."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from airshed.parallel.communicator import Communicator
+from airshed.runtime.model import Snapshot
+from airshed.runtime.simulation import Simulation
+from airshed.serve import types
+from airshed.serve.hosted import Hosted
+
+_COMMAND: TypeAdapter[Any] = TypeAdapter(types.Command)
+
+
+def branch_of(parent: Hosted, command: types.Branch, author: str, name: str) -> Hosted:
+    """Return a session that goes on from a snapshot of another, with changes; its log is the parent's until there."""
+    kept = None if command.snapshot is None else parent.kept(command.snapshot)
+    log = parent.log if kept is None else parent.log[: kept.log]
+    simulation = parent.simulation.branch(None if kept is None else kept.state)
+    earlier = {each: other for each, other in parent.snapshots.items() if other.log <= len(log)}
+    made = Hosted(simulation, list(log), earlier, parent=name)
+    try:
+        for field, value in command.changes.items():
+            made.apply(types.Set(name=field, value=value), author)
+    except BaseException:
+        simulation.close()
+        raise
+    return made
+
+
+def replay(session: Hosted, ranks: Communicator) -> types.ReplayResult:
+    """Make the run of a session again from its log, beside it, and compare the states bit by bit."""
+    wanted = session.simulation.snapshot()
+    with Simulation(session.simulation.case, ranks=ranks) as simulation:
+        again = Hosted(simulation)
+        for entry in session.log:
+            _advance(again, entry.step)
+            again.apply(_COMMAND.validate_python(entry.command), entry.author)
+        _advance(again, session.step)
+        differs = sorted(
+            {name for part in ranks.gather_all(tuple(_differences(wanted, simulation.snapshot()))) for name in part}
+        )
+    return types.ReplayResult(equal=not differs, step=session.step, differs=differs)
+
+
+def _advance(session: Hosted, step: int) -> None:
+    while session.step < step:
+        session.simulation.step(step - session.step)
+
+
+def _differences(one: Snapshot, other: Snapshot) -> Iterator[str]:
+    """Yield what of two states differs on this rank: names of arrays and of plain values."""
+    for mine, its in ((one.tiled, other.tiled), (one.whole, other.whole)):
+        for name in sorted({*mine, *its}):
+            if name not in mine or name not in its or mine[name].tobytes() != its[name].tobytes():
+                yield name
+    if one.metadata != other.metadata:
+        yield "metadata"

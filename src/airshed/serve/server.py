@@ -1,0 +1,119 @@
+"""The server: HTTP in a thread of its own, the models in the one that calls :meth:`Server.run`."""
+
+import asyncio
+import secrets
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import uvicorn
+
+from airshed.core.errors import CaseError
+from airshed.parallel.communicator import Communicator
+from airshed.serve.api import application
+from airshed.serve.asking import Asking
+from airshed.serve.engine import Engine
+from airshed.serve.host import Host
+from airshed.serve.limits import Limits
+from airshed.serve.live import Hub
+from airshed.serve.security import Gate, Guard
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a server listens, and as what it is known.
+
+    port     0 for any that is free
+    names    further host names, with ports, of a proxy in front;  origins  of its pages
+    certificate, key   files for TLS
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    names: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+    certificate: Path | None = None
+    key: Path | None = None
+
+
+@dataclass
+class Server:
+    """A server of sessions; made on rank 0.
+
+    token  what clients must know; made anew unless given
+    """
+
+    ranks: Communicator
+    address: Address = field(default_factory=Address)
+    limits: Limits = field(default_factory=Limits)
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(32))
+
+    def __post_init__(self) -> None:
+        self.engine = Engine(Host(self.ranks), self.limits)
+        self._socket = _listening(self.address)
+        self.port: int = self._socket.getsockname()[1]
+        gate = Gate.of(self.token, self.port, self.limits, self.address.names, self.address.origins)
+        asking = Asking(self.engine)
+        self._hub = Hub(asking, gate)
+        app = application(asking)
+        self._hub.add_to(app)
+        self.engine.told = self._hub.told
+        config = uvicorn.Config(
+            Guard(app, gate), log_level="error", access_log=False, lifespan="off", server_header=False,
+            ws="websockets-sansio", ws_max_size=self.limits.message_bytes, ws_per_message_deflate=False,
+            timeout_keep_alive=60, timeout_graceful_shutdown=1, proxy_headers=False,
+            ssl_certfile=self.address.certificate, ssl_keyfile=self.address.key,
+        )  # fmt: skip
+        self._uvicorn = uvicorn.Server(config)
+
+    @property
+    def url(self) -> str:
+        """The address for a browser, with the token in its fragment, which no server ever sees."""
+        scheme = "https" if self.address.certificate else "http"
+        host = f"[{self.address.host}]" if ":" in self.address.host else self.address.host
+        return f"{scheme}://{host}:{self.port}/#token={self.token}"
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Answer requests, in a thread, for the length of a block."""
+        thread = threading.Thread(target=self._serve, name="airshed-http", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            self._uvicorn.should_exit = True
+            thread.join(3.0)
+            self._socket.close()
+
+    def run(self) -> None:
+        """Do what clients ask for until :meth:`stop`; the models belong to the thread that calls this."""
+        self.engine.run()
+
+    def stop(self) -> None:
+        """Let :meth:`run` end after the present step; callable from a signal handler."""
+        self.engine.stop()
+
+    def _serve(self) -> None:
+        async def serve() -> None:
+            self._hub.loop = asyncio.get_running_loop()
+            await self._uvicorn.serve([self._socket])
+
+        asyncio.run(serve())
+
+
+def _listening(address: Address) -> socket.socket:
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((address.host, address.port))
+        listening.listen(128)
+    except OSError as error:
+        listening.close()
+        raise CaseError(
+            f"cannot listen on {address.host}:{address.port} ({error.strerror}); take another --port"
+        ) from None
+    return listening

@@ -1,0 +1,109 @@
+"""What a model looks like from outside: its variables and its map, out of its fields and its domain."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.core.errors import CaseError, DataError
+from airshed.core.text import suggestion
+from airshed.fields.spec import FieldSpec
+from airshed.grid.axes import Axes, Coordinate
+from airshed.grid.packing import Packing
+from airshed.serve import types
+
+Array = npt.NDArray[Any]
+_MAP = ["lat", "lon"]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Variables by name, and the map; `packing` says where packed cells lie on it."""
+
+    variables: Mapping[str, types.Variable]
+    grid: types.GridInfo
+    packing: Packing | None
+
+    @classmethod
+    def of(cls, fields: Mapping[str, FieldSpec], axes: Axes, groups: Mapping[str, str]) -> "Shape":
+        """Return the shape of a model; `groups` says of settable numbers what they belong to."""
+        packing = _packing(axes)
+        grid = _grid(axes, packing)
+        variables = {name: _variable(spec, axes, packing, groups.get(name, "")) for name, spec in fields.items()}
+        return cls(variables, grid, packing)
+
+    def variable(self, name: str) -> types.Variable:
+        """Return a variable; raises CaseError for one that is not there."""
+        if name not in self.variables:
+            raise CaseError(f"there is no variable {name!r}; {suggestion(name, self.variables)}")
+        return self.variables[name]
+
+    def on_map(self, variable: types.Variable, values: Array) -> Array:
+        """Return a field's values (..., lat, lon), of packed cells with NaN between them."""
+        return values if self.packing is None or not variable.dims else self.packing.spread(values)
+
+    def check(self, variable: types.Variable, level: int | None, window: types.Window | None) -> None:
+        """Raise CaseError for a level or a window that a variable does not have."""
+        if level is not None and level >= (variable.shape[0] if len(variable.shape) > 2 else 1):
+            raise CaseError(f"{variable.name} has no level {level}; levels go from 0, at the ground")
+        if window is None:
+            return
+        rows, columns = variable.shape[-2:] if len(variable.shape) > 1 else (0, 0)
+        first, last, left, right = window
+        if not (first < last <= rows and left < right <= columns):
+            raise CaseError(f"window {window} lies not within {variable.name}, {rows} rows and {columns} columns")
+
+
+def _packing(axes: Axes) -> Packing | None:
+    places = {each.name: each for each in axes.coordinates}
+    if not {"lat", "lon"} <= set(places) or places["lat"].along != places["lon"].along:
+        return None
+    try:
+        return Packing.of(places["lat"].values, places["lon"].values)
+    except DataError:  # cells that lie on no grid have no map
+        return None
+
+
+def _grid(axes: Axes, packing: Packing | None) -> types.GridInfo:
+    levels: list[float] = next((each.values.tolist() for each in axes.coordinates if each.name == "level"), [])
+    if packing is not None:
+        lat, lon = Coordinate("lat", packing.lat, _units("north")), Coordinate("lon", packing.lon, _units("east"))
+        rows, columns = packing.shape
+        return types.GridInfo(
+            kind="packed", rows=rows, columns=columns, coordinates=[_coordinate(lat), _coordinate(lon)], levels=levels
+        )
+    coordinates = [_coordinate(each) for each in axes.coordinates]
+    if not set(_MAP) <= set(axes.dims):
+        return types.GridInfo(kind="plain", coordinates=coordinates, levels=levels)
+    rows, columns = axes.sizes["lat"], axes.sizes["lon"]
+    return types.GridInfo(kind="lonlat", rows=rows, columns=columns, coordinates=coordinates, levels=levels)
+
+
+def _units(towards: str) -> dict[str, str]:
+    return {"units": f"degrees_{towards}"}
+
+
+def _coordinate(each: Coordinate) -> types.Coordinate:
+    bounds = None if each.bounds is None else [(float(low), float(high)) for low, high in each.bounds]
+    return types.Coordinate(
+        name=each.name, dim=each.along, unit=each.attributes.get("units", "1"),
+        text=each.attributes.get("long_name", each.name), values=np.asarray(each.values, np.float64).tolist(),
+        bounds=bounds,
+    )  # fmt: skip
+
+
+def _variable(spec: FieldSpec, axes: Axes, packing: Packing | None, group: str) -> types.Variable:
+    dims, shape = list(spec.dims), list(spec.shape(axes.sizes))
+    if packing is not None and dims:
+        dims, shape = [*dims[:-1], *_MAP], [*shape[:-1], *packing.shape]
+    valid = None if spec.valid is None else (_finite(spec.valid[0]), _finite(spec.valid[1]))
+    return types.Variable(
+        name=spec.name, unit=spec.unit, text=spec.text, dims=dims, shape=shape, valid=valid,
+        standard_name=spec.standard_name, molar_mass=spec.molar_mass, settable=spec.settable, group=group,
+    )  # fmt: skip
+
+
+def _finite(value: float) -> float | None:
+    return value if np.isfinite(value) else None

@@ -1,0 +1,61 @@
+"""What clients are told of a session's model: where it stands, and what it is."""
+
+from collections.abc import Mapping
+
+from airshed.core.version import __version__
+from airshed.runtime.simulation import Simulation
+from airshed.serve import types
+from airshed.serve.goal import Goal
+from airshed.serve.hosted import Hosted, iso
+from airshed.serve.shape import Shape
+
+CAPABILITIES = (
+    "step", "run", "pause", "restart", "set", "snapshot", "forget", "restore", "branch", "replay", "compare",
+)  # fmt: skip
+
+
+def state_of(
+    name: str, hosted: Hosted, goal: Goal | None = None, *, version: int = 0, error: str | None = None
+) -> types.SessionState:  # fmt: skip
+    """Return where a session stands; for the model's thread."""
+    simulation = hosted.simulation
+    seconds = simulation.seconds
+    status: types.Status = "failed" if error else "running" if goal else "paused"
+    if status == "paused" and seconds >= simulation.end:
+        status = "ended"
+    return types.SessionState(
+        session=name, title=simulation.case.title, model=simulation.case.model, case=simulation.case.name,
+        status=status, step=hosted.step, seconds=seconds, time=iso(simulation.time), begin=simulation.begin,
+        end=simulation.end, target=None if goal is None else goal.until, version=version,
+        steps_per_second=None if goal is None else goal.speed, log_entries=len(hosted.log),
+        parent=hosted.parent, error=error,
+    )  # fmt: skip
+
+
+def shape_of(hosted: Hosted) -> Shape:
+    """Return what a session's model looks like."""
+    model = hosted.simulation.model
+    return Shape.of(model.fields, model.domain.axes, _groups(model))
+
+
+def info_of(hosted: Hosted, shape: Shape, state: types.SessionState) -> types.ModelInfo:
+    """Return all there is to know about a session's model; for the model's thread, on rank 0."""
+    simulation, model = hosted.simulation, hosted.simulation.model
+    timings = model.timings()
+    variables = [_with_value(each, simulation) for each in shape.variables.values()]
+    return types.ModelInfo(
+        version=__version__, state=state, start=iso(simulation.case.start), variables=variables,
+        grid=shape.grid, notices=list(simulation.notices),
+        timing=[types.Timing(part=part, seconds=float(seconds)) for part, seconds in timings.parts.items()],
+        ranks=model.domain.ranks.size, capabilities=list(CAPABILITIES),
+    )  # fmt: skip
+
+
+def _groups(model: object) -> Mapping[str, str]:
+    return {}
+
+
+def _with_value(variable: types.Variable, simulation: Simulation) -> types.Variable:
+    if variable.dims or not variable.settable:
+        return variable
+    return variable.model_copy(update={"value": float(simulation.values(variable.name))})

@@ -1,0 +1,153 @@
+"""The WebSocket: hello, subscriptions, commands, events, and what a slow reader gets."""
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import ClientConnection, connect
+
+from airshed.serve.client import Remote
+from airshed.serve.frames import Frame, frames
+from airshed.serve.server import Server
+
+
+@contextmanager
+def live(server: Server, client: str = "me", token: str | None = None, **more: Any) -> Iterator[ClientConnection]:
+    with connect(f"ws://127.0.0.1:{server.port}/api/live", max_size=None, compression=None, **more) as socket:
+        tell(socket, token=server.token if token is None else token, client=client, author=client)
+        yield socket
+
+
+def tell(socket: ClientConnection, **message: Any) -> None:
+    socket.send(json.dumps(message))
+
+
+def until(socket: ClientConnection, key: str, value: Any = None, seconds: float = 20.0) -> dict[str, Any]:
+    """Return the next message that has a key (of a value)."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        message = socket.recv(timeout=seconds)
+        if isinstance(message, str):
+            found = json.loads(message)
+            if key in found and (value is None or found[key] == value):
+                return found
+    raise TimeoutError(f"no message with {key}")
+
+
+def next_frame(socket: ClientConnection, seconds: float = 20.0) -> Frame:
+    while isinstance(message := socket.recv(timeout=seconds), str):
+        pass
+    (found,) = frames(message)
+    return found
+
+
+def test_a_subscription_sends_the_present_and_then_each_newer_state(rotation: Server, remote: Remote) -> None:
+    with live(rotation) as socket:
+        assert until(socket, "event", "hello")["state"]["session"] == "main"
+        tell(socket, subscribe={"id": "map", "variable": "TRACER", "level": 0, "hz": 60})
+        first = next_frame(socket)
+        assert (first.header.subscription, first.header.shape, first.header.dropped) == ("map", [40, 40], 0)
+        remote.step(1)
+        second = next_frame(socket)
+        assert second.header.version > first.header.version
+        assert np.array_equal(second.values, remote.values("TRACER", level=0))
+        tell(socket, unsubscribe="map")
+
+
+def test_a_command_gets_its_reply_and_others_hear_of_it(rotation: Server) -> None:
+    with live(rotation, "one") as one, live(rotation, "two") as two:
+        tell(one, command={"kind": "step", "steps": 2}, id=7)
+        reply = until(one, "reply", 7)
+        assert reply["ok"]
+        tell(two, command={"kind": "step"}, id=8)
+        refused = until(two, "reply", 8)
+        assert not refused["ok"]
+        assert refused["problem"]["error"] == "ControlledError"
+        assert until(two, "event", "state")["state"]["session"] == "main"
+        tell(one, command={"kind": "snapshot", "text": "x"}, id=9)
+        assert until(two, "event", "log")["entry"]["author"] == "one"
+    rotation.engine.sessions["main"].lease.holder = None
+
+
+def test_a_reader_that_comes_back_gets_no_frame_twice(rotation: Server, remote: Remote) -> None:
+    version = remote.step(1).version
+    with live(rotation) as socket:
+        tell(socket, subscribe={"id": "map", "variable": "TRACER", "since": version})
+        with pytest.raises(TimeoutError):
+            next_frame(socket, 0.5)
+        remote.step(1)
+        assert next_frame(socket).header.dropped == 0
+
+
+def test_a_slow_reader_gets_the_newest_and_is_told_what_it_missed(rotation: Server, remote: Remote) -> None:
+    with live(rotation) as socket:
+        tell(socket, subscribe={"id": "map", "variable": "TRACER", "level": 0, "hz": 5})
+        first = next_frame(socket)
+        for _ in range(30):
+            remote.step(1)
+        seen, dropped = [first.header.version], 0
+        while seen[-1] < remote.state.version:
+            found = next_frame(socket)
+            seen.append(found.header.version)
+            dropped += found.header.dropped
+        assert seen == sorted(set(seen))
+        assert len(seen) < 30
+        assert dropped == seen[-1] - seen[0] - (len(seen) - 1)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "no json",
+        "{}",
+        '{"subscribe": 3}',
+        '{"command": {"kind": "shell"}, "id": 1}',
+        '{"subscribe": {"id": "a"}}',
+        "[" * 5000,
+    ],
+)
+def test_a_message_that_is_none_is_answered(rotation: Server, message: str) -> None:
+    with live(rotation) as socket:
+        socket.send(message)
+        assert until(socket, "reply", "message")["ok"] is False
+        tell(socket, subscribe={"id": "b", "variable": "nothing"})
+        assert until(socket, "reply", "b")["problem"]["error"] == "NotThereError"
+
+
+@pytest.mark.parametrize("first", [b"bytes", "no json", '{"token": "wrong"}', "{}"])
+def test_without_the_token_the_socket_is_closed(rotation: Server, first: str | bytes) -> None:
+    with connect(f"ws://127.0.0.1:{rotation.port}/api/live") as socket:
+        socket.send(first)
+        with pytest.raises(ConnectionClosed) as closed:
+            socket.recv(timeout=10)
+        assert closed.value.rcvd is not None
+        assert closed.value.rcvd.code == 1008
+
+
+def test_a_page_of_another_origin_gets_no_socket(rotation: Server) -> None:
+    from websockets.exceptions import InvalidStatus
+
+    with pytest.raises(InvalidStatus), live(rotation, origin="http://evil.example"):
+        pass
+
+
+def test_a_message_that_is_too_large_ends_the_socket(rotation: Server) -> None:
+    with live(rotation) as socket:
+        until(socket, "event", "hello")
+        socket.send("x" * 100_000)
+        with pytest.raises(ConnectionClosed):
+            until(socket, "event", "never", 10.0)
+
+
+def test_a_client_that_vanishes_amid_frames_harms_nobody(rotation: Server, remote: Remote) -> None:
+    for _ in range(5):
+        with live(rotation) as socket:
+            tell(socket, subscribe={"id": "map", "variable": "TRACER", "hz": 60})
+            next_frame(socket)
+            socket.socket.close()
+    assert remote.step(1).status == "paused"

@@ -1,0 +1,116 @@
+"""A session through the client: steps, data, commands, snapshots, branches, replays."""
+
+import time
+import urllib.error
+import urllib.request
+
+import numpy as np
+import pytest
+
+import airshed
+from airshed.serve.client import Remote, ServerError
+from airshed.serve.server import Server
+
+
+def test_info_says_what_there_is(remote: Remote) -> None:
+    info = remote.info()
+    tracer = next(each for each in info.variables if each.name == "TRACER")
+    assert (tracer.unit, tracer.dims, tracer.shape) == ("mol mol-1", ["level", "lat", "lon"], [4, 40, 40])
+    assert (info.grid.kind, info.grid.rows, info.grid.columns, len(info.grid.levels)) == ("lonlat", 40, 40, 4)
+    assert info.state.model == "air"
+
+
+def test_data_are_those_of_a_simulation(remote: Remote) -> None:
+    remote.step(5)
+    with airshed.Simulation("tracer-rotation") as simulation:
+        for _ in range(5):
+            simulation.step()
+        wanted = simulation["TRACER"]
+    found = remote["TRACER"]
+    assert np.array_equal(found.values, wanted.values.astype(np.float32))
+    assert found.dims == wanted.dims
+    assert np.array_equal(found.lat, wanted.lat)
+    assert found.time == wanted.time
+    part = remote.values("TRACER", level=0, window=(3, 9, 5, 30), stride=2)
+    assert np.array_equal(part, found.values[0, 3:9:2, 5:30:2])
+
+
+def test_several_variables_come_in_one_answer(remote: Remote) -> None:
+    from airshed.serve.frames import frames
+
+    found = list(frames(remote._ask("GET", "/data?variables=TRACER,TRACER2&level=0&compress=true")))
+    assert [each.header.variable for each in found] == ["TRACER", "TRACER2"]
+    assert found[1].header.version == found[0].header.version
+    assert np.allclose(found[1].values, 1e-8)
+
+
+def test_a_run_goes_until_a_time_and_can_be_paused(remote: Remote) -> None:
+    state = remote.run(until="1 h")
+    assert (state.status, state.seconds >= 3600.0) == ("paused", True)
+    remote.start(steps_per_second=20.0)
+    assert remote.state.status == "running"
+    paused = remote.pause()
+    assert paused.status == "paused"
+    time.sleep(0.2)
+    assert remote.state.step == paused.step
+
+
+def test_a_snapshot_is_gone_back_to_with_the_same_bits(remote: Remote) -> None:
+    remote.step(3)
+    name = remote.snapshot("here")
+    remote.step(4)
+    later = remote["TRACER"].values
+    assert remote.restore(name).step == 3
+    remote.step(4)
+    assert np.array_equal(remote["TRACER"].values, later)
+    assert [each.text for each in remote.snapshots() if each.snapshot == name] == ["here"]
+
+
+def test_a_branch_goes_on_from_a_snapshot_and_a_replay_gives_the_same_bits(remote: Remote) -> None:
+    remote.step(2)
+    name = remote.snapshot()
+    remote.step(3)
+    with remote.branch(name) as branch:
+        assert branch.state.step == 2
+        branch.step(3)
+        assert np.array_equal(branch["TRACER"].values, remote["TRACER"].values)
+        assert branch.replay().equal
+        assert branch.state.parent == "main"
+        branch.end()
+    assert remote.replay().equal
+
+
+def test_what_cannot_be_is_told(remote: Remote) -> None:
+    with pytest.raises(ServerError, match=r"no variable 'TRACR'; did you mean TRACER"):
+        remote.values("TRACR")
+    with pytest.raises(ServerError, match="no level 7"):
+        remote.values("TRACER", level=7)
+    with pytest.raises(ServerError, match="lies not within"):
+        remote.values("TRACER", window=(0, 90, 0, 4))
+    with pytest.raises(ServerError, match="cannot be set"):
+        remote.set("air_temperature", 1.0)
+    with pytest.raises(ServerError, match="no snapshot 'x'"):
+        remote.restore("x")
+    with pytest.raises(ServerError, match="beyond the end"):
+        remote.run(until="3 day")
+    with pytest.raises(ServerError, match="no session 'other'"):
+        airshed.connect(remote._url, "other")
+
+
+def test_without_the_token_nothing_is_told(rotation: Server) -> None:
+    where = f"http://127.0.0.1:{rotation.port}"
+    for headers in ({}, {"Authorization": "Bearer wrong"}):
+        request = urllib.request.Request(f"{where}/api/info", headers=headers)
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(request, timeout=10)
+        assert refused.value.code == 401
+        refused.value.close()
+    with urllib.request.urlopen(where, timeout=10) as page:
+        assert b"Airshed" in page.read()
+
+
+def test_the_client_tells_what_to_give_and_who_does_not_answer() -> None:
+    with pytest.raises(airshed.core.errors.CaseError, match="the address that airshed serve printed"):
+        airshed.connect("http://127.0.0.1:1/")
+    with pytest.raises(ServerError, match="does airshed serve run"):
+        airshed.connect("http://127.0.0.1:1/#token=x")
