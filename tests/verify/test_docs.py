@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[2]
 
 def test_every_check_is_explained():
     text = (ROOT / "docs" / "verification.md").read_text(encoding="utf-8")
-    for name in checks.checks():
+    for name in [*checks.checks(), "pasture beside GRASP"]:  # which is there where its outputs are
         assert f"| {name} |" in text
 
 

@@ -1,9 +1,12 @@
 """What `airshed verify` runs: the checks in order, and their figures as a report."""
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
+from types import MappingProxyType
 from typing import Final
 
 from airshed.core.report import Cell, Report, Table
+from airshed.kernels.cells import Precision
 from airshed.verify import (
     adjoint,
     carried,
@@ -18,6 +21,8 @@ from airshed.verify import (
     courant,
     driven,
     integrators,
+    pasture,
+    pasture_reference,
     real,
     sameness,
     turned,
@@ -26,6 +31,8 @@ from airshed.verify.figure import Figure
 
 COLUMNS: Final = ("test", "figure", "value", "threshold", "reference", "holds")
 DEPOSITION: Final = {"scheme": "constant", "velocities": {"TRACER": "0.3 cm/s", "TRACER2": "1 cm/s"}}
+
+PRECISIONS: Final[tuple[Precision, ...]] = ("double", "single")
 
 Check = Callable[[], list[Figure]]
 
@@ -62,7 +69,16 @@ def checks(*, full: bool = False) -> Mapping[str, Check]:
         "Taylor remainder": lambda: adjoint.check_taylor(adjoint.small_case()),
         "gradient": adjoint.check_gradient,
         "beside MICM": lambda: [*chemistry_micm.check(), *(chemistry_micm.check_many() if full else [])],
+        "pasture in random cells": lambda: pasture.check(full=full),
+        **_beside_grasp(),
     }
+
+
+def _beside_grasp() -> Mapping[str, Check]:
+    folder = pasture_reference.reference_folder()
+    if folder is None:
+        return {}
+    return {"pasture beside GRASP": lambda: [*chain(*(pasture_reference.check(folder, each) for each in PRECISIONS))]}
 
 
 def run(*, full: bool = False, progress: Callable[[str], object] | None = None) -> Report:
@@ -75,16 +91,17 @@ def run(*, full: bool = False, progress: Callable[[str], object] | None = None) 
         if progress is not None:
             progress(name)
         figures += check()
-    return report(figures)
+    lacking = pasture_reference.reference_folder() is None
+    return report(figures, {"not run": pasture_reference.LACKING} if lacking else {})
 
 
-def report(figures: Sequence[Figure]) -> Report:
-    """Return figures as a report."""
+def report(figures: Sequence[Figure], notes: Mapping[str, Cell] = MappingProxyType({})) -> Report:
+    """Return figures as a report, with notes beside its verdict."""
     missed = sum(not figure.ok for figure in figures)
     rows = [
         (each.test, each.what, each.value, each.threshold, each.reference, each.ok)
         for each in sorted(figures, key=lambda each: each.ok)
     ]
     verdict = "all hold" if missed == 0 else f"{missed} of {len(figures)} figures miss their threshold, listed first"
-    facts: dict[str, Cell] = {"figures": len(figures), "verdict": verdict}
+    facts: dict[str, Cell] = {"figures": len(figures), "verdict": verdict, **notes}
     return Report("Verification", [Table("Figures", COLUMNS, rows)], facts, missed == 0)

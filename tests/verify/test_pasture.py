@@ -1,0 +1,122 @@
+"""Pasture in random cells and beside the outputs of APSIM-GRASP: what holds, and that a planted fault is seen."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from airshed.core.errors import DataError
+from airshed.pasture.fields import STATE
+from airshed.verify import checks, pasture, pasture_reference
+from airshed.verify.pasture_cells import OPTIONS, SMOOTH, model, random_cells
+from airshed.verify.pasture_reference import LACKING, NEEDED, VARIABLE, read_out
+
+HERE = Path(__file__).parents[2]
+CELLS = random_cells(60, 120, seed=3)
+
+
+@pytest.fixture(scope="module")
+def evenings() -> dict[str, np.ndarray]:
+    points = model("as published")
+    step = points.compiled()
+    each = {spec.name: np.empty((CELLS.days, 60)) for spec in STATE if spec.name in points.outputs}
+    step.advance({**CELLS.parameters, **CELLS.weather, **CELLS.state}, CELLS.days, each=each)
+    return each
+
+
+def missed(each: dict[str, np.ndarray]) -> set[str]:
+    return {figure.what for figure in pasture.figures_of(each, CELLS, "pasture", "double") if not figure.ok}
+
+
+def test_what_is_planted_in_one_cell_of_one_evening_is_seen(evenings: dict[str, np.ndarray]) -> None:
+    assert not missed(evenings)
+    planted = (
+        ("dead_leaf", -1e-6, "least store [mm, kg/ha]"),
+        ("water_3", 1e4, "water above saturation [mm]"),
+        ("height", np.nan, "values that are no numbers"),
+    )
+    for name, value, what in planted:
+        wrong = evenings[name].copy()
+        wrong[60, 7] = value
+        assert missed({**evenings, name: wrong}) == {what}
+    for total, what in (("runoff_total", "water"), ("detachment_total", "standing dry matter")):
+        wrong = evenings[total].copy()
+        wrong[-1, 7] += 1e-3
+        assert missed({**evenings, total: wrong}) == {f"balance of {what}, worst cell"}
+
+
+def test_a_wrong_derivative_is_seen() -> None:
+    points, values, random = model("all options"), CELLS.smooth_day(1), np.random.default_rng(1)
+    wrt = [name for name in SMOOTH if name in points.inputs]
+    changes = {name: random.normal(size=values["rain"].shape) * 1e-2 * np.abs(values[name]) for name in wrt}
+    tangents = pasture._tangents(points, values, changes)
+    apart, decided = pasture.beside_differences(points, values, changes, tangents)
+    assert apart < 1e-5
+    assert decided > 0.9
+    wrong = [1.001 * each for each in tangents]
+    assert pasture.beside_differences(points, values, changes, wrong)[0] > 1e-4
+    one, ones = [np.array([2.0, 3.0])], [np.ones(2)]
+    assert pasture.dot_product(one, ones, one, ones) == 0.0
+    assert pasture.dot_product(one, ones, [np.array([2.0, 3.0 + 1e-9])], ones) > 1e-12
+
+
+def test_random_cells_are_what_they_say() -> None:
+    assert {*OPTIONS} == {"as published", "all options"}
+    empty = [float((CELLS.state[name] == 0.0).mean()) for name in ("green_leaf", "litter")]
+    assert all(0.1 < share < 0.6 for share in empty)
+    assert (CELLS.parameters["thickness_4"] == 0.0).any()
+    assert (CELLS.weather["min_temperature"] < 0.0).any()
+
+
+def test_the_columns_of_an_output_file(tmp_path: Path) -> None:
+    text = (
+        "ApsimVersion = 6.1\nTitle = T\n date a a b\n () (mm) (mm) ()\n 01/01/1957 1.0 2.0 ?\n 02/01/1957 3.0 4.0 5.0\n"
+    )
+    (tmp_path / "a.out").write_text(text)
+    found = read_out(tmp_path / "a.out")
+    assert found["a"].tolist() == [1.0, 3.0]
+    assert np.isnan(found["b"][0])
+    (tmp_path / "a.out").write_text("nothing")
+    with pytest.raises(DataError, match="no line with the names of columns"):
+        read_out(tmp_path / "a.out")
+
+
+def test_verify_says_what_it_needs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    monkeypatch.setattr(checks, "checks", lambda *, full: {})
+    assert str(checks.run().facts["not run"]).startswith("pasture beside GRASP: it needs published outputs")
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    with pytest.raises(DataError, match=r"the folder lacks grasp_refset/narayen\.met; name one that has"):
+        pasture_reference.reference_folder()
+
+
+@pytest.fixture(scope="module")
+def folder() -> Path:
+    """The folder of the outputs: named by the environment, or beside the checkout."""
+    beside = HERE.parent / "shared" / "data" / "grasp_reference"
+    found = pasture_reference.reference_folder() or (beside if (beside / NEEDED[0]).is_file() else None)
+    if found is None:
+        pytest.skip(LACKING)
+    return found
+
+
+@pytest.mark.parametrize("precision", ["double", "single"])
+def test_the_outputs_of_grasp_are_met(folder: Path, precision) -> None:
+    figures = pasture_reference.check(folder, precision)
+    assert len(figures) == 10
+    assert not [figure for figure in figures if not figure.ok or not figure.reference]
+
+
+PLANTED = [
+    ("check_step", ("step1",), {"soil_evaporation": {"method": "ritchie"}}),
+    ("check_step", ("step3",), {"cover": {"litter_area": 5e-4}}),
+    ("check_step", ("step6",), {"growth": {"half_light": 9.2}}),
+    ("check_step", ("step6",), {"transpiration": {"ground_factor": 1.4}}),
+    ("check_trees", (), {"trees": {"use_of_basal_area": 0.3}}),
+    ("check_site67", (), {"soil_evaporation": {"method": "rickert"}}),
+]
+
+
+@pytest.mark.parametrize(("check", "of", "other"), PLANTED, ids=[str(other) for _, _, other in PLANTED])
+def test_another_model_does_not_meet_them(folder: Path, check: str, of: tuple[str, ...], other) -> None:
+    assert not all(figure.ok for figure in getattr(pasture_reference, check)(folder, *of, **other))
