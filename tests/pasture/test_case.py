@@ -31,6 +31,8 @@ def test_a_run_writes_the_exports_and_its_balances_close(case: Case, tmp_path: P
     with package.open_run(tmp_path / "out") as results:
         assert set(results.data_vars) == set(EXPORTS)
         assert (results.sizes["cell"], results.sizes["time"]) == (40, 121)
+        pools = start["green_leaf"] + start["green_stem"] + start["dead_leaf"] + start["dead_stem"]
+        np.testing.assert_allclose(results["standing_dry_matter"][0], pools, rtol=1e-6)
         burnt = results["standing_dry_matter"].sel(time=["2020-02-01", "2020-02-02"]).sum("cell")
         assert float(burnt[1]) < 0.2 * float(burnt[0])
         assert results.attrs["source"] == "drawn at random"

@@ -32,7 +32,7 @@ def with_drought(results: "xr.Dataset") -> "xr.Dataset":
         found = percentile(results[_OF].values, times)
     except DataError:
         return results
-    words = "Standing dry matter against that of the same day in the years of this run, percentile"
+    words = "Percentile of standing dry matter among the years of this run"
     field = results[_OF].copy(data=found.astype(np.float32))
     return results.assign({DROUGHT: field.assign_attrs(units="%", long_name=words)})
 

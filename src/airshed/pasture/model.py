@@ -81,9 +81,11 @@ class PastureModel(PointModel):
 
 
 def _initial(inputs: Inputs, box: Box) -> dict[str, Array]:
-    """Return the state of cells at the start: what the inputs have, and 0."""
+    """Return the state of cells at the start: what the inputs have, else 0; and the sums of what stands."""
     found = {name: box.of(np.asarray(values)) for name, values in inputs.initial.items()}
-    return {spec.name: found.get(spec.name, np.zeros(box.shape)) for spec in STATE}
+    state = {spec.name: found.get(spec.name, np.zeros(box.shape)) for spec in STATE}
+    green, dead = state["green_leaf"] + state["green_stem"], state["dead_leaf"] + state["dead_stem"]
+    return {**state, "green": green, "dead": dead, "standing_dry_matter": green + dead}
 
 
 def _parameters(inputs: Inputs, box: Box) -> Values:

@@ -33,7 +33,7 @@ _TABLES = MappingProxyType(
     {
         "O3": ("deep", 0.0, 0.78), "NO2": ("matter", 0.0, 0.86), "NO": ("matter", 0.0, 0.86),
         "SO2": ("turbid", 0.0, 0.7), "standing_dry_matter": ("speed", 0.0, 0.92), "growth": ("algae", 0.0, 0.9),
-        "soil_water_index": ("deep", 0.0, 0.78), "drought_percentile": ("tarn", 0.1, 0.9),
+        "soil_water_index": ("deep", 0.0, 0.78), "drought_percentile": ("tarn", 0.2, 0.8),
         SIGNED: ("balance", 0.12, 0.88),
     }
 )  # fmt: skip

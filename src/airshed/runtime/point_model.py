@@ -30,7 +30,8 @@ def _no_weather(begins: Sequence[float]) -> Values:
 class PointValues:
     """Values of the cells of a rank, on the box of its domain; a number is that of all cells.
 
-    state    at the start, by the names of its fields;  parameters  for good
+    state    at the start, by the names of its fields; of fluxes too, which else are 0 before the first step
+    parameters  for good
     weather  of the steps that begin at some times [s]: on (steps, cells), or (steps) for all cells, or a number;
              it is also asked for a single step that was made before, where somebody looks at the weather of that
     """
@@ -70,7 +71,10 @@ class PointModel(PlainModel):
         self._state = {
             spec.name: np.array(np.broadcast_to(values.state[spec.name], shape), dtype) for spec in points.fields.state
         }
-        self._state |= {spec.name: np.zeros(shape, dtype) for spec in points.fluxes}
+        self._state |= {
+            spec.name: np.array(np.broadcast_to(values.state.get(spec.name, 0.0), shape), dtype)
+            for spec in points.fluxes
+        }
         self._parameters = {name: np.asarray(value, dtype) for name, value in values.parameters.items()}
         self._kept: dict[str, AnyArray] = {}
         self._kept_steps = 0
