@@ -55,7 +55,7 @@ def folder(tmp_path):
 
 def of_one(grid, days=DAYS):
     station = plausible(days, latitude=-26.55, longitude=148.77)
-    return station, StationWeather([station], grid, "Queensland", Calendar(station.dates[0], days))
+    return station, StationWeather([station], grid, Calendar(station.dates[0], days))
 
 
 def test_a_station_is_the_weather_of_its_own_cell():
@@ -71,7 +71,7 @@ def test_a_station_is_the_weather_of_its_own_cell():
 def test_weather_changes_by_the_stated_gradients():
     grid = land_grid("Queensland", 0.6)
     station, weather = of_one(grid)
-    away = coast_distance(grid, "Queensland")
+    away = coast_distance(grid)
     there = distance_to_coast([-26.55], [148.77])
     block = weather.block(0, 7, (0, grid.cells))
     for name, gradient in GRADIENTS.items():
@@ -87,7 +87,7 @@ def test_cells_near_a_station_have_its_weather_and_one_that_knows_nothing_has_no
     west, east = (plausible(DAYS, latitude=-24.0, longitude=lon) for lon in (142.0, 150.0))
     east = with_values(east, rain=np.full(DAYS, 10.0))
     west = with_values(west, rain=np.where(np.arange(DAYS) < 50, 0.0, np.nan))
-    rain = StationWeather([west, east], grid, "Queensland", Calendar(west.dates[0], DAYS)).block(0, DAYS, (0, 3))
+    rain = StationWeather([west, east], grid, Calendar(west.dates[0], DAYS)).block(0, DAYS, (0, 3))
     first, second = rain.daily["rain"][:50], rain.daily["rain"][50:]
     assert first[:, 0].max() < 0.1
     assert first[:, 2].min() > 9.9
@@ -108,7 +108,7 @@ def test_a_day_that_no_station_knows_is_refused():
     station = with_values(station, rain=np.where(np.arange(DAYS) == 30, np.nan, station["rain"]))
     grid = land_grid("Queensland", 0.6)
     with pytest.raises(DataError, match="no station knows rain on 2018-01-31"):
-        StationWeather([station], grid, "Queensland", Calendar(station.dates[0], DAYS))
+        StationWeather([station], grid, Calendar(station.dates[0], DAYS))
     with pytest.raises(DataError, match="no station has radiation"):
         common_calendar([with_values(station, radiation=None)])
 
@@ -123,7 +123,11 @@ def test_queensland_is_as_large_as_it_is():
 
 @pytest.mark.parametrize(
     ("area", "spacing", "message"),
-    [("Brisbane", 0.1, "is a city"), ("Atlantis", 0.1, "Atlantis"), ("Queensland", 0.7, "no whole number of cells")],
+    [
+        ("Atlantis", 0.1, "'Atlantis' is not known"),
+        ("queenland", 0.1, "did you mean Queensland"),
+        ("Queensland", 0.7, "no whole number of cells"),
+    ],
 )
 def test_areas_that_there_are_not_are_refused(area, spacing, message):
     with pytest.raises(CaseError, match=message):
@@ -132,7 +136,7 @@ def test_areas_that_there_are_not_are_refused(area, spacing, message):
 
 def test_maps_are_of_their_seed_and_have_all_classes_alike():
     grid = land_grid("Queensland", 0.2)
-    away = coast_distance(grid, "Queensland")
+    away = coast_distance(grid)
     maps, again, other = (synthetic_maps(grid, away, seed) for seed in (1, 1, 2))
     assert np.array_equal(maps["soil_class"], again["soil_class"])
     assert (maps["soil_class"] != other["soil_class"]).mean() > 0.5

@@ -170,3 +170,11 @@ def test_each_damaged_byte_of_rain_is_found(tmp_path):
             open_inputs(tmp_path / "small").check()
         file.write_bytes(sound)
     open_inputs(tmp_path / "small").weather(Box(((0, 40),)), 0, 150)
+
+
+def test_maps_that_do_not_fit_are_refused():
+    maps = contents().maps
+    with pytest.raises(DataError, match="soil_class has the class 7, where there are 2"):
+        contents(maps={**maps, "soil_class": np.full(40, 7, np.uint16)})
+    with pytest.raises(DataError, match=r"litter has the shape \(39,\), where 40 cells are on land"):
+        contents(initial={"litter": np.zeros(39)})

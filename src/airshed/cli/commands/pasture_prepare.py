@@ -23,7 +23,7 @@ def prepare(
     years: Annotated[
         str | None, typer.Option(metavar="FIRST-LAST", help="Years, such as 1957-2002 or 1996; by default all.")
     ] = None,
-    area: Annotated[str | None, typer.Option(help="Queensland, or a country.")] = None,
+    area: Annotated[str | None, typer.Option(help="Queensland or Australia.")] = None,
     spacing: Annotated[float | None, typer.Option(help="Size of cells [degrees].")] = None,
     seed: Annotated[int | None, typer.Option(help="Of the synthetic maps.")] = None,
     layout: Annotated[Layout, typer.Option(help="Land cells alone, or the whole grid.")] = "land",

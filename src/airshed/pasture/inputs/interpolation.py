@@ -40,11 +40,11 @@ class StationWeather:
     block_days = 64
     names = NAMES
 
-    def __init__(self, stations: Sequence[Station], grid: LandGrid, area: str, calendar: Calendar) -> None:
+    def __init__(self, stations: Sequence[Station], grid: LandGrid, calendar: Calendar) -> None:
         self.calendar, self.cells = calendar, grid.cells
         places = np.array([(each.latitude, each.longitude) for each in stations], np.float64)
         self._weights = _weights(places, grid)
-        at_station = distance_to_coast(*places.T), coast_distance(grid, area)
+        at_station = distance_to_coast(*places.T), coast_distance(grid)
         self._series = {name: _series(stations, name, calendar) for name in NAMES}
         self._references = {
             name: (each.reference(places[:, 0], at_station[0]), each.reference(grid.cell_lat, at_station[1]))

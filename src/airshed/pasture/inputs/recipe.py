@@ -1,6 +1,6 @@
 """Inputs that are made of stations: what `stations.toml` in their folder declares, and what becomes of it.
 
-    area = "Queensland"                    # or a country
+    area = "Queensland"                    # or "Australia"
     spacing = 0.1                          # degrees
     seed = 1994                            # of the synthetic maps
     [stations."roma.met"]
@@ -55,7 +55,7 @@ class StationEntry(Section):
 class Recipe(Section):
     """What inputs are made of stations."""
 
-    area: str = setting("Queensland", "Queensland, or a country.")
+    area: str = setting("Queensland", "Queensland or Australia.")
     spacing: Number = setting(0.1, "Size of cells.", unit="deg", gt=0.0, le=5.0)
     seed: Whole = setting(1994, "Of the synthetic maps.", ge=0)
     first: str = setting("", "First day, as 1957-01-01; by default the first for which stations have all weather.")
@@ -124,13 +124,13 @@ def inputs_of_stations(folder: Path, recipe: Recipe | None = None) -> Prepared:
         )
     grid = land_grid(recipe.area, recipe.spacing)
     calendar = _calendar(stations, recipe)
-    weather = StationWeather(stations, grid, recipe.area, calendar)
+    weather = StationWeather(stations, grid, calendar)
     contents = _contents(recipe, grid, calendar, stations)
     return Prepared(Inputs(str(folder), contents, weather), tuple(stations), tuple(findings))
 
 
 def _contents(recipe: Recipe, grid: LandGrid, calendar: Calendar, stations: list[Station]) -> Contents:
-    made = maps.synthetic_maps(grid, coast_distance(grid, recipe.area), recipe.seed)
+    made = maps.synthetic_maps(grid, coast_distance(grid), recipe.seed)
     soils, pastures = maps.classes("soil", maps.SOILS), maps.classes("pasture", maps.PASTURES)
     return Contents(
         grid, calendar, NAMES, soils, pastures, made, maps.initial_state(made), _attributes(recipe, stations)

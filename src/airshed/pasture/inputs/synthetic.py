@@ -159,7 +159,7 @@ class SyntheticWeather:
 def synthetic_inputs(area: str, spacing: float, calendar: Calendar, seed: int = 1) -> Inputs:
     """Return inputs of an area on a grid [degrees] whose weather, maps and state at the start are synthetic."""
     grid = land_grid(area, spacing)
-    distance = coast_distance(grid, area)
+    distance = coast_distance(grid)
     made = maps.synthetic_maps(grid, distance, seed)
     soils, pastures = maps.classes("soil", maps.SOILS), maps.classes("pasture", maps.PASTURES)
     told = {
