@@ -50,6 +50,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 MAY_LACK = re.compile(
     r"OpenMPI is not installed|no OpenMPI|PnetCDF |parallel netCDF-4 |the ziglang wheel is not installed"
     r"|PyTorch is not installed|bmi-tester is not installed|station files of Queensland are not there"
+    r"|pasture beside GRASP: it needs "
 )
 """How the reasons of tests begin that a machine with nothing but what the README asks for may skip."""
 

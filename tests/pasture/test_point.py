@@ -1,6 +1,7 @@
 """A run at a station: from files to a file, with what is set on days, given litter, and what is wrong told."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -105,6 +106,15 @@ def test_single_precision_has_six_digits() -> None:
     double, single = (simulate(point_case({**DATA, "precision": each}), YEARS) for each in ("double", "single"))
     apart = np.abs(double["standing_dry_matter"] - single["standing_dry_matter"])
     assert 0.0 < apart.max() < 1e-3 * double["standing_dry_matter"].max()
+
+
+def test_the_example_of_the_page_runs() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "pasture-equations.md").read_text(encoding="utf-8")
+    case = point_case(tomllib.loads(page.split("```toml\n")[1].split("```")[0]))
+    series = simulate(case, YEARS)
+    assert series["tree_water_use"].sum() > 0.0
+    assert series["stage_2"].max() > 0.0
+    assert series["burnt"].max() > 0.0
 
 
 WRONG = [

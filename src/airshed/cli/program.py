@@ -41,7 +41,7 @@ app = typer.Typer(
 )
 kernel = typer.Typer(no_args_is_help=True, help="Look at generated code.")
 benchmarks = typer.Typer(invoke_without_command=True)
-pasture = typer.Typer(no_args_is_help=True, help="Prepare the inputs of the pasture model.")
+pasture = typer.Typer(no_args_is_help=True, help="Soil water and pasture growth: inputs, and runs at a station.")
 mechanism = typer.Typer(no_args_is_help=True, help="Look at reaction files and convert them.")
 
 for command in (run, serve, adjoint, assimilate, show, box, plot, merge, verify, doctor):
