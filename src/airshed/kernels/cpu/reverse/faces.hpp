@@ -54,6 +54,11 @@ struct Seen {                           // air that passes the faces ahead, and 
     pack across_x[FACE_EXCHANGE ? NZ : 1], across_y[FACE_EXCHANGE ? NZ : 1];
 };
 
+struct Edges {                          // air that passes the edges of the area, by level: all species ask which way it goes
+    pack south[NZ], north[NZ], inside;  // inside: the columns of a row's last block
+    real west[NZ], east[NZ];
+};
+
 // Two rows beyond are enough: faces that look at the third one give nothing to the rows held here, as the air flows from there.
 INLINE const real* row_at(const Step& s, int64_t row, int64_t block) {
     if (row < 0) return s.south.data + block * s.south.block_stride + (row < -1 ? s.south.second : 0);
@@ -85,37 +90,40 @@ INLINE pack eastward(const Step& s, const Beyond& beyond, int64_t row, int64_t b
     return all;
 }
 
+static void load_edges_y(const Step& s, int64_t block, Edges& e) {
+    const pack w = splat(real(s.flux_weight));
+    for (int z = 0; z < NZ; z++) {
+        if (s.south.edge) e.south[z] = air_flux(s.flux_y, w, block * COLUMN + z * W);
+        if (s.north.edge) e.north[z] = air_flux(s.flux_y, w, (s.rows * s.blocks + block) * COLUMN + z * W);
+    }
+}
+
+static void load_edges_x(const Step& s, int64_t row, Edges& e) {
+    const pack w = splat(real(s.flux_weight));
+    const int64_t first = row * (s.blocks + 1), last = first + s.blocks - 1 + s.last_lanes / W;
+    e.inside = lane_mask(s.last_lanes);
+    for (int z = 0; z < NZ; z++) {
+        if (s.west.edge) e.west[z] = air_flux(s.flux_x, w, first * COLUMN + z * W)[0];
+        if (s.east.edge) e.east[z] = air_flux(s.flux_x, w, last * COLUMN + z * W)[s.last_lanes % W];
+    }
+}
+
 // Mixing ratios of a row at one place of its blocks; beyond the edge of the area those of the air that flows through it.
-INLINE pack row_value(const Step& s, int64_t row, int64_t block, int64_t k, int z, pack w) {
+INLINE pack row_value(const Step& s, const Edges& e, int64_t row, int64_t block, int64_t k, int z) {
     const pack value = at(row_at(s, row, block), k);
-    if (row < 0 && s.south.edge) {
-        const pack flux = air_flux(s.flux_y, w, block * COLUMN + z * W);
-        return flux > 0 ? value : at(row_at(s, 0, block), k);
-    }
-    if (row >= s.rows && s.north.edge) {
-        const pack flux = air_flux(s.flux_y, w, (s.rows * s.blocks + block) * COLUMN + z * W);
-        return flux > 0 ? at(row_at(s, s.rows - 1, block), k) : value;
-    }
+    if (row < 0 && s.south.edge) return e.south[z] > 0 ? value : at(row_at(s, 0, block), k);
+    if (row >= s.rows && s.north.edge) return e.north[z] > 0 ? at(row_at(s, s.rows - 1, block), k) : value;
     return value;
 }
 
-INLINE real flux_at_east(const Step& s, int64_t row, int z, pack w) {    // through the edge of the area
-    const int64_t last = s.last_lanes % W, block = s.blocks - 1 + s.last_lanes / W;
-    return air_flux(s.flux_x, w, (row * (s.blocks + 1) + block) * COLUMN + z * W)[last];
-}
-
 // The same along a row.
-INLINE pack block_value(const Step& s, int64_t row, int64_t block, int64_t k, int z, pack w) {
+INLINE pack block_value(const Step& s, const Edges& e, int64_t row, int64_t block, int64_t k, int z) {
     const pack value = at(block_at(s, row, block), k);
-    if (block < 0 && s.west.edge) {
-        const real flux = air_flux(s.flux_x, w, row * (s.blocks + 1) * COLUMN + z * W)[0];
-        return flux > 0 ? value : splat(at(block_at(s, row, 0), k)[0]);
-    }
+    if (block < 0 && s.west.edge) return e.west[z] > 0 ? value : splat(block_at(s, row, 0)[k]);
     if (block >= s.blocks - 1 && s.east.edge) {
-        const pack last = at(block_at(s, row, s.blocks - 1), k);
-        const real outside = at(block_at(s, row, s.blocks), k)[0];
-        const pack ghost = splat(flux_at_east(s, row, z, w) > 0 ? last[s.last_lanes - 1] : outside);
-        return block >= s.blocks ? ghost : lane_mask(s.last_lanes) > 0 ? value : ghost;
+        const real last = block_at(s, row, s.blocks - 1)[k + s.last_lanes - 1], outside = block_at(s, row, s.blocks)[k];
+        const pack ghost = splat(e.east[z] > 0 ? last : outside);
+        return block >= s.blocks ? ghost : e.inside > 0 ? value : ghost;
     }
     return value;
 }
@@ -135,9 +143,9 @@ static Lines lines_of(const Transposed& a, int64_t row, int64_t block) {
 
 // Lane j: the face between the cells j + 1 and j + 2 of a block, which may be the one beside the first.
 template <bool EDGE>
-INLINE Shares shares_x(const Transposed& a, const Lines& l, int64_t row, int64_t block, int64_t k, int z, pack w, pack flux, pack across) {
-    const pack c = EDGE ? block_value(a.s, row, block, k, z, w) : at(l.here, k);
-    const pack e = EDGE ? block_value(a.s, row, block + 1, k, z, w) : at(l.east, k);
+INLINE Shares shares_x(const Transposed& a, const Lines& l, const Edges& edges, int64_t row, int64_t block, int64_t k, int z, pack flux, pack across) {
+    const pack c = EDGE ? block_value(a.s, edges, row, block, k, z) : at(l.here, k);
+    const pack e = EDGE ? block_value(a.s, edges, row, block + 1, k, z) : at(l.east, k);
     const pack t = at(l.tendency, k), te = at(l.tendency_east, k);
     const pack difference = from_east_2(t, te) - from_east_1(t, te);
     Shares p = shares_of(flux, c, from_east_1(c, e), from_east_2(c, e), from_east_3(c, e), difference);
@@ -147,9 +155,9 @@ INLINE Shares shares_x(const Transposed& a, const Lines& l, int64_t row, int64_t
 
 // The face between the rows + 1 and + 2.
 template <bool EDGE>
-INLINE Shares shares_y(const Transposed& a, const Lines& l, int64_t row, int64_t block, int64_t k, int z, pack w, pack flux, pack across) {
+INLINE Shares shares_y(const Transposed& a, const Lines& l, const Edges& edges, int64_t row, int64_t block, int64_t k, int z, pack flux, pack across) {
     const pack difference = at(l.tendency_rows[1], k) - at(l.tendency_rows[0], k);
-    const auto q = [&](int n) __attribute__((always_inline)) { return EDGE ? row_value(a.s, row + n, block, k, z, w) : at(l.rows[n], k); };
+    const auto q = [&](int n) __attribute__((always_inline)) { return EDGE ? row_value(a.s, edges, row + n, block, k, z) : at(l.rows[n], k); };
     Shares p = shares_of(flux, q(0), q(1), q(2), q(3), difference);
     if constexpr (FACE_EXCHANGE) p.before = fused(across, difference, p.before), p.after = fused(-across, difference, p.after);
     return p;
@@ -182,8 +190,9 @@ INLINE void load_ahead_y(const Transposed& a, int64_t row, int64_t block, Seen& 
 
 // What the three faces south of a row's block that it needs give to it and to the two rows north of it.
 static void start_row_transposed(const Transposed& a, int64_t first, int64_t block, pack* carry, double* outside) {
-    const pack w = splat(real(a.s.flux_weight));
     const pack mask = lane_mask(block == a.s.blocks - 1 ? a.s.last_lanes : W);
+    Edges edges;
+    load_edges_y(a.s, block, edges);
     std::memset((void*)carry, 0, sizeof(pack) * 3 * NS * NZ);
     for (int64_t row = first - 3; row < first; row++) {
         Seen f;
@@ -191,11 +200,11 @@ static void start_row_transposed(const Transposed& a, int64_t first, int64_t blo
         const Lines l = lines_of(a, row, block);
         for (int i = 0; i < NS; i++)
             for (int z = 0; z < NZ; z++) {
-                const Shares n = shares_y<true>(a, l, row, block, i * COLUMN + z * W, z, w, f.flux_y[z], f.across_y[FACE_EXCHANGE ? z : 0]);
+                const Shares n = shares_y<true>(a, l, edges, row, block, i * COLUMN + z * W, z, f.flux_y[z], f.across_y[FACE_EXCHANGE ? z : 0]);
                 pack* kept = carry + 3 * (i * NZ + z);
                 const pack beyond = keep(kept, n) * mask;
                 if (!(first == 0 && a.s.south.edge)) continue;
-                const auto inflow = air_flux(a.s.flux_y, w, block * COLUMN + z * W) > 0;
+                const auto inflow = edges.south[z] > 0;
                 outside[i * NZ + z] += sum(inflow ? beyond : pack{});
                 // the row itself, which is the next to be completed: two rows further on at the first of the three
                 kept[row == first - 1 ? 0 : row == first - 2 ? 1 : 2] += inflow ? pack{} : beyond;
@@ -205,18 +214,17 @@ static void start_row_transposed(const Transposed& a, int64_t first, int64_t blo
 
 // What the faces west of a row's first block that it needs give to it.
 static void start_block_transposed(const Transposed& a, int64_t row, int64_t block, pack* carry, double* outside) {
-    const pack w = splat(real(a.s.flux_weight));
     Seen f;
-    load_ahead_x(a, row, block - 1, f);
+    Edges edges;
+    load_ahead_x(a, row, block - 1, f), load_edges_x(a.s, row, edges);
     const Lines l = lines_of(a, row, block - 1);
     for (int i = 0; i < NS; i++)
         for (int z = 0; z < NZ; z++) {
-            const Shares p = shares_x<true>(a, l, row, block - 1, i * COLUMN + z * W, z, w, f.flux_x[z], f.across_x[FACE_EXCHANGE ? z : 0]);
+            const Shares p = shares_x<true>(a, l, edges, row, block - 1, i * COLUMN + z * W, z, f.flux_x[z], f.across_x[FACE_EXCHANGE ? z : 0]);
             pack next = (from_west_3(p.after2, pack{}) + from_west_2(p.after, pack{})) + from_west_1(p.before, pack{});
             if (block == 0 && a.s.west.edge) {
                 const pack beyond = (from_west_3(pack{}, p.after2) + from_west_2(pack{}, p.after)) + (from_west_1(pack{}, p.before) + p.before2);
-                const bool inflow = eastward(a.s, a.beyond, row, 0, z, w)[0] > 0;
-                if (inflow) outside[i * NZ + z] += sum(beyond);
+                if (edges.west[z] > 0) outside[i * NZ + z] += sum(beyond);
                 else next[0] += real(sum(beyond));
             }
             carry[i * NZ + z] = next;
@@ -226,14 +234,17 @@ static void start_block_transposed(const Transposed& a, int64_t row, int64_t blo
 // ---- one block ---------------------------------------------------------------------------------------------------------------
 // Returns in `bar` [species][level] the adjoint `x` of a block's mixing ratios, and what the tendencies of the block and those
 // around it give to them.
-// EDGE: the block is next to the edge of the area, or to a block with padding.
-template <bool EDGE>
+// EAST: the block is next to the edge of the area in the east, or to a block with padding; EDGE: to any edge.
+template <bool EAST, bool EDGE>
 static void transpose(const Transposed& a, int64_t row, int64_t block, Worker& t, pack* carry_x, pack* carry_y, const real* x, pack* bar, double* outside, double* above) {
     const Step& s = a.s;
-    const pack w = splat(real(s.flux_weight)), mask = lane_mask(block == s.blocks - 1 ? s.last_lanes : W);
-    const bool east = EDGE && block == s.blocks - 1 && s.east.edge, north = EDGE && row == s.rows - 1 && s.north.edge;
+    const pack mask = lane_mask(block == s.blocks - 1 ? s.last_lanes : W);
+    const bool east = EAST && block == s.blocks - 1 && s.east.edge, north = EDGE && row == s.rows - 1 && s.north.edge;
     const int last = int(s.last_lanes) - 1;
     Seen f;
+    Edges edges;
+    if constexpr (HORIZONTAL && EAST) load_edges_x(s, row, edges);
+    if constexpr (HORIZONTAL && EDGE) load_edges_y(s, block, edges);
     if constexpr (HORIZONTAL) load_ahead_x(a, row, block, f), load_ahead_y(a, row, block, f);
     const Lines l = lines_of(a, row, block);
     for (int i = 0; i < NS; i++) {
@@ -245,23 +256,22 @@ static void transpose(const Transposed& a, int64_t row, int64_t block, Worker& t
             if constexpr (!HORIZONTAL) continue;
             const int64_t k = o + z * W;
             __builtin_prefetch(l.rows[3] + k + COLUMN, 0), __builtin_prefetch(l.tendency_rows[1] + k + COLUMN, 0), __builtin_prefetch(x + k + COLUMN, 1);
-            const Shares p = shares_x<EDGE>(a, l, row, block, k, z, w, f.flux_x[z], f.across_x[FACE_EXCHANGE ? z : 0]);
+            const Shares p = shares_x<EAST>(a, l, edges, row, block, k, z, f.flux_x[z], f.across_x[FACE_EXCHANGE ? z : 0]);
             pack& carried = carry_x[i * NZ + z];
             total[z] = carried + ((from_west_3(pack{}, p.after2) + from_west_2(pack{}, p.after)) + (from_west_1(pack{}, p.before) + p.before2));
             carried = (from_west_3(p.after2, pack{}) + from_west_2(p.after, pack{})) + from_west_1(p.before, pack{});
             if (east) {
-                const pack inside = lane_mask(last + 1);
-                const double beyond = sum((inside > 0 ? pack{} : total[z]) + carried);
-                total[z] = total[z] * inside;
-                if (flux_at_east(s, row, z, w) > 0) total[z][last] += real(beyond);
+                const double beyond = sum((edges.inside > 0 ? pack{} : total[z]) + carried);
+                total[z] = total[z] * edges.inside;
+                if (edges.east[z] > 0) total[z][last] += real(beyond);
                 else outside[i * NZ + z] += beyond;
             }
             pack* kept = carry_y + 3 * (i * NZ + z);
-            const pack from_rows = keep(kept, shares_y<EDGE>(a, l, row, block, k, z, w, f.flux_y[z], f.across_y[FACE_EXCHANGE ? z : 0]));
-            total[z] += EDGE ? from_rows * mask : from_rows;
+            const pack from_rows = keep(kept, shares_y<EDGE>(a, l, edges, row, block, k, z, f.flux_y[z], f.across_y[FACE_EXCHANGE ? z : 0]));
+            total[z] += EAST ? from_rows * mask : from_rows;
             if (north) {
                 const pack beyond = (kept[0] + kept[1] + kept[2]) * mask;
-                const auto outflow = air_flux(s.flux_y, w, (s.rows * s.blocks + block) * COLUMN + z * W) > 0;
+                const auto outflow = edges.north[z] > 0;
                 total[z] += outflow ? beyond : pack{};
                 outside[i * NZ + z] += sum(outflow ? pack{} : beyond);
             }

@@ -17,8 +17,14 @@ from airshed.kernels.step.shape import MechanismShape
 if TYPE_CHECKING:
     from airshed.kernels.cpu.reverse.reverser import Reverser
 
-UNITS: Final[dict[str, tuple[int, tuple[str, ...]]]] = {"transport": (3, ()), "sweeps": (4, ("-O2",))}
-"""Translation units, as those of a step, whose numbers these are not: of the step they have the head alone."""
+UNITS: Final[dict[str, tuple[int, tuple[str, ...]]]] = {
+    "transport": (3, ()), "sweeps": (4, ("-O2", "-ffp-contract=fast")),
+}  # fmt: skip
+"""Translation units, as those of a step, whose numbers these are not: of the step they have the head alone.
+
+A face of transport may be computed twice, by different code, with the same bits, so nothing there is contracted; sweeps
+of a block are computed once, and need not be :data:`airshed.kernels.cpu.pipeline.ALIKE`.
+"""
 
 SIGNATURES: Final[Signatures] = {
     "airshed_reverser_bytes": (ctypes.c_int64, [ctypes.c_int64] * 2),

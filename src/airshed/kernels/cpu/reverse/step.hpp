@@ -77,10 +77,11 @@ static void reverse_columns(const Reverse& a, int64_t row, int64_t block, Revers
     for (int i = 0; i < NS; i++)
         for (int z = 0; z < NZ; z++) {
             const int64_t k = offset + i * COLUMN + z * W;
+            __builtin_prefetch(a.z + k + 2 * COLUMN, 1), __builtin_prefetch(a.u + k + 2 * COLUMN, 1);
             const pack rhs = r.r[i * NZ + z], start = fused(s1, at(s.q_other, k), s0 * at(s.q, k));
             const pack v = start < 0 ? pack{} : r.bar[i * NZ + z];
             pack &older = *(pack*)(a.z + k), &u = *(pack*)(a.u + k);
-            *(pack*)(a.b + k) = fused(f.t0[z], rhs, u) * mask;
+            stream(a.b + k, fused(f.t0[z], rhs, u) * mask);
             u = f.t1[z] * rhs;
             *(pack*)(a.x + k) = fused(s0, v, fused(f.c0[z], rhs, older));
             older = fused(s1, v, f.c1[z] * rhs);
@@ -109,10 +110,10 @@ static bool at_edge(const Step& s, int64_t row, int64_t block) {
 }
 
 // Whether a face that is counted ahead of a block has the edge of the area, or padding, among its four cells.
-static bool sees_edge(const Step& s, int64_t row, int64_t block) {
-    const int64_t beyond = block == s.blocks - 1 ? 1 : block == s.blocks - 2 ? s.last_lanes < 3 : 0;
-    return (s.south.edge && row == 0) || (s.north.edge && row >= s.rows - 3) || (s.east.edge && beyond);
+static bool sees_east(const Step& s, int64_t block) {
+    return s.east.edge && (block == s.blocks - 1 || (block == s.blocks - 2 && s.last_lanes < 3));
 }
+static bool sees_rows_beyond(const Step& s, int64_t row) { return (s.south.edge && row == 0) || (s.north.edge && row >= s.rows - 3); }
 
 static void reverse_block(const Reverse& a, int64_t row, int64_t block, Reverser& r) {
     const int64_t number = row * a.now->blocks + block;
@@ -123,8 +124,9 @@ static void reverse_block(const Reverse& a, int64_t row, int64_t block, Reverser
         if constexpr (COLUMN_MATRIX) r.t.mixes = column_matrices(*a.next, row, block, r.t.matrix);
         double *outside = a.outside + number * NS * NZ, *above = a.top + number * NS;
         pack* carry_y = r.carry_y + block * 3 * NS * NZ;
-        if (sees_edge(*a.next, row, block)) transpose<true>(given, row, block, r.t, r.carry_x, carry_y, x, r.bar, outside, above);
-        else transpose<false>(given, row, block, r.t, r.carry_x, carry_y, x, r.bar, outside, above);
+        if (sees_rows_beyond(*a.next, row)) transpose<true, true>(given, row, block, r.t, r.carry_x, carry_y, x, r.bar, outside, above);
+        else if (sees_east(*a.next, block)) transpose<true, false>(given, row, block, r.t, r.carry_x, carry_y, x, r.bar, outside, above);
+        else transpose<false, false>(given, row, block, r.t, r.carry_x, carry_y, x, r.bar, outside, above);
         if (a.own_rates) adjoints_of_transport(a, row, block, r);
     } else std::memcpy((void*)r.bar, x, sizeof r.bar);
     if (a.has_before) {
@@ -162,6 +164,7 @@ void airshed_reverse(const Reverse* reverse, int64_t first, int64_t last, void* 
         if (HORIZONTAL && a.has_before && !a.before->west.edge) start_block(*a.before, row, 0, r.t.carry_x);
         for (int64_t b = 0; b < blocks; b++) reverse_block(a, row, b, r);
     }
+    end_streams();
 }
 int64_t airshed_reverse_bytes() { return sizeof(Reverse); }
 }
