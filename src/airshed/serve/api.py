@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, FastAPI, Header, Query, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse, JSONResponse, Response
+from fastapi.responses import HTMLResponse, JSONResponse
 from fastapi.staticfiles import StaticFiles
 
 from airshed.core.errors import AirshedError
@@ -14,15 +14,13 @@ from airshed.core.version import __version__
 from airshed.serve import types
 from airshed.serve.asking import Asking, NotThereError
 from airshed.serve.catalogue import case_of, catalogue
+from airshed.serve.data_api import data_routes, file_routes
 from airshed.serve.document import schemas
-from airshed.serve.frames import MEDIA_TYPE, frame
 from airshed.serve.lease import Client, ControlledError
-from airshed.serve.session import Selection
 
 _PROBLEMS: dict[int | str, dict[str, Any]] = {
     status: {"model": types.Problem} for status in (400, 401, 403, 404, 409, 413, 422, 429)
 }
-_FRAMES: dict[int | str, dict[str, Any]] = {200: {"content": {MEDIA_TYPE: {}}}}
 _COMMANDS = (
     types.Step, types.Run, types.Pause, types.Restart, types.Set, types.Snapshot, types.Forget, types.Restore,
     types.Branch, types.Replay,
@@ -39,7 +37,8 @@ def application(asking: Asking) -> FastAPI:
     app.add_exception_handler(RequestValidationError, _wrong_type)
     app.include_router(_server(asking))
     app.include_router(_session(asking))
-    app.include_router(_data(asking))
+    app.include_router(data_routes(asking))
+    app.include_router(file_routes(asking))
     _with_messages(app)
     _pages(app)
     return app
@@ -153,59 +152,6 @@ def _control(routes: APIRouter, asking: Asking) -> None:
         told = asking.session(session).lease.give_up(asker)
         asking.tell_control(session)
         return told
-
-
-def selection(
-    level: Annotated[int | None, Query(ge=0, le=2**31)] = None,
-    window: Annotated[str | None, Query(pattern=r"^\d{1,9}(,\d{1,9}){3}$")] = None,
-    stride: Annotated[int, Query(ge=1, le=10_000)] = 1,
-    encoding: types.Encoding = "float32",
-    range: Annotated[str | None, Query(max_length=100)] = None,
-    compress: bool = False,
-) -> Selection:
-    """Return what of a field is asked for."""
-    box = None if window is None else tuple(int(each) for each in window.split(","))
-    return Selection(level, box, stride, encoding, _range(range), compress)  # type: ignore[arg-type]
-
-
-def _range(text: str | None) -> tuple[float, float] | None:
-    from math import isfinite
-
-    from airshed.core.errors import CaseError
-
-    if text is None:
-        return None
-    try:
-        low, high = (float(each) for each in text.split(","))
-    except ValueError:
-        low, high = 1.0, 0.0
-    if not (isfinite(low) and isfinite(high) and low <= high):
-        raise CaseError(f"range = {text!r} is none; give two rising numbers, as in range=0,1e-7")
-    return low, high
-
-
-Chosen = Annotated[Selection, Depends(selection)]
-
-
-def _data(asking: Asking) -> APIRouter:
-    routes = APIRouter(prefix="/api/sessions/{session}")
-
-    @routes.get("/data", response_class=Response, responses=_FRAMES)
-    async def several(session: str, variables: Annotated[str, Query(max_length=10_000)], chosen: Chosen) -> Response:
-        """Return frames of several variables, their names with commas between them."""
-        found = asking.session(session)
-        made = []
-        for name in variables.split(","):
-            made.append(frame(*found.frame(await asking.copy(session, name), chosen)))
-        return Response(b"".join(made), media_type=MEDIA_TYPE)
-
-    @routes.get("/data/{variable}", response_class=Response, responses=_FRAMES)
-    async def one(session: str, variable: str, chosen: Chosen) -> Response:
-        """Return a frame of a variable."""
-        copy = await asking.copy(session, variable)
-        return Response(frame(*asking.session(session).frame(copy, chosen)), media_type=MEDIA_TYPE)
-
-    return routes
 
 
 async def _problem(request: Request, error: Exception) -> JSONResponse:

@@ -50,6 +50,12 @@ class Asking:
             future.add_done_callback(lambda done: self._forget(key, done))
         return await asyncio.shield(self._fields[key])
 
+    async def difference(self, session: str, other: str, name: str) -> Copy:
+        """Return a field of one session less that of another."""
+        self.session(other)
+        one, two = await asyncio.gather(self.copy(session, name), self.copy(other, name))
+        return one.less(two)
+
     def _forget(self, key: tuple[str, str], done: "asyncio.Future[Copy]") -> None:
         self._fields.pop(key, None)
         if not done.cancelled():

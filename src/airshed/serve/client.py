@@ -4,6 +4,7 @@ import http.client
 import json
 import secrets
 import ssl
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import TracebackType
@@ -21,7 +22,11 @@ if TYPE_CHECKING:
 
 
 class ServerError(AirshedError):
-    """The server cannot do what is asked, cannot be reached, or has gone."""
+    """The server cannot do what is asked, cannot be reached, or has gone; `status` is that of HTTP, 0 without one."""
+
+    def __init__(self, message: str, status: int = 0) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 class Remote:
@@ -54,6 +59,7 @@ class Remote:
             else http.client.HTTPConnection(parts.hostname, parts.port, timeout=timeout)
         )
         self._info: types.ModelInfo | None = None
+        self._lock = threading.Lock()
 
     def info(self) -> types.ModelInfo:
         """Return all there is to know about the model."""
@@ -153,6 +159,32 @@ class Remote:
             attrs={"units": found.header.unit, "long_name": text},
         )  # fmt: skip
 
+    def open(self) -> "xr.Dataset":
+        """Return the present state as a Dataset, whose fields are fetched when they are used, as they are then."""
+        import xarray as xr
+
+        from airshed.serve.remote_store import RemoteStore
+
+        opened: xr.Dataset = xr.open_zarr(RemoteStore(self._key), consolidated=True, chunks=None)
+        return opened
+
+    def _key(self, key: str) -> bytes | None:
+        with self._lock:
+            try:
+                return self._ask("GET", f"/zarr/{quote(key)}")
+            except ServerError as error:
+                if error.status == 404:
+                    return None
+                raise
+
+    def netcdf(self, *names: str) -> bytes:
+        """Return fields of the present state as a netCDF file."""
+        return self._ask("GET", f"/netcdf?{urlencode({'variables': ','.join(names)})}")
+
+    def picture(self, name: str, level: int = 0) -> bytes:
+        """Return a map as PNG."""
+        return self._ask("GET", f"/png/{quote(name, safe='')}?level={level}")
+
     def difference(self, other: "Remote", name: str, **chosen: Any) -> Frame:
         """Return a field of this session less that of another one of the same server."""
         plain = {key: _plain(value) for key, value in chosen.items() if value is not None}
@@ -182,7 +214,7 @@ class Remote:
             answer = self._connection.getresponse()
             content = answer.read()
         if answer.status >= 400:
-            raise ServerError(_message(content, answer.status))
+            raise ServerError(_message(content, answer.status), answer.status)
         return content
 
 

@@ -17,7 +17,7 @@ from airshed.serve.asking import Asking
 from airshed.serve.frames import frame
 from airshed.serve.lease import Client
 from airshed.serve.security import Bucket, Gate, RefusedError
-from airshed.serve.session import Selection
+from airshed.serve.session import Copy, Selection
 
 _HELLO: Final = 5.0
 """Seconds for a client to say who it is."""
@@ -42,7 +42,9 @@ class _Watched:
     @property
     def selection(self) -> Selection:
         wanted = self.wanted
-        return Selection(wanted.level, wanted.window, wanted.stride, wanted.encoding, wanted.range, wanted.compress)
+        return Selection(
+            wanted.level, wanted.window, wanted.stride, wanted.encoding, wanted.range, wanted.compress, wanted.less
+        )
 
 
 @dataclass(eq=False)
@@ -164,11 +166,19 @@ class Connection:
         return 0.0 if self._events else max(min(waits, default=60.0), 0.0)
 
     def _is_new(self, each: _Watched) -> bool:
-        session = self.asking.engine.sessions.get(each.wanted.session)
-        if session is None or session.state.version == each.sent:
+        sessions, wanted = self.asking.engine.sessions, each.wanted
+        session, other = sessions.get(wanted.session), sessions.get(wanted.less or "")
+        if session is None or (wanted.less and other is None):
+            return each.sent < 0  # that is told
+        behind = session.state.version + (0 if other is None else other.state.version) - each.sent
+        if behind == 0:
             return False
-        behind = session.state.version - each.sent
         return each.sent < 0 or behind < 0 or behind >= each.wanted.every or session.state.status != "running"
+
+    async def _copy(self, wanted: types.Subscription) -> Copy:
+        if wanted.less is None:
+            return await self.asking.copy(wanted.session, wanted.variable)
+        return await self.asking.difference(wanted.session, wanted.less, wanted.variable)
 
     async def _send_frame(self, name: str) -> None:
         """Send the newest data of a subscription where they are due."""
@@ -176,16 +186,16 @@ class Connection:
         if not self._is_new(each) or now < each.at + 1.0 / each.wanted.hz:
             return
         try:
-            copy = await self.asking.copy(each.wanted.session, each.wanted.variable)
+            copy = await self._copy(each.wanted)
             session = self.asking.session(each.wanted.session)
-            dropped = 0 if each.sent < 0 else max(copy.state.version - each.sent - 1, 0)
+            dropped = 0 if each.sent < 0 else max(copy.version - each.sent - 1, 0)
             header, payload = session.frame(copy, each.selection, name, dropped)
         except AirshedError as error:
             self.watched.pop(name, None)
             self._wrong(name, type(error).__name__, str(error))
             self.wake.set()
             return
-        each.sent, each.at = copy.state.version, now
+        each.sent, each.at = copy.version, now
         await self.socket.send_bytes(frame(header, payload))
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.errors import CaseError
 from airshed.serve import types
 from airshed.serve.frames import Payload, encode, window_of
 from airshed.serve.lease import Lease
@@ -21,11 +22,25 @@ _PAYLOADS: Final = 64
 
 @dataclass(frozen=True)
 class Copy:
-    """A field as it was at a version of the state, on the map."""
+    """A field as it was at a version of the state, on the map; of a difference, at two versions."""
 
     variable: types.Variable
     state: types.SessionState
     values: Array
+    other: int = 0
+
+    @property
+    def version(self) -> int:
+        """What grows with every change of either state."""
+        return self.state.version + self.other
+
+    def less(self, other: "Copy") -> "Copy":
+        """Return the difference to another copy; raises CaseError for a field of another shape."""
+        if other.values.shape != self.values.shape or other.variable.unit != self.variable.unit:
+            raise CaseError(
+                f"{self.variable.name} of {other.state.session} lies on other cells, and cannot be compared"
+            )
+        return Copy(self.variable, self.state, self.values - other.values, other.state.version)
 
 
 @dataclass(frozen=True)
@@ -38,6 +53,7 @@ class Selection:
     encoding: types.Encoding = "float32"
     range: tuple[float, float] | None = None
     compress: bool = False
+    less: str | None = None
 
 
 @dataclass
@@ -93,11 +109,11 @@ class Session:
             "missing": 255 if payload.encoding == "byte" else "NaN", "compression": payload.compression,
             "length": len(payload.data), "session": state.session, "version": state.version, "step": state.step,
             "seconds": state.seconds, "time": state.time, "level": chosen.level, "window": chosen.window,
-            "stride": chosen.stride, "subscription": subscription, "dropped": dropped,
+            "stride": chosen.stride, "less": chosen.less, "subscription": subscription, "dropped": dropped,
         }, payload.data  # fmt: skip
 
     def _payload(self, copy: Copy, chosen: Selection) -> tuple[Array, Payload]:
-        key = copy.variable.name, copy.state.version, chosen
+        key = copy.variable.name, copy.version, chosen
         if key not in self._payloads:
             values = window_of(copy.values, chosen.level, chosen.window, chosen.stride)
             self._payloads[key] = values, encode(values, chosen.encoding, chosen.range, compress=chosen.compress)

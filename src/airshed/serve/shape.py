@@ -20,19 +20,22 @@ _MAP = ["lat", "lon"]
 
 @dataclass(frozen=True)
 class Shape:
-    """Variables by name, and the map; `packing` says where packed cells lie on it."""
+    """Variables, and the map; `packing` says where packed cells lie on it, `attributes` what all data must say."""
 
     variables: Mapping[str, types.Variable]
     grid: types.GridInfo
     packing: Packing | None
+    attributes: Mapping[str, str]
 
     @classmethod
-    def of(cls, fields: Mapping[str, FieldSpec], axes: Axes, groups: Mapping[str, str]) -> "Shape":
+    def of(
+        cls, fields: Mapping[str, FieldSpec], axes: Axes, groups: Mapping[str, str], attributes: Mapping[str, str]
+    ) -> "Shape":
         """Return the shape of a model; `groups` says of settable numbers what they belong to."""
         packing = _packing(axes)
         grid = _grid(axes, packing)
         variables = {name: _variable(spec, axes, packing, groups.get(name, "")) for name, spec in fields.items()}
-        return cls(variables, grid, packing)
+        return cls(variables, grid, packing, dict(attributes))
 
     def variable(self, name: str) -> types.Variable:
         """Return a variable; raises CaseError for one that is not there."""

@@ -35,7 +35,7 @@ def state_of(
 def shape_of(hosted: Hosted) -> Shape:
     """Return what a session's model looks like."""
     model = hosted.simulation.model
-    return Shape.of(model.fields, model.domain.axes, _groups(model))
+    return Shape.of(model.fields, model.domain.axes, _groups(model), model.domain.attributes)
 
 
 def info_of(hosted: Hosted, shape: Shape, state: types.SessionState) -> types.ModelInfo:
@@ -47,7 +47,7 @@ def info_of(hosted: Hosted, shape: Shape, state: types.SessionState) -> types.Mo
         version=__version__, state=state, start=iso(simulation.case.start), variables=variables,
         grid=shape.grid, notices=list(simulation.notices),
         timing=[types.Timing(part=part, seconds=float(seconds)) for part, seconds in timings.parts.items()],
-        ranks=model.domain.ranks.size, capabilities=list(CAPABILITIES),
+        ranks=model.domain.ranks.size, capabilities=list(CAPABILITIES), attributes=dict(shape.attributes),
     )  # fmt: skip
 
 

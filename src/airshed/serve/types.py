@@ -128,6 +128,7 @@ class ModelInfo(Document):
     timing: list[Timing] = []
     ranks: int = 1
     capabilities: list[str]
+    attributes: dict[str, str] = {}
 
 
 class ServerInfo(Document):
@@ -356,6 +357,7 @@ class FrameHeader(Document):
     level: int | None
     window: Window | None
     stride: int
+    less: str | None = None
     subscription: str | None = None
     dropped: int = 0
 
@@ -366,6 +368,7 @@ class Subscription(Document):
     id      under which its frames come; an earlier one of the same id is replaced
     every   versions from one frame to the next;  hz: frames a second at most
     since   the version that the client has already, after a reconnection
+    less    another session, whose values are taken off: the difference comes whenever either changes
     """
 
     id: Name
@@ -380,6 +383,7 @@ class Subscription(Document):
     every: Annotated[int, Field(ge=1, le=1_000_000)] = 1
     hz: Annotated[float, Field(gt=0, le=60)] = 20.0
     since: int | None = None
+    less: Name | None = None
 
 
 class Hello(Document):

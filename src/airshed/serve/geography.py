@@ -1,0 +1,66 @@
+"""Coasts, borders and cities of a session's map, for clients that fetch nothing from elsewhere."""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.plot.geography import Area, cities, coasts_and_borders
+from airshed.serve import types
+from airshed.serve.asking import NotThereError
+from airshed.serve.frames import encode, frame
+from airshed.serve.session import Session
+
+Lines = Literal["coast", "borders"]
+_AROUND = 1.0
+"""Degrees around the map that lines reach beyond it."""
+
+_CITIES = 400
+
+
+def area_of(grid: types.GridInfo, around: float = 0.0) -> Area:
+    """Return the box of a map [degrees]; raises NotThereError where there is none."""
+    if grid.kind == "plain":
+        raise NotThereError("this model has no map, so there are no coasts and cities on it")
+    places = {each.name: each for each in grid.coordinates}
+    west, east = _ends(places["lon"], around)
+    south, north = _ends(places["lat"], around)
+    return Area(west, east, max(south, -90.0), min(north, 90.0))
+
+
+def _ends(coordinate: types.Coordinate, around: float) -> tuple[float, float]:
+    values = coordinate.values
+    half = 0.5 * abs(values[-1] - values[0]) / max(len(values) - 1, 1)
+    low, high = min(values[0], values[-1]) - half, max(values[0], values[-1]) + half
+    return low - around, high + around
+
+
+def lines_frame(session: Session, which: Lines) -> bytes:
+    """Return coasts or borders as a frame: points (lon, lat) [degrees], a row of NaN between lines."""
+    coasts, borders = coasts_and_borders(area_of(session.shape.grid, _AROUND))
+    points = _joined(coasts if which == "coast" else borders)
+    payload = encode(points, "float32")
+    state = session.state
+    header: dict[str, Any] = {
+        "variable": which, "unit": "degrees", "dims": ["point", "lonlat"], "shape": points.shape,
+        "dtype": payload.dtype, "encoding": "float32", "range": payload.range, "missing": "NaN", "compression": None,
+        "length": len(payload.data), "session": state.session, "version": state.version, "step": state.step,
+        "seconds": state.seconds, "time": state.time, "level": None, "window": None, "stride": 1,
+        "subscription": None, "dropped": 0,
+    }  # fmt: skip
+    return frame(header, payload.data)
+
+
+def _joined(lines: Sequence[npt.NDArray[np.float64]]) -> npt.NDArray[np.float32]:
+    between = np.full((1, 2), np.nan)
+    parts = [part for line in lines for part in (line, between)]
+    return np.concatenate(parts[:-1] or [np.zeros((0, 2))]).astype(np.float32)
+
+
+def cities_of(session: Session) -> list[types.City]:
+    """Return the largest cities of the map, the largest first."""
+    found = cities(area_of(session.shape.grid))[:_CITIES]
+    return [
+        types.City(name=each.name, lon=each.longitude, lat=each.latitude, population=each.population) for each in found
+    ]
