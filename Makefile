@@ -60,7 +60,7 @@ test: setup ## run all checks and tests, beside each other
 tests: setup
 	@$(PYTEST)
 
-quick: setup ## run the greater half of the tests, in less than a minute
+quick: setup ## run half of the tests, in less than a minute
 	@AIRSHED_QUICK=1 $(PYTEST)
 
 format: setup ## bring the code into its style

@@ -1,15 +1,17 @@
 """Settings of all tests: the same examples in every run, no clock, no window, a kernel cache inside the checkout.
 
 Where AIRSHED_SKIPPED names a file, the names of the tests that were skipped are written there, and
-a reason that MAY_LACK does not hold fails the run.
+a reason that MAY_LACK does not hold fails the run. Where AIRSHED_SECONDS names one, longest.txt is written there anew.
 """
 
+import math
 import os
 import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -32,18 +34,28 @@ settings.register_profile("airshed", derandomize=True, deadline=None, max_exampl
 settings.load_profile("airshed")
 
 HERE = Path(__file__).parent
-LONGEST = [HERE / name for name in (HERE / "longest.txt").read_text(encoding="utf-8").split()]
-"""The files of tests that take longest, about the longest first; `make quick` leaves them away."""
+
+
+def seconds_of_longest(text: str) -> dict[str, float]:
+    """Return the files of tests that take longest and their time of processors [s]; endless where none is given."""
+    lines = [line.split() for line in text.splitlines()]
+    return {name: float(seconds[0]) if seconds else math.inf for *seconds, name in lines}
+
+
+SECONDS = {HERE / name: each for name, each in seconds_of_longest((HERE / "longest.txt").read_text()).items()}
+"""The files that take longest, about the longest first: what their tests and all that these start compute, [s]."""
+QUICK = 2.0
+"""`make quick` leaves away the files that take longer [s]."""
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
     """Leave the longest away where AIRSHED_QUICK says so."""
-    return True if os.environ.get("AIRSHED_QUICK") and collection_path in LONGEST else None
+    return True if os.environ.get("AIRSHED_QUICK") and SECONDS.get(collection_path, 0.0) > QUICK else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put what takes longest first, so that at the end no core waits for another."""
-    place = {path: number for number, path in enumerate(LONGEST)}
+    place = {path: number for number, path in enumerate(SECONDS)}
     items.sort(key=lambda item: place.get(item.path, len(place)))
 
 
@@ -70,6 +82,51 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
                 f"\nnot to be skipped for this reason, see tests/conftest.py: {name}: {reason}", red=True
             )
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+_COUNTED_FROM = -1.0
+_SPENT = Counter[str]()
+_LISTED = 1.0
+"""What takes less [s] has no place in longest.txt."""
+
+
+def _computed() -> float:
+    """What this process and those that it waited for have computed [s]: other programs do not lengthen it much."""
+    return sum(os.times()[:4])
+
+
+def pytest_runtest_logstart() -> None:
+    """Count from here: what is before belongs to no test."""
+    global _COUNTED_FROM
+    _COUNTED_FROM = _computed()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Give each report what was computed since the one before."""
+    global _COUNTED_FROM
+    report, now = (yield), _computed()
+    report.user_properties.append(("computed", now - _COUNTED_FROM))
+    _COUNTED_FROM = now
+    return report
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Add up what the tests of each file computed."""
+    _SPENT[report.location[0]] += dict(report.user_properties).get("computed", 0.0)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Write down which files take longest."""
+    to = os.environ.get("AIRSHED_SECONDS")
+    if to and not hasattr(config, "workerinput"):
+        lines = [
+            f"{seconds:5.1f} {(config.rootpath / name).relative_to(HERE)}\n"
+            for name, seconds in _SPENT.most_common()
+            if seconds >= _LISTED
+        ]
+        Path(to).write_text("".join(lines), encoding="utf-8")
 
 
 _PASSED_ELSEWHERE = pytest.StashKey[bool]()

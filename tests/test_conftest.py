@@ -40,17 +40,48 @@ def test_a_test_may_be_skipped_for_a_reason_on_the_list_alone(tmp_path: Path) ->
 
 
 def test_the_longest_come_first_and_are_not_among_the_quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / "longest.txt").write_text("test_c.py\ntest_b.py\n")
+    (tmp_path / "longest.txt").write_text("  9.1 test_c.py\ntest_d.py\n  1.5 test_b.py\n")
     conftest = runpy.run_path(shutil.copy(Path(__file__).with_name("conftest.py"), tmp_path))
-    paths = [tmp_path / f"test_{name}.py" for name in "abc"]
+    paths = [tmp_path / f"test_{name}.py" for name in "abcd"]
     items = [SimpleNamespace(path=path) for path in paths]
     conftest["pytest_collection_modifyitems"](items)
-    assert [each.path.name for each in items] == ["test_c.py", "test_b.py", "test_a.py"]
-    for quick, ignored in (("", [None] * 3), ("1", [None, True, True])):
+    assert [each.path.name for each in items] == ["test_c.py", "test_d.py", "test_b.py", "test_a.py"]
+    for quick, ignored in (("", [None] * 4), ("1", [None, None, True, True])):
         monkeypatch.setenv("AIRSHED_QUICK", quick)
         assert [conftest["pytest_ignore_collect"](path) for path in paths] == ignored
 
 
-def test_the_list_of_the_longest_names_files_that_there_are() -> None:
+BUSY = """
+import subprocess, sys
+
+BUSY = "import time\\nwhile time.process_time() < 1.2: pass"
+
+def test_in_a_process_of_its_own():
+    subprocess.run([sys.executable, "-c", BUSY], check=True)
+
+def test_asleep():
+    pass
+"""
+
+
+def test_the_list_of_the_longest_is_what_they_and_all_that_they_start_compute(tmp_path: Path) -> None:
+    """A file whose tests wait has no place in it."""
+    shutil.copy(Path(__file__).with_name("conftest.py"), tmp_path)
+    (tmp_path / "longest.txt").write_text("")
+    (tmp_path / "test_busy.py").write_text(BUSY)
+    (tmp_path / "test_waiting.py").write_text("import time\n\ndef test_waiting():\n    time.sleep(1.2)\n")
+    environment = {name: value for name, value in os.environ.items() if name not in ("AIRSHED_QUICK", "PYTHONPATH")}
+    subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2", "--rootdir", tmp_path, tmp_path],
+        cwd=tmp_path, check=True, capture_output=True, env={**environment, "AIRSHED_SECONDS": str(tmp_path / "found")},
+    )  # fmt: skip
+    ((seconds, name),) = [line.split() for line in (tmp_path / "found").read_text().splitlines()]
+    assert name == "test_busy.py"
+    assert float(seconds) >= 1.2
+
+
+def test_the_list_of_the_longest_names_files_that_there_are_and_leaves_a_minute_of_quick_ones() -> None:
     here = Path(__file__).parent
-    assert [name for name in (here / "longest.txt").read_text().split() if not (here / name).is_file()] == []
+    conftest = runpy.run_path(str(here / "conftest.py"))
+    assert [path.name for path in conftest["SECONDS"] if not path.is_file()] == []
+    assert sum(seconds for seconds in conftest["SECONDS"].values() if seconds <= conftest["QUICK"]) < 50.0

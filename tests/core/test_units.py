@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airshed.core.errors import CaseError
-from airshed.core.units import quantity, to, unit_names
+from airshed.core.units import quantity, same_unit, to, unit_names
 
 
 @pytest.mark.parametrize(
@@ -157,3 +157,11 @@ def test_every_listed_unit_is_understood() -> None:
 def test_pint_is_not_imported_before_it_is_needed() -> None:
     code = "import sys, airshed.core.units as u; assert 'pint' not in sys.modules; u.to('1 s', 's', where=''); "
     subprocess.run([sys.executable, "-c", code + "assert 'pint' in sys.modules"], check=True)
+
+
+@pytest.mark.parametrize("text", ["5 " + 10**6 * "a", "5 " + 10**6 * "m ", "5" + 10**6 * " " + "m", 10**6 * "5" + " m"])
+def test_a_text_of_any_length_is_refused_at_once(text: str) -> None:
+    """Units were looked for in all of it, for hours."""
+    with pytest.raises(CaseError, match=r"where = .{,100} is not a quantity: expected a length"):
+        to(text, "m", where="where")
+    assert not same_unit(text, "m")

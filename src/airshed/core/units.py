@@ -85,6 +85,8 @@ _SAME_RATIOS = {"mol/mol": ("m3/m3",)}
 """Ratios of other things that mean the same: of volumes, for gases."""
 
 _MOST_TOLD = 4
+_LONGEST = 200
+"""No quantity is written with more characters; to look for units in a text takes time that grows with its square."""
 _NUMBER = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(.*?)\s*", re.DOTALL | re.ASCII)
 _SPELLINGS = str.maketrans({"°": "deg", "µ": "u", "\u03bc": "u"})
 
@@ -140,7 +142,7 @@ def quantity(value: object, units: Sequence[str], *, where: str) -> Quantity:
 
 
 def _split(text: str, units: Sequence[str], where: str) -> tuple[float, str]:
-    match = _NUMBER.fullmatch(text)
+    match = _NUMBER.fullmatch(text) if len(text) <= _LONGEST else None
     if match is None:
         raise CaseError(f"{where} = {shown(text)} is not a quantity: expected {_expected(units)}")
     number = float(match.group(1))
