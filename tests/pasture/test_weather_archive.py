@@ -15,7 +15,7 @@ from airshed.pasture.weather.met import read_met
 from airshed.pasture.weather.station import HUMIDITY
 
 ROOT = Path(__file__).parents[2]
-FOLDER = Path(os.environ.get("AIRSHED_SHARED", ROOT.parent / "shared")) / "data" / "qld_stations"
+FOLDER = Path(os.environ.get("AIRSHED_SHARED") or ROOT.parent / "shared") / "data" / "qld_stations"
 DECLARED = ROOT / "cases" / "queensland" / "apsim-stations.toml"
 DEFICITS = {"qld_narayen_1957-1996.met", "qld_site67_brigalow_1957-1999.met"}
 
