@@ -109,8 +109,8 @@ def test_single_precision_has_six_digits() -> None:
 
 
 def test_the_example_of_the_page_runs() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "pasture-equations.md").read_text(encoding="utf-8")
-    case = point_case(tomllib.loads(page.split("```toml\n")[1].split("```")[0]))
+    page = (Path(__file__).parents[2] / "docs" / "pasture.md").read_text(encoding="utf-8")
+    case = point_case(tomllib.loads(page.split("## At one place")[1].split("```toml\n")[1].split("```")[0]))
     series = simulate(case, YEARS)
     assert series["tree_water_use"].sum() > 0.0
     assert series["stage_2"].max() > 0.0
