@@ -14,6 +14,7 @@ from airshed.cli.commands.bench import (
     bench_chemistry,
     bench_io,
     bench_output,
+    bench_pasture,
     bench_ranks,
     bench_redistribution,
     bench_scaling,
@@ -56,6 +57,7 @@ benchmarks.add_typer(adjoints, name="adjoint")
 benchmarks.command("chemistry")(bench_chemistry)
 benchmarks.command("io")(bench_io)
 benchmarks.command("output")(bench_output)
+benchmarks.command("pasture")(bench_pasture)
 benchmarks.command("redistribution")(bench_redistribution)
 benchmarks.command("scaling")(bench_scaling)
 benchmarks.command("ranks")(bench_ranks)

@@ -214,3 +214,20 @@ def bench_output(
     with Console(stderr=True).status("bench output") as status:
         report = output.run(case, hours, pairs, folder, progress=lambda what: status.update(f"bench output: {what}"))
     show(report, as_json=as_json)
+
+
+def bench_pasture(
+    days: Annotated[int, typer.Option(min=128, help="Days of Australia; 36525 are the whole century.")] = 384,
+    rounds: Rounds = 5,
+    folder: Annotated[Path | None, typer.Option(help="Where to write; a temporary folder without it.")] = None,
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Measure a year of pasture over Queensland, and a century of Australia at 5 km, extrapolated; a minute or two."""
+    from rich.console import Console
+
+    from airshed.bench import pasture
+    from airshed.cli.render import show
+
+    with Console(stderr=True).status("bench pasture") as status:
+        report = pasture.run(days, rounds, folder, lambda what: status.update(f"bench pasture: {what}"))
+    show(report, as_json=as_json)
