@@ -18,6 +18,9 @@ DAYS, ROUNDS = 384, 5
 """Days of Australia from which a century is extrapolated, and how often Queensland is run."""
 
 _WORKER: Final = "airshed.bench.pasture.worker"
+_SPACING: Final = 0.05
+"""Of the cells of Australia [degrees]: 5 km."""
+
 _READ: Final = 8.0 + 5.0 * 8.0 / 7.0
 """Bytes of weather for a cell and day: rain of the day, and five fields of the week, as doubles."""
 
@@ -37,7 +40,7 @@ def run(
         progress("Queensland")
         queensland = answer_of(_WORKER, {"what": "queensland", "rounds": rounds, "folder": place}, 1)
     progress("Australia")
-    australia = answer_of(_WORKER, {"what": "australia", "days": days}, 1)
+    australia = answer_of(_WORKER, {"what": "australia", "days": days, "spacing": _SPACING}, 1)
     return report(queensland, australia, copy_bandwidth())
 
 

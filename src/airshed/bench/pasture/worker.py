@@ -25,9 +25,6 @@ from airshed.runtime.simulation import Simulation
 Answer = dict[str, Any]
 
 CASE: Final = "queensland"
-SPACING: Final = 0.05
-"""Of the cells of Australia [degrees]: 5 km."""
-
 _FIRST_DAY: Final = "1925-01-01"
 _GIGABYTE: Final = 1e9 if sys.platform == "darwin" else 1e6  # of what the system counts memory in
 
@@ -54,11 +51,11 @@ def queensland(request: Mapping[str, Any], ranks: Communicator) -> Answer:
 
 
 def australia(request: Mapping[str, Any], ranks: Communicator) -> Answer:
-    """Return the wall time of each block of days [s] of synthetic weather, and the most memory [GB]."""
+    """Return the wall time of each batch of days [s] with synthetic weather, after that of the set-up; memory [GB]."""
     began = time.perf_counter()
     days = request["days"]
     calendar = Calendar(np.datetime64(_FIRST_DAY), days)
-    inputs = synthetic_inputs("australia", SPACING, calendar)
+    inputs = synthetic_inputs("australia", request["spacing"], calendar)
     case = load_case(CASE, [f"time.start={_FIRST_DAY}", f"time.length={days} day"])
     model = _built(case, ranks, inputs)
     blocks = [[time.perf_counter() - began, 0]]
