@@ -114,9 +114,11 @@ def test_layers_have_a_default() -> None:
 
 @pytest.mark.parametrize("name", [file.parent.name for file in sorted(resource("cases").glob("*/case.toml"))])
 def test_shipped_cases_load_by_name_and_survive_the_round_trip(name: str) -> None:
-    case = Case.load(name)
-    assert case == Case.load(resource("cases") / name) == Case.load(resource("cases") / name / "case.toml")
-    again = Case.from_dict(tomllib.loads(case.to_toml()))
+    """Those of any model."""
+    case = airshed.load_case(name)
+    of_its_model, folder = type(case), resource("cases") / name
+    assert case == of_its_model.load(folder) == of_its_model.load(folder / "case.toml")
+    again = of_its_model.from_dict(tomllib.loads(case.to_toml()))
     assert again == case
     assert again.hash == case.hash
     assert again.to_toml() == case.to_toml()
