@@ -5,6 +5,7 @@ import os
 import shutil
 import threading
 import time
+import weakref
 from itertools import product
 from typing import get_args
 
@@ -22,12 +23,13 @@ from airshed.adjoint.stores.groups import GroupStore
 from airshed.adjoint.stores.rounded import RoundedStore
 from airshed.adjoint.stores.shared import SharedStore
 from airshed.adjoint.stores.slow import SlowStore
-from airshed.adjoint.stores.store import MemoryStore
+from airshed.adjoint.stores.store import LARGE, MemoryStore
 from airshed.air.case.sections import AdjointSection
 from airshed.core.atomic import is_part
 from airshed.core.errors import NumericalError, OutputError
 from airshed.io import zarr_arrays
 from airshed.io.block_file import BlockFile
+from airshed.kernels.memory import address
 from airshed.parallel.communicator import Alone
 
 PLAIN = {
@@ -100,6 +102,40 @@ def test_files_are_removed_with_their_keys(tmp_path):
     assert not list((tmp_path / "kept").iterdir())
     store.close()
     assert not (tmp_path / "kept").exists()
+
+
+class TestMemoryThatIsUsedAgain:
+    def test_the_next_copy_lies_where_a_dropped_one_was(self):
+        store, large = MemoryStore(), np.zeros(LARGE // 8)
+        for number in range(4):
+            store.put("level", {"q": large + number, "air": np.arange(4.0) + number})
+            assert (store.get("level")["q"] == number).all()
+            assert (store.get("level")["air"] == np.arange(4.0) + number).all()
+        store.put("first", {"q": large})
+        places = {address(store.get(key)["q"]) for key in store.keys}
+        for key in ("first", "level"):
+            store.drop(key)
+        assert store.bytes == 0
+        store.put("next", {"q": large + 5, "also": large + 6})
+        assert {address(each) for each in store.get("next").values()} == places
+        assert same(store.get("next"), {"q": large + 5, "also": large + 6})
+
+    @pytest.mark.parametrize("other", [np.zeros(LARGE // 4), np.zeros(LARGE // 8, np.int64), np.zeros((2, LARGE))])
+    def test_where_nothing_fits_all_that_is_free_goes_back(self, other):
+        store = MemoryStore()
+        store.put("level", {"q": np.zeros(LARGE // 8)})
+        free = weakref.ref(store.get("level")["q"])
+        store.drop("level")
+        assert free() is not None
+        store.put("restart", {"q": other})
+        assert free() is None
+
+    def test_little_arrays_are_left_to_the_library(self):
+        store = MemoryStore()
+        store.put("level", level(1))
+        gone = weakref.ref(store.get("level")["q"])
+        store.drop("level")
+        assert gone() is None
 
 
 @given(arrays_of.arrays(np.float64, st.integers(1, 8), elements=st.floats(-1e38, 1e38)))

@@ -81,7 +81,7 @@ class BiogenicSource:
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
         """Take over what was saved."""
-        self._totals |= dict(zip(arrays["middles"].tolist(), arrays["totals"], strict=True))
+        self._totals |= dict(zip(arrays["middles"].tolist(), arrays["totals"].copy(), strict=True))
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,16 @@
 """What any store does, and the one in memory."""
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import numpy.typing as npt
 
 from airshed.kernels.memory import aligned_copy
 
 Arrays = Mapping[str, npt.NDArray[Any]]
+
+LARGE: Final = 1 << 20
+"""Bytes from which on an array's memory is used again; the C library keeps what is smaller."""
 
 
 class Store(Protocol):
@@ -28,7 +31,10 @@ class Store(Protocol):
         ...
 
     def get(self, key: str) -> Arrays:
-        """Return what is kept under a key, not to be changed; raises KeyError where nothing is."""
+        """Return what is kept under a key, not to be changed; raises KeyError where nothing is.
+
+        It holds until the key is dropped or put again.
+        """
         ...
 
     def drop(self, key: str) -> None:
@@ -41,10 +47,15 @@ class Store(Protocol):
 
 
 class MemoryStore:
-    """Keeps copies in memory."""
+    """Keeps copies in memory, and that memory for copies to come.
+
+    A system takes longer to give pages that are new than to fill them, and would have to for each stretch of levels.
+    What is held never grows beyond what was kept at a time: where nothing that is free fits, all of it goes back.
+    """
 
     def __init__(self) -> None:
         self._kept: dict[str, dict[str, npt.NDArray[Any]]] = {}
+        self._free: list[npt.NDArray[Any]] = []
 
     @property
     def bytes(self) -> int:
@@ -58,8 +69,9 @@ class MemoryStore:
 
     def put(self, key: str, arrays: Arrays) -> None:
         """Keep copies; see :class:`Store`."""
-        self._kept.pop(key, None)
-        self._kept[key] = copies(arrays)
+        if key in self._kept:
+            self.drop(key)
+        self._kept[key] = {name: self._copy(array) for name, array in arrays.items()}
 
     def get(self, key: str) -> Arrays:
         """Return the copies themselves; see :class:`Store`."""
@@ -67,11 +79,22 @@ class MemoryStore:
 
     def drop(self, key: str) -> None:
         """Forget; see :class:`Store`."""
-        del self._kept[key]
+        self._free += [array for array in self._kept.pop(key).values() if array.nbytes >= LARGE]
+
+    def _copy(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        if array.nbytes < LARGE:
+            return aligned_copy(array)
+        for number, free in enumerate(self._free):
+            if free.shape == array.shape and free.dtype == array.dtype:
+                free[...] = array
+                return self._free.pop(number)
+        self._free.clear()
+        return aligned_copy(array)
 
     def close(self) -> None:
         """Forget everything."""
         self._kept.clear()
+        self._free.clear()
 
 
 class OuterStore:

@@ -135,7 +135,7 @@ class Strang:
         """Take over what was kept."""
         if self.chemistry is not None:
             self._first(self.chemistry)[...] = np.moveaxis(given.part("chemistry.first", held), 2, 0)
-            self._earlier_counts, self.chemistry.counts = given.whole["chemistry.counts"], CellCounts()
+            self._earlier_counts, self.chemistry.counts = given.whole["chemistry.counts"].copy(), CellCounts()
         self.moving.reload()
 
     def cell_counts(self) -> CellCounts | None:
