@@ -11,6 +11,7 @@ import numpy.typing as npt
 from airshed.core.errors import CaseError
 from airshed.core.topojson import Polygon
 from airshed.grid.axes import Axes, Coordinate
+from airshed.grid.packing import Packing
 
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -73,9 +74,7 @@ class LandGrid:
 
     def unpacked(self, values: npt.NDArray[Any], missing: Any = np.nan) -> npt.NDArray[Any]:
         """Return a field of the grid (..., nlat, nlon) from one of packed cells (..., cells)."""
-        grid = np.full((*values.shape[:-1], self.mask.size), missing, values.dtype)
-        grid[..., self.index] = values
-        return grid.reshape(*values.shape[:-1], *self.mask.shape)
+        return Packing(self.lat, self.lon, *np.divmod(self.index, len(self.lon))).spread(values, missing)
 
 
 def within(outline: Iterable[Polygon], lat: Array, lon: Array) -> Mask:
