@@ -16,7 +16,7 @@ from airshed.core.files import resource
 from airshed.formula.tree import Binary, Number
 from airshed.mechanism import Reaction, ReactionNetwork, Species, load_mechanism
 from airshed.mechanism.expressions import Parameter
-from airshed.mechanism.network import OpenParameter
+from airshed.mechanism.reaction import OpenParameter
 
 TIGHT = {"method": "rodas4", "relative_tolerance": 1e-9, "absolute_tolerance": "1e-3 molecules/cm3"}
 PART = 1e-3

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from airshed.air.light import Light, PackedLight
 from airshed.air.photolysis import cloud_factor, daylight, effective_secant
-from airshed.air.radiation import global_radiation, photon_flux
-from airshed.air.solar import cos_zenith
+from airshed.air.solar import cos_zenith, global_radiation, photon_flux
 from airshed.core.errors import KernelError
 from airshed.kernels.cpu.pipeline import compile_mechanism
 from airshed.kernels.layout import Layout

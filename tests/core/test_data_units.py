@@ -2,7 +2,7 @@
 
 import pytest
 
-from airshed.core.data_units import conversion
+from airshed.core.data import conversion
 from airshed.core.errors import DataError
 
 

@@ -9,7 +9,7 @@ from airshed.core.errors import CaseError, DataError
 from airshed.core.units import quantity
 from airshed.fields.spec import FieldRegistry, FieldSpec
 from airshed.grid import Grid
-from airshed.grid.lonlat import lonlat_axes
+from airshed.grid.grid import lonlat_axes
 
 SIZES = {"level": 2, "lat": 3, "lon": 4}
 SPECIES = [("O3", "ozone"), ("NO2", "nitrogen dioxide"), ("TRACER", "")]

@@ -13,7 +13,7 @@ import numpy as np
 
 from airshed.air.fields import air_registry
 from airshed.grid import Grid
-from airshed.grid.lonlat import lonlat_axes
+from airshed.grid.grid import lonlat_axes
 from airshed.io.folder import RunFolder
 from airshed.io.output import Output, OutputWriter
 from airshed.io.restart import RestartStore

@@ -19,7 +19,7 @@ from airshed.air.fields import air_registry
 from airshed.core.errors import AirshedError
 from airshed.grid import Grid
 from airshed.grid.box import Box
-from airshed.grid.lonlat import lonlat_axes
+from airshed.grid.grid import lonlat_axes
 from airshed.io.copying import Lent
 from airshed.io.folder import RunFolder
 from airshed.io.output import Output, OutputWriter

@@ -7,7 +7,7 @@ import xarray as xr
 
 from airshed import __version__
 from airshed.core.errors import DataError, NumericalError, OutputError
-from airshed.grid.lonlat import lonlat_axes
+from airshed.grid.grid import lonlat_axes
 from airshed.io.output import Output, OutputWriter
 from airshed.io.results import open_run
 

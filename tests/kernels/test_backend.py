@@ -7,7 +7,8 @@ import pytest
 import xarray as xr
 
 import airshed
-from airshed.kernels.backend import Backend, CellKernel, CellSolver, StepKernel, Stepper, backend
+from airshed.kernels.backend import Backend, StepKernel, Stepper, backend
+from airshed.kernels.cell_backend import CellKernel, CellSolver
 from airshed.kernels.cpu.backend import CpuBackend
 from airshed.mechanism import load_mechanism
 

@@ -12,7 +12,7 @@ from airshed.kernels.reference.step import Fields, Stepped
 from airshed.kernels.reference.trial import Trial, compiled_step, random_trial, twin_step
 from airshed.kernels.step.data import TERMS, Directions
 from airshed.mechanism import ReactionNetwork
-from airshed.process.one_step import one_step_weights
+from airshed.process.twostep import one_step_weights
 
 from .kinds import every
 from .tangents import complex_trial, difference, random_direction, tangent_step, twin_changes
@@ -26,7 +26,7 @@ def kernel(network: Callable[[str], ReactionNetwork], directions: Directions, le
 
 
 def trial_of(kernel: MechanismKernel, stage: int) -> Trial:
-    return random_trial(kernel, 9, 17, one_step_weights(100.0)[stage], seed=stage, wind=0.2)
+    return random_trial(kernel, (9, 17), one_step_weights(100.0)[stage], seed=stage, wind=0.2)
 
 
 def still(trial: Trial, **names: bool) -> Trial:

@@ -10,7 +10,7 @@ from airshed.kernels.cpu.template import described
 from airshed.kernels.step.rates import rate_table
 from airshed.kernels.step.schedule import schedule
 from airshed.mechanism import ReactionNetwork
-from airshed.mechanism.network import Term
+from airshed.mechanism.reaction import Term
 
 
 def test_equal_products_are_added_up(compiled: object, network: Callable[[str], ReactionNetwork]) -> None:

@@ -56,7 +56,7 @@ def compare(kernel: MechanismKernel, trial: Trial) -> float:
 def test_all_kinds_at_once_equal_the_twin(compiled: Compiled, shape: tuple[int, int], weights: TwoStepWeights) -> None:
     kernel = compiled("toy", 4, operators=every)
     for seed in range(3):
-        assert compare(kernel, random_trial(kernel, *shape, weights, seed=seed, sweeps=1 + seed % 2)) < DOUBLE
+        assert compare(kernel, random_trial(kernel, shape, weights, seed=seed, sweeps=1 + seed % 2)) < DOUBLE
 
 
 @pytest.mark.parametrize(("levels", "precision", "least"), [(1, "double", DOUBLE), (4, "single", SINGLE)])
@@ -65,7 +65,7 @@ def test_in_one_level_and_in_single_precision_too(
 ) -> None:
     kernel = compiled("toy", levels, precision, operators=every)
     for seed, weights in enumerate(STEPS.values()):
-        assert compare(kernel, random_trial(kernel, 4, 11, weights, seed=seed, sweeps=2)) < least
+        assert compare(kernel, random_trial(kernel, (4, 11), weights, seed=seed, sweeps=2)) < least
 
 
 KINDS = sorted({each.kind for each in EVERY})
@@ -75,10 +75,10 @@ KINDS = sorted({each.kind for each in EVERY})
 def test_a_kind_alone_equals_the_twin(network: Callable[[str], ReactionNetwork], kind: str) -> None:
     inert = replace(network("toy"), name="inert", reactions=())
     kernel = compile_mechanism(inert, 3, operators=tuple(each for each in EVERY if each.kind == kind))
-    trial = random_trial(kernel, 4, 11, STEPS["longer step"], seed=3)
+    trial = random_trial(kernel, (4, 11), STEPS["longer step"], seed=3)
     assert compare(kernel, trial) < DOUBLE
     wind = 1e-6 if kind == "face_flux" else 0.04
-    still = random_trial(kernel, 4, 11, STEPS["longer step"], seed=3, sources=False, wind=wind)
+    still = random_trial(kernel, (4, 11), STEPS["longer step"], seed=3, sources=False, wind=wind)
     assert difference(compiled_step(kernel, trial), twin_step(still), trial.weights.g) > 1e-4  # it does something
 
 
@@ -86,7 +86,7 @@ def test_a_kind_alone_equals_the_twin(network: Callable[[str], ReactionNetwork],
 def found_fixture(compiled: Compiled) -> tuple[Trial, Stepped]:
     """A trial of all kinds, and what the kernel makes of it."""
     kernel = compiled("toy", 4, operators=every)
-    trial = random_trial(kernel, 4, 11, STEPS["longer step"], seed=2, sweeps=2)
+    trial = random_trial(kernel, (4, 11), STEPS["longer step"], seed=2, sweeps=2)
     return trial, compiled_step(kernel, trial)
 
 
@@ -115,7 +115,7 @@ def test_terms_of_budgets_come_in_the_order_of_operators(compiled: Compiled) -> 
 def test_numbers_may_change_between_steps(compiled: Compiled) -> None:
     """What a step is not given stays as declared."""
     kernel = compiled("toy", 4, operators=every)
-    trial = random_trial(kernel, 3, 9, STEPS["Euler"], seed=4)
+    trial = random_trial(kernel, (3, 9), STEPS["Euler"], seed=4)
     declared = {each.key: np.array(each.values) for each in members(EVERY) if each.shape is None}
     stepper = make_stepper(kernel, trial)
     transport, column = forcing(trial, stepper.layout)
@@ -133,7 +133,7 @@ def test_numbers_may_change_between_steps(compiled: Compiled) -> None:
 def test_the_budget_of_a_step_closes(compiled: Compiled, previous: float | None) -> None:
     """Whatever is taken or given is in a term, also where values are clipped at zero."""
     kernel, w = compiled("toy", 4, operators=every), two_step_weights(100.0, previous)
-    trial = random_trial(kernel, 5, 11, w, seed=6, sweeps=2, wind=0.1)
+    trial = random_trial(kernel, (5, 11), w, seed=6, sweeps=2, wind=0.1)
     step, old = compiled_step(kernel, trial), trial.fields
     sums = dict(zip(kernel.terms, step.sums, strict=True))
     given = {each.term for each in EVERY if each.kind == "source"}
@@ -160,7 +160,7 @@ def test_the_budget_of_a_step_closes(compiled: Compiled, previous: float | None)
 
 def test_conserving_kinds_conserve(compiled: Compiled) -> None:
     kernel = compiled("tracer", 4, operators=conserving)
-    trial = random_trial(kernel, 5, 11, STEPS["Euler"], seed=1, wind=0.02)
+    trial = random_trial(kernel, (5, 11), STEPS["Euler"], seed=1, wind=0.02)
     calm = [replace(each, eastward=0.0 * each.eastward, northward=0.0 * each.northward, upward=0.0 * each.upward)
             for each in trial.air_fluxes]  # fmt: skip
     columns = [replace(each, emission=0.0 * each.emission) for each in trial.columns]
@@ -179,7 +179,7 @@ def test_conserving_kinds_conserve(compiled: Compiled) -> None:
 def test_without_the_wind_nothing_is_carried_and_the_air_stays(compiled: Compiled) -> None:
     calm = compiled("toy", 4, operators=lambda species: every(species)[1:])
     assert "FACE_FLUX = false" in calm.source.text
-    trial = random_trial(calm, 4, 11, STEPS["Euler"], seed=5)
+    trial = random_trial(calm, (4, 11), STEPS["Euler"], seed=5)
     trial = replace(trial, fields=replace(trial.fields, air_tendency=0.0 * trial.fields.air_tendency))
     step = compiled_step(calm, trial)
     assert compare(calm, trial) < DOUBLE
@@ -191,7 +191,7 @@ def test_without_the_wind_nothing_is_carried_and_the_air_stays(compiled: Compile
 
 def drift(kernel: MechanismKernel, wind: float, spoil: float = 1.0) -> float:
     """How far a step drives a uniform mixing ratio apart under a random wind; `spoil` is a factor on one cell."""
-    trial = random_trial(kernel, 5, 13, STEPS["Euler"], seed=1, wind=wind)
+    trial = random_trial(kernel, (5, 13), STEPS["Euler"], seed=1, wind=wind)
     uniform = np.full_like(trial.fields.q, 1.25e-9)
     uniform[0, 1, 2, 3] *= spoil
     outside = Outside(np.full_like(trial.box.outside.sides, 1.25e-9), np.full_like(trial.box.outside.top, 1.25e-9))
@@ -212,7 +212,7 @@ def test_settling_by_hand(network: Callable[[str], ReactionNetwork]) -> None:
     """A step of 100 s in two levels, each of 1e10 mol, through which a tracer falls by 1e8 mol/s of air."""
     falling = Operator("falling", "sinking", rate(lambda speed: speed), (0,), (OperatorField("speed"),), term="fallen")
     kernel = compile_mechanism(network("tracer"), 2, operators=(falling,))
-    trial = random_trial(kernel, 2, 3, STEPS["Euler"], sources=False, wind=0.0)
+    trial = random_trial(kernel, (2, 3), STEPS["Euler"], sources=False, wind=0.0)
     speed = {"speed": np.full((2, 2, 3), 1e8)}
     air = np.full((2, 2, 3), 1e10)
     trial = replace(trial, columns=tuple(replace(each, fields=speed) for each in trial.columns),
@@ -230,7 +230,7 @@ def test_a_logarithm_that_is_none_is_told(network: Callable[[str], ReactionNetwo
     """As NumPy has it; what limits the state below by zero hides it there, and the sums tell: all steps check them."""
     lost = Operator("lost", "loss", rate(lambda temperature: log(-below * temperature) * 0.0), (0,), term="lost")
     kernel = compile_mechanism(network("tracer"), 2, operators=(lost,))
-    trial = random_trial(kernel, 2, 3, STEPS["Euler"])
+    trial = random_trial(kernel, (2, 3), STEPS["Euler"])
     with np.errstate(all="ignore"):
         step, twin = compiled_step(kernel, trial), twin_step(trial)
     assert np.isnan(twin.fields.q[0]).all()
@@ -252,7 +252,7 @@ def test_without_operators_there_is_no_code_for_them(compiled: Compiled) -> None
 @pytest.mark.parametrize("precision", ["double", "single"])
 def test_threads_give_the_same_bits(compiled: Compiled, precision: str) -> None:
     kernel = compiled("toy", 4, precision, operators=every)
-    trial = random_trial(kernel, 9, 19, STEPS["longer step"], seed=7, sweeps=2)
+    trial = random_trial(kernel, (9, 19), STEPS["longer step"], seed=7, sweeps=2)
     one = compiled_step(kernel, trial)
     for threads in (2, 4):
         several = compiled_step(kernel, trial, threads)
@@ -263,7 +263,7 @@ def test_threads_give_the_same_bits(compiled: Compiled, precision: str) -> None:
 def test_of_some_species_an_operator_is_the_same(network: Callable[[str], ReactionNetwork]) -> None:
     inert = replace(network("toy"), name="inert", reactions=())
     whole = compile_mechanism(inert, 3, operators=EVERY)
-    trial = random_trial(whole, 4, 9, STEPS["Euler"], seed=1)
+    trial = random_trial(whole, (4, 9), STEPS["Euler"], seed=1)
     some = slice(1, 4)
     cut = tuple(of_some_species(each, some) for each in EVERY)
     part = compile_mechanism(replace(inert, species=inert.species[some]), 3, operators=cut)
@@ -330,7 +330,7 @@ def test_operators_that_do_not_fit_together_are_refused(network: Any) -> None:
 
 def test_a_step_that_lacks_a_field_is_refused(compiled: Compiled) -> None:
     kernel = compiled("toy", 4, operators=every)
-    trial = random_trial(kernel, 3, 9, STEPS["Euler"])
+    trial = random_trial(kernel, (3, 9), STEPS["Euler"])
     stepper = make_stepper(kernel, trial)
     transport, column = forcing(trial, stepper.layout)
     with pytest.raises(KernelError, match="not given exchange"):

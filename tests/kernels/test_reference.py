@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airshed.kernels.reference.column import Column, acting, gauss_seidel, rate_constants, solve_columns
+from airshed.kernels.reference.column import Column, Implicit, acting, gauss_seidel, rate_constants, solve_columns
 from airshed.kernels.reference.operators import Reading
 from airshed.kernels.reference.transport import (
     ALPHA,
@@ -92,6 +92,7 @@ def test_of_ones_transport_is_that_of_air() -> None:
     np.testing.assert_allclose(moved.tendency[0], air_tendency(air), atol=1e-14)
 
 
+NONE = np.zeros((0, 1, 1, 1))
 NOTHING = acting((), (), Reading({}, {}, {}), (1, 1, 1))
 """No operators."""
 
@@ -110,13 +111,13 @@ def test_a_decay_is_backward_euler(tmp_path: Path) -> None:
     path.write_text("#DEFVAR\nA = IGNORE;\nB = IGNORE;\n#EQUATIONS\n<d> A = 2 B : 0.01;\n<s> B + B = A : 1e-19*M;\n")
     network = load_mechanism(path)
     one = np.ones((1, 1, 1))
-    column = Column(288.0 * one, 0.0 * one, np.zeros((0, 1, 1, 1)), one[0], one[0])
+    column = Column(288.0 * one, 0.0 * one, NONE, one[0], one[0])
     k = rate_constants(network, column, one, 0.2, 0.8)
     assert k.ravel() == pytest.approx([0.01, 1e-19 * 2.5e19 * 2.5e19])
     start = np.array([1.0, 0.0]).reshape(2, 1, 1, 1)
     solved = gauss_seidel(
-        network, k[:1].repeat(2, axis=0) * [[[[1.0]]], [[[0.0]]]], column, one, start, start, 50.0,
-        order=(0, 1), sweeps=1, emitted=(), act=NOTHING,
+        network, Implicit(k[:1].repeat(2, axis=0) * [[[[1.0]]], [[[0.0]]]], one, start, start, 50.0, NONE, NOTHING),
+        order=(0, 1), sweeps=1, emitted=(),
     )  # fmt: skip
     assert solved.q.ravel() == pytest.approx([1.0 / 1.5, 2.0 * 50.0 * 0.01 / 1.5])
     assert solved.chemistry * 50.0 == pytest.approx([-1.0 / 3.0, 2.0 / 3.0])
@@ -125,9 +126,10 @@ def test_a_decay_is_backward_euler(tmp_path: Path) -> None:
 def test_what_is_clipped_is_told() -> None:
     network = load_mechanism("tracer")
     one = np.ones((1, 1, 1))
-    column = Column(288.0 * one, 0.0 * one, np.zeros((0, 1, 1, 1)), one[0], one[0])
     content = np.array([-0.5, 2.0]).reshape(2, 1, 1, 1)
-    solved = gauss_seidel(network, np.zeros((0, 1, 1, 1)), column, 2.0 * one, content, 0.0 * content, 1.0,
-                          order=(0, 1), sweeps=1, emitted=(), act=NOTHING)  # fmt: skip
+    solved = gauss_seidel(
+        network, Implicit(NONE, 2.0 * one, content, 0.0 * content, 1.0, NONE, NOTHING),
+        order=(0, 1), sweeps=1, emitted=(),
+    )  # fmt: skip
     assert solved.q.ravel() == pytest.approx([0.0, 1.0])
     assert solved.clipped == pytest.approx([0.5, 0.0])

@@ -172,7 +172,7 @@ def worst(kernel: MechanismKernel, trial: Trial, seed: int = 0, *, frozen: bool 
 def test_dot_products(compiled: Compiled, name: str, levels: int, shape: tuple[int, int]) -> None:
     kernel = compiled(name, levels)
     for seed, weights in enumerate(WEIGHTS.values()):
-        trial = random_trial(kernel, *shape, weights, seed=seed, sweeps=1 + seed % 3)
+        trial = random_trial(kernel, shape, weights, seed=seed, sweeps=1 + seed % 3)
         assert worst(kernel, trial, seed) < EXACT
 
 
@@ -180,14 +180,14 @@ def test_dot_products(compiled: Compiled, name: str, levels: int, shape: tuple[i
 @pytest.mark.parametrize("name", ["emep", "small_strato"])
 def test_dot_products_of_mechanisms(compiled: Compiled, name: str, weights: Any) -> None:
     kernel = compiled(name, 3)
-    assert worst(kernel, random_trial(kernel, 3, 9, weights, seed=4, sweeps=2), 4) < EXACT
+    assert worst(kernel, random_trial(kernel, (3, 9), weights, seed=4, sweeps=2), 4) < EXACT
 
 
 @pytest.mark.parametrize("shape", [(4, 10), (3, 9), (5, 17)], ids=str)
 @pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS)
 def test_dot_products_with_all_kinds_of_operators(compiled: Compiled, weights: Any, shape: tuple[int, int]) -> None:
     kernel = compiled("toy", 4, operators=every)
-    assert worst(kernel, random_trial(kernel, *shape, weights, seed=2, sweeps=2), 2) < EXACT
+    assert worst(kernel, random_trial(kernel, shape, weights, seed=2, sweeps=2), 2) < EXACT
 
 
 def frozen_face_value(before: Array, upstream: Array, downstream: Array, alpha: Any, beta: Any) -> Array:
@@ -208,7 +208,7 @@ def test_dot_products_with_frozen_limiters(
 ) -> None:
     """With the control that a limiter that follows the mixing ratios does not pass."""
     kernel = compiled(name, 4)
-    trial = random_trial(kernel, *shape, WEIGHTS["shorter step"], seed=5, sweeps=2)
+    trial = random_trial(kernel, shape, WEIGHTS["shorter step"], seed=5, sweeps=2)
     assert worst(kernel, trial, 5, frozen=True) > 1e3 * EXACT
     monkeypatch.setattr(transport, "face_value", frozen_face_value)
     assert worst(kernel, trial, 5, frozen=True) < EXACT
@@ -217,7 +217,7 @@ def test_dot_products_with_frozen_limiters(
 
 def test_any_threads_give_the_same_bits(compiled: Compiled) -> None:
     kernel = compiled("toy", 3)
-    trial = random_trial(kernel, 13, 18, WEIGHTS["equal steps"], seed=1, sweeps=2)
+    trial = random_trial(kernel, (13, 18), WEIGHTS["equal steps"], seed=1, sweeps=2)
     weights = weighed(trial, 1)
     one, three = (adjoints(kernel, trial, weights, threads) for threads in (1, 3))
     assert [name for name in one if not np.array_equal(one[name], three[name])] == []
@@ -241,7 +241,7 @@ def test_a_clipped_value_that_is_passed_over_is_noticed(
     file = tmp_path / "taking.kpp"
     file.write_text(TAKING, encoding="utf-8")
     kernel = compile_mechanism(load_mechanism(file), 3)
-    trial = random_trial(kernel, 4, 10, WEIGHTS[weights], seed=3, sweeps=2)
+    trial = random_trial(kernel, (4, 10), WEIGHTS[weights], seed=3, sweeps=2)
     assert worst(kernel, trial, 3) < EXACT
     without: Callable[[str], Any] = lambda name: Written(header(name).replace(forgotten, "false"))  # noqa: E731
     monkeypatch.setattr(emit, "header", without)
@@ -254,7 +254,7 @@ def test_a_product_that_gives_back_too_little_is_noticed(compiled: Compiled, mon
     The code is compiled once; ``airshed_left_out`` says which of its statements is not carried out.
     """
     kernel, places = compiled("toy", 2), dict[tuple[int, str], int]()
-    trial = random_trial(kernel, 3, 9, WEIGHTS["equal steps"], seed=3, sweeps=2)
+    trial = random_trial(kernel, (3, 9), WEIGHTS["equal steps"], seed=3, sweeps=2)
     giving = _Writer._giving
 
     def switched(self: _Writer, number: int, speeds: Any) -> Iterator[str]:

@@ -26,7 +26,7 @@ def test_any_tiles_give_the_bits_of_the_whole(
     compiled: Compiled, mechanism: str, precision: str, cut: Decomposition, threads: int, seed: int
 ) -> None:
     kernel = compiled(mechanism, 3, precision, operators=every)
-    trial = random_trial(kernel, cut.rows, cut.columns, EULER, seed=seed, sweeps=1 + seed % 2)
+    trial = random_trial(kernel, (cut.rows, cut.columns), EULER, seed=seed, sweeps=1 + seed % 2)
     assert differences(kernel, trial, cut, STEPS, threads) == []
 
 
@@ -34,7 +34,7 @@ def test_any_tiles_give_the_bits_of_the_whole(
 def test_tiles_beside_one_another_may_have_a_single_row_and_block(compiled: Compiled, rows: int) -> None:
     kernel = compiled("toy", 3, operators=every)
     cut = Decomposition.of(rows, 2 * WIDTH + 3, WIDTH, 3, tiles=(1, 3))
-    assert differences(kernel, random_trial(kernel, cut.rows, cut.columns, EULER), cut, STEPS) == []
+    assert differences(kernel, random_trial(kernel, (cut.rows, cut.columns), EULER), cut, STEPS) == []
 
 
 WHAT = {
@@ -62,6 +62,6 @@ def test_a_spoilt_edge_is_found(compiled: Compiled, side: Side, what: str) -> No
         if which == side and edge.ndim == dimensions - (not along_rows) and is_it(edge):
             edge[place] = np.random.default_rng(2).permutation(edge[place].ravel()).reshape(edge[place].shape)
 
-    trial = random_trial(kernel, 8, 4 * WIDTH, EULER, seed=3)
+    trial = random_trial(kernel, (8, 4 * WIDTH), EULER, seed=3)
     found = differences(kernel, trial, cut, STEPS, 1, spoil)
     assert any(each.startswith("x of tile") for each in found)

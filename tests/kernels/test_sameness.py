@@ -32,13 +32,13 @@ def same_bits(a: Stepped, b: Stepped) -> bool:
 def test_threads_give_the_same_bits(compiled: Compiled, threads: int, precision: str) -> None:
     kernel = compiled("toy", 3, precision)
     for weights in (EULER, SECOND):
-        trial = random_trial(kernel, 9, 17, weights, seed=threads, sweeps=2)
+        trial = random_trial(kernel, (9, 17), weights, seed=threads, sweeps=2)
         assert same_bits(compiled_step(kernel, trial, threads), compiled_step(kernel, trial))
 
 
 def test_threads_give_the_same_bits_for_a_large_mechanism(compiled: Compiled) -> None:
     kernel = compiled("emep", 3)
-    trial = random_trial(kernel, 7, 19, SECOND, sweeps=2)
+    trial = random_trial(kernel, (7, 19), SECOND, sweeps=2)
     assert same_bits(compiled_step(kernel, trial, 3), compiled_step(kernel, trial))
 
 
@@ -46,7 +46,7 @@ def test_threads_give_the_same_bits_for_a_large_mechanism(compiled: Compiled) ->
 def test_any_split_of_the_rows_gives_the_same_bits(compiled: Compiled, cuts: tuple[int, ...]) -> None:
     """Ranges may come in any order: they read level n and write level n + 1 of their own rows only."""
     kernel = compiled("toy", 7)
-    trial = random_trial(kernel, 9, 9, SECOND, seed=4, sweeps=2)
+    trial = random_trial(kernel, (9, 9), SECOND, seed=4, sweeps=2)
     whole, split = make_stepper(kernel, trial), make_stepper(kernel, trial)
     edges = [0, *cuts, 9]
     split._inner = np.array([(first, last, 0, 2) for first, last in pairwise(edges)][::-1])
@@ -60,7 +60,7 @@ def test_any_split_of_the_rows_gives_the_same_bits(compiled: Compiled, cuts: tup
 def test_units_compiled_at_once_give_the_same_bits_as_the_whole_text(compiled: Compiled) -> None:
     kernel = compiled("toy", 7)
     whole = replace(kernel, functions=declared(load(build(kernel.source.text, name="toy-whole")), SIGNATURES))
-    trial = random_trial(kernel, 3, 9, SECOND, seed=5, sweeps=2)
+    trial = random_trial(kernel, (3, 9), SECOND, seed=5, sweeps=2)
     assert same_bits(compiled_step(whole, trial), compiled_step(kernel, trial))
 
 
@@ -93,7 +93,7 @@ def _of_columns(trial: Trial, chosen: np.ndarray) -> Trial:
 def test_a_column_does_not_know_its_place(compiled: Compiled, precision: str) -> None:
     """Without horizontal wind, permuted columns give permuted results, and so does a part of them."""
     kernel = compiled("toy", 3, precision)
-    trial = random_trial(kernel, 4, 19, SECOND, seed=8, sweeps=2)
+    trial = random_trial(kernel, (4, 19), SECOND, seed=8, sweeps=2)
     plain = compiled_step(kernel, _of_columns(trial, np.arange(19)))
     random = np.random.default_rng(1)
     for count in (19, 16, 9, 1):
@@ -106,7 +106,7 @@ def test_a_column_does_not_know_its_place(compiled: Compiled, precision: str) ->
 
 def test_rows_do_not_know_their_place_either(compiled: Compiled) -> None:
     kernel = compiled("toy", 3)
-    trial = _of_columns(random_trial(kernel, 1, 9, SECOND, seed=3), np.arange(9))
+    trial = _of_columns(random_trial(kernel, (1, 9), SECOND, seed=3), np.arange(9))
     single = compiled_step(kernel, trial).fields.q
 
     def repeat(values: np.ndarray) -> np.ndarray:
@@ -125,7 +125,7 @@ def test_rows_do_not_know_their_place_either(compiled: Compiled) -> None:
 
 def test_the_comparison_of_bits_notices_the_last_one(compiled: Compiled) -> None:
     kernel = compiled("toy", 3)
-    step = compiled_step(kernel, random_trial(kernel, 3, 5, EULER))
+    step = compiled_step(kernel, random_trial(kernel, (3, 5), EULER))
     q = step.fields.q.copy()
     q[0, 0, 0, 0] = np.nextafter(q[0, 0, 0, 0], 1.0)
     assert same_bits(step, step)

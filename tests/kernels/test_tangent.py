@@ -68,20 +68,20 @@ def tangent_fixture(compiled: Compiled) -> Tangent:
 def test_the_tangent_equals_that_of_the_twin(tangent: Tangent, name: str, shape: tuple[int, int]) -> None:
     kernel = tangent(name)
     for seed, weights in enumerate(WEIGHTS.values()):
-        trial = random_trial(kernel.forward, *shape, weights, seed=seed, sweeps=1 + seed)
+        trial = random_trial(kernel.forward, shape, weights, seed=seed, sweeps=1 + seed)
         assert compare(kernel, trial, random_direction(trial, seed=seed)) < EXACT
 
 
 def test_single_precision_is_close_to_the_twin(compiled: Compiled) -> None:
     kernel = compiled("toy", 4, "single", operators=every).tangent()
-    trial = random_trial(kernel.forward, 4, 10, WEIGHTS["longer step"], seed=1, sweeps=2)
+    trial = random_trial(kernel.forward, (4, 10), WEIGHTS["longer step"], seed=1, sweeps=2)
     assert compare(kernel, trial, random_direction(trial)) < SINGLE
 
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_values_are_those_of_the_step(tangent: Tangent, name: str) -> None:
     kernel = tangent(name)
-    trial = random_trial(kernel.forward, 4, 10, WEIGHTS["longer step"], seed=4, sweeps=2)
+    trial = random_trial(kernel.forward, (4, 10), WEIGHTS["longer step"], seed=4, sweeps=2)
     expected = vars(compiled_step(kernel.forward, trial).fields)
     values, _ = tangent_step(kernel, trial, random_direction(trial))
     for field, array in expected.items():
@@ -99,13 +99,13 @@ def test_a_rate_that_is_one_has_a_factor_too(network: Callable[[str], ReactionNe
     )
     kernel = compile_mechanism(replace(toy, name="ones", reactions=reactions), 2).tangent()
     assert "const value L = f[" in kernel.source.text
-    trial = random_trial(kernel.forward, 2, 9, WEIGHTS["Euler"], sweeps=2)
+    trial = random_trial(kernel.forward, (2, 9), WEIGHTS["Euler"], sweeps=2)
     assert compare(kernel, trial, random_direction(trial)) < EXACT
 
 
 def test_several_steps_in_a_row(tangent: Tangent) -> None:
     kernel = tangent("toy, every")
-    trial = random_trial(kernel.forward, 5, 9, WEIGHTS["Euler"], seed=11, sweeps=2, wind=0.03)
+    trial = random_trial(kernel.forward, (5, 9), WEIGHTS["Euler"], seed=11, sweeps=2, wind=0.03)
     to = random_direction(trial, seed=1)
     stepper, previous = make_tangent_stepper(kernel, trial, to), None
     twin = complex_trial(trial, to)
@@ -120,7 +120,7 @@ def test_several_steps_in_a_row(tangent: Tangent) -> None:
 
 def test_threads_give_the_same_bits(tangent: Tangent) -> None:
     kernel = tangent("toy, every")
-    trial = random_trial(kernel.forward, 9, 17, WEIGHTS["longer step"], seed=2, sweeps=2)
+    trial = random_trial(kernel.forward, (9, 17), WEIGHTS["longer step"], seed=2, sweeps=2)
     to = random_direction(trial)
     one, several = tangent_step(kernel, trial, to), tangent_step(kernel, trial, to, threads=3)
     for first, second in zip(one, several, strict=True):
@@ -132,7 +132,7 @@ def test_threads_give_the_same_bits(tangent: Tangent) -> None:
 
 def worth(kernel: TangentKernel, weights: TwoStepWeights, shape: tuple[int, int], sweeps: int) -> tuple[float, float]:
     """What random changes are worth to a random cost: by the tangent and by the adjoint, relative to their parts."""
-    trial = random_trial(kernel.forward, *shape, weights, seed=sweeps, sweeps=sweeps)
+    trial = random_trial(kernel.forward, shape, weights, seed=sweeps, sweeps=sweeps)
     to = random_direction(trial, parts={"state", "sides", "top", "emission", "factors"})
     changes = tangent_step(kernel, trial, to)[1]
     random, costs = np.random.default_rng(sweeps), {}
@@ -161,7 +161,7 @@ def test_the_adjoint_is_the_transpose(tangent: Tangent, name: str, shape: tuple[
 @pytest.mark.parametrize("part", PARTS)
 def test_a_change_of_any_part_is_noticed(tangent: Tangent, part: str) -> None:
     kernel = tangent("toy, every")
-    trial = random_trial(kernel.forward, 4, 10, WEIGHTS["longer step"], seed=3, sweeps=2)
+    trial = random_trial(kernel.forward, (4, 10), WEIGHTS["longer step"], seed=3, sweeps=2)
     to = random_direction(trial, seed=1)
     changes = tangent_step(kernel, trial, to)[1]
     without = random_direction(trial, seed=1, parts=set(PARTS) - {part})
@@ -189,13 +189,13 @@ def test_a_wrong_rule_is_noticed(compiled: Compiled, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(emit, "header", spoiled)
     kernel = compile_tangent(compiled("toy", 3))
-    trial = random_trial(kernel.forward, 5, 17, WEIGHTS["Euler"], seed=2, sweeps=1)
+    trial = random_trial(kernel.forward, (5, 17), WEIGHTS["Euler"], seed=2, sweeps=1)
     assert compare(kernel, trial, random_direction(trial)) > 1e-6
 
 
 def test_changes_that_do_not_fit_are_refused(tangent: Tangent) -> None:
     kernel = tangent("tracer")
-    trial = random_trial(kernel.forward, 2, 9, WEIGHTS["Euler"])
+    trial = random_trial(kernel.forward, (2, 9), WEIGHTS["Euler"])
     stepper = make_tangent_stepper(kernel, trial, random_direction(trial))
     step = step_forcing(trial, stepper.layout)
     wrong: list[tuple[Any, str]] = [

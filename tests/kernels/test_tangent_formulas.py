@@ -31,7 +31,7 @@ def kernel_and_trial(network: Network, formula: Callable[..., Any]) -> tuple[Tan
     fields = OperatorField("x"), OperatorField("y", "ground")
     lost = Operator("lost", "loss", rate(formula), (0,), fields, term="lost")
     kernel = compile_mechanism(network("tracer"), 2, operators=(lost,)).tangent()
-    trial = random_trial(kernel.forward, 4, 10, two_step_weights(100.0, None), seed=3)
+    trial = random_trial(kernel.forward, (4, 10), two_step_weights(100.0, None), seed=3)
     random = np.random.default_rng(5)
     given = {"x": random.uniform(0.1, 1.0, (2, 4, 10)), "y": random.uniform(0.1, 1.0, (4, 10))}
     return kernel, with_fields(trial, given)

@@ -17,10 +17,9 @@ from airshed.kernels.cpu.stepper import Stepper
 from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray, aligned_zeros
 from airshed.kernels.reference.trial import Trial, forcing, make_stepper, random_trial
-from airshed.kernels.step.data import REACH, SIDES, Side, TwoStepWeights
+from airshed.kernels.step.data import REACH, SIDES, OtherRanks, Side, TwoStepWeights
 from airshed.parallel.decomposition import Decomposition, Tile
-from airshed.process.one_step import one_step_weights
-from airshed.process.twostep import two_step_weights
+from airshed.process.twostep import one_step_weights, two_step_weights
 
 from .kinds import every
 from .tiles import EULER, Compiled, at_step, cuts, part_of, sums_of_tiles, wind_from, wrong_states
@@ -96,7 +95,9 @@ class Tiles:
             layout = Layout(*tile.window.shape, kernel.shape.width, kernel.dtype)
             made.beyond.append(Beyond(cut, tile, layout, middle))
             part = part_of(trial, tile.window)
-            made.steppers.append(make_stepper(kernel, part, threads, neighbours=made.beyond[-1], total=made.keep_sums))
+            made.steppers.append(
+                make_stepper(kernel, part, threads, others=OtherRanks(made.beyond[-1], made.keep_sums))
+            )
         return made
 
     def keep_sums(self, values: np.ndarray) -> np.ndarray:
@@ -144,7 +145,7 @@ def test_any_tiles_give_the_bits_of_the_whole(
 ) -> None:
     kernel = compiled(mechanism, 3, precision, operators=every)
     assert kernel.shape.width == cut.width
-    trial = random_trial(kernel, cut.rows, cut.columns, STEPS[formula][0], seed=seed, sweeps=1 + seed % 2)
+    trial = random_trial(kernel, (cut.rows, cut.columns), STEPS[formula][0], seed=seed, sweeps=1 + seed % 2)
     assert differences(kernel, trial, cut, STEPS[formula], threads) == []
 
 
@@ -153,7 +154,7 @@ def test_a_spoilt_value_of_a_halo_is_found(compiled: Compiled, side: Side) -> No
     """The negative control: a little more of one species in one cell next to one tile, where wind blows from there."""
     kernel = compiled("small_strato", 3)
     cut = Decomposition.of(8, 4 * WIDTH, WIDTH, 4, tiles=(2, 2))
-    trial = wind_from(side, random_trial(kernel, 8, 4 * WIDTH, EULER, seed=3))
+    trial = wind_from(side, random_trial(kernel, (8, 4 * WIDTH), EULER, seed=3))
     nearest = {"west": (2, 1, 2, -1), "east": (2, 1, 2, 0), "south": (-1, 0, 1, 2, 3), "north": (0, 0, 1, 2, 3)}[side]
 
     def spoil(which: Side, buffer: AnyArray) -> None:
@@ -166,7 +167,7 @@ def test_a_spoilt_value_of_a_halo_is_found(compiled: Compiled, side: Side) -> No
 
 def test_a_lost_block_is_missed_in_the_sums(compiled: Compiled) -> None:
     kernel = compiled("small_strato", 3)
-    trial, cut = random_trial(kernel, 4, WIDTH + 1, EULER), Decomposition.of(4, WIDTH + 1, WIDTH, 2)
+    trial, cut = random_trial(kernel, (4, WIDTH + 1), EULER), Decomposition.of(4, WIDTH + 1, WIDTH, 2)
     with closing(Tiles.of(kernel, trial, cut, 1)) as tiles, closing(make_stepper(kernel, trial)) as whole:
         tiles.step(EULER, trial, whole.state.q.copy())
         sums = whole.step(EULER, *forcing(trial, whole.layout))
@@ -178,6 +179,6 @@ def test_a_lost_block_is_missed_in_the_sums(compiled: Compiled) -> None:
 def test_what_has_not_come_yet_is_missed(compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
     """The negative control: steps that look beyond before anything is there."""
     kernel, cut = compiled("small_strato", 3), Decomposition.of(8, WIDTH + 1, WIDTH, 2)
-    trial = wind_from("north", random_trial(kernel, 8, WIDTH + 1, EULER))
+    trial = wind_from("north", random_trial(kernel, (8, WIDTH + 1), EULER))
     monkeypatch.setattr(Beyond, "arrived", lambda self: True)
     assert "q of tile 0" in differences(kernel, trial, cut, [EULER], 1)

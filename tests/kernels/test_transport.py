@@ -24,7 +24,7 @@ CLIPPED = TERMS.index("clipped")
 
 def at_rest(kernel: MechanismKernel, rows: int, columns: int, *, seed: int = 0, outside: float = 0.0) -> Trial:
     """A trial from rest with transport alone and the same mixing ratio all around; it awaits state and air fluxes."""
-    trial = random_trial(kernel, rows, columns, EULER, seed=seed, sources=False)
+    trial = random_trial(kernel, (rows, columns), EULER, seed=seed, sources=False)
     sides, top = np.full_like(trial.box.outside.sides, outside), np.full_like(trial.box.outside.top, outside)
     return replace(trial, box=replace(trial.box, outside=Outside(sides, top)), columns=(trial.columns[0],) * 2)
 
@@ -54,7 +54,7 @@ def drift(kernel: MechanismKernel, divergent: bool, *, spoil: float = 1.0) -> fl
     stepper, worst, previous = make_stepper(kernel, base), 0.0, None
     for number in range(60):
         length = STEP if number < 30 else 80.0 + number
-        fluxes = random_trial(kernel, 5, 13, EULER, seed=number // 5, wind=0.01).air_fluxes
+        fluxes = random_trial(kernel, (5, 13), EULER, seed=number // 5, wind=0.01).air_fluxes
         if not divergent:
             fluxes = tuple(replace(f, upward=upward_air_flux(f.eastward, f.northward, np.zeros(shape))) for f in fluxes)
         trial = replace(base, air_fluxes=fluxes, weight=number % 5 / 5.0, weights=two_step_weights(length, previous))
@@ -96,7 +96,7 @@ def mass_change(kernel: MechanismKernel, wind: float) -> tuple[float, float]:
 
     wind  that blows through the area besides, in parts of CELL_AIR a second
     """
-    some = random_trial(kernel, 6, 13, EULER, seed=5)
+    some = random_trial(kernel, (6, 13), EULER, seed=5)
     trial = holding(at_rest(kernel, 6, 13), some.fields.q, some.fields.air)
     mixing = {"exchange": 1e-3 * some.columns[0].fields["exchange"]}
     column = replace(trial.columns[0], fields={**trial.columns[0].fields, **mixing})
@@ -130,7 +130,7 @@ def test_it_is_not_behind_open_ones(compiled: Compiled) -> None:
 def test_the_budget_of_a_step_closes(compiled: Compiled, name: str, levels: int, previous: float | None) -> None:
     """A q = c0 A q + c1 A q + t0 T + t1 T + g (chemistry - deposition + emission) + clipped, summed over all cells."""
     kernel, w = compiled(name, levels), two_step_weights(STEP, previous)
-    trial = random_trial(kernel, 5, 11, w, seed=6, sweeps=2)
+    trial = random_trial(kernel, (5, 11), w, seed=6, sweeps=2)
     step, old = compiled_step(kernel, trial), trial.fields
     sums = dict(zip(kernel.terms, step.sums, strict=True))
     emitted = np.zeros(len(old.q))

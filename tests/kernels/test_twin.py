@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from airshed.formula.tree import Binary, Number
-from airshed.kernels.cpu.pipeline import MechanismKernel
+from airshed.kernels.cpu.pipeline import MechanismKernel, Tuning
 from airshed.kernels.reference.step import Fields
 from airshed.kernels.reference.trial import (
     Trial,
@@ -45,7 +45,7 @@ def compare(kernel: MechanismKernel, trial: Trial) -> float:
 def test_the_kernel_equals_its_twin(compiled: Compiled, name: str, levels: int, shape: tuple[int, int]) -> None:
     kernel = compiled(name, levels)
     for seed, weights in enumerate(WEIGHTS.values()):
-        trial = random_trial(kernel, *shape, weights, seed=seed, sweeps=1 + seed % 3)
+        trial = random_trial(kernel, shape, weights, seed=seed, sweeps=1 + seed % 3)
         assert compare(kernel, trial) < DOUBLE
 
 
@@ -53,23 +53,23 @@ def test_the_kernel_equals_its_twin(compiled: Compiled, name: str, levels: int, 
 @pytest.mark.parametrize("sweeps", [1, 2, 3])
 def test_the_kernel_of_a_large_mechanism_equals_its_twin(compiled: Compiled, weights: Any, sweeps: int) -> None:
     kernel = compiled("emep", 3)
-    assert compare(kernel, random_trial(kernel, 4, 11, weights, seed=sweeps, sweeps=sweeps)) < DOUBLE
+    assert compare(kernel, random_trial(kernel, (4, 11), weights, seed=sweeps, sweeps=sweeps)) < DOUBLE
 
 
 @pytest.mark.parametrize("name", ["toy", "emep"])
 @pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS)
 def test_single_precision_is_close_to_the_twin(compiled: Compiled, name: str, weights: Any) -> None:
     kernel = compiled(name, 3, "single")
-    assert compare(kernel, random_trial(kernel, 4, 11, weights, seed=5, sweeps=2)) < SINGLE
+    assert compare(kernel, random_trial(kernel, (4, 11), weights, seed=5, sweeps=2)) < SINGLE
 
 
 @pytest.mark.parametrize(("precision", "width", "group"), [("double", 4, 1), ("single", 4, 2), ("single", 16, 5)])
 def test_neither_the_width_of_packs_nor_of_groups_matters(
     compiled: Compiled, precision: str, width: int, group: int
 ) -> None:
-    kernel = compiled("toy", 2, precision, width=width, largest_group=group)
+    kernel = compiled("toy", 2, precision, tuning=Tuning(width, group))
     for columns in (3, 17, 21):
-        trial = random_trial(kernel, 3, columns, WEIGHTS["equal steps"], seed=columns, sweeps=2)
+        trial = random_trial(kernel, (3, columns), WEIGHTS["equal steps"], seed=columns, sweeps=2)
         assert compare(kernel, trial) < (DOUBLE if precision == "double" else SINGLE)
 
 
@@ -77,21 +77,21 @@ def test_neither_the_width_of_packs_nor_of_groups_matters(
 @pytest.mark.parametrize("sources", [False, True])
 def test_without_wind_or_sources_they_agree_too(compiled: Compiled, wind: float, sources: bool) -> None:
     kernel = compiled("toy", 7)
-    trial = random_trial(kernel, 3, 9, WEIGHTS["equal steps"], seed=3, wind=wind, sources=sources)
+    trial = random_trial(kernel, (3, 9), WEIGHTS["equal steps"], seed=3, wind=wind, sources=sources)
     assert compare(kernel, trial) < DOUBLE
 
 
 @pytest.mark.parametrize("weight", [0.0, 0.4, 1.0])
 def test_forcing_is_linear_between_its_ends(compiled: Compiled, weight: float) -> None:
     kernel = compiled("toy", 2)
-    trial = random_trial(kernel, 3, 5, WEIGHTS["equal steps"])
+    trial = random_trial(kernel, (3, 5), WEIGHTS["equal steps"])
     trial = replace(trial, weight=weight, weight_z=1.0 - weight, column_weight=weight)
     assert compare(kernel, trial) < DOUBLE
 
 
 def test_many_steps_of_changing_length_agree(compiled: Compiled) -> None:
     kernel = compiled("toy", 7)
-    trial = random_trial(kernel, 5, 9, WEIGHTS["Euler"], seed=11, sweeps=2, wind=0.03)
+    trial = random_trial(kernel, (5, 9), WEIGHTS["Euler"], seed=11, sweeps=2, wind=0.03)
     stepper = make_stepper(kernel, trial)
     previous = None
     for length in (60.0, 60.0, 90.0, 45.0, 45.0):
@@ -167,7 +167,7 @@ CHANGES: dict[str, Callable[[Trial], Trial]] = {
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_the_comparison_notices_a_change(compiled: Compiled, change: Callable[[Trial], Trial]) -> None:
     kernel = compiled("toy", 7)
-    trial = random_trial(kernel, 3, 9, WEIGHTS["equal steps"], seed=2, sweeps=2)
+    trial = random_trial(kernel, (3, 9), WEIGHTS["equal steps"], seed=2, sweeps=2)
     found = compiled_step(kernel, trial)
     assert difference(found, twin_step(trial), trial.weights.g) < DOUBLE
     assert difference(found, twin_step(change(trial)), trial.weights.g) > 10.0 * DOUBLE
@@ -176,7 +176,7 @@ def test_the_comparison_notices_a_change(compiled: Compiled, change: Callable[[T
 @pytest.mark.parametrize("term", range(5))
 def test_the_comparison_notices_a_budget(compiled: Compiled, term: int) -> None:
     kernel = compiled("toy", 7)
-    trial = random_trial(kernel, 3, 9, WEIGHTS["equal steps"], seed=2, sweeps=2)
+    trial = random_trial(kernel, (3, 9), WEIGHTS["equal steps"], seed=2, sweeps=2)
     twin = twin_step(trial)
     sums = twin.sums.copy()
     sums[term] *= SLIGHTLY

@@ -15,7 +15,7 @@ from airshed.core.errors import KernelError
 from airshed.kernels.cpu.stepper import Stepper
 from airshed.kernels.memory import AnyArray
 from airshed.kernels.reference.trial import Trial, forcing, make_stepper, random_trial
-from airshed.kernels.step.data import Side, StepForcing, TwoStepWeights
+from airshed.kernels.step.data import OtherRanks, Side, StepForcing, TwoStepWeights
 from airshed.process.twostep import two_step_weights
 
 from .tiles import EULER, Compiled, at_step
@@ -42,7 +42,7 @@ def test_batches_and_threads_change_no_bit(
     compiled: Compiled, mechanism: str, precision: str, cuts: set[int], rows: int, columns: int, threads: int
 ) -> None:
     kernel = compiled(mechanism, 3, precision)
-    trial, places = random_trial(kernel, rows, columns, EULER), [0, *sorted(cuts), len(WEIGHTS)]
+    trial, places = random_trial(kernel, (rows, columns), EULER), [0, *sorted(cuts), len(WEIGHTS)]
     batches = [WEIGHTS[first:last] for first, last in pairwise(places)]
     with closing(make_stepper(kernel, trial)) as one, closing(make_stepper(kernel, trial, threads, batch=7)) as other:
         assert advanced(other, trial, batches) == advanced(one, trial, [[each] for each in WEIGHTS])
@@ -51,7 +51,7 @@ def test_batches_and_threads_change_no_bit(
 def test_a_step_with_other_weights_has_other_bits(compiled: Compiled) -> None:
     """The negative control."""
     kernel = compiled("small_strato", 3)
-    trial = random_trial(kernel, 5, 9, EULER)
+    trial = random_trial(kernel, (5, 9), EULER)
     one, other = (make_stepper(kernel, trial, 2, batch=7) for _ in range(2))
     with closing(one), closing(other):
         assert advanced(one, trial, [WEIGHTS]) != advanced(other, trial, [[*WEIGHTS[:-1], WEIGHTS[1]]])
@@ -81,8 +81,8 @@ class Silent:
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
 def test_threads_end_when_something_goes_wrong_while_they_wait(compiled: Compiled, error: type[BaseException]) -> None:
     kernel, neighbour = compiled("small_strato", 3), Silent(error)
-    trial = random_trial(kernel, 16, 12, EULER)
-    with closing(make_stepper(kernel, trial, 3, neighbours=neighbour)) as stepper:
+    trial = random_trial(kernel, (16, 12), EULER)
+    with closing(make_stepper(kernel, trial, 3, others=OtherRanks(neighbour))) as stepper:
         with pytest.raises(error):
             advanced(stepper, trial, [WEIGHTS[:1]])
         assert neighbour.asked == 3

@@ -10,8 +10,8 @@ from mpi4py import MPI
 
 from airshed.core.errors import DataError
 from airshed.parallel.communicator import Alone, MpiRanks
+from airshed.parallel.domain import Domain
 from airshed.pasture.inputs import open_inputs
-from airshed.runtime.domain import Domain
 
 DAYS = (0, 1, 70, 69, 149, 3)
 

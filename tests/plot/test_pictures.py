@@ -12,7 +12,7 @@ import xarray as xr
 from PIL import Image
 
 from airshed.core.errors import AirshedError, CaseError, DataError, OutputError
-from airshed.io.pictures import drawn
+from airshed.io.folder import drawn
 from airshed.plot import plot_run
 from airshed.plot.animation import LARGEST, draw_animation
 from airshed.plot.curtain import row_of

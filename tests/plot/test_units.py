@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from airshed.plot.species import COMMON
-from airshed.plot.units import mass_concentration, mass_unit, mixing_ratio_unit
+from airshed.plot.units import COMMON, mass_concentration, mass_unit, mixing_ratio_unit
 
 
 def test_100_ppb_of_ozone_at_25_degrees_and_one_atmosphere() -> None:

@@ -15,10 +15,10 @@ from airshed.core.report import Report
 from airshed.fields.spec import FieldRegistry, FieldSpec
 from airshed.grid import Grid
 from airshed.grid.box import Box
-from airshed.grid.lonlat import lonlat_axes
+from airshed.grid.grid import lonlat_axes
 from airshed.parallel.communicator import Alone
+from airshed.parallel.domain import Domain
 from airshed.runtime.clock import Clock
-from airshed.runtime.domain import Domain
 from airshed.runtime.model import Model, Pace, PlainModel, Saved, Snapshot, Timings
 from airshed.runtime.records import RunRecords
 from airshed.runtime.wall_time import wall_time

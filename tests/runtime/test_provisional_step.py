@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 import airshed
-from airshed.runtime.provisional_step import ProvisionalStep
+from airshed.runtime.clock import ProvisionalStep
 
 CENTRES = np.arange(12) * 0.5 - 2.75
 TIMES = np.datetime64("2022-01-01T00:00:00", "ns") + np.arange(4) * np.timedelta64(3600, "s")

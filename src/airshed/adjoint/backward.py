@@ -19,7 +19,7 @@ from airshed.air.model import AirModel
 from airshed.air.schemes.taken import TakenStep
 from airshed.kernels.memory import AnyArray, aligned_copy
 from airshed.kernels.step.data import Level, Swap
-from airshed.runtime.simulation import quick_turns
+from airshed.runtime.using import quick_turns
 
 Array = npt.NDArray[np.float64]
 

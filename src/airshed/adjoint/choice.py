@@ -12,9 +12,8 @@ from airshed.adjoint.schedules import packaged
 from airshed.adjoint.stores.behind import BehindStore
 from airshed.adjoint.stores.files import FileStore, rank_folder
 from airshed.adjoint.stores.groups import GroupStore
-from airshed.adjoint.stores.rounded import RoundedStore
+from airshed.adjoint.stores.outer import RoundedStore, SlowStore
 from airshed.adjoint.stores.shared import SharedStore
-from airshed.adjoint.stores.slow import SlowStore
 from airshed.adjoint.stores.store import MemoryStore, Store
 from airshed.air.case.sections import AdjointSection
 from airshed.core.errors import OutputError

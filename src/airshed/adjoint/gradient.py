@@ -30,7 +30,8 @@ from airshed.kernels.memory import AnyArray
 from airshed.parallel.failure import raising_together
 from airshed.parallel.swap import edge_swap
 from airshed.runtime.clock import Clock, due_in
-from airshed.runtime.simulation import Simulation, quick_turns
+from airshed.runtime.simulation import Simulation
+from airshed.runtime.using import quick_turns
 
 Array = npt.NDArray[np.float64]
 

@@ -15,8 +15,7 @@ from airshed.adjoint.choice import Stores, make_stores
 from airshed.adjoint.cost import Fields
 from airshed.adjoint.gradient import Progress, costs_of, run_forward
 from airshed.adjoint.options import Options
-from airshed.adjoint.snapshots import as_arrays, as_snapshot
-from airshed.adjoint.trajectory import Trajectory
+from airshed.adjoint.trajectory import Trajectory, as_arrays, as_snapshot
 from airshed.air.model import AirModel
 from airshed.runtime.simulation import Simulation
 

@@ -9,8 +9,8 @@ from airshed.adjoint.ranking import contributions_csv, ranking
 from airshed.core.atomic import guarded, is_part, remove_parts, write_whole
 from airshed.core.errors import OutputError
 from airshed.core.report import Report
+from airshed.io.folder import PICTURES
 from airshed.io.hdf5 import hdf5
-from airshed.io.pictures import PICTURES
 
 if TYPE_CHECKING:
     import xarray as xr

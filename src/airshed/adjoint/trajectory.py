@@ -2,9 +2,10 @@
 
 A restart is all that the model saves. A level is the mixing ratios and the air. What steps were given (forcing,
 weights, emission) is noted beside the levels, in memory, whenever these are kept: fields of the forcing are shared by
-the steps of an hour.
+the steps of an hour. Snapshots become arrays, so that any store can keep them.
 """
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import islice
@@ -27,13 +28,17 @@ from airshed.adjoint.choice import Stores
 from airshed.adjoint.commits import AnyCommits, Part
 from airshed.adjoint.schemes.of_model import derivatives_of
 from airshed.adjoint.schemes.protocol import Passed
-from airshed.adjoint.snapshots import as_arrays, as_snapshot
 from airshed.adjoint.stores.store import Arrays, size_of
 from airshed.air.model import AirModel
 from airshed.air.schemes.taken import TakenStep
 from airshed.kernels.memory import ALIGNMENT, AnyArray, address, aligned_copy
 from airshed.kernels.step.data import Level
 from airshed.runtime.clock import Clock
+from airshed.runtime.model import Snapshot
+
+_TILED: Final = "tiled."
+_WHOLE: Final = "whole."
+_METADATA: Final = "metadata"
 
 _STATE: Final = "tiled.state."
 _RESTART: Final = "restart-"
@@ -247,3 +252,17 @@ def steps_expected(model: AirModel, until: float) -> int:
     """Return about how many steps a run will have, by the longest step of now."""
     step = model.longest_step(min(until, model.next_change()))
     return max(1, int((until - model.seconds) / step)) if step < inf else 1
+
+
+def as_arrays(snapshot: Snapshot) -> Arrays:
+    """Return a snapshot as arrays; its plain values as the bytes of their JSON."""
+    metadata = np.frombuffer(json.dumps(dict(snapshot.metadata)).encode(), np.uint8)
+    tiled = {_TILED + name: array for name, array in snapshot.tiled.items()}
+    return tiled | {_WHOLE + name: array for name, array in snapshot.whole.items()} | {_METADATA: metadata}
+
+
+def as_snapshot(arrays: Arrays) -> Snapshot:
+    """Return the snapshot that was kept as arrays."""
+    tiled = {name.removeprefix(_TILED): array for name, array in arrays.items() if name.startswith(_TILED)}
+    whole = {name.removeprefix(_WHOLE): array for name, array in arrays.items() if name.startswith(_WHOLE)}
+    return Snapshot(tiled, whole, json.loads(arrays[_METADATA].tobytes()))

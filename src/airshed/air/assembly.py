@@ -31,11 +31,11 @@ from airshed.air.species_map import (
 )
 from airshed.air.species_map.parts import ISOPRENE
 from airshed.air.species_map.rates import bind_rates
-from airshed.core.datasets import is_dataset
+from airshed.core.data import is_dataset
 from airshed.core.errors import CaseError
 from airshed.core.text import printable, suggestion
 from airshed.grid import Grid
-from airshed.grid.lonlat import lonlat_axes
+from airshed.grid.grid import lonlat_axes
 from airshed.io.cf import own_names
 from airshed.io.netcdf import load_netcdf
 from airshed.kernels.backend import StepKernel, backend

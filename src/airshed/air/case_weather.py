@@ -16,7 +16,7 @@ from airshed.air.meteorology.function import CallableMeteorology, Calls
 from airshed.air.meteorology.uniform import uniform_meteorology
 from airshed.air.meteorology.wrapped import OneAtATime, WindowOf
 from airshed.core.constants import SECONDS_PER_DAY
-from airshed.core.datasets import is_dataset
+from airshed.core.data import is_dataset
 from airshed.core.errors import CaseError, DataError
 from airshed.grid import Grid
 from airshed.grid.window import Window

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.air.box import ChemistryFailure, Stopped, replay_conditions
-from airshed.air.rate_environment import rate_environment
-from airshed.kernels.backend import CellSolver
+from airshed.air.open_rates import rate_environment
+from airshed.kernels.cell_backend import CellSolver
 from airshed.kernels.chemistry import (
     AIR_INPUTS,
     AcceptedSteps,
@@ -20,6 +20,7 @@ from airshed.kernels.chemistry import (
     pack_cells,
     unpack_cells,
 )
+from airshed.kernels.chemistry.data import Besides, Concentrations
 from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray, aligned_zeros
 from airshed.mechanism.expressions import evaluate
@@ -176,8 +177,8 @@ class CellChemistry:
         steps = CellSteps(**{name: made[name].reshape(packs, width) for name in vars(self.steps)})
         place = replace(self._place, blocks=columns.blocks, last_lanes=columns.last_lanes)
         self.solver.advance(
-            given["q"], made["result"], place, given["inputs"].reshape(packs, 1, -1, width), steps, 0.0, seconds,
-            clipped=made["clipped"], extra=made["extra"].reshape(packs, *self.extra.shape[1:]), record=self.record,
+            Concentrations(given["q"], made["result"], place), given["inputs"].reshape(packs, 1, -1, width), steps,
+            0.0, seconds, Besides(made["clipped"], made["extra"].reshape(packs, *self.extra.shape[1:]), self.record),
         )  # fmt: skip
         made["work"][...] = (made["accepted"] + made["rejected"]).sum(axis=(1, 2))
 
@@ -220,7 +221,7 @@ class CellChemistry:
         again = self.solver.with_more_steps(_MORE_STEPS)
         inputs = np.asarray(pack_cells(table[None], width))
         kept = None if self.record is None else self.record.of(failed, width)
-        again.advance(y, y, place, inputs, steps, 0.0, end - begin, clipped=added, extra=extra, record=kept)
+        again.advance(Concentrations(y, y, place), inputs, steps, 0.0, end - begin, Besides(added, extra, kept))
         self.counts.retried += count
         self.counts.add(steps)
         after, reached = unpack_cells(y, count), unpack_cells(steps.reached, count)

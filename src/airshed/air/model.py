@@ -23,25 +23,25 @@ from airshed.air.rate_factors import RateFactors
 from airshed.air.report import summary
 from airshed.air.schemes.imex import Imex
 from airshed.air.schemes.moving import without_reactions
-from airshed.air.schemes.scheme import Scheme, Setup
+from airshed.air.schemes.scheme import WAITING, Scheme, Setup
 from airshed.air.schemes.splitting import make_strang
 from airshed.air.sources import BiogenicSource, PackedSources
 from airshed.air.stepping import batch_size, make_halo, step_constants
-from airshed.air.wall import WAITING
 from airshed.core.errors import CaseError
-from airshed.core.protocols import FieldView
 from airshed.core.report import Report
+from airshed.fields.spec import FieldView
 from airshed.grid import Grid
 from airshed.grid.box import Box
-from airshed.grid.lonlat import lonlat_axes
+from airshed.grid.grid import lonlat_axes
 from airshed.kernels.backend import StepKernel, backend
 from airshed.kernels.layout import PackedView
+from airshed.kernels.step.data import OtherRanks
 from airshed.mechanism.network import ReactionNetwork
 from airshed.parallel.balance import Balance
 from airshed.parallel.communicator import Communicator
+from airshed.parallel.domain import Domain
 from airshed.parallel.groups import Groups
 from airshed.process.settable import Settable
-from airshed.runtime.domain import Domain
 from airshed.runtime.model import Pace, Saved, Snapshot, Timings
 
 if TYPE_CHECKING:
@@ -97,8 +97,8 @@ class AirModel:
         self._weather: tuple[float, MetState] | None = None
         self.constants = step_constants(self.parts, self.sources.species)
         self.stepper = self.kernel.stepper(
-            self.layout, self.constants, threads=threads, neighbours=halo, total=self.parts.total(self.kernel),
-            batch=batch,
+            self.layout, self.constants, threads=threads, batch=batch,
+            others=OtherRanks(halo, self.parts.total(self.kernel)),
         )  # fmt: skip
         self.budget = Budget(len(self.network.species), len(self.families), self.parts.processes.terms)
         light = PackedLight(
@@ -201,7 +201,7 @@ class AirModel:
         return self._weather[1]
 
     def timings(self) -> Timings:
-        """Wall time of the parts of all steps so far, see ``air.wall``."""
+        """Wall time of the parts of all steps so far, see ``air.schemes.scheme``."""
         balance = self.scheme.balance
         return Timings(self.scheme.wall(), WAITING, [] if balance is None else [balance.summary()])
 

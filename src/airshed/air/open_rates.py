@@ -1,20 +1,41 @@
-"""What functions in Python compute of a mechanism's rates for the air of the model at one instant.
+"""The air by the names that rates know it, and what a mechanism's functions in Python compute of it at one instant.
 
-All rate constants are looked at then: none may be negative.
+Names are those of :data:`airshed.mechanism.expressions.SYMBOLS`. All rate constants are looked at then: none may be
+negative.
 """
+
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from airshed.air.light import Light
 from airshed.air.meteorology import MetState
-from airshed.air.rate_environment import rate_environment
-from airshed.core.constants import AVOGADRO
+from airshed.core.constants import AVOGADRO, BOLTZMANN, NITROGEN_FRACTION, OXYGEN_FRACTION
 from airshed.mechanism.rate_check import RateCheck
 
 Array = npt.NDArray[np.float64]
 
 _CUBIC_CENTIMETRES = 1e6
+
+
+def rate_environment(temperature: Any, density: Any, water: Any, secant: Any, daylight: Any) -> dict[str, Any]:
+    """Return TEMP [K], PRESS = density k T [Pa], M, O2, N2, H2O [molecules cm-3], SUN, sec_zenith and daylight [1].
+
+    temperature [K], density [molecules cm-3] of air, water [mol/mol], secant of the zenith angle (any at night) and
+    light factor (0 at night), arrays or numbers of shapes that broadcast
+    """
+    return {
+        "TEMP": temperature,
+        "PRESS": density * temperature * (_CUBIC_CENTIMETRES * BOLTZMANN),
+        "M": density,
+        "O2": OXYGEN_FRACTION * density,
+        "N2": NITROGEN_FRACTION * density,
+        "H2O": water * density,
+        "SUN": np.where(np.asarray(daylight) > 0.0, 1.0 / secant, 0.0),
+        "sec_zenith": secant,
+        "daylight": daylight,
+    }
 
 
 def open_rates(check: RateCheck, light: Light, met: MetState, seconds: float) -> Array:

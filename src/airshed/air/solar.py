@@ -1,4 +1,6 @@
-"""Where the sun stands: the low-precision formulas of the Astronomical Almanac.
+"""Where the sun stands, and what of its light reaches the ground under cloud, as plants and surfaces see it.
+
+Its place follows the low-precision formulas of the Astronomical Almanac.
 
 source  Michalsky 1988, Solar Energy 40, 227-235: within 0.01 degrees for the years 1950 to 2050
 """
@@ -92,3 +94,29 @@ def day_length(when: np.datetime64 | ArrayLike, lat: ArrayLike) -> Array:
     phi = np.radians(np.clip(np.asarray(lat, dtype=np.float64), -89.999999, 89.999999))
     cosine = -np.tan(phi) * np.tan(declination(when))
     return np.asarray(86400.0 / np.pi * np.arccos(np.clip(cosine, -1.0, 1.0)))
+
+
+def global_radiation(cos_zenith: Array, cloud_cover: Array) -> Array:
+    """Return the solar radiation that reaches the ground.
+
+    G = max(0, 910 cos z - 30) (1 - 0.75 n^3.4)
+
+    reads    cos_zenith [1], cloud_cover [1], of one shape
+    returns  same shape [W m-2]
+    source   Kasten & Czeplak 1980, Solar Energy 24, 177-189 (Hamburg, ten years)
+    """
+    clear = np.maximum(910.0 * np.asarray(cos_zenith) - 30.0, 0.0)
+    return np.asarray(clear * (1.0 - 0.75 * np.clip(cloud_cover, 0.0, 1.0) ** 3.4))
+
+
+def photon_flux(cos_zenith: Array, cloud_cover: Array) -> Array:
+    """Return the photosynthetically active photons (400 to 700 nm) that reach the ground.
+
+    Q = 4.57 umol/J * 0.45 G
+
+    reads    cos_zenith [1], cloud_cover [1], of one shape
+    returns  same shape [umol m-2 s-1]
+    source   McCree 1972, Agric. Meteorol. 10, 443-453: photons per energy; Papaioannou et al. 1993, Theor. Appl.
+             Climatol. 48, 23-27, and others: the share of 0.45
+    """
+    return 4.57 * 0.45 * global_radiation(cos_zenith, cloud_cover)

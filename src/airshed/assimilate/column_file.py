@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import numpy.typing as npt
 
-from airshed.assimilate.observations import Kernel
-from airshed.assimilate.observed_units import observed_unit
+from airshed.assimilate.observations import Kernel, observed_unit
 from airshed.assimilate.taking import Candidate, Taking
 from airshed.core.errors import CaseError, DataError
 from airshed.io.netcdf import load_netcdf

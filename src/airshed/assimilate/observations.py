@@ -1,18 +1,45 @@
-"""Observations: what was measured, where, when and how well; and the check of each before it is taken."""
+"""Observations: what was measured, where, when, in which unit and how well; each is checked before it is taken."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Final, Self
+from functools import cache
+from typing import Any, Final, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.constants import GAS_CONSTANT
 from airshed.core.errors import DataError
+from airshed.core.units import quantity
 
 Array = npt.NDArray[np.float64]
 Names = npt.NDArray[np.str_]
 
 KINDS: Final = ("surface", "column")
+
+_UNITS: Final = {"surface": ("mol/mol", "kg/m3", "mol/m3"), "column": ("mol/m2",)}
+_SPELLINGS: Final = str.maketrans({"²": "2", "³": "3"})
+
+STANDARD: Final = 101.3e3 / (GAS_CONSTANT * 293.0)
+"""Air at 293 K and 101.3 kPa [mol/m3], to which gases in ug/m3 are standardised (Directive 2008/50/EC, Annex VI C)."""
+
+Volume = Literal["standard", "ambient"]
+"""Which air a volume means: that of 293 K and 101.3 kPa, or the air at the place."""
+
+
+@dataclass(frozen=True)
+class ObservedUnit:
+    """An observed number times ``size`` is in ``si``: "mol/mol", "kg/m3", "mol/m3" or, of columns, "mol/m2"."""
+
+    size: float
+    si: str
+
+
+@cache
+def observed_unit(unit: str, kind: str) -> ObservedUnit:
+    """Return a unit such as ug/m3 or ppb, of columns mol/m2; raises CaseError for one that is none of the kind."""
+    found = quantity(f"1 {unit.translate(_SPELLINGS)}", _UNITS[kind], where="unit")
+    return ObservedUnit(found.value, found.unit)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,8 +9,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from airshed.assimilate.interpolation import bilinear, layer_weights, mean_weights
-from airshed.assimilate.observations import Observations
-from airshed.assimilate.observed_units import STANDARD, Volume, observed_unit
+from airshed.assimilate.observations import STANDARD, Observations, Volume, observed_unit
 from airshed.core.errors import CaseError
 from airshed.grid import Grid
 

@@ -7,8 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from airshed.assimilate.observations import ErrorModel, Kernel, Observation, Observations
-from airshed.assimilate.observed_units import observed_unit
+from airshed.assimilate.observations import ErrorModel, Kernel, Observation, Observations, observed_unit
 from airshed.core.errors import CaseError, DataError
 from airshed.core.text import suggestion
 from airshed.grid import Grid

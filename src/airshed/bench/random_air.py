@@ -23,7 +23,7 @@ def random_air(mechanism: str, steps: int, cells: tuple[int, int, int] = (18, 20
     network = load_mechanism(mechanism).with_defaults()
     network = network.bind({each.name: _OPEN for each in network.parameters})
     kernel = compile_mechanism(network, cells[0])
-    trial = _as_in_runs(random_trial(kernel, *cells[1:], two_step_weights(100.0, 100.0), sweeps=2, wind=0.01))
+    trial = _as_in_runs(random_trial(kernel, cells[1:], two_step_weights(100.0, 100.0), sweeps=2, wind=0.01))
     stepper = make_stepper(kernel, trial)
     layout, state, box = stepper.layout, stepper.state, trial.box
     constants = StepConstants(

@@ -1,25 +1,26 @@
-"""Starts a worker on some ranks, and returns what it measured; and what each of these does."""
+"""Starts ranks that measure, and returns what they found: ``python -m airshed.bench.started MODULE REQUEST`` is one."""
 
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from importlib import import_module
 from typing import Any
 
 from airshed.core.errors import AirshedError
-from airshed.parallel.communicator import Communicator, world
+from airshed.parallel.communicator import world
 from airshed.parallel.environment import ASKED_FOR
 from airshed.parallel.failure import failing_together
 from airshed.parallel.mpiexec import find_mpiexec
 
 
-def answer_of(worker: str, request: Mapping[str, Any], ranks: int) -> Any:
-    """Return what a module prints as JSON that is run on so many ranks with a request as its argument.
+def answer_of(module: str, request: Mapping[str, Any], ranks: int) -> Any:
+    """Return what the function ``measured`` of a module finds on so many ranks for a request, as JSON has it.
 
     Raises AirshedError where that fails.
     """
-    command = [sys.executable, "-m", worker, json.dumps(request)]
+    command = [sys.executable, "-m", "airshed.bench.started", module, json.dumps(request)]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     if ranks > 1:
         mpiexec = find_mpiexec()
@@ -33,13 +34,17 @@ def answer_of(worker: str, request: Mapping[str, Any], ranks: int) -> Any:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def work(measure: Callable[[Mapping[str, Any], Communicator], Any]) -> None:
-    """Do in a worker what its argument asks for; the first rank prints it as JSON. An error of one rank ends all."""
-    request, ranks = json.loads(sys.argv[1]), world()
+def main(module: str, request: str) -> None:
+    """Measure on one of these ranks; the first one prints what was found as JSON. An error of one rank ends all."""
+    measured, ranks = import_module(module).measured, world()
     with failing_together(ranks, lambda error: (str(error) or type(error).__name__, 1)):
         try:
-            found = measure(request, ranks)
+            found = measured(json.loads(request), ranks)
         except AirshedError as error:
             sys.exit(str(error))
     if ranks.rank == 0:
         print(json.dumps(found), flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,6 +1,9 @@
-"""What only the first of several ranks does: there is one folder, and one terminal."""
+"""What only the first of several ranks does: there is one terminal, and one folder of results."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -26,3 +29,31 @@ def on_first(work: Callable[[], T]) -> T:
         raise
     channel.close()
     return result
+
+
+@contextmanager
+def made_folder(folder: Path) -> Iterator[None]:
+    """Let the first rank make the folder and see that it can be written to, before anything costly is done.
+
+    A run that is refused in the block leaves no empty folders. Raises OutputError on all ranks.
+    """
+    made = on_first(partial(_make, folder))
+    try:
+        yield
+    except BaseException:
+        for path in made if is_first() else []:
+            with suppress(OSError):  # it is not empty
+                path.rmdir()
+        raise
+
+
+def _make(folder: Path) -> list[Path]:
+    """Make a folder that can be written to, and return the folders that were not there, itself first."""
+    from airshed.core.atomic import guarded, part_path
+
+    probe, made = part_path(folder / "probe"), [path for path in (folder, *folder.parents) if not path.exists()]
+    with guarded(folder, probe):
+        folder.mkdir(parents=True, exist_ok=True)
+        probe.touch()
+        probe.unlink()
+    return made

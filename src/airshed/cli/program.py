@@ -20,17 +20,13 @@ from airshed.cli.commands.bench import (
     bench_scaling,
 )
 from airshed.cli.commands.box import box
-from airshed.cli.commands.doctor import doctor
+from airshed.cli.commands.installation import doctor, verify
 from airshed.cli.commands.kernel import show_kernel
 from airshed.cli.commands.mechanism import check_mechanism, convert_mechanism, map_mechanism, show_mechanism
-from airshed.cli.commands.merge import merge
-from airshed.cli.commands.pasture_point import point
-from airshed.cli.commands.pasture_prepare import prepare
-from airshed.cli.commands.plot import plot
-from airshed.cli.commands.run import run
+from airshed.cli.commands.pasture import point, prepare
+from airshed.cli.commands.results import merge, plot
+from airshed.cli.commands.run import run, show
 from airshed.cli.commands.serve import serve
-from airshed.cli.commands.show import show
-from airshed.cli.commands.verify import verify
 from airshed.cli.errors import Guarded
 
 app = typer.Typer(

@@ -1,9 +1,14 @@
-"""What a field is: one specification feeds output attributes, selection by name, and documentation."""
+"""What a field is, and how its values are reached.
+
+One specification feeds output attributes, selection by name, and documentation.
+"""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, Protocol, runtime_checkable
+
+import numpy.typing as npt
 
 from airshed.core.errors import CaseError, DataError
 from airshed.core.report import markdown_table
@@ -91,3 +96,21 @@ class FieldRegistry(Mapping[str, FieldSpec]):
         """Return the registry as a table for the documentation."""
         rows = [(f"`{s.name}`", s.unit, ", ".join(s.dims), s.standard_name or "-", s.text) for s in self.values()]
         return markdown_table(("field", "unit", "dimensions", "CF standard name", "meaning"), rows)
+
+
+Indices = slice | Sequence[int]
+"""Indices along an axis."""
+
+
+@runtime_checkable
+class FieldView(Protocol):
+    """A field in the memory of a model, in the model's own layout."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of cells along each dimension."""
+        ...
+
+    def copy_to(self, target: npt.NDArray[Any], indices: Indices) -> None:
+        """Fill an array with the values at some indices of the first dimension, in the array's precision."""
+        ...

@@ -1,4 +1,4 @@
-"""A longitude-latitude-height grid on the sphere."""
+"""A longitude-latitude-height grid on the sphere, and its axes by the CF conventions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from airshed.core.constants import EARTH_RADIUS
 from airshed.core.errors import CaseError
+from airshed.grid.axes import Axes, Coordinate
 from airshed.grid.layers import check_layer_tops, default_layers
 from airshed.grid.window import Window
 
@@ -184,3 +185,30 @@ def _uniform_faces(axis: str, ends: tuple[float, float], spacing: float) -> Arra
             f"a spacing of {(high - low) / cells:.8g} would fit"
         )
     return np.linspace(low, high, cells + 1)
+
+
+_LEVEL = {
+    "standard_name": "height",
+    "long_name": "height of the layer's centre above the ground",
+    "units": "m",
+    "positive": "up",
+    "axis": "Z",
+}
+_LAT = {"standard_name": "latitude", "long_name": "latitude", "units": "degrees_north", "axis": "Y"}
+_LON = {"standard_name": "longitude", "long_name": "longitude", "units": "degrees_east", "axis": "X"}
+
+
+def lonlat_axes(grid: Grid) -> Axes:
+    """Return the axes (level, lat, lon) of a grid, whose columns ranks divide."""
+    return Axes(
+        (
+            Coordinate("level", grid.level, _LEVEL, _between(grid.layer_faces)),
+            Coordinate("lat", grid.lat, _LAT, _between(grid.lat_faces)),
+            Coordinate("lon", grid.lon, _LON, _between(grid.lon_faces)),
+        ),
+        divided=("lat", "lon"),
+    )
+
+
+def _between(faces: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.stack([faces[:-1], faces[1:]], axis=1)

@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from airshed.core.data_units import conversion
+from airshed.core.data import conversion, numbers
 from airshed.core.errors import DataError
-from airshed.core.numbers import numbers
 
 Array = NDArray[np.float64]
 

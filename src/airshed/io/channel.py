@@ -4,17 +4,22 @@ So a writer thread never receives a message of the computing threads. A rank tha
 MPI library that spins would take the core from the computation. An error on one rank is raised on all of them.
 """
 
+import os
 import pickle
+import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from airshed.core.atomic import guarded, sync
+from airshed.core.errors import OutputError
 from airshed.parallel.communicator import Communicator
 
 if TYPE_CHECKING:
@@ -141,3 +146,28 @@ def sendable(error: BaseException) -> BaseException:
             if type(anew) is type(travels) and str(anew) == str(error):
                 return cast(BaseException, travels)
     return Exception(str(error))
+
+
+@contextmanager
+def made_together(channel: Channel, path: Path) -> Iterator[Path]:
+    """Yield a temporary folder, the same on all ranks, which gets the name ``path`` at the end of the block.
+
+    What the block does must fail on all ranks alike, or on none; then the folder is removed, and what was under
+    ``path`` stays. Raises OutputError for whatever the system refuses.
+    """
+    made = path.with_name(f".{path.name}.part")
+    with channel.together(), guarded(path):
+        if channel.is_root:
+            shutil.rmtree(made, ignore_errors=True)
+            made.mkdir()
+    try:
+        yield made
+        with channel.together(), guarded(path):
+            if channel.is_root:
+                shutil.rmtree(path, ignore_errors=True)
+                os.replace(made, path)
+                sync(path.parent)
+    except OutputError:
+        if channel.is_root:
+            shutil.rmtree(made, ignore_errors=True)
+        raise

@@ -10,9 +10,8 @@ import xarray as xr
 from numpy.typing import NDArray
 from xarray.core import indexing
 
-from airshed.core.data_units import Conversion, conversion
+from airshed.core.data import Conversion, conversion, kind, numbers
 from airshed.core.errors import DataError
-from airshed.core.numbers import kind, numbers
 from airshed.grid.places import check_places, in_degrees
 from airshed.io.era5_fields import FieldOfFiles, StoredField, coordinate_text
 from airshed.io.era5_names import (

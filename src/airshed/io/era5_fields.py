@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from xarray.backends import BackendArray
 from xarray.core import indexing
 
-from airshed.core.data_units import Conversion
+from airshed.core.data import Conversion
 from airshed.core.errors import DataError
 from airshed.io.era5_names import FIELDS, Field
 from airshed.io.netcdf import reading

@@ -1,4 +1,4 @@
-"""The folder of a run: its lock, its state, and the writer thread.
+"""The folder of a run: its lock, its state, the writer thread, and the pictures that Airshed drew there.
 
 RUN/run.json      the case, the version and the state: running, interrupted or finished
 RUN/records/      the records so far, as the strategy has them, until the result holds them all
@@ -25,7 +25,6 @@ from airshed.core.errors import OutputError
 from airshed.core.version import __version__
 from airshed.io.background import BackgroundWriter
 from airshed.io.channel import Channel
-from airshed.io.pictures import PICTURES, drawn
 from airshed.io.run_state import STATE_FILE, RunState, case_hash, check_resumable, read_state, results
 from airshed.parallel.communicator import Alone, Communicator
 
@@ -37,6 +36,16 @@ RECORDS: Final = "records"
 RESTARTS: Final = "restart"
 _PREVIOUS: Final = "previous"
 SUMMARIES: Final = ("summary.txt", "summary.json")
+
+PICTURES: Final = "maps"
+"""The folder of pictures inside that of a run."""
+
+SOFTWARE: Final = f"Airshed {__version__}"
+"""What each picture says of who made it: a PNG as its software, a GIF as its comment."""
+
+_MARKS: Final = ((b"\x89PNG", b"Software\0Airshed "), (b"GIF89a", b"Airshed "))
+_HEAD: Final = 4096
+"""Bytes at the beginning of a picture that may contain these words."""
 
 
 def check_usable(path: Path, case_toml: str, *, resume: bool = False, may_differ: Collection[str] = ()) -> None:
@@ -263,3 +272,14 @@ def _lock(path: Path, taken: str) -> int:
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def drawn(folder: Path) -> list[Path]:
+    """Return the pictures in a run folder that Airshed drew; other files are left out."""
+    return [path for path in sorted((folder / PICTURES).glob("*")) if path.is_file() and _is_drawn(path)]
+
+
+def _is_drawn(path: Path) -> bool:
+    with path.open("rb") as file:
+        head = file.read(_HEAD)
+    return any(head.startswith(kind) and mark in head for kind, mark in _MARKS)

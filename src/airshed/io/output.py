@@ -16,8 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from airshed.core.atomic import guarded
 from airshed.core.errors import NumericalError, OutputError
 from airshed.core.every import Every
-from airshed.core.protocols import FieldView
-from airshed.fields.spec import FieldSpec
+from airshed.fields.spec import FieldSpec, FieldView
 from airshed.grid.axes import Axes
 from airshed.grid.box import Box
 from airshed.io.cf import Compression, Layout

@@ -9,20 +9,21 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib import import_module
-from typing import Any, Protocol, cast
+from typing import Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from airshed.kernels.chemistry import Place, Sources, Tableau, Tolerances
-from airshed.kernels.chemistry.data import NO_SOURCES, AcceptedSteps, CellAdjoints, CellSteps
+from airshed.kernels.cell_backend import CellKernel
 from airshed.kernels.derivatives import ReverseKernel, TangentKernel
 from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray
 from airshed.kernels.step.data import (
+    NO_OTHERS,
     ColumnForcing,
     Directions,
     Neighbours,
+    OtherRanks,
     Pair,
     State,
     StepConstants,
@@ -31,7 +32,7 @@ from airshed.kernels.step.data import (
     TwoStepWeights,
 )
 from airshed.kernels.step.operators import ADVECTION, Operator
-from airshed.kernels.step.shape import MechanismShape, Shape
+from airshed.kernels.step.shape import MechanismShape
 from airshed.mechanism.network import ReactionNetwork
 
 Array = npt.NDArray[np.float64]
@@ -158,15 +159,14 @@ class StepKernel(Protocol):
         ...
 
     def stepper(
-        self, layout: Layout, constants: StepConstants, *, threads: int = 1, neighbours: Neighbours | None = None,
-        total: Callable[[Array], Array] | None = None, state: State | None = None, batch: int = 1,
+        self, layout: Layout, constants: StepConstants, *, threads: int = 1, others: OtherRanks = NO_OTHERS,
+        state: State | None = None, batch: int = 1,
     ) -> Stepper:  # fmt: skip
         """Return what advances a state of this layout.
 
-        neighbours  what lies beyond the sides where the area goes on; None where it ends on all of them
-        total       sums over the first axis of the sums of blocks, of all ranks; the same bits in any order
-        state       that of another stepper, to be advanced by both in turn; None for one of its own
-        batch       how many steps it may be asked for at once
+        others  what it has of other ranks
+        state   that of another stepper, to be advanced by both in turn; None for one of its own
+        batch   how many steps it may be asked for at once
         """
         ...
 
@@ -183,148 +183,6 @@ class StepKernel(Protocol):
 
     def sunlight(self, places: AnyArray, limits: Array, suns: AnyArray) -> Callable[[Array, Pair | None, Array], None]:
         """Return what fills the sun over columns, see ``air.light``."""
-        ...
-
-
-class CellReverser(Protocol):
-    """The adjoint of what a :class:`CellSolver` does, along the steps that it has accepted."""
-
-    def reverse(
-        self, adjoint: AnyArray, inputs: AnyArray, record: AcceptedSteps, start: float, end: float
-    ) -> CellAdjoints:
-        """Take the adjoint of concentrations, (pack, species, width), back from `end` to `start` [s].
-
-        inputs  those of the solver, and behind them what each emission, then each loss rate, gains as a factor grows
-        record  the steps that were accepted: their lengths count as given, since step control is not differentiated
-        """
-        ...
-
-
-class CellTangent(Protocol):
-    """The steps that a :class:`CellSolver` has accepted once more, in their lengths, and their tangent.
-
-    The solver has no emission and loss, and its inputs, (pack, 1, inputs, width), stay as they are.
-    """
-
-    def repeat(self, y: AnyArray, inputs: AnyArray, record: AcceptedSteps, factors: Array) -> None:
-        """Take concentrations (pack, species, width) through recorded steps, in place.
-
-        record   the lengths of steps: the states between them do not matter
-        factors  on rates of reactions (reaction,)
-        """
-        ...
-
-    def along(self, change: AnyArray, inputs: AnyArray, record: AcceptedSteps, of_factors: Array) -> None:
-        """Take changes of concentrations (pack, species, width) through recorded steps, in place.
-
-        of_factors  changes of a factor of one on rates of reactions (reaction,)
-        """
-        ...
-
-
-class CellSolver(Protocol):
-    """Advances dy/dt = P(y) - L(y) y + E - D y in every cell, see :mod:`airshed.kernels.chemistry.tableau`.
-
-    inputs  the number of inputs of a cell: those of the kernel, emissions, loss rates
-    A cell's result does not depend on which cells stand beside it, nor on the number of threads.
-    """
-
-    @property
-    def kernel(self) -> "CellKernel":
-        """The compiled chemistry."""
-        ...
-
-    @property
-    def method(self) -> Tableau:
-        """The method."""
-        ...
-
-    @property
-    def tolerances(self) -> Tolerances:
-        """When a step is accepted."""
-        ...
-
-    @property
-    def most_steps(self) -> int:
-        """Steps of a cell in one call, after which it counts as failed."""
-        ...
-
-    @property
-    def inputs(self) -> int:
-        """See above."""
-        ...
-
-    def advance(
-        self, y: AnyArray, result: AnyArray, place: Place, inputs: AnyArray, steps: CellSteps, start: float,
-        end: float, *, clipped: AnyArray | None = None, extra: AnyArray | None = None,
-        record: AcceptedSteps | None = None,
-    ) -> None:  # fmt: skip
-        """Integrate packed cells from `start` to `end` [s].
-
-        reads   y       concentrations, as `place` says
-                inputs  (pack, degree + 1, inputs, width) Chebyshev coefficients over [start, end], see :attr:`inputs`
-        writes  result  concentrations at the end, where `steps.reached` says so; may be y itself
-                clipped what was added to keep them from getting negative
-                extra   (pack, species, width): the last species of the mechanism, which begin at zero and are not
-                        among those of y and result
-                record  the accepted steps, as many of each cell as it has room for
-        """
-        ...
-
-    def reversed(self) -> "CellReverser":
-        """Return the adjoint of what it does, compiled when it is first asked for; raises KernelError."""
-        ...
-
-    def tangent(self) -> "CellTangent":
-        """Return its steps with changes of what they are given, compiled when first asked for; raises KernelError."""
-        ...
-
-    def with_more_steps(self, factor: int) -> "CellSolver":
-        """Return a solver on one thread that may take so many times as many steps, for cells that have failed."""
-        ...
-
-    def close(self) -> None:
-        """End the threads."""
-        ...
-
-
-class CellKernel(Protocol):
-    """A mechanism's chemistry of independent cells as compiled code.
-
-    inputs   names of a cell's inputs: its air, then what the mechanism leaves open
-    dtype    of concentrations
-    seconds  wall time of each stage of its making by its name
-    """
-
-    @property
-    def network(self) -> ReactionNetwork:
-        """The mechanism."""
-        ...
-
-    @property
-    def shape(self) -> Shape:
-        """What the code was compiled for."""
-        ...
-
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        """See above."""
-        ...
-
-    @property
-    def dtype(self) -> type[np.floating]:
-        """See above."""
-        ...
-
-    @property
-    def seconds(self) -> dict[str, float]:
-        """See above."""
-        ...
-
-    def solver(
-        self, method: Tableau, tolerances: Tolerances, sources: Sources = NO_SOURCES, *, threads: int = 1, **limits: Any
-    ) -> CellSolver:  # fmt: skip
-        """Return what integrates cells; limits: `longest` step [s], `most_steps` of a cell in one call."""
         ...
 
 

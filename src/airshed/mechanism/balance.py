@@ -11,7 +11,8 @@ from decimal import Decimal
 
 from airshed.core.errors import MechanismError
 from airshed.mechanism.location import nearest
-from airshed.mechanism.network import Reaction, ReactionNetwork, Species
+from airshed.mechanism.network import ReactionNetwork
+from airshed.mechanism.reaction import Reaction, Species
 
 _MADE, _LOST = "atoms_of_{}_made", "atoms_of_{}_lost"
 

@@ -13,7 +13,8 @@ from airshed.formula.tree import Expression, Number, walk
 from airshed.mechanism.balance import imbalances
 from airshed.mechanism.expressions import FUNCTIONS, SYMBOLS
 from airshed.mechanism.location import nearest
-from airshed.mechanism.network import Reaction, ReactionNetwork
+from airshed.mechanism.network import ReactionNetwork
+from airshed.mechanism.reaction import Reaction
 
 
 def jacobian_pattern(network: ReactionNetwork) -> npt.NDArray[np.bool_]:

@@ -8,12 +8,12 @@ from typing import Final
 from airshed.core.errors import CaseError
 from airshed.parallel.binding import cores_each
 from airshed.parallel.communicator import Communicator
+from airshed.parallel.domain import Domain
 from airshed.pasture.case import PastureCase
 from airshed.pasture.description import describe
 from airshed.pasture.fields import DAY
 from airshed.pasture.inputs import Inputs, open_inputs
 from airshed.pasture.model import PastureModel
-from airshed.runtime.domain import Domain
 from airshed.runtime.registry import Built, ModelKind
 
 _TOLD: Final = ("source", "license", "comment", "synthetic")

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from airshed.core.report import Report
 from airshed.fields.spec import FieldRegistry
 from airshed.grid.box import Box
+from airshed.parallel.domain import Domain
 from airshed.pasture.case import PastureCase, processes_in
 from airshed.pasture.events import burnt_fraction
 from airshed.pasture.fields import DAY, OPTIONAL_WEATHER, STATE, cell_fields
@@ -17,7 +18,6 @@ from airshed.pasture.inputs import Inputs
 from airshed.pasture.parameters import cell_parameters
 from airshed.pasture.summary import summary
 from airshed.process.points import Points
-from airshed.runtime.domain import Domain
 from airshed.runtime.point_model import PointModel, PointValues
 
 Array = npt.NDArray[Any]

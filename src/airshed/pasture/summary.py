@@ -7,8 +7,8 @@ import numpy.typing as npt
 
 from airshed.core.report import Cell, Report, Table
 from airshed.fields.spec import FieldRegistry
+from airshed.parallel.domain import Domain
 from airshed.pasture.balance import DRY_MATTER, WATER, Balance
-from airshed.runtime.domain import Domain
 
 Array = npt.NDArray[Any]
 

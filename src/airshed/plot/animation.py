@@ -11,7 +11,7 @@ from matplotlib.text import Text
 from numpy.typing import NDArray
 from PIL import Image
 
-from airshed.io.pictures import SOFTWARE
+from airshed.io.folder import SOFTWARE
 from airshed.plot import wording
 from airshed.plot.geography import MAP_CREDIT
 from airshed.plot.limits import Scale, scale_of

@@ -16,9 +16,8 @@ from airshed.core.atomic import write_whole
 from airshed.core.version import __version__
 from airshed.plot.limits import axis_of, format_number, round_step
 from airshed.plot.page import Panels, footer, headline
-from airshed.plot.species import COMMON
 from airshed.plot.style import DPI, GREY, LINES, NIGHT, PALE, SIZE, look
-from airshed.plot.units import mixing_ratio_unit
+from airshed.plot.units import COMMON, mixing_ratio_unit
 
 Array = NDArray[np.float64]
 

@@ -13,8 +13,8 @@ from airshed.core.atomic import write_whole
 from airshed.core.version import __version__
 from airshed.plot.limits import axis_of, format_number
 from airshed.plot.page import footer, headline
-from airshed.plot.species import COMMON
 from airshed.plot.style import DPI, GREY, INK, LINES, PALE, SIZE, axes_at, look, new_figure, text_at, text_size
+from airshed.plot.units import COMMON
 
 _WIDTH, _ROW = 4.6, 0.24  # inches
 _ABOVE, _BELOW, _RIGHT, _MARGIN = 0.95, 1.05, 0.45, 0.35

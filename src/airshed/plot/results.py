@@ -9,14 +9,13 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from airshed.core.data import numbers
 from airshed.core.errors import DataError
-from airshed.core.numbers import numbers
 from airshed.grid.packing import Packing
 from airshed.grid.places import check_places
 from airshed.pasture.drought import DROUGHT, with_drought
 from airshed.plot.geography import Area
-from airshed.plot.species import COMMON
-from airshed.plot.units import MIXING_RATIO_UNITS, Unit, mass_concentration, mass_unit, mixing_ratio_unit
+from airshed.plot.units import COMMON, MIXING_RATIO_UNITS, Unit, mass_concentration, mass_unit, mixing_ratio_unit
 
 Array = NDArray[np.float64]
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from airshed.core.atomic import guarded, write_whole
 from airshed.core.errors import CaseError
-from airshed.io.pictures import PICTURES, SOFTWARE
+from airshed.io.folder import PICTURES, SOFTWARE
 from airshed.io.results import open_run
 from airshed.plot.animation import draw_animation
 from airshed.plot.curtain import draw_curtain, row_of

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from airshed.adjoint.ranking import rows_of, time_in_words, unit_of
 from airshed.adjoint.sensitivity_files import FILE
 from airshed.core.atomic import guarded, write_whole
+from airshed.io.folder import PICTURES, SOFTWARE
 from airshed.io.netcdf import load_netcdf
-from airshed.io.pictures import PICTURES, SOFTWARE
 from airshed.plot import wording
 from airshed.plot.geography import MAP_CREDIT, Area
 from airshed.plot.limits import Scale, format_number, scale_around_zero

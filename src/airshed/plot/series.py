@@ -15,8 +15,8 @@ from airshed.plot.limits import axis_of, format_number
 from airshed.plot.maps import place_in_words
 from airshed.plot.page import Panels, footer, headline, in_unit, period
 from airshed.plot.results import Quantity, Results
-from airshed.plot.species import COMMON
 from airshed.plot.style import DPI, LINES, NIGHT, PALE, SIZE, text_at
+from airshed.plot.units import COMMON
 
 MOST_CURVES = len(LINES)
 

@@ -2,8 +2,8 @@
 
 ``declaration``, ``kinds``, ``updates`` and ``settings`` are what a process's file uses; ``discovery`` finds it.
 ``bound`` and ``processes`` make of it what kernels and forcing ask for, ``composition`` and ``points`` the step of a
-model of points. ``twostep`` and ``one_step`` are the time stepping, ``continuity`` vertical air flux and Courant
-numbers, ``vertical`` weights on unequal layers and turbulent exchange, ``release`` sources.
+model of points. ``twostep`` is the time stepping, ``continuity`` vertical air flux and Courant numbers, ``vertical``
+weights on unequal layers and turbulent exchange, ``release`` sources.
 """
 
 from airshed.process.declaration import Process

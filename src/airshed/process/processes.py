@@ -11,7 +11,7 @@ from airshed.formula import evaluate
 from airshed.formula.tree import symbols
 from airshed.kernels.step.operator_fields import EXPLICIT
 from airshed.kernels.step.operators import Kind, Operator, OperatorField
-from airshed.mechanism.network import Reaction
+from airshed.mechanism.reaction import Reaction
 from airshed.process.bound import Around, Bound, State
 from airshed.process.kinds import SIGNS, Weather
 from airshed.process.place import MARGIN

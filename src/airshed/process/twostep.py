@@ -1,6 +1,7 @@
-"""The implicit-explicit extrapolated two-step backward differentiation formula, with steps of changing length.
+"""The implicit-explicit formulas of steps: of changing length, with a history; and one without, for single steps.
 
-With omega = dt / previous dt, transport T explicit and column terms C implicit,
+The first is the extrapolated two-step backward differentiation formula: with omega = dt / previous dt, transport T
+explicit and column terms C implicit,
 
     (1 + 2 omega)/(1 + omega) c(n+1) - (1 + omega) c(n) + omega^2/(1 + omega) c(n-1)
         = dt [ (1 + omega) T(n) - omega T(n-1) + C(n+1) ],
@@ -16,13 +17,27 @@ that ends at n, the formula is applied to c less all that was emitted, which add
 to the right side, solved for c(n+1): E' and E are the rates of this step and of the one before. While the rate stays
 this is g E', as for any column term. It is negative where the rate falls below omega/(1 + 2 omega) of what it was.
 
+For steps between other ones, without a history: a one-step Runge-Kutta formula of second order, ARS(2,2,2). With
+gamma = 1 - 1/sqrt 2 and delta = 1 - 1/(2 gamma),
+
+    c(1) = c(0) + gamma dt T(c(0)) + gamma dt C(c(1))                                          at t + gamma dt
+    c(2) = c(0) + dt [delta T(c(0)) + (1 - delta) T(c(1))] + dt [(1 - gamma) C(c(1)) + gamma C(c(2))]     at t + dt
+
+L-stable in C. With dt C(c(1)) from the first line, the second one needs no more than c(0), c(1) and T(c(0)): the terms
+that the two-step formula has too, so that one compiled step serves both.
+
 Sources: Verwer, Blom & Hundsdorfer 1996, Appl. Numer. Math. 20, 191-209;
-Hundsdorfer, Ruuth & Spiteri 2003, SIAM J. Numer. Anal. 41, 605-623.
+Hundsdorfer, Ruuth & Spiteri 2003, SIAM J. Numer. Anal. 41, 605-623;
+ARS(2,2,2): Ascher, Ruuth & Spiteri 1997, Appl. Numer. Math. 25, 151-167.
 """
 
+from math import sqrt
 from typing import Final
 
 from airshed.kernels.step.data import TwoStepWeights
+
+GAMMA: Final = 1.0 - 1.0 / sqrt(2.0)
+_DELTA: Final = 1.0 - 0.5 / GAMMA
 
 GROWTH: Final = 1.3
 """Greatest ratio of a step to the one before; one that is to be longer begins anew.
@@ -75,3 +90,14 @@ def two_step_weights(step: float, previous: float | None, *, anew: bool = False)
 def weight_of_jump(step: float, previous: float) -> float:
     """Return what the jump E' - E of an emission weighs in the first step [s] after it, omega/(1 + omega)."""
     return step / (step + previous)
+
+
+def one_step_weights(step: float) -> tuple[TwoStepWeights, TwoStepWeights]:
+    """Return the weights of both stages of a step [s]: the first ends at GAMMA of it, the second at its end."""
+    own = GAMMA * step
+    first = TwoStepWeights(c0=1.0, c1=0.0, t0=own, t1=0.0, g=own, s0=1.0, s1=0.0)
+    c0 = (1.0 - GAMMA) / GAMMA
+    second = TwoStepWeights(
+        c0=c0, c1=1.0 - c0, t0=step * (1.0 - _DELTA), t1=step * (_DELTA - 1.0 + GAMMA), g=own, s0=1.0, s1=0.0
+    )
+    return first, second

@@ -8,11 +8,10 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from airshed.core.protocols import FieldView
 from airshed.core.report import Report
-from airshed.fields.spec import FieldRegistry
+from airshed.fields.spec import FieldRegistry, FieldView
 from airshed.grid.box import Box
-from airshed.runtime.domain import Domain
+from airshed.parallel.domain import Domain
 
 Array = npt.NDArray[Any]
 Arrays = Mapping[str, Array]

@@ -16,8 +16,8 @@ from airshed.core.text import suggestion
 from airshed.fields.spec import FieldRegistry
 from airshed.kernels.cells import Precision
 from airshed.kernels.memory import AnyArray
+from airshed.parallel.domain import Domain
 from airshed.process.points import Points
-from airshed.runtime.domain import Domain
 from airshed.runtime.model import Pace, PlainModel, Saved, Snapshot, Timings
 from airshed.runtime.settable_weather import SettableWeather, Values
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from airshed.core.errors import CaseError
 from airshed.core.units import to
 from airshed.fields.spec import FieldSpec
-from airshed.runtime.domain import Domain
+from airshed.parallel.domain import Domain
 from airshed.runtime.model import Saved
 
 Values = Mapping[str, npt.ArrayLike]

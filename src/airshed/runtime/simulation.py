@@ -1,6 +1,5 @@
 """A run: a model, a clock, and what happens between batches of steps (output, restarts, observers, stops)."""
 
-import sys
 import threading
 import time
 import weakref
@@ -20,37 +19,20 @@ import numpy as np
 from airshed.case.case import RunCase
 from airshed.core.errors import CaseError, DataError, ReplayableError
 from airshed.core.every import INSTANT
-from airshed.core.protocols import FieldView
 from airshed.core.report import Report, Table
 from airshed.core.units import to
+from airshed.fields.spec import FieldView
 from airshed.parallel.communicator import Communicator, world
 from airshed.parallel.failure import raising_together
-from airshed.runtime.clock import Clock, due_in, outputs_due
+from airshed.runtime.clock import Clock, ProvisionalStep, due_in, outputs_due
 from airshed.runtime.model import Model, Saved, Snapshot
-from airshed.runtime.provisional_step import ProvisionalStep
 from airshed.runtime.records import PLANNED, RunRecords, check_folder
 from airshed.runtime.registry import Built, load_case, model_kind
-from airshed.runtime.using import by_one_thread, free_unreferenced
+from airshed.runtime.using import by_one_thread, free_unreferenced, quick_turns
 from airshed.runtime.wall_time import waited_for_sums, wall_time
 
 if TYPE_CHECKING:
     import xarray as xr
-
-_TURN = 2e-4  # s
-
-
-@contextmanager
-def quick_turns() -> Iterator[None]:
-    """Let Python change threads more often, so that a step waits less for the thread that reads ahead.
-
-    With the default of 5 ms each step could wait a third of its own length for its turn.
-    """
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(_TURN)
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(before)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from airshed.core.report import Cell, Table
 from airshed.parallel.communicator import MpiRanks
-from airshed.runtime.domain import Domain
+from airshed.parallel.domain import Domain
 from airshed.runtime.model import Model, Timings
 
 Array = npt.NDArray[np.float64]

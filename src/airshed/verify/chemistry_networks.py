@@ -17,7 +17,8 @@ from airshed.kernels.chemistry.cells import integrate_cells
 from airshed.kernels.cpu.chemistry import ChemistryKernel, ChemistrySolver, compile_chemistry
 from airshed.kernels.step.schedule import NOON
 from airshed.mechanism.expressions import Parameter
-from airshed.mechanism.network import OpenParameter, Reaction, ReactionNetwork, Species
+from airshed.mechanism.network import ReactionNetwork
+from airshed.mechanism.reaction import OpenParameter, Reaction, Species
 from airshed.verify.chemistry_cells import stoichiometry
 from airshed.verify.figure import Figure
 

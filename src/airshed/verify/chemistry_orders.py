@@ -12,7 +12,8 @@ from airshed.kernels.chemistry.cells import integrate_cells, series
 from airshed.kernels.cpu.chemistry import ChemistryKernel, ChemistrySolver, compile_chemistry
 from airshed.kernels.step.schedule import NOON
 from airshed.mechanism.expressions import Parameter
-from airshed.mechanism.network import OpenParameter, Reaction, ReactionNetwork, Species, tendency
+from airshed.mechanism.network import ReactionNetwork, tendency
+from airshed.mechanism.reaction import OpenParameter, Reaction, Species
 from airshed.verify.figure import Figure, observed_order
 
 Array = npt.NDArray[np.float64]

@@ -41,6 +41,6 @@ def check_operators(name: str, operators: Sequence[Operator], network: ReactionN
 
 
 def _difference(kernel: MechanismKernel, seed: int, spoilt: str = "") -> float:
-    trial = random_trial(kernel, 4, 11, _STEPS[seed], seed=seed)
+    trial = random_trial(kernel, (4, 11), _STEPS[seed], seed=seed)
     other = changed(trial, spoilt, _SPOILT) if spoilt else trial
     return difference(compiled_step(kernel, trial), twin_step(other), trial.weights.g)

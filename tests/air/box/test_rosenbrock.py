@@ -14,7 +14,7 @@ from airshed.core.constants import BOLTZMANN
 from airshed.core.errors import CaseError
 from airshed.core.files import resource
 from airshed.mechanism import ReactionNetwork, load_mechanism, rates, tendency
-from airshed.mechanism.kpp.sun import kpp_sun
+from airshed.mechanism.kpp.rate_functions import kpp_sun
 
 Problem = Callable[..., BoxConditions]
 

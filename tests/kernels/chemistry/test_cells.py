@@ -20,6 +20,7 @@ from airshed.kernels.chemistry import (
     unpack_cells,
 )
 from airshed.kernels.chemistry.cells import Integrated, integrate_cells, series
+from airshed.kernels.chemistry.data import Besides, Concentrations
 from airshed.kernels.cpu.chemistry import ChemistryKernel, ChemistrySolver, compile_chemistry
 from airshed.kernels.memory import aligned_zeros
 from airshed.kernels.step.schedule import noon
@@ -131,7 +132,7 @@ def test_lanes_behind_the_last_cell_are_left_alone(chemistry: Chemistry, cells: 
     steps.reached[...] = -1.0
     solver = ChemistrySolver(kernel, RODAS3, Tolerances(1e-3, 1e3))
     place = Place(1, packs, width - left, species * width, 0, width)
-    solver.advance(packed, packed, place, inputs, steps, 0.0, LENGTH)
+    solver.advance(Concentrations(packed, packed, place), inputs, steps, 0.0, LENGTH)
     alone = solve(kernel, y, values)
     np.testing.assert_array_equal(unpack_cells(packed, cells), alone.y)
     assert np.isnan(packed[-1, :, width - left :]).all()
@@ -154,7 +155,7 @@ def test_cells_lie_in_levels_of_blocks_and_may_be_mixing_ratios(chemistry: Chemi
     place = Place(levels, blocks, last, species * levels * width, width, levels * width, mixing_ratios=True)
     solver = ChemistrySolver(kernel, RODAS3, Tolerances(1e-3, 1e3))
     before = state.copy()
-    solver.advance(state, result, place, inputs, steps, 0.0, LENGTH, clipped=clipped)
+    solver.advance(Concentrations(state, result, place), inputs, steps, 0.0, LENGTH, Besides(clipped))
     np.testing.assert_array_equal(state, before)
     wanted = solve(kernel, y, values)
     in_use = np.ones(shape, bool)
@@ -179,7 +180,8 @@ def test_species_behind_the_state_begin_at_zero_and_come_out_apart(chemistry: Ch
     extra[...] = 7.0
     solver = ChemistrySolver(kernel, RODAS3, Tolerances(1e-3, 1e3))
     place = Place(1, len(packed), 3, stored * width, 0, width)
-    solver.advance(packed, packed, place, inputs, CellSteps.zeros(2, width), 0.0, LENGTH, extra=extra)
+    cells = Concentrations(packed, packed, place)
+    solver.advance(cells, inputs, CellSteps.zeros(2, width), 0.0, LENGTH, Besides(extra=extra))
     np.testing.assert_array_equal(unpack_cells(packed, 11), whole.y[:stored])
     np.testing.assert_array_equal(unpack_cells(extra, 11), whole.y[stored:])
 
@@ -358,11 +360,12 @@ def test_arrays_that_the_compiled_code_would_take_wrongly_are_refused(chemistry:
     for wrong in (y.astype(np.float32), shifted, aligned_zeros((1, 2, 2 * width), np.float64)[..., ::2]):
         for arrays in ((wrong, y), (y, wrong)):
             with pytest.raises(KernelError, match="of cells must be"):
-                solver.advance(*arrays, place, inputs, steps, 0.0, 1.0)
+                solver.advance(Concentrations(*arrays, place), inputs, steps, 0.0, 1.0)
+    cells = Concentrations(y, y, place)
     with pytest.raises(KernelError, match=r"steps\.step"):
-        solver.advance(y, y, place, inputs, CellSteps.zeros(2, width), 0.0, 1.0)
+        solver.advance(cells, inputs, CellSteps.zeros(2, width), 0.0, 1.0)
     with pytest.raises(KernelError, match=r"steps\.accepted"):
-        solver.advance(y, y, place, inputs, replace(steps, accepted=np.zeros((1, width), np.int64)), 0.0, 1.0)
+        solver.advance(cells, inputs, replace(steps, accepted=np.zeros((1, width), np.int64)), 0.0, 1.0)
 
 
 def advance_at(kernel: ChemistryKernel, place: Place, *, extra: int | None = None, short: str = "") -> None:
@@ -376,7 +379,7 @@ def advance_at(kernel: ChemistryKernel, place: Place, *, extra: int | None = Non
     steps = CellSteps.zeros(packs, width)
     y, result, clipped = arrays.values()
     solver = ChemistrySolver(kernel, RODAS3)
-    solver.advance(y, result, place, inputs, steps, 0.0, 1.0, clipped=clipped, extra=behind)
+    solver.advance(Concentrations(y, result, place), inputs, steps, 0.0, 1.0, Besides(clipped, behind))
     assert np.all(steps.reached == 1.0)
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from airshed.kernels.chemistry import METHODS, CellSteps, Place, Tableau, Tolerances, pack_cells, stack_inputs
 from airshed.kernels.chemistry.cells import Integrated, integrate_cells, series
+from airshed.kernels.chemistry.data import Concentrations
 from airshed.kernels.cpu.chemistry import ChemistryKernel, ChemistrySolver, compile_chemistry
 from airshed.kernels.reference.rosenbrock import Cell, StepControl, integrate
 from airshed.kernels.step.schedule import noon
@@ -122,5 +123,6 @@ def test_mixing_ratios_stay_where_only_the_density_changes(chemistry: Chemistry)
     q = pack_cells(np.full((2, width), 4e-8), width)
     before = q.copy()
     place = Place(1, 1, width, 2 * width, 0, width, mixing_ratios=True)
-    ChemistrySolver(kernel, METHODS["ros3"]).advance(q, q, place, inputs, CellSteps.zeros(1, width), 0.0, LENGTH)
+    solver = ChemistrySolver(kernel, METHODS["ros3"])
+    solver.advance(Concentrations(q, q, place), inputs, CellSteps.zeros(1, width), 0.0, LENGTH)
     np.testing.assert_allclose(q, before, rtol=1e-15)

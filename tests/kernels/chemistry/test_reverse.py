@@ -20,9 +20,9 @@ from airshed.kernels.chemistry import (
     Tolerances,
 )
 from airshed.kernels.cpu.chemistry import ChemistryKernel
+from airshed.kernels.cpu.chemistry.derivatives import ChemistryDerivative, compile_reverse
 from airshed.kernels.cpu.chemistry.emit import ChemistrySource
 from airshed.kernels.cpu.chemistry.reverse.emit import ReverseWriter, emit_reverse
-from airshed.kernels.cpu.chemistry.reverse.kernel import ReverseChemistry, compile_reverse
 from airshed.kernels.cpu.chemistry.reverse.reverser import ChemistryReverser
 
 from .reversal import EXACT, TINY, Chemistry, adjoints, recorded, taken, trial, worst
@@ -133,7 +133,9 @@ def switched(place_of: dict[tuple[str, int, int], int], name: str) -> Callable[.
     return write
 
 
-def compiled_with_switch(kernel: ChemistryKernel, patch: pytest.MonkeyPatch) -> tuple[ReverseChemistry, ctypes.c_int]:
+def compiled_with_switch(
+    kernel: ChemistryKernel, patch: pytest.MonkeyPatch
+) -> tuple[ChemistryDerivative, ctypes.c_int]:
     """Return the adjoint that does without one statement, and the number that says without which, by its place."""
     place_of = {line: place for place, line in enumerate(lines())}
 
@@ -141,7 +143,7 @@ def compiled_with_switch(kernel: ChemistryKernel, patch: pytest.MonkeyPatch) -> 
         source = emit_reverse(*given)
         return replace(source, text=f'extern "C" {{ volatile int airshed_left_out = -1; }}\n{source.text}')
 
-    patch.setattr("airshed.kernels.cpu.chemistry.reverse.kernel.emit_reverse", declaring)
+    patch.setattr("airshed.kernels.cpu.chemistry.derivatives.emit_reverse", declaring)
     for name in ("of_tendency", "of_product", "forward", "backward"):
         patch.setattr(ReverseWriter, name, switched(place_of, name))
     compiled = compile_reverse(kernel)

@@ -9,8 +9,8 @@ import pytest
 
 from airshed.core.errors import KernelError
 from airshed.kernels.chemistry import METHODS, AcceptedSteps, Sources, Tableau, Tolerances, pack_cells, unpack_cells
+from airshed.kernels.cpu.chemistry.derivatives import compile_tangent
 from airshed.kernels.cpu.chemistry.tangent.emit import TangentWriter
-from airshed.kernels.cpu.chemistry.tangent.kernel import compile_tangent
 from airshed.kernels.cpu.chemistry.tangent.stepper import ChemistryTangent
 
 from .reversal import EXACT, TINY, Array, Chemistry, Trial, adjoints, inputs_of, recorded, taken, trial
@@ -101,7 +101,7 @@ def terms(writer: TangentWriter) -> Iterator[tuple[str, int, int, int]]:
 
 def test_a_forgotten_term_is_noticed(chemistry: Chemistry, monkeypatch: pytest.MonkeyPatch) -> None:
     """The negative control: some generated terms in turn are left away."""
-    monkeypatch.setattr("airshed.kernels.cpu.chemistry.tangent.kernel.FLAGS", ("-O0",))
+    monkeypatch.setattr("airshed.kernels.cpu.chemistry.derivatives.FLAGS", ("-O0",))
     kernel = chemistry("toy")
     each = still(kernel, METHODS["rodas3"], 1, 1)
     y = 1e12 * np.random.default_rng(1).uniform(0.5, 2.0, each.y.shape)  # so that all reactions matter

@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from airshed.adjoint.changes import Changes
 from airshed.adjoint.direction import Direction
-from airshed.adjoint.schemes.cells import cells_of, put_cells
 from airshed.adjoint.schemes.protocol import Look
+from airshed.adjoint.schemes.split_reverser import cells_of, put_cells
 from airshed.adjoint.schemes.two_step import copy_state, put_level, start_tangent
 from airshed.air.cell_chemistry import Air, CellChemistry
 from airshed.air.repeated_chemistry import integrate_again

@@ -12,15 +12,30 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from airshed.adjoint.schemes.cells import cells_of, put_cells
 from airshed.adjoint.schemes.protocol import Passed, Totals
 from airshed.adjoint.schemes.split_again import Again, CarriedAgain, ReactedAgain
 from airshed.air.cell_chemistry import CellChemistry
 from airshed.air.schemes.taken import SplitTaken, TakenStep
 from airshed.kernels.chemistry import AIR_INPUTS
 from airshed.kernels.derivatives import ReadAdjoints, Reverser, SummedReads
-from airshed.kernels.memory import AnyArray
+from airshed.kernels.memory import AnyArray, aligned_zeros
 from airshed.kernels.step.data import FieldAdjoint, Level, Share
+
+
+def cells_of(packed: AnyArray, species: int) -> AnyArray:
+    """Return [lat][block][species][level][W] as (pack, species, W); further species, up to so many, are zero."""
+    rows, blocks, known, levels, width = packed.shape
+    cells = aligned_zeros((rows * blocks * levels, species, width), np.float64)
+    cells.reshape(rows, blocks, levels, species, width)[:, :, :, :known] = np.moveaxis(packed, 2, 3)
+    return cells
+
+
+def put_cells(cells: AnyArray, packed: AnyArray) -> None:
+    """Fill [lat][block][species][level][W] with cells, their further species left out."""
+    rows, blocks, known, levels, width = packed.shape
+    split = cells.reshape(rows, blocks, levels, cells.shape[1], width)[:, :, :, :known]
+    packed[...] = np.moveaxis(split, 3, 2)
+
 
 Array = npt.NDArray[np.float64]
 

@@ -3,8 +3,7 @@
 from pathlib import Path
 from typing import Final
 
-from airshed.adjoint.stores.checksums import Sums, check, checksums
-from airshed.adjoint.stores.store import Arrays
+from airshed.adjoint.stores.store import Arrays, Sums, check, checksums
 from airshed.core.atomic import guarded
 from airshed.core.errors import OutputError
 from airshed.io.zarr_arrays import load_group, remove_group, save_group

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from airshed.adjoint.stores.checksums import Sums, check, checksums
-from airshed.adjoint.stores.store import Arrays
+from airshed.adjoint.stores.store import Arrays, Sums, check, checksums
 from airshed.io.block_file import BlockFile
 from airshed.kernels.memory import ALIGNMENT, aligned_empty
 

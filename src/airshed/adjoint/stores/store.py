@@ -1,13 +1,18 @@
-"""What any store does, and the one in memory."""
+"""What any store does, the one in memory, and checksums of what one that is no archive gives back."""
 
+import zlib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final, Protocol
 
+import numpy as np
 import numpy.typing as npt
 
+from airshed.core.errors import OutputError
 from airshed.kernels.memory import aligned_copy
 
 Arrays = Mapping[str, npt.NDArray[Any]]
+Sums = dict[str, int]
 
 LARGE: Final = 1 << 20
 """Bytes from which on an array's memory is used again; the C library keeps what is smaller."""
@@ -130,3 +135,18 @@ def copies(arrays: Arrays) -> dict[str, npt.NDArray[Any]]:
 def size_of(arrays: Arrays) -> int:
     """Return the bytes of arrays."""
     return sum(array.nbytes for array in arrays.values())
+
+
+def checksums(arrays: Arrays) -> Sums:
+    """Return the CRC-32 of each array."""
+    return {
+        name: zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data) for name, array in arrays.items()
+    }
+
+
+def check(arrays: Arrays, sums: Sums, path: Path) -> None:
+    """Raise OutputError, which names the file, for arrays that are not those that were kept."""
+    found = checksums(arrays)
+    wrong = [name for name, value in sums.items() if found.get(name) != value]
+    if wrong:
+        raise OutputError(f"{path} is damaged: {wrong[0]} is not what was written")

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from airshed.core.data import numbers
 from airshed.core.errors import CaseError
-from airshed.core.numbers import numbers
 from airshed.core.text import suggestion
 from airshed.core.units import to
 from airshed.grid import Grid

@@ -23,10 +23,11 @@ from airshed.core.text import suggestion
 from airshed.formula.given import evaluate_named
 from airshed.formula.parse import Formula, parse
 from airshed.mechanism.expressions import AIR_GASES, symbols
-from airshed.mechanism.kpp.sun import kpp_sun
-from airshed.mechanism.network import OpenParameter, ReactionNetwork
+from airshed.mechanism.kpp.rate_functions import kpp_sun
+from airshed.mechanism.network import ReactionNetwork
 from airshed.mechanism.open_units import units_of_open
 from airshed.mechanism.rate_check import RateCheck
+from airshed.mechanism.reaction import OpenParameter
 
 Array = npt.NDArray[np.float64]
 

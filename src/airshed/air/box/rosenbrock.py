@@ -19,8 +19,9 @@ from airshed.air.box.smooth import TOLERANCE, Series, fit, times_in
 from airshed.air.box.steps import Event
 from airshed.air.box.tape import Expansion, Leg, Tape, table_of
 from airshed.core.errors import CaseError
-from airshed.kernels.backend import CellKernel, CellSolver
+from airshed.kernels.cell_backend import CellKernel, CellSolver
 from airshed.kernels.chemistry import CellSteps, Sources, Tolerances, list_of_cells, method, pack_cells, unpack_cells
+from airshed.kernels.chemistry.data import Besides, Concentrations
 from airshed.kernels.memory import aligned_zeros
 
 Array = npt.NDArray[np.float64]
@@ -196,8 +197,8 @@ class RosenbrockCells:
         steps = CellSteps.zeros(len(packed), width)
         steps.step[...] = pack_cells(first, width)
         inputs = table_of(rows, count, width)
-        place = list_of_cells(count, species, width)
-        solver.advance(packed, packed, place, inputs, steps, 0.0, length, clipped=clipped)
+        state = Concentrations(packed, packed, list_of_cells(count, species, width))
+        solver.advance(state, inputs, steps, 0.0, length, Besides(clipped))
         return unpack_cells(packed, count), unpack_cells(clipped, count), steps
 
     def _count(self, cells: int, steps: CellSteps) -> None:

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from airshed.air.box.csv_file import read_csv
 from airshed.air.box.values import CONCENTRATION, MOST_HUMIDITY, RATE_UNITS, converted, spellings
+from airshed.core.data import numbers
 from airshed.core.errors import CaseError, DataError
-from airshed.core.numbers import numbers
 from airshed.core.text import suggestion
 from airshed.io.netcdf import load_netcdf
 from airshed.mechanism.network import ReactionNetwork

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from airshed.air.box.conditions import Location
 from airshed.air.solar import declination, equation_of_time
 from airshed.core.constants import SECONDS_PER_DAY
-from airshed.mechanism.kpp.sun import SUNRISE, SUNSET
+from airshed.mechanism.kpp.rate_functions import SUNRISE, SUNSET
 
 Array = npt.NDArray[np.float64]
 

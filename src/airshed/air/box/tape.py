@@ -12,8 +12,9 @@ import numpy.typing as npt
 
 from airshed.air.box.smooth import degree_of
 from airshed.core.errors import NumericalError
-from airshed.kernels.backend import CellSolver
+from airshed.kernels.cell_backend import CellSolver
 from airshed.kernels.chemistry import AcceptedSteps, CellSteps, list_of_cells, pack_cells
+from airshed.kernels.chemistry.data import Besides, Concentrations
 from airshed.kernels.memory import AnyArray
 
 Array = npt.NDArray[np.float64]
@@ -61,8 +62,9 @@ class Leg:
         room = np.zeros((len(packed), width), np.int32)
         room.reshape(-1)[:count] = self.accepted
         record = AcceptedSteps.room_for(room, len(self.y), kernel.dtype)
-        place, inputs = list_of_cells(count, len(self.y), width), table_of(self.rows, count, width)
-        self.solver.advance(packed, packed, place, inputs, steps, 0.0, self.length, record=record)
+        state = Concentrations(packed, packed, list_of_cells(count, len(self.y), width))
+        inputs = table_of(self.rows, count, width)
+        self.solver.advance(state, inputs, steps, 0.0, self.length, Besides(record=record))
         if not np.array_equal(steps.accepted.reshape(-1)[:count], self.accepted):
             raise NumericalError("a box takes other steps the second time: there is no adjoint of the first ones")
         return record

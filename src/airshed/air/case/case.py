@@ -1,6 +1,7 @@
 """The case: what to simulate, read from a file or a dictionary, checked, immutable."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from os.path import relpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -10,8 +11,8 @@ from airshed.air import processes
 from airshed.air.asked import ProcessSection
 from airshed.air.case import sections
 from airshed.air.case.assimilation import AssimilationSection
-from airshed.air.case.mechanism_place import place_mechanism
 from airshed.air.case.receptor import ReceptorSection
+from airshed.air.case.space_and_time import GridSection, TimeSection
 from airshed.air.fields import WEATHER
 from airshed.case.case import RunCase
 from airshed.case.messages import faults_in_words
@@ -19,7 +20,7 @@ from airshed.case.sections import Due
 from airshed.case.toml import KeyPath
 from airshed.core.errors import CaseError
 from airshed.core.settings import Section, refuse, setting
-from airshed.core.text import suggestion
+from airshed.core.text import nearest, suggestion
 from airshed.grid import Grid
 from airshed.process.discovery import processes_of, sections_of
 
@@ -34,8 +35,8 @@ class _FixedCase(RunCase):
     own_before = "output"
 
     model: Literal["air"] = setting("air", "The model that runs the case; another one that is there has its own case.")
-    grid: sections.GridSection
-    time: sections.TimeSection
+    grid: GridSection
+    time: TimeSection
     chemistry: sections.ChemistrySection
     transport: sections.TransportSection = Field(default_factory=sections.TransportSection)
     meteorology: sections.MeteorologySection = Field(default_factory=sections.MeteorologySection)
@@ -178,3 +179,30 @@ def _unknown_species(names: Sequence[str], mechanism: str, known: Iterable[str])
     listed = ", ".join(map(repr, names))
     advice = "name those that it has, or say under [names] of its species map what they are there, or `none`"
     return f"{listed} are not species of {mechanism}; {advice}"
+
+
+def place_mechanism(chemistry: dict[str, Any], base: Path) -> None:
+    """Make a reaction file of `--set` relative to the case: it goes from the present folder, else from the case's.
+
+    Raises CaseError where it is in neither.
+    """
+    name = chemistry["mechanism"]
+    if not isinstance(name, str) or not (Path(name).suffix or len(Path(name).parts) > 1):
+        return
+    here = Path.cwd()
+    if _exists(here / name):
+        chemistry["mechanism"] = relpath((here / name).resolve(), base)
+    elif not _exists(base / name):
+        beside = [path.name for folder in (here, base) for path in (folder / name).parent.glob("*")]
+        match = nearest(Path(name).name, beside)
+        raise CaseError(
+            f"--set chemistry.mechanism={name}: there is no such file in the present folder {here}, nor in that of the "
+            f"case, {base}" + (f"; did you mean {match}?" if match else "")
+        )
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # a name that no file system takes
+        return False

@@ -12,7 +12,7 @@ from airshed.air.deposition import resistance
 from airshed.air.deposition.tables import SEASONS, WATER, DepositingSpecies, Surface, depositing_species, surfaces
 from airshed.air.landcover import LAND_ROUGHNESS, sea_roughness
 from airshed.air.meteorology import MetState
-from airshed.air.radiation import global_radiation
+from airshed.air.solar import global_radiation
 from airshed.core.errors import CaseError
 from airshed.core.text import suggestion
 from airshed.kernels.one_pass import one_pass

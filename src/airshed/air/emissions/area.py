@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from airshed.air.emissions.regrid import Regridder
-from airshed.air.emissions.steady import SteadyEmissions
+from airshed.air.emissions.source import SteadyEmissions
 from airshed.core.constants import EARTH_RADIUS
 from airshed.core.errors import CaseError
 from airshed.grid import Grid

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from airshed.air.meteorology import MetState
-from airshed.air.radiation import photon_flux
+from airshed.air.solar import photon_flux
 from airshed.core.constants import GAS_CONSTANT
 from airshed.grid import Grid
 

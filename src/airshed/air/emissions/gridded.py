@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from airshed.air.emissions.regrid import Regridder
 from airshed.core.constants import EARTH_RADIUS
-from airshed.core.datasets import is_dataset
+from airshed.core.data import is_dataset, kind, numbers
 from airshed.core.errors import CaseError, DataError
-from airshed.core.numbers import kind, numbers
 from airshed.core.text import suggestion
 from airshed.core.units import quantity
 from airshed.grid import Grid

@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterable, Mapping
 
 from airshed.air.emissions.split import Split
 from airshed.air.species_map.parts import Compound, EmissionMap
-from airshed.mechanism.network import ReactionNetwork, Species
+from airshed.mechanism.network import ReactionNetwork
+from airshed.mechanism.reaction import Species
 
 Content = Mapping[str, float | None]
 """Species -> what a mole of it holds: mass [kg] or carbon [mol]; None where that is not known."""

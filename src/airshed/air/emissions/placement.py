@@ -14,10 +14,9 @@ from airshed.air.emissions.places import read_cities, read_fuels, read_plants
 from airshed.air.emissions.proxies import MARGIN, PLANTS, CountryFields, MethaneGrid, normalised
 from airshed.air.emissions.regrid import Regridder
 from airshed.air.emissions.tables import MISSING
-from airshed.core.data_units import conversion
+from airshed.core.data import conversion, numbers
 from airshed.core.errors import DataError
 from airshed.core.files import plain_file
-from airshed.core.numbers import numbers
 from airshed.core.topojson import Polygon
 from airshed.grid import Grid
 from airshed.grid.places import in_degrees

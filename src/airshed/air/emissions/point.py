@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from airshed.air.emissions.steady import SteadyEmissions
+from airshed.air.emissions.source import SteadyEmissions
 from airshed.core.errors import CaseError
 from airshed.grid import Grid
 

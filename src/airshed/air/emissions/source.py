@@ -1,12 +1,17 @@
-"""The sum of several emission sources."""
+"""Sources of emission: the sum of several, and one that is the same at all times."""
 
 from collections.abc import Sequence
+from copy import copy
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from airshed.core.errors import CaseError
+from airshed.grid.window import Window
 from airshed.process.release import Source
+
+Array = NDArray[np.float64]
 
 
 class CombinedEmissions:
@@ -31,3 +36,28 @@ class CombinedEmissions:
             for of_species, row in zip(rate, rows, strict=True):  # NumPy would copy all of several rows at once
                 total[row, : source.levels] += of_species
         return total
+
+
+class SteadyEmissions:
+    """Emission that is the same at all times, as that of areas and points is.
+
+    rate  [mol/s per cell] of species into the lowest levels, (species, levels, lat, lon)
+    """
+
+    changes = ()
+
+    def __init__(self, species: tuple[str, ...], rate: Array) -> None:
+        self.species, self.levels = species, rate.shape[1]
+        self._rate = rate
+        self._rate.setflags(write=False)
+
+    def part(self, window: Window) -> Self:
+        """Return the emission of a window's cells; species and levels stay those of all sources."""
+        part = copy(self)
+        part._rate = np.ascontiguousarray(window.of(self._rate))
+        part._rate.setflags(write=False)
+        return part
+
+    def rate(self, seconds: float) -> Array:
+        """Emission [mol/s per cell], shape (species, levels, lat, lon); the same at all times, read-only."""
+        return self._rate

@@ -24,8 +24,8 @@ from airshed.air.meteorology.provenance import CF_FIELDS, dataset_provenance
 from airshed.air.meteorology.remap import interpolation_matrix
 from airshed.air.meteorology.series import CheckedSeries
 from airshed.air.meteorology.window import Area
+from airshed.core.data import numbers
 from airshed.core.errors import DataError
-from airshed.core.numbers import numbers
 from airshed.grid import Grid
 from airshed.grid.weights import Weights
 from airshed.grid.window import Window

@@ -13,7 +13,7 @@ from airshed.air.meteorology.extra import WeatherField
 from airshed.air.meteorology.provenance import dataset_provenance
 from airshed.air.meteorology.series import CheckedSeries
 from airshed.air.meteorology.window import Area
-from airshed.core.datasets import is_dataset
+from airshed.core.data import is_dataset
 from airshed.core.errors import DataError
 from airshed.grid import Grid
 from airshed.grid.window import Window

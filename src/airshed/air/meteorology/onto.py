@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from airshed.air.meteorology.remap import averaging_matrix, clamped_matrix, interpolation_matrix
 from airshed.air.meteorology.window import Area
-from airshed.core.data_units import conversion
+from airshed.core.data import conversion, numbers
 from airshed.core.errors import DataError
-from airshed.core.numbers import numbers
 from airshed.grid import Grid
 from airshed.grid.places import check_places, in_degrees
 from airshed.grid.weights import Weights, apply

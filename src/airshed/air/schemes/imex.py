@@ -8,9 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.air.cell_chemistry import CellCounts
-from airshed.air.schemes.scheme import Given, Kept, Setup
+from airshed.air.schemes.scheme import Given, Kept, Setup, of_stepper
 from airshed.air.schemes.taken import Note, Taken
-from airshed.air.wall import of_stepper
 from airshed.core.constants import SECONDS_PER_HOUR
 from airshed.core.errors import NumericalError
 from airshed.core.report import Table

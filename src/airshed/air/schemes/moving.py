@@ -1,10 +1,10 @@
 """What moves species between two steps of chemistry: transport, vertical mixing, emission and deposition.
 
-It advances by ``process.one_step`` through the compiled step of a mechanism without reactions, in as many pieces as the
-Courant number asks for: all of it together, or horizontal transport apart from what acts along columns. Every species
-moves by itself, and without vertical transport every level does. Air is advanced by the same fluxes, so that a uniform
-mixing ratio stays uniform; after one of two parts it differs from the given air by the divergence of that part, after
-both by round-off, since the formula is exact for fluxes that are linear in time.
+It advances by the one-step formula of ``process.twostep`` through the compiled step of a mechanism without reactions,
+in as many pieces as the Courant number asks for: all of it together, or horizontal transport apart from what acts along
+columns. Every species moves by itself, and without vertical transport every level does. Air is advanced by the same
+fluxes, so that a uniform mixing ratio stays uniform; after one of two parts it differs from the given air by the
+divergence of that part, after both by round-off, since the formula is exact for fluxes that are linear in time.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ from airshed.kernels.backend import Stepper
 from airshed.kernels.memory import AnyArray
 from airshed.kernels.step.data import ColumnForcing, Directions, StepForcing, TwoStepWeights
 from airshed.mechanism.network import ReactionNetwork
-from airshed.process.one_step import GAMMA, one_step_weights
+from airshed.process.twostep import GAMMA, one_step_weights
 
 Array = npt.NDArray[np.float64]
 

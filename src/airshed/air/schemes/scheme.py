@@ -1,8 +1,8 @@
-"""What the model asks of a scheme, and what a scheme is given."""
+"""What the model asks of a scheme, what a scheme is given, and where the wall time of its steps went."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,20 @@ from airshed.kernels.memory import AnyArray
 from airshed.parallel.balance import Balance
 
 Array = npt.NDArray[np.float64]
+
+NEIGHBOURS, ELSEWHERE, BALANCE = "waiting for neighbours", "transport on other ranks", "balance of chemistry"
+
+WAITING: Final = (NEIGHBOURS, ELSEWHERE, BALANCE)
+"""Parts in which a rank does not compute."""
+
+
+def of_stepper(stepper: Stepper, *others: Stepper) -> dict[str, float]:
+    """Return the wall time [s] of the parts of all steps so far, of a stepper and of others on the same threads.
+
+    What threads share counts as their mean.
+    """
+    parts = {name: sum(each.seconds[name] for each in (stepper, *others)) / stepper.threads for name in stepper.seconds}
+    return parts | ({} if stepper.neighbours is None else {NEIGHBOURS: stepper.waited})
 
 
 @dataclass(frozen=True)
@@ -122,7 +136,7 @@ class Scheme(Protocol):
         ...
 
     def wall(self) -> dict[str, float]:
-        """Return the wall time of the parts of all steps so far [s], see ``air.wall``."""
+        """Return the wall time of the parts of all steps so far [s], see :func:`of_stepper`."""
         ...
 
     @property

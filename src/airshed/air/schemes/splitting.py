@@ -8,6 +8,7 @@ from airshed.air.schemes.strang import Strang
 from airshed.air.stepping import make_chemistry, step_constants
 from airshed.air.two_groups.remote_transport import RemoteTransport, TransportedSpecies, make_exchange
 from airshed.kernels.backend import Stepper, backend
+from airshed.kernels.step.data import OtherRanks
 from airshed.parallel.groups import Groups
 from airshed.process.processes import LIGHT
 
@@ -51,6 +52,6 @@ def _make_column_stepper(setup: Setup, threads: int) -> Stepper:
         operators=parts.processes.operators,
     )  # fmt: skip
     return kernel.stepper(
-        stepper.layout, step_constants(parts, setup.sources.species), threads=threads, total=parts.total(kernel),
-        state=stepper.state,
+        stepper.layout, step_constants(parts, setup.sources.species), threads=threads, state=stepper.state,
+        others=OtherRanks(total=parts.total(kernel)),
     )  # fmt: skip

@@ -30,10 +30,9 @@ from airshed.air.budget import Budget
 from airshed.air.cell_chemistry import Air, CellChemistry, CellCounts
 from airshed.air.repeated_chemistry import Integrated, integrate_again, without_states
 from airshed.air.schemes.moving import Moved, Mover, Moving
-from airshed.air.schemes.scheme import Given, Kept, Setup
+from airshed.air.schemes.scheme import BALANCE, ELSEWHERE, Given, Kept, Setup, of_stepper
 from airshed.air.schemes.taken import AirBetween, Carried, Note, Reacted, SplitTaken
 from airshed.air.stepping import number_per_mole
-from airshed.air.wall import BALANCE, ELSEWHERE, of_stepper
 from airshed.core.constants import SECONDS_PER_HOUR
 from airshed.core.report import Table
 from airshed.grid.box import Box

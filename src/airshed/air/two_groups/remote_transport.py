@@ -33,8 +33,8 @@ from airshed.parallel.decomposition import Decomposition
 from airshed.parallel.exchange import END, MOVE, RELOAD, Exchange
 from airshed.parallel.groups import Groups
 from airshed.process.bound import HORIZONTAL
-from airshed.process.one_step import one_step_weights
 from airshed.process.processes import LIGHT, WEATHER, Processes
+from airshed.process.twostep import one_step_weights
 
 Array = npt.NDArray[np.float64]
 

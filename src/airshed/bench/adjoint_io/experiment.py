@@ -179,3 +179,10 @@ def _run(case: Case, folder: Path, sizes: _Sizes) -> float:
         sizes.look(simulation.model)
         sizes.steps = sizes.steps or simulation.model.steps
     return spent
+
+
+def measured(request: Mapping[str, Any], ranks: Communicator) -> dict[str, Any]:
+    """Measure what a request asks for, on these ranks; see :mod:`airshed.bench.started`."""
+    given = request["experiment"]
+    asked: dict[str, Any] = {name: tuple(each) if isinstance(each, list) else each for name, each in given.items()}
+    return measure(Experiment(**asked), ranks, Path(request["folder"]))

@@ -28,7 +28,7 @@ def run(
         progress(f"{count} ranks")
         with tempfile.TemporaryDirectory(prefix="airshed-bench-adjoint-io-", dir=folder) as place:
             request = {"experiment": asdict(asked), "folder": place}
-            found.append(Found(**answer_of("airshed.bench.adjoint_io.worker", request, count)))
+            found.append(Found(**answer_of("airshed.bench.adjoint_io.experiment", request, count)))
     return found
 
 

@@ -17,6 +17,7 @@ from airshed.kernels.chemistry import (
     stack_inputs,
     unpack_cells,
 )
+from airshed.kernels.chemistry.data import Concentrations
 from airshed.kernels.cpu.chemistry import ChemistryKernel, ChemistrySolver
 
 
@@ -64,7 +65,8 @@ class AirshedCells:
         self._state = pack_cells(_copied(problem.initial), width, kernel.dtype)
         inputs = {name: _copied(value) if np.ndim(value) else value for name, value in problem.inputs.items()}
         self._inputs = stack_inputs(kernel, inputs, [], self.cells)
-        self._place = list_of_cells(self.cells, len(problem.network.species), width)
+        place = list_of_cells(self.cells, len(problem.network.species), width)
+        self._packed = Concentrations(self._state, self._state, place)
         self._steps = CellSteps.zeros(len(self._state), width)
 
     def start(self) -> None:
@@ -80,7 +82,7 @@ class AirshedCells:
         """Advance all cells."""
         if not self.chosen.remembers:
             self._steps.step[...] = self.chosen.first_step
-        self._solver.advance(self._state, self._state, self._place, self._inputs, self._steps, 0.0, self._call)
+        self._solver.advance(self._packed, self._inputs, self._steps, 0.0, self._call)
 
     def result(self) -> Array:
         """Return concentrations (species, cell); not a number where a cell failed."""

@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -14,7 +14,7 @@ from airshed.air.fields import air_registry
 from airshed.bench.io.load import Load, timed
 from airshed.core.errors import CaseError
 from airshed.grid import Grid
-from airshed.grid.lonlat import lonlat_axes
+from airshed.grid.grid import lonlat_axes
 from airshed.io.copying import Lent
 from airshed.io.folder import RunFolder
 from airshed.io.output import Output, OutputWriter
@@ -224,3 +224,10 @@ class _Bench:
             parts = [np.ascontiguousarray(tile.window.of(whole)) for tile in self._tiles]
         part: NDArray[Any] = self._ranks.scatter(parts)
         return [part]
+
+
+def measured(request: Mapping[str, Any], ranks: Communicator) -> dict[str, Any]:
+    """Measure what a request asks for, on these ranks; see :mod:`airshed.bench.started`."""
+    asked = {**request["experiment"], "strategies": tuple(request["experiment"]["strategies"])}
+    runs = measure(Experiment(**asked), ranks, Path(request["folder"]))
+    return {kind: [asdict(each) for each in found] for kind, found in runs.items()}

@@ -26,7 +26,7 @@ def run(asked: Experiment, ranks: int = 1, folder: Path | None = None) -> Measur
     """Measure on so many ranks, in a folder on the disk in question; raises AirshedError where that fails."""
     asked.names()
     with tempfile.TemporaryDirectory(prefix="airshed-bench-io-", dir=folder) as place:
-        found = answer_of("airshed.bench.io.worker", {"experiment": asdict(asked), "folder": place}, ranks)
+        found = answer_of("airshed.bench.io.experiment", {"experiment": asdict(asked), "folder": place}, ranks)
     return Measured(asked, ranks, {kind: [Spent(**each) for each in runs] for kind, runs in found.items()})
 
 

@@ -24,7 +24,7 @@ from airshed.parallel.binding import bind
 from airshed.parallel.communicator import Alone, Communicator, MpiRanks, world
 from airshed.parallel.failure import failing_together
 from airshed.runtime.clock import Clock
-from airshed.runtime.simulation import quick_turns
+from airshed.runtime.using import quick_turns
 
 
 @dataclass

@@ -100,8 +100,8 @@ def _adjoint(wanted: _Wanted, output: Path | None, *, maps: bool, told: bool, as
     from airshed.adjoint import Options, sensitivity
     from airshed.adjoint.commits import remove_commits
     from airshed.adjoint.sensitivity_files import COMMITS
+    from airshed.cli.first_rank import made_folder
     from airshed.cli.interrupt import stop_on_interrupt
-    from airshed.cli.made_folder import made_folder
     from airshed.cli.render import say, show
     from airshed.io.folder import RUNS
 

@@ -1,4 +1,4 @@
-"""`airshed run`: simulate a case."""
+"""`airshed run` and `airshed show`: simulate a case, or see what that takes."""
 
 import gc
 from collections.abc import Iterator
@@ -50,7 +50,7 @@ def run(
     _refuse_too_many(case, settings(overrides, threads), ranks)
     hand_to_ranks(ranks)
     from airshed import load_case
-    from airshed.cli.made_folder import made_folder
+    from airshed.cli.first_rank import made_folder
     from airshed.cli.render import say
     from airshed.io.folder import RUNS
     from airshed.io.run_state import FinishedRunError
@@ -143,3 +143,22 @@ def _tell_beginning(simulation: "Simulation", *, quiet: bool) -> None:
     for notice in simulation.notices:
         if not quiet or "damaged" in notice or notice.startswith("emission:"):
             say(f"airshed: {notice}", err=True)
+
+
+def show(
+    case: CasePath,
+    overrides: Overrides = None,
+    threads: Threads = None,
+    toml: Annotated[bool, typer.Option("--toml", help="Print the resolved case as a case file.")] = False,
+) -> None:
+    """Show every setting of a case with where its value comes from, and what a run will take."""
+    from airshed import load_case
+    from airshed.cli.estimate import case_report
+    from airshed.cli.render import say
+    from airshed.cli.render import show as show_report
+
+    loaded = load_case(case, settings(overrides, threads))
+    if toml:
+        say(loaded.to_toml(), end="")
+    else:
+        show_report(case_report(loaded))

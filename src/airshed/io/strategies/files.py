@@ -17,8 +17,8 @@ from airshed.core.atomic import guarded, write_whole
 from airshed.grid.box import Box
 from airshed.io import cf
 from airshed.io.archive import load_arrays, load_metadata
+from airshed.io.channel import made_together
 from airshed.io.strategies.regroup import covers
-from airshed.io.strategies.shared_folder import made_together
 from airshed.io.strategies.store import (
     NATIVE,
     PRIVATE,

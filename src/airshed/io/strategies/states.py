@@ -19,10 +19,9 @@ from airshed.core.atomic import guarded, part_path, publish, write_whole
 from airshed.core.errors import OutputError
 from airshed.grid.box import Box
 from airshed.io.archive import load_array, load_arrays, load_metadata, load_rows, reading, save_arrays
-from airshed.io.channel import Channel
+from airshed.io.channel import Channel, made_together
 from airshed.io.strategies.library import LibraryTiles
 from airshed.io.strategies.regroup import Regrouping
-from airshed.io.strategies.shared_folder import made_together
 from airshed.io.strategies.tiles import ArchivedTiles, CollectiveTiles, Shapes, Tiles, ZarrTiles
 
 Arrays = Mapping[str, NDArray[Any]]

@@ -6,8 +6,16 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from airshed.kernels.backend import CellKernel, CellSolver
-from airshed.kernels.chemistry.data import CellSteps, list_of_cells, pack_cells, stack_inputs, unpack_cells
+from airshed.kernels.cell_backend import CellKernel, CellSolver
+from airshed.kernels.chemistry.data import (
+    Besides,
+    CellSteps,
+    Concentrations,
+    list_of_cells,
+    pack_cells,
+    stack_inputs,
+    unpack_cells,
+)
 from airshed.kernels.memory import AnyArray, aligned_zeros
 from airshed.mechanism.network import ReactionNetwork
 
@@ -42,8 +50,8 @@ def integrate_cells(
     clipped = aligned_zeros(packed.shape, solver.kernel.dtype)
     steps = CellSteps.zeros(packs, width)
     steps.step[...] = pack_cells(np.broadcast_to(np.asarray(first, np.float64), (cells,)), width)
-    place = list_of_cells(cells, species, width)
-    solver.advance(packed, packed, place, inputs, steps, start, end, clipped=clipped)
+    state = Concentrations(packed, packed, list_of_cells(cells, species, width))
+    solver.advance(state, inputs, steps, start, end, Besides(clipped))
     return Integrated(
         unpack_cells(packed, cells), unpack_cells(clipped, cells), steps.reached.reshape(-1)[:cells],
         steps.step.reshape(-1)[:cells], steps.accepted.reshape(-1)[:cells], steps.rejected.reshape(-1)[:cells],

@@ -86,6 +86,33 @@ class Place:
         return width + sum(ends)
 
 
+@dataclass(frozen=True)
+class Concentrations:
+    """Packed concentrations at the beginning and at the end of steps, which may be one array, and where cells lie."""
+
+    before: AnyArray
+    after: AnyArray
+    place: Place
+
+
+@dataclass(frozen=True)
+class Besides:
+    """What steps leave besides concentrations, each where there is an array for it.
+
+    clipped  what was added to concentrations to keep them from getting negative
+    extra    (pack, species, width): the last species of the mechanism, which begin at zero and are not among those of
+             the concentrations
+    record   the accepted steps, as many of each cell as it has room for
+    """
+
+    clipped: AnyArray | None = None
+    extra: AnyArray | None = None
+    record: "AcceptedSteps | None" = None
+
+
+NOTHING_BESIDES: Final = Besides()
+
+
 @dataclass
 class CellSteps:
     """The state of the step control of each cell, (pack, width).

@@ -2,7 +2,8 @@
 
 from typing import Final
 
-from airshed.kernels.backend import Backend, CellKernel, StepKernel
+from airshed.kernels.backend import Backend, StepKernel
+from airshed.kernels.cell_backend import CellKernel
 from airshed.kernels.cpu.chemistry import compile_chemistry
 from airshed.kernels.cpu.pipeline import WIDTH, compile_mechanism
 from airshed.kernels.step.data import Directions

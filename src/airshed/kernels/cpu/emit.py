@@ -17,7 +17,8 @@ from airshed.kernels.step.rates import REFERENCE_DENSITY, Factor, RateTable, rat
 from airshed.kernels.step.schedule import Schedule
 from airshed.kernels.step.shape import MechanismShape
 from airshed.mechanism.balance import imbalances
-from airshed.mechanism.network import ReactionNetwork, Term
+from airshed.mechanism.network import ReactionNetwork
+from airshed.mechanism.reaction import Term
 
 _PLACES: Final = {"n": "n[z]", "k": "k[{} * NZ + z]", "j": "j[{}]", "y": "y[{} * NZ + z]", "z": "f[{}]"}
 

@@ -5,24 +5,22 @@ of levels and one precision.
 """
 
 import ctypes
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from airshed.kernels.cpu.compiled import CompiledKernel, Signatures, compile_and_load, timed
+from airshed.kernels.cpu.compiled import CompiledKernel, Signatures, compile_and_load, keeping_lock, timed
 from airshed.kernels.cpu.emit import Source, emit
 from airshed.kernels.cpu.exact_sum import CompiledSums
-from airshed.kernels.cpu.sunlight import Sunlight
 from airshed.kernels.cpu.toolchain import Unit
 from airshed.kernels.host import vector_doubles
 from airshed.kernels.layout import Layout
-from airshed.kernels.memory import AnyArray
-from airshed.kernels.step.data import TERMS, Directions, Neighbours, State, StepConstants
+from airshed.kernels.memory import AnyArray, address
+from airshed.kernels.step.data import NO_OTHERS, TERMS, Directions, OtherRanks, Pair, State, StepConstants
 from airshed.kernels.step.operator_fields import acting, check, own_terms
 from airshed.kernels.step.operators import ADVECTION, Operator
 from airshed.kernels.step.schedule import Schedule, schedule
@@ -42,6 +40,17 @@ LARGEST_GROUP: Final = 3
 WIDTH: Final = vector_doubles()
 """Columns in a pack: a register of doubles, half of one of floats; twice and half as many measured slower."""
 
+
+@dataclass(frozen=True)
+class Tuning:
+    """What the code is written for: columns in a pack, and species solved together."""
+
+    width: int = WIDTH
+    largest_group: int = LARGEST_GROUP
+
+
+TUNED: Final = Tuning()
+"""As it measured fastest."""
 
 UNITS: Final[dict[str, tuple[int, tuple[str, ...]]]] = {"step": (1, ()), "sweeps": (2, ("-O2",))}
 """Translation units of a kernel, each the whole text under its number: two compilers take half the time of one.
@@ -77,6 +86,33 @@ def units_of(source: Source) -> list[Unit]:
     return [Unit(unit, f"#define UNIT {number}\n{source.text}", flags) for unit, (number, flags) in UNITS.items()]
 
 
+class Sunlight:
+    """Fills secant of the zenith angle and light factor [time][lat][block][2][W] of fixed arrays.
+
+    Its formulas are in ``control.hpp`` and ``air/light.py``.
+
+    places  [lat][block][3][W] unit vectors to the zenith of each column
+    limits  smallest cosine of the zenith angle, light under an overcast sky over it, smallest cosine for that
+    """
+
+    def __init__(self, function: Any, places: AnyArray, limits: Array, suns: AnyArray) -> None:
+        self._function = keeping_lock(function)
+        self._held, self._blocks = (places, limits, suns), places.shape[0] * places.shape[1]
+        self._places, self._limits, self._suns = (address(each) for each in self._held)
+
+    def __call__(self, directions: Array, cloud: Pair | None, weights: Array) -> None:
+        """Fill them for each direction to the sun (time, 3).
+
+        cloud    packed cover at both ends of an interval, None for a clear sky
+        weights  of the second end at each time
+        """
+        ends = [None, None] if cloud is None else [address(each) for each in cloud]
+        self._function(
+            self._places, address(directions), *ends, address(weights), len(weights), self._limits, self._blocks,
+            self._suns,
+        )  # fmt: skip
+
+
 @dataclass(frozen=True)
 class MechanismKernel(CompiledKernel[MechanismShape, Source]):
     """A mechanism's step over columns as compiled code.
@@ -102,15 +138,13 @@ class MechanismKernel(CompiledKernel[MechanismShape, Source]):
         return Layout(rows, columns, self.shape.width, self.dtype)
 
     def stepper(
-        self, layout: Layout, constants: StepConstants, *, threads: int = 1, neighbours: Neighbours | None = None,
-        total: Callable[[Array], Array] | None = None, state: State | None = None, batch: int = 1,
+        self, layout: Layout, constants: StepConstants, *, threads: int = 1, others: OtherRanks = NO_OTHERS,
+        state: State | None = None, batch: int = 1,
     ) -> "Stepper":  # fmt: skip
         """Return a stepper for a state of this layout, see :class:`airshed.kernels.backend.StepKernel`."""
         from airshed.kernels.cpu.stepper import Stepper
 
-        return Stepper(
-            self, layout, constants, threads=threads, neighbours=neighbours, total=total, state=state, batch=batch
-        )
+        return Stepper(self, layout, constants, threads=threads, others=others, state=state, batch=batch)
 
     def reversed(self, *, frozen: bool = False) -> "ReverseKernel":
         """Return the adjoint of the step, compiled when it is first asked for."""
@@ -135,10 +169,9 @@ def compile_mechanism(
     precision: str = "double",
     *,
     families: tuple[str, ...] = (),
-    width: int = WIDTH,
-    largest_group: int = LARGEST_GROUP,
     directions: Directions = "all",
     operators: tuple[Operator, ...] = (ADVECTION,),
+    tuning: Tuning = TUNED,
 ) -> MechanismKernel:
     """Return the compiled code of a mechanism for `levels` levels, in "double" or "single" precision.
 
@@ -148,6 +181,7 @@ def compile_mechanism(
     directions  where transport goes: "all"; "horizontal", each level by itself, with nothing implicit; or "vertical"
     operators   what acts on species besides reactions, by default the wind alone; those that act in other directions
                 than transport are left out
+    tuning      what the code is written for: it changes speed
     Raises KernelError when there is no compiler or it refuses the code, or for operators that no code can be made of.
     """
     seconds: dict[str, float] = {}
@@ -156,8 +190,8 @@ def compile_mechanism(
     horizontal, vertical = directions != "vertical", directions != "horizontal"
     act = acting(operators, horizontal=horizontal, vertical=vertical)
     terms = own_terms(operators)
-    shape = MechanismShape(width, precision, levels, families, horizontal, vertical, act, terms)
-    order = timed(seconds, "schedule", lambda: schedule(network, largest_group))
+    shape = MechanismShape(tuning.width, precision, levels, families, horizontal, vertical, act, terms)
+    order = timed(seconds, "schedule", lambda: schedule(network, tuning.largest_group))
     source = timed(seconds, "emit", lambda: emit(network, order, shape))
     name = f"{network.name}-{levels}-{precision}" + ("" if directions == "all" else f"-{directions}")
     units = units_of(source)

@@ -1,6 +1,6 @@
 """Prepares batches of steps and lets the threads compute them."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from math import prod
 
@@ -14,11 +14,12 @@ from airshed.kernels.cpu.work_sharing import WorkSharing
 from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray, aligned_zeros
 from airshed.kernels.step.data import (
+    NO_OTHERS,
     OF_PLANES,
     PARTS,
     SIDES,
     ColumnForcing,
-    Neighbours,
+    OtherRanks,
     Side,
     State,
     StepConstants,
@@ -40,12 +41,10 @@ class Stepper:
 
     def __init__(
         self, kernel: MechanismKernel, layout: Layout, constants: StepConstants, *, threads: int = 1,
-        neighbours: Neighbours | None = None, total: Callable[[Array], Array] | None = None,
-        state: State | None = None, batch: int = 1,
+        others: OtherRanks = NO_OTHERS, state: State | None = None, batch: int = 1,
     ) -> None:  # fmt: skip
-        self.kernel, self.layout, self.sweeps, self.neighbours = kernel, layout, constants.sweeps, neighbours
-        self.batch = batch
-        self._total = total or kernel.sums.total
+        self.kernel, self.layout, self.sweeps, self.batch = kernel, layout, constants.sweeps, batch
+        self.neighbours, self._total = others.neighbours, others.total or kernel.sums.total
         species, levels = len(kernel.network.species), kernel.shape.levels
         self.state = state or State.zeros(layout, species, levels)
         self._terms = (len(kernel.terms), species) if kernel.shape.vertical else (len(OF_PLANES), species, levels)
@@ -54,7 +53,7 @@ class Stepper:
         self._totals = np.zeros(sums)
         self.threads = max(1, min(threads, layout.rows))
         self.pool = ThreadPoolExecutor(self.threads - 1) if self.threads > 1 else None
-        sides: Collection[Side] = () if neighbours is None else neighbours.sides
+        sides: Collection[Side] = () if self.neighbours is None else self.neighbours.sides
         self._table = ArgumentTable(layout, batch, sides, constants, kernel.shape.operators, levels)
         pieces = cut(layout.rows, layout.blocks, self.threads, Open(**{side: side in sides for side in SIDES}))
         self._work = WorkSharing(

@@ -144,24 +144,39 @@ def solve_columns(
     return np.asarray(np.moveaxis(solution[..., 0], -1, 0))
 
 
+@dataclass(frozen=True)
+class Implicit:
+    """The implicit equation of a step:  A q = content + g [ A (P - L q) + emission + what operators do ].
+
+    rates     constants for mixing ratios [1/s], by reaction
+    air       A [mol];  content [mol] of each species;  start [mol/mol] of the iteration;  g [s]
+    emission  [mol/s] of the species that are emitted, into the lowest levels
+    """
+
+    rates: Array
+    air: Array
+    content: Array
+    start: Array
+    g: float
+    emission: Array
+    acting: Acting
+
+
 def gauss_seidel(
-    network: ReactionNetwork, k: Array, column: Column, air: Array, content: Array, start: Array, g: float, *,
-    order: Sequence[int], sweeps: int, emitted: Sequence[int], act: Acting, families: Sequence[str] = (),
+    network: ReactionNetwork, equation: Implicit, *,
+    order: Sequence[int], sweeps: int, emitted: Sequence[int], families: Sequence[str] = (),
 ) -> Solved:  # fmt: skip
     """Return mixing ratios after `sweeps` sweeps over species in `order`, each with the newest values of the others.
 
-        A q = content + g [ A (P - L q) + emission + what operators do ],    q not below zero
-
-    The sums are those of the last sweep. What takes acts on the values that are kept; what then is missing in the
-    equation counts as clipped.
-
-    k rate constants for mixing ratios [1/s]      air [mol]      content [mol]      start [mol/mol] of the iteration
+    They are not below zero. The sums are those of the last sweep. What takes acts on the values that are kept; what
+    then is missing in the equation counts as clipped.
     """
-    q = start.astype(np.result_type(start, content, k))
+    k, air, content, g, act = equation.rates, equation.air, equation.content, equation.g, equation.acting
+    q = equation.start.astype(np.result_type(equation.start, content, k))
     sums, own = np.zeros((3, len(q)), q.dtype), np.zeros((act.terms, len(q)), q.dtype)
     emission, taken, falling = np.zeros_like(q), np.zeros_like(q), np.zeros_like(q)
     for number, species in enumerate(emitted):
-        emission[species, : column.emission.shape[1]] += column.emission[number]
+        emission[species, : equation.emission.shape[1]] += equation.emission[number]
     for (_, species), rate in act.taken.items():
         taken[species] += rate
     for (_, species), flux in act.fallen.items():

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from airshed.kernels.reference.column import Column, acting, gauss_seidel, not_below_zero, rate_constants
+from airshed.kernels.reference.column import Column, Implicit, acting, gauss_seidel, not_below_zero, rate_constants
 from airshed.kernels.reference.operators import Reading, air_of_cells, explicit_tendency
 from airshed.kernels.reference.transport import AirFluxes, Outside, air_tendency, transport
 from airshed.kernels.step.data import TwoStepWeights
@@ -107,8 +107,8 @@ def step(
     )
     implicit = acting(box.operators, box.own_terms, Reading(column.fields, box.numbers, cells), air.shape)
     solved = gauss_seidel(
-        box.network, k, column, air, content, start, w.g,
-        order=box.order, sweeps=box.sweeps, emitted=box.emitted, act=implicit, families=box.families,
+        box.network, Implicit(k, air, content, start, w.g, column.emission, implicit),
+        order=box.order, sweeps=box.sweeps, emitted=box.emitted, families=box.families,
     )  # fmt: skip
     after = Fields(solved.q, fields.q, tendency, air, fields.air, change)
     sums = np.stack([moved.inflow, moved.outflow, solved.chemistry, solved.clipped, *solved.by_operators])

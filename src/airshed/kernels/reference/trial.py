@@ -1,6 +1,6 @@
 """Random inputs of a step, and the compiled step and its twin applied to them, so that the results can be compared."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final
 
@@ -16,9 +16,10 @@ from airshed.kernels.reference.random_operators import random_fields, random_num
 from airshed.kernels.reference.step import Box, Fields, Stepped, step
 from airshed.kernels.reference.transport import AirFluxes, Outside
 from airshed.kernels.step.data import (
+    NO_OTHERS,
     TERMS,
     ColumnForcing,
-    Neighbours,
+    OtherRanks,
     State,
     StepConstants,
     TransportForcing,
@@ -62,17 +63,19 @@ class Trial:
 
 
 def random_trial(
-    kernel: MechanismKernel, rows: int, columns: int, weights: TwoStepWeights, *,
+    kernel: MechanismKernel, area: tuple[int, int], weights: TwoStepWeights, *,
     seed: int = 0, sweeps: int = 1, wind: float = 0.04, sources: bool = True,
 ) -> Trial:  # fmt: skip
     """Return inputs without any structure: neighbours differ by decades, some mixing ratios and air fluxes are zero.
 
+    area     rows and columns
     wind     greatest air flux over air content, times the step: the Courant number of a face
     sources  whether every second species is emitted, and operators act; without them their fields are zero
     """
     random = np.random.default_rng(seed)
     species, levels = len(kernel.network.species), kernel.shape.levels
-    shape = (levels, rows, columns)
+    shape = (levels, *area)
+    rows, _ = area
     q, q_previous = (_mixing_ratios(random, (species, *shape)) for _ in range(2))
     flow = wind * CELL_AIR / weights.g
     air = CELL_AIR * random.uniform(0.8, 1.2, shape)
@@ -154,9 +157,8 @@ def twin_step(trial: Trial) -> Stepped:
 
 
 def make_stepper(
-    kernel: MechanismKernel, trial: Trial, threads: int = 1, *,
-    neighbours: Neighbours | None = None, total: Callable[[Array], Array] | None = None, batch: int = 1,
-) -> Stepper:  # fmt: skip
+    kernel: MechanismKernel, trial: Trial, threads: int = 1, *, others: OtherRanks = NO_OTHERS, batch: int = 1
+) -> Stepper:
     """Return a stepper of the compiled kernel that holds the state of a trial; the rest as in :class:`Stepper`."""
     box = trial.box
     _, rows, columns = trial.fields.air.shape
@@ -165,7 +167,7 @@ def make_stepper(
         box.outside.sides, box.outside.top, box.density_factor, box.vertical_weights, box.thickness, box.emitted,
         box.sweeps, box.oxygen, box.nitrogen,
     )  # fmt: skip
-    stepper = Stepper(kernel, layout, constants, threads=threads, neighbours=neighbours, total=total, batch=batch)
+    stepper = Stepper(kernel, layout, constants, threads=threads, others=others, batch=batch)
     for packed, field in zip(_arrays(stepper.state), fields(Fields), strict=True):
         packed[...] = layout.pack(getattr(trial.fields, field.name))
     return stepper

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.mechanism.expressions import Value
-from airshed.mechanism.network import ReactionNetwork, Term, rates
+from airshed.mechanism.network import ReactionNetwork, rates
+from airshed.mechanism.reaction import Term
 
 Array = npt.NDArray[np.float64]
 

@@ -24,8 +24,9 @@ from airshed.mechanism.kpp.statements import (
 )
 from airshed.mechanism.location import Location, error_at, nearest
 from airshed.mechanism.names import check_label, check_name
-from airshed.mechanism.network import Reaction, ReactionNetwork, Species
+from airshed.mechanism.network import ReactionNetwork
 from airshed.mechanism.rates_file import RatesFile
+from airshed.mechanism.reaction import Reaction, Species
 
 LIGHT, NOTHING = "hv", "prod"
 _MOST_FAULTS: Final = 20

@@ -13,6 +13,13 @@ With T the temperature and M the air's number density [molecules cm-3]:
 
 KPP takes M as 1e6 CFACTOR in EP2, EP3 and FALL, CFACTOR being the molecules cm-3 of 1 ppm.
 
+KPP's own day is the light that its drivers give to mechanisms as SUN. With h the local time of day [hours] and
+x = (2 h - sunrise - sunset)/(sunset - sunrise), sunrise 4.5 h, sunset 19.5 h:
+
+    SUN = (1 + cos(pi x |x|))/2 between sunrise and sunset, else 0
+
+so that SUN is 1 at noon and falls smoothly to 0.
+
 Source: the manual of KPP, https://kpp.readthedocs.io; Damian et al. 2002, Comput. Chem. Eng. 26, 1567-1579.
 """
 
@@ -20,9 +27,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
+import numpy.typing as npt
+
 from airshed.core.errors import MechanismError
 from airshed.formula.tree import Binary, Call, Expression, Negate, Number
 from airshed.mechanism.rate_forms import ONE, REFERENCE, exponential, falloff, one_plus, over, power, times
+
+SUNRISE: Final = 4.5
+"""Local time of day [hours]."""
+
+SUNSET: Final = 19.5
+"""Local time of day [hours]."""
 
 _INVERSE_298: Final = Number(3.3540e-3)
 
@@ -99,3 +115,10 @@ RATE_FUNCTIONS: Final = {
     "K_ARR": RateFunction("k_298, tdep, temp", _k_arr),
 }
 """Name in upper case -> function."""
+
+
+def kpp_sun(seconds: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Return SUN [1], of the shape of `seconds` since local midnight [s] of any day."""
+    hour = np.asarray(seconds, dtype=np.float64) / 3600.0 % 24.0
+    x = (2.0 * hour - SUNRISE - SUNSET) / (SUNSET - SUNRISE)
+    return np.where(np.abs(x) <= 1.0, 0.5 * (1.0 + np.cos(np.pi * x * np.abs(x))), 0.0)

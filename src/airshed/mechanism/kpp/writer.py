@@ -9,8 +9,9 @@ from airshed.core.atomic import write_whole
 from airshed.core.errors import MechanismError
 from airshed.mechanism.expressions import dependencies
 from airshed.mechanism.kpp.assembly import GROUPS, LIGHT, NOTHING
-from airshed.mechanism.network import Reaction, ReactionNetwork, Species
+from airshed.mechanism.network import ReactionNetwork
 from airshed.mechanism.rates_file import rates_path, rates_text
+from airshed.mechanism.reaction import Reaction, Species
 
 _WIDTH: Final = 48
 

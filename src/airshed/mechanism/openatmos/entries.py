@@ -14,12 +14,12 @@ from airshed.formula.evaluate import fold
 from airshed.formula.tree import Binary, Expression, Number
 from airshed.mechanism import rate_forms
 from airshed.mechanism.expressions import Parameter
-from airshed.mechanism.network import OpenParameter, Reaction, Species
 from airshed.mechanism.openatmos.forms import Form, alike, recognised
 from airshed.mechanism.openatmos.rates import NUMBER, PREFIXES, RADIUS, TEXTS, expression_text
 from airshed.mechanism.openatmos.reactions import LABEL, RATE, Amounts
 from airshed.mechanism.openatmos.special_forms import Branch, branch, uptake
 from airshed.mechanism.openatmos.units import rate_from_molar, rate_to_molar, rate_unit
+from airshed.mechanism.reaction import OpenParameter, Reaction, Species
 
 _DEFAULTS: Final = {
     "B": 0.0, "C": 0.0, "D": 300.0, "E": 0.0, "k0_B": 0.0, "k0_C": 0.0, "kinf_B": 0.0, "kinf_C": 0.0, "kint_B": 0.0,

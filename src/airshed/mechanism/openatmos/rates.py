@@ -17,10 +17,10 @@ from airshed.mechanism import rate_forms
 from airshed.mechanism.expressions import Parameter
 from airshed.mechanism.kpp.meaning import read_rate
 from airshed.mechanism.names import check_label
-from airshed.mechanism.network import OpenParameter
 from airshed.mechanism.openatmos.node import Fields, Node
 from airshed.mechanism.openatmos.species import DIFFUSION, MASS, Gas
 from airshed.mechanism.openatmos.units import MOLECULES_PER_MOLE, rate_from_molar, rate_unit
+from airshed.mechanism.reaction import OpenParameter
 
 PREFIXES: Final = {
     "PHOTOLYSIS": "PHOTO.",

@@ -8,7 +8,6 @@ from airshed.core.text import printable
 from airshed.formula.tree import Expression
 from airshed.mechanism.location import nearest
 from airshed.mechanism.names import check_label
-from airshed.mechanism.network import OpenParameter, Reaction
 from airshed.mechanism.openatmos.node import Fields, Node
 from airshed.mechanism.openatmos.rates import (
     BRANCHED,
@@ -23,6 +22,7 @@ from airshed.mechanism.openatmos.rates import (
     surface_rate,
 )
 from airshed.mechanism.openatmos.species import Gas
+from airshed.mechanism.reaction import OpenParameter, Reaction
 
 RATE: Final = "__rate"
 LABEL: Final = "__label"

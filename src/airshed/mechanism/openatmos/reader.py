@@ -9,7 +9,7 @@ from airshed.core.errors import MechanismError
 from airshed.core.text import printable
 from airshed.formula.tree import Expression
 from airshed.mechanism.names import check_label, check_name
-from airshed.mechanism.network import OpenParameter, ReactionNetwork
+from airshed.mechanism.network import ReactionNetwork
 from airshed.mechanism.openatmos.camp import DATA, FILES, read_camp
 from airshed.mechanism.openatmos.document import read_document
 from airshed.mechanism.openatmos.node import Fields, Node
@@ -17,6 +17,7 @@ from airshed.mechanism.openatmos.rates import read_expression
 from airshed.mechanism.openatmos.reactions import Collection
 from airshed.mechanism.openatmos.species import Gas
 from airshed.mechanism.openatmos.version1 import read_version1
+from airshed.mechanism.reaction import OpenParameter
 
 ATOMS: Final = "__atoms"
 CHECKED: Final = "__check"

@@ -13,9 +13,9 @@ from airshed.formula.tree import Binary, Expression, Number, Symbol
 from airshed.mechanism.expressions import SYMBOLS
 from airshed.mechanism.location import nearest
 from airshed.mechanism.names import check_label, check_name, legal_names
-from airshed.mechanism.network import Species
 from airshed.mechanism.openatmos.node import Fields, Node
 from airshed.mechanism.openatmos.units import concentration_from_molar
+from airshed.mechanism.reaction import Species
 
 MASS: Final = "molecular weight [kg mol-1]"
 DIFFUSION: Final = "diffusion coefficient [m2 s-1]"

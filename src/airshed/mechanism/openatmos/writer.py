@@ -13,13 +13,14 @@ from airshed.core.errors import MechanismError
 from airshed.formula.evaluate import fold
 from airshed.formula.tree import Binary, Expression, Number, Symbol
 from airshed.mechanism.expressions import SYMBOLS, Environment, Value, evaluate, substitute
-from airshed.mechanism.network import OpenParameter, ReactionNetwork, Species
+from airshed.mechanism.network import ReactionNetwork
 from airshed.mechanism.openatmos.document import YAML_SUFFIXES
 from airshed.mechanism.openatmos.entries import Entries, Entry
 from airshed.mechanism.openatmos.rates import expression_text
 from airshed.mechanism.openatmos.reader import ATOMS, BINDINGS, CHECKED, PARAMETERS
 from airshed.mechanism.openatmos.species import CONSTANT, DIFFUSION, FIXED, INITIAL, MASS, MIXING_RATIO, THIRD_BODY
 from airshed.mechanism.openatmos.units import concentration_to_molar, rate_to_molar
+from airshed.mechanism.reaction import OpenParameter, Species
 
 VERSION: Final = "1.0.0"
 VERSION_OF_JPL19: Final = "1.4.0"

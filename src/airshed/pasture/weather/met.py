@@ -20,7 +20,7 @@ from typing import Final, NoReturn
 
 import numpy as np
 
-from airshed.core.data_units import conversion
+from airshed.core.data import conversion
 from airshed.core.errors import DataError
 from airshed.core.files import plain_file
 from airshed.core.text import quoted

@@ -9,7 +9,7 @@ from airshed.core.settings import Number, setting
 from airshed.fields.spec import FieldRegistry, FieldSpec
 from airshed.grid.axes import Axes
 from airshed.parallel.communicator import Communicator
-from airshed.runtime.domain import Domain
+from airshed.parallel.domain import Domain
 from airshed.runtime.model import PlainModel, Saved, Snapshot
 from airshed.runtime.registry import Built, ModelKind
 

@@ -13,9 +13,8 @@ from airshed.kernels.host import vector_doubles
 from airshed.mechanism.network import ReactionNetwork
 
 if TYPE_CHECKING:
-    from airshed.kernels.cpu.chemistry.reverse.kernel import ReverseChemistry
+    from airshed.kernels.cpu.chemistry.derivatives import ChemistryDerivative
     from airshed.kernels.cpu.chemistry.solver import ChemistrySolver
-    from airshed.kernels.cpu.chemistry.tangent.kernel import TangentChemistry
 
 WIDTHS: Final = {"double": vector_doubles(), "single": 2 * vector_doubles()}
 """Cells in a pack: one register of the widest vectors; half as many floats would take as many instructions."""
@@ -43,23 +42,23 @@ class ChemistryKernel(CompiledKernel[ChemistryShape, ChemistrySource]):
         return AIR_INPUTS + tuple(each.name for each in self.network.parameters)
 
     @cached_property
-    def reverse(self) -> "ReverseChemistry":
+    def reverse(self) -> "ChemistryDerivative":
         """The adjoint of its steps, compiled when it is first asked for."""
-        from airshed.kernels.cpu.chemistry.reverse.kernel import compile_reverse
+        from airshed.kernels.cpu.chemistry.derivatives import compile_reverse
 
         return compile_reverse(self)
 
     @cached_property
-    def tangent(self) -> "TangentChemistry":
+    def tangent(self) -> "ChemistryDerivative":
         """The tangent of its steps, compiled when it is first asked for."""
-        from airshed.kernels.cpu.chemistry.tangent.kernel import compile_tangent
+        from airshed.kernels.cpu.chemistry.derivatives import compile_tangent
 
         return compile_tangent(self)
 
     def solver(
         self, method: Tableau, tolerances: Tolerances, sources: Sources = NO_SOURCES, *, threads: int = 1, **limits: Any
     ) -> "ChemistrySolver":  # fmt: skip
-        """Return what integrates cells, see :class:`airshed.kernels.backend.CellKernel`."""
+        """Return what integrates cells, see :class:`airshed.kernels.cell_backend.CellKernel`."""
         from airshed.kernels.cpu.chemistry.solver import ChemistrySolver
 
         return ChemistrySolver(self, method, tolerances, sources, threads, **limits)

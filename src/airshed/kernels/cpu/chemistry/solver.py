@@ -11,7 +11,16 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.core.errors import KernelError
-from airshed.kernels.chemistry.data import MOST_STEPS, AcceptedSteps, CellSteps, Place, Sources, Tolerances
+from airshed.kernels.chemistry.data import (
+    MOST_STEPS,
+    NOTHING_BESIDES,
+    Besides,
+    CellSteps,
+    Concentrations,
+    Place,
+    Sources,
+    Tolerances,
+)
 from airshed.kernels.chemistry.tableau import Tableau
 from airshed.kernels.cpu.chemistry.arguments import Cells, method_argument, record_argument
 from airshed.kernels.cpu.chemistry.kernel import ChemistryKernel
@@ -66,11 +75,10 @@ class ChemistrySolver:
         return len(self.kernel.inputs) + len(self.sources.emitted) + len(self.sources.lost)
 
     def advance(
-        self, y: AnyArray, result: AnyArray, place: Place, inputs: AnyArray, steps: CellSteps, start: float,
-        end: float, *, clipped: AnyArray | None = None, extra: AnyArray | None = None,
-        record: AcceptedSteps | None = None,
+        self, cells: Concentrations, inputs: AnyArray, steps: CellSteps, start: float, end: float,
+        besides: Besides = NOTHING_BESIDES,
     ) -> None:  # fmt: skip
-        """See :class:`airshed.kernels.backend.CellSolver`; raises KernelError for arrays that do not fit."""
+        """See :class:`airshed.kernels.cell_backend.CellSolver`; raises KernelError for arrays that do not fit."""
         packs, coefficients, count, width = inputs.shape
         if count != self.inputs or width != self.kernel.shape.width:
             wanted = (packs, coefficients, self.inputs, self.kernel.shape.width)
@@ -78,23 +86,25 @@ class ChemistrySolver:
         if not start < end < np.inf:
             raise KernelError(f"cells are integrated from {start:g} s to {end:g} s: the end must be later, and finite")
         self._check_arrays({"inputs": inputs}, np.float64)
+        clipped, extra, place = besides.clipped, besides.extra, cells.place
         others = {"clipped": clipped, "extra": extra}
-        states = {"y": y, "result": result, **{name: array for name, array in others.items() if array is not None}}
+        states = {"y": cells.before, "result": cells.after}
+        states |= {name: array for name, array in others.items() if array is not None}
         self._check_arrays(states, self.kernel.dtype)
         self._check_steps(steps, packs)
         self._check_places(states, place, packs)
         if not self.kernel.network.species:
             steps.reached[...] = end
             return
-        cells = self.arguments(place, inputs, steps, start, end)
-        cells.y, cells.result = address(y), address(result)
+        call = self.arguments(place, inputs, steps, start, end)
+        call.y, call.result = address(cells.before), address(cells.after)
         if clipped is not None:
-            cells.clipped = address(clipped)
+            call.clipped = address(clipped)
         if extra is not None:
-            cells.extra, cells.stored = address(extra), cells.stored - extra.shape[1]
-        kept = record_argument(record) if record is not None else None
-        cells.record = ctypes.addressof(kept) if kept is not None else None
-        self._run(cells, packs, coefficients - 1)
+            call.extra, call.stored = address(extra), call.stored - extra.shape[1]
+        kept = record_argument(besides.record) if besides.record is not None else None
+        call.record = ctypes.addressof(kept) if kept is not None else None
+        self._run(call, packs, coefficients - 1)
 
     def arguments(self, place: Place, inputs: AnyArray, steps: CellSteps, start: float, end: float) -> Cells:
         """Return the settings of a call, without the addresses of concentrations."""

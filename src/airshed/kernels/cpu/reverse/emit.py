@@ -23,7 +23,8 @@ from airshed.kernels.cpu.template import Coefficients, Written, header, render
 from airshed.kernels.step.rates import RateTable
 from airshed.kernels.step.schedule import Schedule
 from airshed.kernels.step.shape import MechanismShape
-from airshed.mechanism.network import ReactionNetwork, Term
+from airshed.mechanism.network import ReactionNetwork
+from airshed.mechanism.reaction import Term
 
 _PLACES: Final = {
     "n": "n[z]", "k": "k[{} * NZ + z]", "j": "j[{}]", "r": "r{}", "y0": "y0[{} * NZ + z]", "y1": "y1[{} * NZ + z]",

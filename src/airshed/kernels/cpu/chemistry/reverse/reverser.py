@@ -9,7 +9,7 @@ import numpy as np
 from airshed.core.errors import KernelError
 from airshed.kernels.chemistry.data import AcceptedSteps, CellAdjoints, CellSteps, list_of_cells
 from airshed.kernels.cpu.chemistry.arguments import Cells, method_argument, record_argument
-from airshed.kernels.cpu.chemistry.reverse.kernel import ReverseChemistry
+from airshed.kernels.cpu.chemistry.derivatives import ChemistryDerivative
 from airshed.kernels.cpu.chemistry.solver import ChemistrySolver
 from airshed.kernels.memory import AnyArray, address, aligned_zeros
 
@@ -23,14 +23,14 @@ class Backward(ctypes.Structure):
 class ChemistryReverser:
     """The adjoint of what a solver does, along the steps that it has accepted."""
 
-    def __init__(self, kernel: ReverseChemistry, solver: ChemistrySolver) -> None:
+    def __init__(self, kernel: ChemistryDerivative, solver: ChemistrySolver) -> None:
         self.kernel, self.solver = kernel, solver
         self._method = method_argument(solver.method)
 
     def reverse(
         self, adjoint: AnyArray, inputs: AnyArray, record: AcceptedSteps, start: float, end: float
     ) -> CellAdjoints:
-        """See :class:`airshed.kernels.backend.CellReverser`; raises KernelError for arrays that do not fit."""
+        """See :class:`airshed.kernels.cell_backend.CellReverser`; raises KernelError for arrays that do not fit."""
         self._check(adjoint, inputs, record)
         packs, _, _, width = inputs.shape
         network, solver = self.kernel.network, self.solver

@@ -8,8 +8,8 @@ import numpy.typing as npt
 from airshed.core.errors import KernelError
 from airshed.kernels.chemistry.data import AcceptedSteps, CellSteps, list_of_cells
 from airshed.kernels.cpu.chemistry.arguments import method_argument, record_argument
+from airshed.kernels.cpu.chemistry.derivatives import ChemistryDerivative
 from airshed.kernels.cpu.chemistry.solver import ChemistrySolver
-from airshed.kernels.cpu.chemistry.tangent.kernel import TangentChemistry
 from airshed.kernels.memory import ALIGNMENT, AnyArray, address, aligned_zeros
 
 Array = npt.NDArray[np.float64]
@@ -22,18 +22,18 @@ class Along(ctypes.Structure):
 
 
 class ChemistryTangent:
-    """Recorded steps of a solver once more, and their tangent; see :class:`airshed.kernels.backend.CellTangent`."""
+    """Recorded steps of a solver, and their tangent; see :class:`airshed.kernels.cell_backend.CellTangent`."""
 
-    def __init__(self, kernel: TangentChemistry, solver: ChemistrySolver) -> None:
+    def __init__(self, kernel: ChemistryDerivative, solver: ChemistrySolver) -> None:
         self.kernel, self.solver = kernel, solver
         self._method = method_argument(solver.method)
 
     def repeat(self, y: AnyArray, inputs: AnyArray, record: AcceptedSteps, factors: Array) -> None:
-        """See :class:`airshed.kernels.backend.CellTangent`; raises KernelError for arrays that do not fit."""
+        """See :class:`airshed.kernels.cell_backend.CellTangent`; raises KernelError for arrays that do not fit."""
         self._advance(y, inputs, record, factors, changes=False)
 
     def along(self, change: AnyArray, inputs: AnyArray, record: AcceptedSteps, of_factors: Array) -> None:
-        """See :class:`airshed.kernels.backend.CellTangent`; raises KernelError for arrays that do not fit."""
+        """See :class:`airshed.kernels.cell_backend.CellTangent`; raises KernelError for arrays that do not fit."""
         if record.y.shape != (len(record.step), len(self.kernel.network.species)):
             raise KernelError("the tangent of steps asks for the states between them")
         self._advance(change, inputs, record, of_factors, changes=True)

@@ -1,15 +1,23 @@
-"""Units as data files write them in their attribute ``units``, and the way from them to the model's.
+"""What files and users hand over: the units that data have, arrays that must hold numbers, datasets.
 
-Archives, converters and people spell one unit in many ways: m s**-1, m/s, m s-1. The spellings that are expected are
-known without a look into the registry of units, so that a usual file costs nothing; others are looked up there.
+Units are those of attributes ``units``, and become the model's. Archives, converters and people spell one unit in many
+ways: m s**-1, m/s, m s-1. The spellings that are expected are known without a look into the registry of units, so that
+a usual file costs nothing; others are looked up there.
 """
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+import numpy as np
+import numpy.typing as npt
 
 from airshed.core.errors import CaseError, DataError
 from airshed.core.units import quantity
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 _NUMBER = ("", "1", "(0 - 1)", "0-1", "(0-1)", "~", "numeric", "dimensionless", "unitless", "fraction", "kg/kg")
 _SAME: Mapping[str, tuple[str, ...]] = {
@@ -37,6 +45,9 @@ _SPELLED = {
     "km/hr": "km/h", "knots": "knot", "kt": "knot", "kts": "knot", "mm of water equivalent": "mm",
 }  # fmt: skip
 """Spellings of other units that the registry of units does not know, in small letters."""
+
+_KINDS = {"U": "text", "S": "text", "T": "text", "O": "objects", "M": "dates", "m": "durations", "c": "complex values"}
+"""Kinds of NumPy's types that are no numbers -> a word for them."""
 
 
 @dataclass(frozen=True)
@@ -83,3 +94,25 @@ def conversion(
         raise DataError(f"{where} is in {written[:40]!r}; give it in {unit}, or name the unit that it has") from None
     factor = (also or {}).get(one.unit, 1.0)
     return Conversion(factor * (one.value - zero.value), factor * zero.value, written)
+
+
+def kind(dtype: np.dtype[Any]) -> str:
+    """Return what values of a type are, in a word for messages."""
+    return _KINDS.get(dtype.kind, dtype.name)
+
+
+def numbers(values: npt.ArrayLike, what: str) -> npt.NDArray[np.float64]:
+    """Return an array as float64; raises DataError for one of text, dates or objects, which ``what`` names."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "fiub":
+        raise DataError(f"{what} holds {kind(array.dtype)}, no numbers; give numbers")
+    return array.astype(np.float64)
+
+
+def is_dataset(value: object) -> "TypeGuard[xr.Dataset]":
+    """Whether a value is an xarray.Dataset: while nobody has imported xarray, nothing is.
+
+    To import it for this question alone would take as long as all of Airshed.
+    """
+    xarray = sys.modules.get("xarray")
+    return xarray is not None and isinstance(value, xarray.Dataset)

@@ -1,4 +1,4 @@
-"""`airshed pasture prepare`: the inputs of the pasture model, from stations."""
+"""`airshed pasture prepare` and `airshed pasture point`: inputs of pasture for an area, and pasture at a station."""
 
 import sys
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from airshed.cli.options import AsJson
+from airshed.cli.options import AsJson, Overrides
 
 Layout = Literal["land", "full"]
 
@@ -55,3 +55,19 @@ def _progress(share: float) -> None:
 
     if on_terminal("stderr"):
         print(f"\r{share:4.0%}", end="\n" if share == 1.0 else "", file=sys.stderr, flush=True)
+
+
+def point(
+    met: Annotated[Path, typer.Option(metavar="FILE.met", help="Daily weather as APSIM and SILO write it.")],
+    parameters: Annotated[
+        Path, typer.Option(metavar="FILE.toml", help="[soil], [pasture], [initial], [events], options of processes.")
+    ],
+    output: Annotated[Path, typer.Option(metavar="FILE.nc", help="File for every state and flux of every day.")],
+    overrides: Overrides = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run soil water and pasture growth at one place, day by day."""
+    from airshed.cli.render import show
+    from airshed.pasture.point import run_point
+
+    show(run_point(met, parameters, output, overrides or ()), as_json=as_json)

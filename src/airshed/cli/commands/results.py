@@ -1,4 +1,4 @@
-"""`airshed plot`: pictures of a finished run."""
+"""`airshed plot` and `airshed merge`: pictures and single files of a finished run."""
 
 from pathlib import Path
 from typing import Annotated
@@ -35,3 +35,17 @@ def plot(
     pictures = plot_run(run, output, field, hour, animation=animation, singles=singles, latitude=latitude)
     for picture in pictures:
         typer.echo(picture)
+
+
+def merge(
+    run: RunFolder,
+    name: Annotated[str | None, typer.Option(help="One result of the run; all of them without it.")] = None,
+) -> None:
+    """Turn a result that lies in many files (`files`, `zarr`) into one netCDF file, and remove the many."""
+    from airshed.io.merge import merge as merge_results
+
+    made = merge_results(run, name)
+    for path in made:
+        typer.echo(str(path))
+    if not made:
+        typer.echo(f"airshed: each result in {run} is one file already", err=True)

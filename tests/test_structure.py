@@ -1,0 +1,118 @@
+"""Modules are neither tiny nor long, and functions take few parameters, but for those named here with their reasons."""
+
+import ast
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[1] / "src/airshed"
+
+LEAST_LINES, MOST_LINES, MOST_PARAMETERS = 40, 350, 7
+
+SHORT = {
+    "__main__.py": "an entry point",
+    "cli/main.py": "an entry point",
+    "cli/doctor_check.py": "both halves of the doctor speak of it, and one uses the other",
+    "cli/commands/installation.py": "two commands that only ask others",
+    "core/every.py": "files and the runtime ask it when something is due",
+    "core/version.py": "the build reads it",
+    "air/box/sun.py": "its neighbour is long enough",
+    "bench/median.py": "four benchmarks use it",
+    "formula/steady.py": "one transformation of formulas, as its neighbours are",
+    "io/hdf5.py": "one lock around libraries, with the reason for it",
+    "kernels/cpu/backend.py": "every backend has this file",
+    "kernels/rows.py": "weather, its ranks and kernels of cells hand it on",
+    "mechanism/location.py": "all of the mechanism says by it where something stands",
+    "pasture/inputs/numbers.py": "what is stored, between those who read and who make it",
+    "pasture/inputs/opening.py": "chooses between two neighbours that know nothing of each other",
+    "pasture/case_document.py": "an entry point that writes a page, as air has one",
+    "serve/document.py": "an entry point that writes a page",
+    "serve/limits.py": "what a server bears, said in one place",
+    "serve/picture.py": "pictures are imported when somebody asks for one",
+    "verify/figure.py": "every check returns it",
+}
+"""Modules below 40 lines; beside them ``__init__`` of packages, and processes, each of which is one file."""
+
+LONG = {
+    "air/box/forcing.py": "to be cut",
+    "runtime/simulation.py": "to be cut",
+    "serve/types.py": "all documents and messages of the server; to be cut",
+}
+"""Modules above 350 lines."""
+
+MANY = {
+    "air/meteorology/mixing.py: _free_diffusivity": "the formula of one pass over arrays: each of them is a parameter",
+    "pasture/evaporation.py: rickert": "a formula of two layers: each parameter is a number of one of them",
+}
+"""Functions of more parameters.
+
+Beside them are the commands, for the reason in ``cli/commands/__init__.py``, and what processes declare: its parameters
+are the fields and numbers that it reads, by their names.
+"""
+
+
+def lines_of(source: Path) -> dict[str, int]:
+    """Return the number of lines of each module that is no ``__init__``."""
+    modules = [path for path in source.rglob("*.py") if path.name != "__init__.py"]
+    return {path.relative_to(source).as_posix(): len(path.read_text().splitlines()) for path in modules}
+
+
+def functions(source: Path) -> Iterator[tuple[str, int]]:
+    """Yield each function outside of commands and processes, with its parameters besides ``self`` or ``cls``."""
+    for path in source.rglob("*.py"):
+        name = path.relative_to(source).as_posix()
+        for node in ast.walk(ast.parse(path.read_text())) if not {"commands", "processes"} & {*name.split("/")} else ():
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                given = node.args
+                names = [each.arg for each in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+                count = len(names) + (given.vararg is not None) + (given.kwarg is not None)
+                yield f"{name}: {node.name}", count - (names[:1] in (["self"], ["cls"]))
+
+
+def check(found: set[str], allowed: Mapping[str, str], what: str) -> None:
+    """Fail for what is not allowed, and for what is allowed in vain."""
+    new, gone = sorted(found - set(allowed)), sorted(set(allowed) - found)
+    assert not new, f"{what}: {', '.join(new)}; change them, or name them here with the reason why they must be so"
+    assert not gone, f"no longer {what}: {', '.join(gone)}; take them off the list"
+
+
+def too_short(source: Path) -> set[str]:
+    return {name for name, lines in lines_of(source).items() if lines < LEAST_LINES and "/processes/" not in name}
+
+
+def too_long(source: Path) -> set[str]:
+    return {name for name, lines in lines_of(source).items() if lines > MOST_LINES}
+
+
+def too_many(source: Path) -> set[str]:
+    return {name for name, count in functions(source) if count > MOST_PARAMETERS}
+
+
+def test_a_module_that_could_be_a_function_elsewhere_is_one() -> None:
+    check(too_short(SOURCE), SHORT, f"below {LEAST_LINES} lines")
+
+
+def test_no_module_is_long() -> None:
+    check(too_long(SOURCE), LONG, f"above {MOST_LINES} lines")
+
+
+def test_functions_take_few_parameters() -> None:
+    check(too_many(SOURCE), MANY, f"above {MOST_PARAMETERS} parameters")
+
+
+def test_what_is_too_short_too_long_or_takes_too_much_is_found(tmp_path: Path) -> None:
+    """The negative control."""
+    (tmp_path / "cli/commands").mkdir(parents=True)
+    many = "def many(a, /, b, c, *d, e, f, g, **h): ..."
+    (tmp_path / "short.py").write_text("\n" * (LEAST_LINES - 1))
+    (tmp_path / "long.py").write_text("\n" * (MOST_LINES + 1))
+    method = "class A:\n    def few(self, a, b, c, d, e, f, g): ...\n"
+    (tmp_path / "right.py").write_text(method + "\n" * (LEAST_LINES - 2) + many + "\n")
+    (tmp_path / "cli/commands/run.py").write_text(many + "\n" * LEAST_LINES)
+    assert (too_short(tmp_path), too_long(tmp_path)) == ({"short.py"}, {"long.py"})
+    assert too_many(tmp_path) == {"right.py: many"}
+    with pytest.raises(AssertionError, match=r"short\.py; .* with the reason"):
+        check({"short.py"}, {}, "short")
+    with pytest.raises(AssertionError, match=r"short\.py; take them off the list"):
+        check(set(), {"short.py": "a reason"}, "short")
