@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from airshed.air.case import Case, case_notices, idle_settings
-from airshed.cli.estimate import case_report
 from airshed.core.errors import CaseError
 from airshed.mechanism import load_mechanism
+from airshed.runtime.registry import case_report
 
 
 def small(**changes: Any) -> dict[str, Any]:

@@ -14,8 +14,8 @@ from typer.testing import CliRunner, Result
 
 from airshed import __version__
 from airshed.air.case import Case
+from airshed.air.estimate import estimate, step_estimate, strang_estimate
 from airshed.cli import progress
-from airshed.cli.estimate import estimate, step_estimate, strang_estimate
 from airshed.cli.program import app
 from airshed.cli.render import show, terminal
 from airshed.core.report import Report, Table, shown

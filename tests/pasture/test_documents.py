@@ -4,9 +4,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import airshed
-from airshed.cli.estimate import case_report
 from airshed.pasture.case_document import case_file_document
 from airshed.pasture.fields import PASTURE, SOIL
+from airshed.runtime.registry import case_report
 
 DOCS = Path(__file__).parents[2] / "docs"
 

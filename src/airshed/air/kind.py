@@ -7,6 +7,7 @@ from airshed.air.box.failure import FAILED_CELL
 from airshed.air.case import Case, case_notices
 from airshed.air.case_weather import Given
 from airshed.air.emission_report import emission_notices
+from airshed.air.estimate import describe
 from airshed.air.model import AirModel
 from airshed.air.rate_factors import RateFactors
 from airshed.air.report import budget_dataset
@@ -73,4 +74,5 @@ KIND = ModelKind(
     help=_help,
     budget=budget_dataset,
     evidence=(FAILED_CELL,),
+    describe=describe,
 )

@@ -51,6 +51,12 @@ def _nothing(case: Any, ranks: "Communicator") -> None:
     return None
 
 
+def _only_settings(case: Any) -> "Report":
+    from airshed.core.report import Report
+
+    return Report(case.title)
+
+
 @dataclass(frozen=True)
 class ModelKind:
     """A kind of model: the class of its cases, and how to build a model from one.
@@ -72,7 +78,7 @@ class ModelKind:
     help: "Callable[[Any, Communicator], None]" = _nothing
     budget: "Callable[[Any], xr.Dataset] | None" = None
     evidence: Sequence[str] = field(default=())
-    describe: "Callable[[Any], Report] | None" = None
+    describe: "Callable[[Any], Report]" = _only_settings
 
 
 _MODELS: dict[str, ModelKind | str] = {}
@@ -108,6 +114,14 @@ def model_kind(name: str | None = None) -> ModelKind:
         found = _MODELS[chosen] = getattr(import_module(module), attribute)
     assert isinstance(found, ModelKind), f"{chosen} is no ModelKind"
     return found
+
+
+def case_report(case: "RunCase") -> "Report":
+    """Return all settings of a case with the origin of each, and what its model tells of it."""
+    from airshed.core.report import Report, Table
+
+    told = model_kind(case.model).describe(case)
+    return Report(case.title, [Table("Settings", ("setting", "value", "from"), case.rows()), *told.tables], told.facts)
 
 
 def load_case(path: str | Path, overrides: Sequence[str] = ()) -> "RunCase":

@@ -153,9 +153,9 @@ def show(
 ) -> None:
     """Show every setting of a case with where its value comes from, and what a run will take."""
     from airshed import load_case
-    from airshed.cli.estimate import case_report
     from airshed.cli.render import say
     from airshed.cli.render import show as show_report
+    from airshed.runtime.registry import case_report
 
     loaded = load_case(case, settings(overrides, threads))
     if toml:

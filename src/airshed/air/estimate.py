@@ -8,11 +8,9 @@ import math
 
 from airshed.air.case import Case, case_notices
 from airshed.air.case.sections import OutputSection
-from airshed.case.case import RunCase
 from airshed.core.constants import EARTH_RADIUS
-from airshed.core.report import Cell, Report, Table
+from airshed.core.report import Cell, Report
 from airshed.kernels.chemistry import method
-from airshed.runtime.registry import model_kind
 
 SECONDS_PER_CELL_SPECIES = 7.8e-9
 """One core's time for transport, rates and sources in a step of one cell and species [s]."""
@@ -65,12 +63,9 @@ STRONG_WIND = 30.0
 """Wind that the longest step must allow for [m/s], where only the meteorology will tell."""
 
 
-def case_report(case: RunCase) -> Report:
-    """Return all settings with the origin of each, and what the model tells of the case; of air the estimate."""
-    describe = model_kind(case.model).describe
-    told = Report(case.title) if describe is None else describe(case)
-    facts = estimate(case) if isinstance(case, Case) else told.facts
-    return Report(case.title, [Table("Settings", ("setting", "value", "from"), case.rows()), *told.tables], facts)
+def describe(case: Case) -> Report:
+    """Return the estimate, as `airshed show` tells it."""
+    return Report(case.title, facts=estimate(case))
 
 
 def estimate(case: Case) -> dict[str, Cell]:
