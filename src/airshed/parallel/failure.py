@@ -65,6 +65,22 @@ def raising_together(ranks: Communicator) -> Iterator[None]:
         raise
 
 
+@contextmanager
+def catching_together(ranks: Communicator) -> Iterator[None]:
+    """Let errors that all ranks raise alike be caught in the block, also inside :func:`failing_together`.
+
+    There they would end all ranks only when they leave its block; one that some ranks alone raise ends all at once.
+    """
+    if not isinstance(ranks, MpiRanks):
+        yield
+        return
+    before, ranks.fails_together = ranks.fails_together, False
+    try:
+        yield
+    finally:
+        ranks.fails_together = before
+
+
 def _words(error: BaseException) -> Last:
     """Return the message of an error that a user can mend, else its traceback."""
     if isinstance(error, AirshedError):

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from airshed.case.case import RunCase
 from airshed.core.errors import AirshedError, CaseError
+from airshed.parallel.failure import catching_together
 from airshed.serve import types
 from airshed.serve.goal import Goal
 from airshed.serve.host import Advance, Apply, BranchOff, Close, Gather, Host, Open, Repeat, Stop
@@ -106,15 +107,16 @@ class Engine:
     def run(self) -> None:
         """Do what is asked for, and advance what runs, until :meth:`stop`."""
         try:
-            while not self._ends:
-                self._take_all()
-                self._gather()
-                for name in list(self._goals):
-                    self._advance(name)
+            with catching_together(self.host.ranks):
+                while not self._ends:
+                    self._take_all()
+                    self._gather()
+                    for name in list(self._goals):
+                        self._advance(name)
         finally:
             self._ends = True
             self._leave()
-            self.host.give(Stop())
+        self.host.give(Stop())
 
     def _take_all(self) -> None:
         """Take all that was asked for; where nothing runs, wait for it."""

@@ -1,8 +1,10 @@
 """What every rank does: orders from rank 0, one after the other, on the simulations of all sessions."""
 
+import tomllib
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,9 @@ import numpy as np
 from airshed.case.case import RunCase
 from airshed.core.errors import AirshedError
 from airshed.parallel.communicator import Communicator
+from airshed.parallel.failure import catching_together
 from airshed.parallel.waiting import barrier
+from airshed.runtime.registry import model_kind
 from airshed.runtime.simulation import Simulation
 from airshed.serve import types
 from airshed.serve.hosted import Hosted
@@ -23,6 +27,17 @@ class Open:
 
     session: str
     case: RunCase
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Send a case to other ranks as its settings: classes of a case may be made at run time."""
+        case = self.case
+        return _opened, (self.session, case.to_toml(), case.base, case.allow_code)
+
+
+def _opened(session: str, text: str, base: Path, allow_code: bool) -> "Open":
+    data = tomllib.loads(text)
+    case = model_kind(data["model"]).case.from_dict(data, base)
+    return Open(session, case.allowing_code() if allow_code else case)
 
 
 @dataclass(frozen=True)
@@ -96,9 +111,10 @@ class Host:
 
     def follow(self) -> None:
         """Do the orders of rank 0 until it stops; for the others, which sleep between orders."""
-        while not isinstance(order := self._hand_on(None), Stop):
-            with suppress(AirshedError):  # rank 0 tells
-                self.do(order)
+        with catching_together(self.ranks):
+            while not isinstance(order := self._hand_on(None), Stop):
+                with suppress(AirshedError):  # rank 0 tells
+                    self.do(order)
         self.do(order)
 
     def do(self, order: Order) -> Any:
