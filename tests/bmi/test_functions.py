@@ -14,7 +14,7 @@ from .conftest import COMPONENTS, Started
 ALL = pytest.mark.parametrize("model", COMPONENTS)
 TIMES = {"air": 2400.0, "lorenz": 4.0, "bucket": 20 * 86400.0, "row": 3600.0, "pasture": 20 * 86400.0}
 INPUTS = {
-    "air": ("settling_diameters_TRACER", "settling_densities_TRACER"), "lorenz": ("x", "y", "z"),
+    "air": ("TRACER", "TRACER2", "settling_diameters_TRACER", "settling_densities_TRACER"), "lorenz": ("x", "y", "z"),
     "bucket": ("rain", "drainage_share"), "row": (),
     "pasture": (
         "rain", "pan_evaporation", "radiation", "max_temperature", "min_temperature", "vapour_pressure", "day_of_year",

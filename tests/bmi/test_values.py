@@ -143,7 +143,7 @@ def test_a_case_of_another_model_is_refused(case: Case) -> None:
         (lambda c: c.get_value("TRACER", np.empty(3)), "TRACER: give a NumPy array for 192 values, not one of 3"),
         (lambda c: c.get_value("TRACER", [0.0] * 192), "for 192 values, not a list"),
         (lambda c: c.get_value("TRACER", np.empty(192, int)), "an array of int64 cannot take float64"),
-        (lambda c: c.set_value("TRACER", np.zeros(192)), "TRACER cannot be set .*settable are: settling_diameters"),
+        (lambda c: c.set_value("cloud_cover", np.zeros(64)), "cloud_cover cannot be set .*settable are: TRACER"),
         (lambda c: c.set_value("settling_diameters_TRACER", np.zeros(2)), "has 1 values; 2 cannot be set"),
         (lambda c: c.set_value("settling_diameters_TRACER", np.array("a")), "give numbers"),
         (lambda c: c.set_value("settling_diameters_TRACER", np.array(1.0)), "must not be more than 3 mm"),

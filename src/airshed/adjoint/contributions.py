@@ -18,7 +18,7 @@ from airshed.adjoint.backward import Adjoints
 from airshed.air.emissions.area import AreaEmissions
 from airshed.air.emissions.gridded import GriddedEmissions
 from airshed.air.emissions.inventory import Inventory
-from airshed.air.emissions.point import PointEmissions
+from airshed.air.emissions.point import PointEmissions, TimedEmissions
 from airshed.air.model import AirModel
 from airshed.air.sources import BiogenicSource
 from airshed.process.release import Source
@@ -30,7 +30,7 @@ INVENTORY: Final = "inventory"
 _KINDS: Final = MappingProxyType(
     {
         BiogenicSource: "vegetation", PointEmissions: "point sources", AreaEmissions: "area sources",
-        GriddedEmissions: "gridded files",
+        GriddedEmissions: "gridded files", TimedEmissions: "releases",
     }
 )  # fmt: skip
 _OTHER: Final = "processes"

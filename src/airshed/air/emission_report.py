@@ -10,7 +10,7 @@ import numpy.typing as npt
 from airshed.air.emissions.area import AreaEmissions
 from airshed.air.emissions.gridded import GriddedEmissions
 from airshed.air.emissions.inventory import Inventory, SectorAmount
-from airshed.air.emissions.point import PointEmissions
+from airshed.air.emissions.point import PointEmissions, TimedEmissions
 from airshed.air.sources import BiogenicSource, hour_of
 from airshed.core.constants import SECONDS_PER_DAY
 from airshed.core.report import Cell, Table
@@ -20,7 +20,7 @@ from airshed.process.release import Source
 _HOUR: Final = 3600.0
 _KINDS: Final = {
     BiogenicSource: "vegetation", GriddedEmissions: "gridded files", PointEmissions: "point sources",
-    AreaEmissions: "area sources",
+    AreaEmissions: "area sources", TimedEmissions: "releases",
 }  # fmt: skip
 _GROUPS: Final = {
     "power": "A", "industry": "BDE", "homes": "C", "road": "F", "other traffic": "GHI", "waste, other": "JM",

@@ -2,9 +2,16 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
+import numpy as np
+import numpy.typing as npt
+
+from airshed.core.errors import CaseError
+from airshed.core.units import to
 from airshed.fields.spec import FieldRegistry, FieldSpec
+
+Array = npt.NDArray[Any]
 
 VOLUME: Final = ("level", "lat", "lon")
 SURFACE: Final = ("lat", "lon")
@@ -84,9 +91,26 @@ def species_fields(
             f"Mixing ratio of {text.strip() or name}",
             f"mole_fraction_of_{CF_SPECIES[name]}_in_air" if name in CF_SPECIES else None,
             molar_mass=masses.get(name),
+            settable=True,
         )
         for name, text in species
     )
+
+
+def mixing_ratios_of(spec: FieldSpec, shape: tuple[int, ...], value: object) -> Array:
+    """Return mixing ratios of all cells that a species is to be set to; raises CaseError for what are none.
+
+    value  an array of the whole domain, a number [mol/mol] for all cells, or a text with a unit
+    """
+    found = np.asarray(to(value, "mol/mol", where=spec.name) if isinstance(value, str) else value)
+    if found.dtype.kind not in "fiu":
+        raise CaseError(f"{spec.name} cannot be {value!r}: give numbers [mol mol-1], or a text with a unit")
+    if found.ndim and found.shape != shape:
+        raise CaseError(f"{spec.name} has the shape {shape}; values of {found.shape} cannot be set")
+    strange = found[~((found >= 0.0) & (found <= 1.0))]
+    if strange.size:
+        raise CaseError(f"{spec.name} cannot be {strange.flat[0]}: mixing ratios lie between 0 and 1")
+    return np.broadcast_to(found.astype(np.float64), shape)
 
 
 def air_registry(

@@ -1,12 +1,13 @@
 """The air-quality model as a kind of model: what the runtime makes of a case of it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from airshed.air.box.failure import FAILED_CELL
 from airshed.air.case import Case, case_notices
 from airshed.air.case_weather import Given
 from airshed.air.emission_report import emission_notices
+from airshed.air.emissions.inventory import Inventory
 from airshed.air.estimate import describe
 from airshed.air.model import AirModel
 from airshed.air.rate_factors import RateFactors
@@ -62,6 +63,19 @@ def check_ranks(case: Case, ranks: int) -> None:
     Decomposition.of(*case.make_grid().shape[1:], backend().width, case.parallel.groups.chemistry or ranks, tiles)
 
 
+def table_keys(model: AirModel) -> Mapping[str, Sequence[str]]:
+    """Return the keys that tables of settings can have: species, and what factors on emission are for."""
+    species = tuple(each.name for each in model.network.species)
+    scaled = [
+        name
+        for source in model.parts.sources
+        if isinstance(source, Inventory)
+        for name in (*source.pollutants, *source.sectors, *source.countries)
+    ]
+    by_species = ("deposition.velocities", "boundary.scale", "boundary.values")
+    return {"emissions.scale": tuple(dict.fromkeys(scaled)), **dict.fromkeys(by_species, species)}
+
+
 def _help(case: Case, ranks: Communicator) -> None:
     transport_for_others(case, ranks=ranks)
 
@@ -73,6 +87,7 @@ KIND = ModelKind(
     helps=only_transports,
     help=_help,
     budget=budget_dataset,
+    table_keys=table_keys,
     evidence=(FAILED_CELL,),
     describe=describe,
 )

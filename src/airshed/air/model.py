@@ -14,7 +14,7 @@ from airshed.air.budget import FAMILIES, Baseline, Budget
 from airshed.air.case import Case
 from airshed.air.case_weather import Given
 from airshed.air.cell_chemistry import CellCounts
-from airshed.air.fields import WEATHER, air_registry
+from airshed.air.fields import WEATHER, air_registry, mixing_ratios_of
 from airshed.air.forcing import Collectives, Forcing, StepNeeds
 from airshed.air.light import PackedLight
 from airshed.air.meteorology import MetState
@@ -187,12 +187,28 @@ class AirModel:
         return PackedView(self.layout, self.stepper.state.q[:, :, self.network.index(name)])
 
     def set(self, name: str, value: object) -> None:
-        """Change a settable number of a process; it acts from the next step on, see :class:`Settable`."""
+        """Change a species, or a settable number of a process; it acts from the next step on, see :class:`Settable`.
+
+        What is set of a species counts in budgets as if it had been there at the beginning.
+        """
         if self._groups is not None:
             raise CaseError(f"{name} cannot change while ranks are in groups (parallel.groups)")
-        if self.settable.set(name, value):
+        if name not in self.settable:
+            self._set_species(name, value)
+            self.scheme.begin_anew()
+        elif self.settable.set(name, value):
             self.forcing.renew()
             self.scheme.begin_anew()
+
+    def _set_species(self, name: str, value: object) -> None:
+        spec, sizes = self.fields[name], self.domain.axes.sizes
+        values = mixing_ratios_of(spec, spec.shape(sizes), value)
+        before, state = self.amounts(), self.stepper.state
+        number = self.network.index(name)
+        packed = self.layout.pack(self.domain.box.of(values))
+        for levels in (state.q, state.q_other):
+            levels[:, :, number] = packed
+        self.baseline = replace(self.baseline, amounts=self.baseline.amounts + (self.amounts() - before))
 
     def weather(self) -> MetState:
         """The meteorology at the present time, interpolated once for all fields of an output."""
@@ -240,7 +256,7 @@ class AirModel:
             whole |= {f"vegetation.{name}": array for name, array in source.save().items()}
         metadata = {
             "steps": self.steps, "seconds": self.seconds, "baseline_seconds": self.baseline.seconds,
-            "settable": self.settable.changed, **kept.numbers,
+            "settable": self.settable.changed, "case": self.case.hash, **kept.numbers,
         }  # fmt: skip
         return Snapshot(tiled, whole, metadata)
 
@@ -250,6 +266,8 @@ class AirModel:
         for name, array in vars(self.stepper.state).items():
             array[...] = saved.part(f"state.{name}", held)
         self.scheme.restore(saved, held)
+        if metadata.get("case", self.case.hash) != self.case.hash:  # what is emitted or lost jumps
+            self.scheme.begin_anew()
         self.settable.restore(metadata.get("settable", {}))
         self.forcing.renew()
         for source in self._vegetation:

@@ -6,7 +6,7 @@ A package of its own brings a model by an entry point, whose name is what `model
     pasture = "my_pasture.model:KIND"
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -57,6 +57,10 @@ def _only_settings(case: Any) -> "Report":
     return Report(case.title)
 
 
+def _no_keys(model: Any) -> Mapping[str, Sequence[str]]:
+    return {}
+
+
 @dataclass(frozen=True)
 class ModelKind:
     """A kind of model: the class of its cases, and how to build a model from one.
@@ -67,6 +71,7 @@ class ModelKind:
     check_ranks  raises CaseError for a number of ranks that cannot run a case, before any is started
     helps        whether a rank holds no part of the domain, but serves the others by `help` until they end
     budget       returns the budget of a model: what came in, went out and stays
+    table_keys   the keys that tables of settings can have in a model, by setting: {"emissions.scale": ("NOx", ...)}
     evidence     files that the model leaves in the run folder where a run fails
     describe     returns what `airshed show` tells of a case besides its settings
     """
@@ -77,6 +82,7 @@ class ModelKind:
     helps: "Callable[[Any, Communicator], bool]" = _nobody
     help: "Callable[[Any, Communicator], None]" = _nothing
     budget: "Callable[[Any], xr.Dataset] | None" = None
+    table_keys: Callable[[Any], Mapping[str, Sequence[str]]] = _no_keys
     evidence: Sequence[str] = field(default=())
     describe: "Callable[[Any], Report]" = _only_settings
 

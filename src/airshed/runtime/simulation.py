@@ -328,12 +328,33 @@ class Simulation:
             self._clock = Clock(self._model, due_in(self.case), self.end, saved.metadata.get(PLANNED, []))
             self._in_step = False
 
-    def branch(self, saved: Saved | None = None) -> "Simulation":
-        """Return another simulation of the case, in memory, that goes on from a snapshot, by default from now."""
+    def branch(self, saved: Saved | None = None, case: RunCase | None = None) -> "Simulation":
+        """Return another simulation, in memory, that goes on from a snapshot, by default from now.
+
+        case  another case, whose state consists of the same: other emissions, another scheme of deposition; by default
+              this one
+        """
         given, named = self._given
-        other = Simulation(self.case, *given, ranks=self._everybody, **named)
-        other.restore(self.snapshot() if saved is None else saved)
+        other = Simulation(self.case if case is None else case, *given, ranks=self._everybody, **named)
+        try:
+            if case is not None:
+                self._check_same_state(other)
+            other.restore(self.snapshot() if saved is None else saved)
+            if case is not None and case != self.case:
+                other._clock.replan()
+        except BaseException:
+            other.close()
+            raise
         return other
+
+    def _check_same_state(self, other: "Simulation") -> None:
+        """Raise CaseError where the state of another simulation consists of other arrays than this one's."""
+        mine, its = self._model.save(), other._model.save()
+        for one, two in ((mine.tiled, its.tiled), (mine.whole, its.whole)):
+            parts = [{name: (array.shape, array.dtype) for name, array in each.items()} for each in (one, two)]
+            if parts[0] != parts[1]:
+                differ = sorted(set(parts[0].items()) ^ set(parts[1].items()), key=str)
+                raise CaseError(f"the other case has another state ({differ[0][0]}); begin a simulation of its own")
 
     @by_one_thread
     def budget(self) -> "xr.Dataset":

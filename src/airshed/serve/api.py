@@ -22,8 +22,8 @@ _PROBLEMS: dict[int | str, dict[str, Any]] = {
     status: {"model": types.Problem} for status in (400, 401, 403, 404, 409, 413, 422, 429)
 }
 _COMMANDS = (
-    types.Step, types.Run, types.Pause, types.Restart, types.Set, types.Snapshot, types.Forget, types.Restore,
-    types.Branch, types.Replay,
+    types.Step, types.Run, types.Pause, types.Restart, types.Set, types.Paint, types.Release, types.Snapshot,
+    types.Forget, types.Restore, types.Branch, types.Replay,
 )  # fmt: skip
 
 

@@ -1,7 +1,6 @@
 """The cases that a client may open: those of the catalogue by name, or the text of one, without code or paths."""
 
 import tomllib
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from airshed.core.errors import AirshedError, CaseError
 from airshed.core.files import resource
 from airshed.core.text import suggestion
 from airshed.runtime.registry import load_case, model_kind
+from airshed.serve.allowed import check_text, texts
 from airshed.serve.types import CaseEntry, OpenSession
 
 
@@ -46,8 +46,8 @@ def case_of(wanted: OpenSession) -> RunCase:
     for assignment in wanted.settings:
         override(sent, assignment)
         override(data, assignment)
-    for text in _texts(sent):
-        _check_text(text, base)
+    for text in texts(sent):
+        check_text(text, base)
     name = data.get("model")
     if name is not None and not isinstance(name, str):
         raise CaseError(f"model = {name!r} must be the name of a model in quotes")
@@ -77,45 +77,3 @@ def _parsed(text: str) -> dict[str, Any]:
         raise CaseError(f"the text is no TOML: {error}") from None
     except RecursionError:
         raise CaseError("the text is no TOML that can be read: it nests too deeply") from None
-
-
-def _texts(node: Any) -> Iterator[str]:
-    """Yield all texts of a case, keys too."""
-    if isinstance(node, str):
-        yield node
-    elif isinstance(node, dict):
-        for key, value in node.items():
-            yield from _texts(key)
-            yield from _texts(value)
-    elif isinstance(node, list):
-        for value in node:
-            yield from _texts(value)
-
-
-def _check_text(text: str, base: Path | None) -> None:
-    """Raise CaseError for what, taken as a path, leads out of the catalogue, or to another machine."""
-    roots = [resource("mechanisms").resolve(), *([] if base is None else [base.resolve()])]
-    start = base or resource("cases")
-    try:
-        place = (start / text).resolve()
-    except (OSError, ValueError, RuntimeError):
-        place = Path("/")
-    within = any(place == root or root in place.parents for root in roots)
-    is_plain = base is None and not any(each in text for each in "/\\")
-    if (
-        text.startswith("~")
-        or "://" in text
-        or "\0" in text
-        or not (within or is_plain or _is_unit(text, place, start))
-    ):
-        raise CaseError(f"{text[:100]!r} may name a file outside the catalogue; a client may name none of those")
-
-
-def _is_unit(text: str, place: Path, start: Path) -> bool:
-    """Whether a text with a slash is a plain one, such as "1 kg/s": it names nothing that is there."""
-    return (
-        not text.startswith(("/", "\\", "-"))
-        and ".." not in text
-        and start.resolve() in place.parents
-        and not place.exists()
-    )

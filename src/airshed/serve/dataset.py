@@ -42,7 +42,7 @@ def history(log: Sequence[types.LogEntry]) -> str:
     """Return a log as the lines of a history."""
     return "\n".join(
         f"step {each.step} ({each.seconds:g} s) {each.author}: "
-        + " ".join(f"{key}={value}" for key, value in each.command.items())
+        + " ".join(f"{key}={value}" for key, value in each.command.items() if value is not None)
         for each in log
     )
 

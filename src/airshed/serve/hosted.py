@@ -1,5 +1,6 @@
 """A simulation as a session has it on each rank: its snapshots, its log, and what commands do to it."""
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -7,11 +8,14 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from airshed.case.case import RunCase
 from airshed.core.errors import CaseError
 from airshed.core.text import suggestion
 from airshed.runtime.model import Saved, Snapshot
 from airshed.runtime.simulation import Simulation
 from airshed.serve import types
+from airshed.serve.painting import painted
+from airshed.serve.steering import changed, release_setting
 
 START: Final = "start"
 """The snapshot of the beginning, which nobody can forget."""
@@ -24,6 +28,7 @@ class Kept:
     """A snapshot and what is told of it; `log` is how many commands had taken effect."""
 
     state: Saved
+    case: RunCase
     about: types.SnapshotInfo
     log: int
 
@@ -57,7 +62,7 @@ class Hosted:
             snapshot=name, text=text, step=self.step, seconds=self.simulation.seconds,
             time=iso(self.simulation.time), bytes=size_of(saved),
         )  # fmt: skip
-        self.snapshots[name] = Kept(saved, about, len(self.log))
+        self.snapshots[name] = Kept(saved, self.simulation.case, about, len(self.log))
         return about
 
     def kept(self, name: str) -> Kept:
@@ -80,7 +85,7 @@ class Hosted:
         self.log.append(
             types.LogEntry(
                 number=len(self.log), step=before[0], seconds=before[1], author=author,
-                command=command.model_dump(mode="json", exclude_none=True),
+                command=command.model_dump(mode="json"),
             )
         )  # fmt: skip
         return told
@@ -91,10 +96,25 @@ class Hosted:
         self.simulation.close()
 
     def _restart(self, command: types.Restart) -> None:
-        self.simulation.restore(self.kept(START).state)
+        self._go_to(self.kept(START))
 
     def _restore(self, command: types.Restore) -> None:
-        self.simulation.restore(self.kept(command.snapshot).state)
+        self._go_to(self.kept(command.snapshot))
+
+    def _go_to(self, kept: Kept) -> None:
+        """Take over a snapshot, and with it the settings that the case had then."""
+        if kept.case == self.simulation.case:
+            self.simulation.restore(kept.state)
+        else:
+            self._exchange(self.simulation.branch(kept.state, kept.case))
+
+    def _exchange(self, simulation: Simulation) -> None:
+        before, self.simulation = self.simulation, simulation
+        before.close()
+
+    def _change(self, setting: str) -> None:
+        """Go on under a case with another setting, key=value: its model is made anew with the same state."""
+        self._exchange(changed(self.simulation, setting))
 
     def _snapshot(self, command: types.Snapshot) -> types.SnapshotInfo:
         return self.keep(f"s{len(self.log)}", command.text)
@@ -106,8 +126,17 @@ class Hosted:
         del self.snapshots[command.snapshot]
 
     def _set(self, command: types.Set) -> None:
-        name = field_name(command.name)
-        self.simulation[name] = command.value
+        name = command.name.replace(".", "_")
+        if name in self.simulation.model.fields or "." not in command.name:
+            self.simulation[name] = command.value
+        else:
+            self._change(f"{command.name}={json.dumps(command.value)}")
+
+    def _paint(self, command: types.Paint) -> None:
+        self.simulation[command.variable] = painted(self.simulation, command)
+
+    def _release(self, command: types.Release) -> None:
+        self._change(release_setting(self.simulation, command))
 
 
 _ACTIONS: Mapping[type, Callable[[Hosted, Any], types.SnapshotInfo | None]] = {
@@ -116,12 +145,9 @@ _ACTIONS: Mapping[type, Callable[[Hosted, Any], types.SnapshotInfo | None]] = {
     types.Snapshot: Hosted._snapshot,
     types.Forget: Hosted._forget,
     types.Set: Hosted._set,
+    types.Paint: Hosted._paint,
+    types.Release: Hosted._release,
 }
-
-
-def field_name(name: str) -> str:
-    """Return the name of a field, in which dots may stand for underscores."""
-    return name.replace(".", "_")
 
 
 def iso(time: np.datetime64) -> str:

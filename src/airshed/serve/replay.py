@@ -1,6 +1,7 @@
 """Branches and replays: other simulations of the same case that end, or go on, with the same bits."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -9,7 +10,7 @@ from airshed.parallel.communicator import Communicator
 from airshed.runtime.model import Snapshot
 from airshed.runtime.simulation import Simulation
 from airshed.serve import types
-from airshed.serve.hosted import Hosted
+from airshed.serve.hosted import START, Hosted
 
 _COMMAND: TypeAdapter[Any] = TypeAdapter(types.Command)
 
@@ -18,14 +19,14 @@ def branch_of(parent: Hosted, command: types.Branch, author: str, name: str) -> 
     """Return a session that goes on from a snapshot of another, with changes; its log is the parent's until there."""
     kept = None if command.snapshot is None else parent.kept(command.snapshot)
     log = parent.log if kept is None else parent.log[: kept.log]
-    simulation = parent.simulation.branch(None if kept is None else kept.state)
+    simulation = parent.simulation.branch() if kept is None else parent.simulation.branch(kept.state, kept.case)
     earlier = {each: other for each, other in parent.snapshots.items() if other.log <= len(log)}
     made = Hosted(simulation, list(log), earlier, parent=name)
     try:
         for field, value in command.changes.items():
             made.apply(types.Set(name=field, value=value), author)
     except BaseException:
-        simulation.close()
+        made.close()
         raise
     return made
 
@@ -33,14 +34,17 @@ def branch_of(parent: Hosted, command: types.Branch, author: str, name: str) -> 
 def replay(session: Hosted, ranks: Communicator) -> types.ReplayResult:
     """Make the run of a session again from its log, beside it, and compare the states bit by bit."""
     wanted = session.simulation.snapshot()
-    with Simulation(session.simulation.case, ranks=ranks) as simulation:
-        again = Hosted(simulation)
+    with closing(Hosted(Simulation(session.kept(START).case, ranks=ranks))) as again:
         for entry in session.log:
             _advance(again, entry.step)
             again.apply(_COMMAND.validate_python(entry.command), entry.author)
         _advance(again, session.step)
         differs = sorted(
-            {name for part in ranks.gather_all(tuple(_differences(wanted, simulation.snapshot()))) for name in part}
+            {
+                name
+                for part in ranks.gather_all(tuple(_differences(wanted, again.simulation.snapshot())))
+                for name in part
+            }
         )
     return types.ReplayResult(equal=not differs, step=session.step, differs=differs)
 

@@ -104,7 +104,8 @@ def _variable(spec: FieldSpec, axes: Axes, packing: Packing | None, group: str) 
     valid = None if spec.valid is None else (_finite(spec.valid[0]), _finite(spec.valid[1]))
     return types.Variable(
         name=spec.name, unit=spec.unit, text=spec.text, dims=dims, shape=shape, valid=valid,
-        standard_name=spec.standard_name, molar_mass=spec.molar_mass, settable=spec.settable, group=group,
+        standard_name=spec.standard_name, molar_mass=spec.molar_mass, settable=spec.settable,
+        paintable=spec.settable and len(dims) > 1, group=group,
     )  # fmt: skip
 
 

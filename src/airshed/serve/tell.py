@@ -8,9 +8,11 @@ from airshed.serve import types
 from airshed.serve.goal import Goal
 from airshed.serve.hosted import Hosted, iso
 from airshed.serve.shape import Shape
+from airshed.serve.steering import settings_info
 
 CAPABILITIES = (
-    "step", "run", "pause", "restart", "set", "snapshot", "forget", "restore", "branch", "replay", "compare",
+    "step", "run", "pause", "restart", "set", "paint", "release", "snapshot", "forget", "restore", "branch", "replay",
+    "compare",
 )  # fmt: skip
 
 
@@ -47,6 +49,7 @@ def info_of(hosted: Hosted, shape: Shape, state: types.SessionState) -> types.Mo
         version=__version__, state=state, start=iso(simulation.case.start), variables=variables,
         grid=shape.grid, notices=list(simulation.notices),
         timing=[types.Timing(part=part, seconds=float(seconds)) for part, seconds in timings.parts.items()],
+        settings=list(settings_info(simulation)),
         ranks=model.domain.ranks.size, capabilities=list(CAPABILITIES), attributes=dict(shape.attributes),
     )  # fmt: skip
 

@@ -19,6 +19,10 @@ Window = tuple[Index, Index, Index, Index]
 """First row, end of rows, first column, end of columns; ends are not part of it."""
 
 
+Value = bool | Number | Annotated[str, Field(max_length=200)]
+"""What a field or a setting can be set to."""
+
+
 class Document(BaseModel):
     """What a client sends or gets; closed to keys that it does not know."""
 
@@ -106,6 +110,22 @@ class SessionState(Document):
     error: str | None = None
 
 
+class SettingInfo(Document):
+    """A setting of the case that may change while the model runs: `set` takes its key, or KEY.NAME for a table.
+
+    kind   as docs/case-file.md says it: number, quantity, true or false, words
+    keys   the names that a table can have, as far as they are known: pollutants, sectors, countries, species
+    """
+
+    key: str
+    kind: str
+    unit: str
+    range: str
+    text: str
+    value: Any
+    keys: list[str] = []
+
+
 class Timing(Document):
     """Wall time [s] of a part of all steps so far."""
 
@@ -127,6 +147,7 @@ class ModelInfo(Document):
     notices: list[str] = []
     timing: list[Timing] = []
     ranks: int = 1
+    settings: list[SettingInfo] = []
     capabilities: list[str]
     attributes: dict[str, str] = {}
 
@@ -199,11 +220,14 @@ class Restart(Document):
 
 
 class Set(Document):
-    """Set a settable field: a number in its unit, or a text with a unit; dots in a name stand for underscores."""
+    """Set a settable field: a number in its unit, or a text with a unit; or a setting of the case by its key.
+
+    Dots in the name of a field stand for underscores. A setting may be a switch, a word or a table too.
+    """
 
     kind: Literal["set"] = "set"
     name: Name
-    value: Number | Annotated[str, Field(max_length=200)]
+    value: Value
 
 
 class Paint(Document):
@@ -224,7 +248,10 @@ class Paint(Document):
 
 
 class Release(Document):
-    """An accidental release: `rate` [kg/s] of a species at a place and height [m], from now for `duration` [s]."""
+    """An accidental release: a rate of a species at a place and height [m], from now for `duration` [s].
+
+    unit  of the rate; species whose composition the mechanism does not tell have no mass
+    """
 
     kind: Literal["release"] = "release"
     species: Name
@@ -232,6 +259,7 @@ class Release(Document):
     lat: Annotated[float, Field(ge=-90, le=90)]
     height: Annotated[float, Field(ge=0, le=50_000)] = 10.0
     rate: Annotated[float, Field(gt=0, le=1e9)]
+    unit: Literal["kg/s", "mol/s"] = "kg/s"
     duration: Annotated[float, Field(gt=0, le=1e9)]
 
 
@@ -261,7 +289,7 @@ class Branch(Document):
 
     kind: Literal["branch"] = "branch"
     snapshot: Name | None = None
-    changes: Annotated[dict[Name, Number | Annotated[str, Field(max_length=200)]], Field(max_length=1000)] = {}
+    changes: Annotated[dict[Name, Value], Field(max_length=1000)] = {}
 
 
 class Replay(Document):

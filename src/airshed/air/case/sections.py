@@ -4,6 +4,7 @@ This is the registry from which the case file is validated, shown and documented
 """
 
 from collections.abc import Mapping, Sequence
+from math import inf
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -24,6 +25,7 @@ from airshed.air.case.values import (
     Longitudes,
     Memory,
     MixingRatio,
+    Moment,
     Pause,
     Pressure,
     Rain,
@@ -37,7 +39,7 @@ from airshed.air.case.values import (
     Vapour,
 )
 from airshed.case import sections as general
-from airshed.case.values import YEARS, Interval, PathText, Text
+from airshed.case.values import YEARS, Interval, Length, PathText, Text
 from airshed.core.settings import KEY, Number, OrWords, Section, Switch, Whole, refuse, setting
 from airshed.core.units import Quantity
 
@@ -159,6 +161,14 @@ class PointSource(Section):
     lat: Latitude = setting(..., "Latitude.", unit="deg")
     height: Release = setting("0 m", "Height of the release above ground.")
     rate: EmissionRate = setting(..., "Emission, as mass or as amount per time.")
+    begin: Moment | None = setting(None, "When it begins, since the start; without it, it always was.")
+    duration: Length | None = setting(None, "How long it lasts; without it, it does not end.")
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """When it begins and when it ends [s since the start]."""
+        first = 0.0 if self.begin is None else self.begin.value
+        return -inf if self.begin is None else first, inf if self.duration is None else first + self.duration.value
 
 
 class AreaSource(Section):

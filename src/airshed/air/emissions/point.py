@@ -1,13 +1,19 @@
 """Single sources: a chimney, or the release of a tracer."""
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from airshed.air.emissions.source import SteadyEmissions
 from airshed.core.errors import CaseError
 from airshed.grid import Grid
+from airshed.grid.window import Window
+
+Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -62,3 +68,23 @@ def _cell(source: PointSource, grid: Grid) -> tuple[int, int, int]:
         found.append(index)
     level, row, column = found
     return level, row, column
+
+
+class TimedEmissions:
+    """Steady emission from a time on, and until another [s since the start]; either may be infinite. A source."""
+
+    def __init__(self, steady: SteadyEmissions, begin: float, end: float) -> None:
+        self.species, self.levels = steady.species, steady.levels
+        self.changes = tuple(time for time in (begin, end) if np.isfinite(time))
+        self._steady, self._begin, self._end = steady, begin, end
+
+    def part(self, window: Window) -> Self:
+        """Return the emission of a window's cells; species and levels stay."""
+        part = copy(self)
+        part._steady = self._steady.part(window)
+        return part
+
+    def rate(self, seconds: float) -> Array:
+        """Emission [mol/s per cell], shape (species, levels, lat, lon), or nothing before and after; read-only."""
+        rate = self._steady.rate(seconds)
+        return rate if self._begin <= seconds < self._end else np.broadcast_to(0.0, rate.shape)

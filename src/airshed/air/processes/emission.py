@@ -68,16 +68,20 @@ class Emission(Process, section="emissions", order=25, model=EmissionsSection):
 
     def _single(self) -> Iterator[Source]:
         from airshed.air.emissions.area import AreaEmissions, AreaSource
-        from airshed.air.emissions.point import PointEmissions, PointSource
+        from airshed.air.emissions.point import PointEmissions, PointSource, TimedEmissions
 
         grid = self.place.whole
-        points = [
-            PointSource(each.species, each.lon, each.lat, each.height.value,
-                        self._amount("emissions.point", each.rate, each.species))
-            for each in self.point
-        ]  # fmt: skip
+        steady, timed = [], []
+        for each in self.point:
+            rate = self._amount("emissions.point", each.rate, each.species)
+            source = PointSource(each.species, each.lon, each.lat, each.height.value, rate)
+            if each.begin is None and each.duration is None:
+                steady.append(source)
+            else:
+                timed.append(TimedEmissions(PointEmissions([source], grid), *each.ends))
         areas = [AreaSource(each.lon, each.lat, self._fluxes(each.rates)) for each in self.area]
-        yield from [PointEmissions(points, grid)] if points else []
+        yield from [PointEmissions(steady, grid)] if steady else []
+        yield from timed
         yield from [AreaEmissions(areas, grid)] if areas else []
 
     def _fluxes(self, rates: Mapping[str, Quantity]) -> dict[str, float]:

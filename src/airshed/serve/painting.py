@@ -1,0 +1,68 @@
+"""Painting into a field: cells within a window or a polygon of the map are set, added to, or multiplied."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.core.errors import CaseError
+from airshed.core.text import suggestion
+from airshed.grid.land import within
+from airshed.runtime.simulation import Simulation
+from airshed.serve import types
+
+Array = npt.NDArray[Any]
+
+
+def painted(simulation: Simulation, command: types.Paint) -> Array:
+    """Return the values of a field as a command changes them; raises CaseError where it hits nothing.
+
+    All ranks call this together.
+    """
+    fields = simulation.model.fields
+    if command.variable not in fields or not fields[command.variable].dims:
+        raise CaseError(f"there is no field {command.variable!r} to paint; {suggestion(command.variable, fields)}")
+    values = np.array(simulation.values(command.variable))
+    dims = simulation.model.domain.axes.divided
+    levelled = len(fields[command.variable].dims) > len(dims)
+    if levelled and command.level is not None and command.level >= values.shape[0]:
+        raise CaseError(f"{command.variable} has no level {command.level}; levels go from 0, at the ground")
+    inside = _inside(simulation, command)
+    if not inside.any():
+        raise CaseError("no cell lies within what is painted; paint a larger part of the map")
+    part = values[command.level] if levelled and command.level is not None else values
+    part[..., inside] = _changed(part[..., inside], command)
+    return values
+
+
+def _changed(values: Array, command: types.Paint) -> Array:
+    match command.operation:
+        case "set":
+            return np.full_like(values, command.value)
+        case "add":
+            return np.maximum(values + command.value, 0.0) if values.min(initial=0.0) >= 0.0 else values + command.value
+        case "multiply":
+            return values * command.value
+
+
+def _inside(simulation: Simulation, command: types.Paint) -> npt.NDArray[np.bool_]:
+    """Return which cells, along the dimensions that ranks divide, are painted."""
+    axes = simulation.model.domain.axes
+    places = {each.name: each for each in axes.coordinates}
+    if not {"lat", "lon"} <= set(places):
+        raise CaseError("this model has no map to paint on; set numbers instead")
+    if (command.window is None) == (command.polygon is None):
+        raise CaseError("paint a window or a polygon, one of both")
+    lat, lon = places["lat"].values, places["lon"].values
+    packed = places["lat"].along == places["lon"].along
+    rows, columns = (np.unique(lat), np.unique(lon)) if packed else (lat, lon)
+    if command.window is not None:
+        first, last, left, right = command.window
+        mask = np.zeros((len(rows), len(columns)), np.bool_)
+        mask[first:last, left:right] = True
+    else:
+        ring = np.array([*(command.polygon or []), (command.polygon or [])[0]], np.float64)
+        mask = within([[ring]], rows, columns)
+    if not packed:
+        return mask
+    return np.asarray(mask[np.searchsorted(rows, lat), np.searchsorted(columns, lon)])

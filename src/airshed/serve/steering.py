@@ -1,0 +1,85 @@
+"""Settings of a case that change while its model runs: the model is made anew under them, and takes over the state."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from airshed.case.case import RunCase
+from airshed.case.toml import flatten, override
+from airshed.core.errors import CaseError
+from airshed.core.settings import Setting, settings_of
+from airshed.runtime.registry import model_kind
+from airshed.runtime.simulation import Simulation
+from airshed.serve import types
+from airshed.serve.allowed import check_text, texts
+
+_FIXED: Final = (
+    "title", "description", "model", "grid", "time.start", "time.spinup", "time.length", "output", "restart", "run",
+    "parallel", "initial", "meteorology.kind", "meteorology.files", "chemistry.mechanism", "chemistry.species_map",
+    "chemistry.precision", "precision", "inputs", "adjoint", "receptor", "assimilation",
+)  # fmt: skip
+"""Settings on which depends what the state consists of, which time it belongs to, or what is written."""
+
+
+def can_change(key: str) -> bool:
+    """Whether a setting may change while a model runs."""
+    return not any(key == fixed or key.startswith(f"{fixed}.") for fixed in _FIXED)
+
+
+def changed(simulation: Simulation, setting: str) -> Simulation:
+    """Return a simulation that goes on under a case with another setting, key=value; raises CaseError where none can.
+
+    All ranks call this together.
+    """
+    case: RunCase = simulation.case
+    data = case.to_dict()
+    key = setting.partition("=")[0].strip()
+    if not can_change(key):
+        raise CaseError(f"{key} cannot change while the model runs; open a session of a case with another {key}")
+    override(data, setting)
+    for text in texts(data):
+        check_text(text, case.base, known=set(texts(case.to_dict())))
+    other = type(case).from_dict(data, case.base)
+    return simulation.branch(case=other.allowing_code() if case.allow_code else other)
+
+
+def release_setting(simulation: Simulation, command: types.Release) -> str:
+    """Return the setting of a case that is a release from now on; raises CaseError for a model that emits nothing."""
+    data = simulation.case.to_dict()
+    if "emissions" not in data:
+        raise CaseError(f"nothing can be released into a model of {simulation.case.model}")
+    point = {
+        "species": command.species, "lon": command.lon, "lat": command.lat, "height": f"{command.height!r} m",
+        "rate": f"{command.rate!r} {command.unit}", "begin": f"{simulation.seconds!r} s",
+        "duration": f"{command.duration!r} s",
+    }  # fmt: skip
+    points = [*data["emissions"].get("point", []), point]
+    return f"emissions.point={_toml(points)}"
+
+
+def _toml(value: Any) -> str:
+    """Return a value as TOML in a line."""
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{json.dumps(key)} = {_toml(each)}" for key, each in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    return json.dumps(value)
+
+
+def settings_info(simulation: Simulation) -> Iterator[types.SettingInfo]:
+    """Yield the settings that may change while the model runs, with their values, in the order of a case file."""
+    case = simulation.case
+    values = {".".join(map(str, path)): value for path, value in flatten(case.to_dict()).items()}
+    keys = model_kind(case.model).table_keys(simulation.model)
+    for setting in settings_of(type(case)):
+        if can_change(setting.key) and ".N." not in setting.key:
+            yield _info(setting, values, keys.get(setting.key, ()))
+
+
+def _info(setting: Setting, values: Mapping[str, Any], keys: Sequence[str]) -> types.SettingInfo:
+    prefix = f"{setting.key}."
+    table = {name.removeprefix(prefix): value for name, value in values.items() if name.startswith(prefix)}
+    return types.SettingInfo(
+        key=setting.key, kind=setting.kind, unit=setting.unit, range=setting.range, text=setting.text,
+        value=values.get(setting.key, table or setting.default), keys=list(keys),
+    )  # fmt: skip

@@ -1,0 +1,130 @@
+"""Steering: settings of the case, painting, releases; each replays with the same bits and is undone by a snapshot."""
+
+import numpy as np
+import pytest
+
+import airshed
+from airshed.runtime.registry import load_case
+from airshed.serve.client import Remote, ServerError
+from airshed.serve.types import Paint, Release
+
+
+def test_a_setting_of_the_case_changes_while_it_runs(remote: Remote) -> None:
+    remote.step(4)
+    before = remote.snapshot()
+    name = remote.snapshot()
+    with remote.branch(name, {"emissions.point.0.rate": "2 mol/s"}) as more, remote.branch(name) as same:
+        more.step(6)
+        same.step(6)
+        remote.step(6)
+        trunk = remote["TRACER"].values
+        assert np.array_equal(same["TRACER"].values, trunk)
+        assert more["TRACER"].values.sum() > 1.2 * trunk.sum()
+        assert more.replay().equal
+        remote.restore(before)
+        remote.set("emissions.point.0.rate", "2 mol/s")
+        remote.step(6)
+        assert np.array_equal(remote["TRACER"].values, more["TRACER"].values)
+        assert remote.replay().equal
+        remote.restore(before)
+        remote.step(6)
+        assert np.array_equal(remote["TRACER"].values, trunk)
+        for each in (more, same):
+            each.end()
+
+
+def test_info_lists_what_can_change(remote: Remote) -> None:
+    settings = {each.key: each for each in remote.info().settings}
+    assert settings["transport.advection"].value is True
+    assert settings["deposition.velocities"].keys == ["TRACER", "TRACER2"]
+    assert not {"grid.spacing", "time.start", "output.N.every", "model"} & set(settings)
+
+
+def test_a_switch_turns_a_process_off(remote: Remote) -> None:
+    remote.step(3)
+    remote.set("transport.diffusion", False)
+    assert {each.key: each.value for each in remote.info().settings}["transport.diffusion"] is False
+    remote.step(2)
+    assert remote.replay().equal
+
+
+def test_painting_sets_cells_within_a_window_or_a_polygon(remote: Remote) -> None:
+    remote.step(3)
+    before = remote["TRACER2"].values
+    remote.command(Paint(variable="TRACER2", value=5e-8, window=(10, 12, 20, 25)))
+    after = remote["TRACER2"].values
+    assert np.allclose(after[0, 10:12, 20:25], 5e-8, rtol=1e-6)
+    assert int((after != before).sum()) == 10
+    triangle = [(-3.0, -3.0), (3.0, -3.0), (0.0, 3.0)]
+    remote.command(Paint(variable="TRACER2", value=2.0, operation="multiply", level=None, polygon=triangle))
+    doubled = remote["TRACER2"].values
+    assert np.allclose(doubled[:, 8, 20], 2.0 * after[:, 8, 20])
+    assert np.array_equal(doubled[:, :4], after[:, :4])
+    remote.step(3)
+    assert remote.replay().equal
+
+
+def test_a_release_adds_what_it_says(remote: Remote) -> None:
+    with airshed.Simulation("tracer-rotation") as simulation:
+        air = simulation["air_density"].values
+    remote.step(3)
+    begin = remote.state.seconds
+    remote.command(
+        Release(species="TRACER2", lon=-2.1, lat=-2.1, height=60.0, rate=100.0, unit="mol/s", duration=600.0)
+    )
+    remote.run(until=begin + 3600.0)
+    values = remote["TRACER2"].values
+    assert air.shape == values.shape
+    assert values.max() > 1.01e-8
+    assert float(values[:, :25].max()) == float(values.max())
+    assert remote.replay().equal
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("grid.spacing", "1 deg", "cannot change while the model runs"),
+        ("emissions.nothing", 1.0, "nothing"),
+        ("chemistry.mechanism", "../../../etc/passwd", "cannot change while the model runs"),
+        ("boundary.profiles", "/etc/passwd", "outside the catalogue"),
+        ("emissions.gridded", "http://example.org/x.nc", "outside the catalogue"),
+        ("boundary.profiles", "../../../../etc/passwd", "outside the catalogue"),
+        ("transport.advection", "perhaps", "transport.advection"),
+        ("TRACER", -1.0, "between 0 and 1"),
+        ("TRACER", "x", "TRACER"),
+        ("no_such", 1.0, "no field"),
+    ],
+)
+def test_what_cannot_be_set_is_told_and_changes_nothing(remote: Remote, name: str, value: object, told: str) -> None:
+    remote.step(1)
+    before = remote["TRACER"].values
+    with pytest.raises(ServerError, match=told):
+        remote.set(name, value)
+    assert np.array_equal(remote["TRACER"].values, before)
+    remote.step(1)
+    assert remote.replay().equal
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"level": 9, "window": (0, 1, 0, 1)}, {"window": (50, 60, 0, 1)}, {},
+        {"variable": "air_temperature", "window": (0, 1, 0, 1)},
+        {"polygon": [(100.0, 0.0), (101.0, 0.0), (101.0, 1.0)]},
+    ],
+)  # fmt: skip
+def test_what_cannot_be_painted_is_told(remote: Remote, change: dict[str, object]) -> None:
+    with pytest.raises(ServerError):
+        remote.command(Paint(**{"variable": "TRACER", "value": 1e-9, **change}))
+
+
+def test_a_release_that_lasts_is_that_of_a_case() -> None:
+    case = load_case("tracer-rotation", ['time.length="2 h"'])
+    point = {"species": "TRACER2", "lon": 1.0, "lat": 1.0, "rate": "1 mol/s", "begin": "600 s", "duration": "1200 s"}
+    data = case.to_dict()
+    data["emissions"]["point"].append(point)
+    with airshed.Simulation(type(case).from_dict(data)) as simulation:
+        simulation.run()
+        budget = simulation.budget()
+    assert float(budget["emitted"].sel(species="TRACER2")) == pytest.approx(1200.0, rel=1e-3)
+    assert float(budget["emitted"].sel(species="TRACER")) == pytest.approx(7200.0, rel=1e-3)
