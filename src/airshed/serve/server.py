@@ -13,7 +13,7 @@ import uvicorn
 
 from airshed.core.errors import CaseError
 from airshed.parallel.communicator import Communicator
-from airshed.serve.api import application
+from airshed.serve.api import add_pages, application
 from airshed.serve.asking import Asking
 from airshed.serve.engine import Engine
 from airshed.serve.host import Host
@@ -60,6 +60,7 @@ class Server:
         self._hub = Hub(asking, gate)
         app = application(asking)
         self._hub.add_to(app)
+        add_pages(app)
         self.engine.told = self._hub.told
         config = uvicorn.Config(
             Guard(app, gate), log_level="error", access_log=False, lifespan="off", server_header=False,

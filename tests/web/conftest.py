@@ -1,0 +1,80 @@
+"""A browser that people would use, driven by tests/web/browser.mjs, on the pages that `make web` has built."""
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.serve.conftest import serving
+
+from airshed.runtime.registry import load_case
+from airshed.serve.server import Server
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+PAGES = ROOT / "src" / "airshed" / "serve" / "web" / "index.html"
+PATH = os.pathsep.join((os.environ["PATH"], str(ROOT / ".venv-node" / "bin")))
+"""Where node is: the machine's, or that of the wheel that `make web` installs."""
+
+Browse = Callable[..., Any]
+Answers = Mapping[str, Callable[[], object]]
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """Return the browser; a machine without it, or without the pages, skips these tests."""
+    found = shutil.which("chromium") or shutil.which("chromium-browser")
+    if found is None:
+        pytest.skip("chromium is not installed")
+    if not PAGES.is_file() or shutil.which("node", path=PATH) is None:
+        pytest.skip("the pages are not built (make web)")
+    return found
+
+
+@pytest.fixture
+def browse(chromium: str) -> Browse:
+    """Return what runs a scenario in a browser, and gives back what that saw."""
+
+    def run(scenario: str, server: Server, answers: Answers | None = None, **given: Any) -> Any:
+        told = json.dumps({"url": server.url, "chromium": chromium, **given})
+        environment = {**os.environ, "PATH": PATH}
+        command = ["node", str(HERE / "browser.mjs"), scenario, told]
+        with subprocess.Popen(
+            command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            for line in process.stdout:
+                message = json.loads(line)
+                if "ask" not in message:
+                    break
+                done = (answers or {})[message["ask"]]()
+                process.stdin.write(json.dumps(done) + "\n")
+                process.stdin.flush()
+            else:
+                pytest.fail(f"the scenario {scenario} ended without a result, see above")
+        assert process.returncode == 0
+        assert message["said"] == []
+        return message["found"]
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def served(chromium: str) -> Iterator[Callable[..., Server]]:
+    """Return what serves a case until the module's end; one server for each case."""
+    with ExitStack() as stack:
+        there: dict[str, Server] = {}
+
+        def serve(case: str, *settings: str) -> Server:
+            key = " ".join((case, *settings))
+            if key not in there:
+                there[key] = stack.enter_context(serving(load_case(Path(case), list(settings))))
+            return there[key]
+
+        yield serve

@@ -1,0 +1,28 @@
+import { effect } from "@preact/signals";
+import { render } from "preact";
+import "./styles/page.css";
+import "./styles/panels.css";
+import { listen } from "./state/bindings";
+import { leave } from "./state/actions";
+import { begin } from "./state/store";
+import { look, read, view, written } from "./state/view";
+import { watch } from "./state/watching";
+import { App } from "./ui/App";
+
+const from = read(location.hash);
+if (from) look(from);
+begin();
+watch();
+listen();
+addEventListener("hashchange", () => {
+  const next = read(location.hash);
+  if (next && location.hash !== written(view.peek())) look(next);
+});
+effect(() => history.replaceState(null, "", written(view.value)));
+effect(() => {
+  const { theme } = view.value;
+  if (theme === "auto") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme;
+});
+addEventListener("pagehide", leave);
+render(<App />, document.getElementById("app")!);

@@ -1,0 +1,65 @@
+// What part of the globe a map shows: longitude and latitude evenly, with true proportions in the middle.
+import type { Place } from "../maths/grid";
+
+/** Centre [degrees], and pixels of CSS for a degree of latitude. */
+export interface Camera {
+  lon: number;
+  lat: number;
+  scale: number;
+  width: number;
+  height: number;
+}
+
+export interface Box {
+  west: number;
+  east: number;
+  south: number;
+  north: number;
+}
+
+const squeeze = (camera: Camera): number => Math.max(Math.cos((camera.lat * Math.PI) / 180), 0.1);
+
+/** Return a camera that shows a box as large as it fits, with a margin [pixels]. */
+export function fit(box: Box, width: number, height: number, margin: number): Camera {
+  const lat = (box.south + box.north) / 2;
+  const across = (box.east - box.west) * Math.max(Math.cos((lat * Math.PI) / 180), 0.1);
+  const scale = Math.min((width - 2 * margin) / across, (height - 2 * margin) / (box.north - box.south));
+  return { lon: (box.west + box.east) / 2, lat, scale: Math.max(scale, 0.1), width, height };
+}
+
+export function toPixel(camera: Camera, [lon, lat]: Place): [number, number] {
+  return [
+    camera.width / 2 + (lon - camera.lon) * squeeze(camera) * camera.scale,
+    camera.height / 2 - (lat - camera.lat) * camera.scale,
+  ];
+}
+
+export function toPlace(camera: Camera, x: number, y: number): Place {
+  return [
+    camera.lon + (x - camera.width / 2) / (squeeze(camera) * camera.scale),
+    camera.lat - (y - camera.height / 2) / camera.scale,
+  ];
+}
+
+export function boxOf(camera: Camera): Box {
+  const [west, north] = toPlace(camera, 0, 0);
+  const [east, south] = toPlace(camera, camera.width, camera.height);
+  return { west, east, south, north };
+}
+
+/** Return the camera nearer by a factor, with the place under a pixel where it was. */
+export function zoomed(camera: Camera, factor: number, x: number, y: number): Camera {
+  const fixed = toPlace(camera, x, y);
+  const nearer = { ...camera, scale: Math.min(Math.max(camera.scale * factor, 1), 5000) };
+  const moved = toPlace(nearer, x, y);
+  return { ...nearer, lon: nearer.lon + fixed[0] - moved[0], lat: nearer.lat + fixed[1] - moved[1] };
+}
+
+/** Return the camera moved by pixels. */
+export function panned(camera: Camera, dx: number, dy: number): Camera {
+  return {
+    ...camera,
+    lon: camera.lon - dx / (squeeze(camera) * camera.scale),
+    lat: Math.min(Math.max(camera.lat + dy / camera.scale, -85), 85),
+  };
+}

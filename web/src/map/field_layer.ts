@@ -1,0 +1,135 @@
+// The field as colours, drawn by the GPU from the values themselves.
+import { table } from "../maths/colours";
+import type { Grid } from "../maths/grid";
+import type { Range } from "../maths/range";
+import { boxOf, type Camera } from "./camera";
+
+export interface Picture {
+  grid: Grid;
+  values: Float32Array;
+  range: Range;
+  colours: string;
+  smooth: boolean;
+}
+
+const VERTEX = `#version 300 es
+uniform vec4 box;   // west, south, east, north of the screen
+uniform vec4 map;   // west, south, east, north of the field
+out vec2 at;        // columns and rows of the field, from 0 to 1
+void main() {
+  vec2 corner = vec2(gl_VertexID & 1, gl_VertexID >> 1);
+  vec2 place = mix(map.xy, map.zw, corner);
+  at = corner;
+  gl_Position = vec4((place - box.xy) / (box.zw - box.xy) * 2.0 - 1.0, 0.0, 1.0);
+}`;
+
+// Where one of the four cells around has no value, the place has the value of its own cell: coasts stay sharp.
+const FRAGMENT = `#version 300 es
+precision highp float;
+precision highp sampler2D;
+uniform sampler2D values;
+uniform sampler2D colours;
+uniform vec2 range;
+uniform bool logarithmic, smoothly;
+in vec2 at;
+out vec4 colour;
+float cell(ivec2 where) { return texelFetch(values, clamp(where, ivec2(0), textureSize(values, 0) - 1), 0).r; }
+float value() {
+  vec2 size = vec2(textureSize(values, 0));
+  float own = cell(ivec2(at * size));
+  if (!smoothly) return own;
+  vec2 corner = at * size - 0.5;
+  ivec2 low = ivec2(floor(corner));
+  vec2 part = corner - floor(corner);
+  float a = cell(low), b = cell(low + ivec2(1, 0)), c = cell(low + ivec2(0, 1)), d = cell(low + ivec2(1, 1));
+  float mixed = mix(mix(a, b, part.x), mix(c, d, part.x), part.y);
+  return isnan(mixed) ? own : mixed;
+}
+void main() {
+  float v = value();
+  if (isnan(v)) discard;
+  float t = logarithmic ? log(max(v, 1e-37) / range.x) / log(range.y / range.x) : (v - range.x) / (range.y - range.x);
+  colour = vec4(texelFetch(colours, ivec2(clamp(int(floor(t * 256.0)), 0, 255), 0), 0).rgb, 1.0);
+}`;
+
+export class FieldLayer {
+  private readonly program: WebGLProgram;
+  private readonly places = new Map<string, WebGLUniformLocation | null>();
+  private values: Float32Array | null = null;
+  private colours = "";
+
+  private constructor(private readonly gl: WebGL2RenderingContext) {
+    this.program = link(gl, VERTEX, FRAGMENT);
+    gl.useProgram(this.program);
+    gl.pixelStorei(gl.UNPACK_ALIGNMENT, 1);
+    for (const unit of [0, 1]) this.texture(unit);
+    gl.uniform1i(this.place("values"), 0);
+    gl.uniform1i(this.place("colours"), 1);
+  }
+
+  /** Return a layer, or null where the browser has no WebGL2. */
+  static on(canvas: HTMLCanvasElement): FieldLayer | null {
+    const gl = canvas.getContext("webgl2", { antialias: false, premultipliedAlpha: true });
+    return gl && new FieldLayer(gl);
+  }
+
+  draw(picture: Picture | null, camera: Camera): void {
+    const { gl } = this;
+    gl.viewport(0, 0, gl.drawingBufferWidth, gl.drawingBufferHeight);
+    gl.clearColor(0, 0, 0, 0);
+    gl.clear(gl.COLOR_BUFFER_BIT);
+    if (!picture) return;
+    this.load(picture);
+    const { grid, range } = picture;
+    const box = boxOf(camera);
+    gl.uniform4f(this.place("box"), box.west, box.south, box.east, box.north);
+    gl.uniform4f(this.place("map"), grid.west, grid.south, grid.east, grid.north);
+    gl.uniform2f(this.place("range"), range.low, range.high);
+    gl.uniform1i(this.place("logarithmic"), Number(range.log));
+    gl.uniform1i(this.place("smoothly"), Number(picture.smooth));
+    gl.drawArrays(gl.TRIANGLE_STRIP, 0, 4);
+  }
+
+  private load({ values, grid, colours }: Picture): void {
+    const { gl } = this;
+    if (values !== this.values) {
+      gl.activeTexture(gl.TEXTURE0);
+      gl.texImage2D(gl.TEXTURE_2D, 0, gl.R32F, grid.columns, grid.rows, 0, gl.RED, gl.FLOAT, values);
+      this.values = values;
+    }
+    if (colours !== this.colours) {
+      gl.activeTexture(gl.TEXTURE1);
+      gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGB8, 256, 1, 0, gl.RGB, gl.UNSIGNED_BYTE, table(colours));
+      this.colours = colours;
+    }
+  }
+
+  private texture(unit: number): void {
+    const { gl } = this;
+    gl.activeTexture(gl.TEXTURE0 + unit);
+    gl.bindTexture(gl.TEXTURE_2D, gl.createTexture());
+    for (const side of [gl.TEXTURE_MIN_FILTER, gl.TEXTURE_MAG_FILTER]) gl.texParameteri(gl.TEXTURE_2D, side, gl.NEAREST);
+    for (const way of [gl.TEXTURE_WRAP_S, gl.TEXTURE_WRAP_T]) gl.texParameteri(gl.TEXTURE_2D, way, gl.CLAMP_TO_EDGE);
+  }
+
+  private place(name: string): WebGLUniformLocation | null {
+    if (!this.places.has(name)) this.places.set(name, this.gl.getUniformLocation(this.program, name));
+    return this.places.get(name) ?? null;
+  }
+}
+
+function link(gl: WebGL2RenderingContext, ...sources: [string, string]): WebGLProgram {
+  const program = gl.createProgram();
+  [gl.VERTEX_SHADER, gl.FRAGMENT_SHADER].forEach((kind, k) => {
+    const shader = gl.createShader(kind);
+    if (!shader) throw new Error("the graphics context is lost");
+    gl.shaderSource(shader, sources[k] ?? "");
+    gl.compileShader(shader);
+    gl.attachShader(program, shader);
+  });
+  gl.linkProgram(program);
+  if (!gl.getProgramParameter(program, gl.LINK_STATUS)) {
+    throw new Error(`the map's program does not link: ${gl.getProgramInfoLog(program) ?? ""}`);
+  }
+  return program;
+}

@@ -1,0 +1,168 @@
+// What is drawn over the field: coasts, borders, cities, contours, places.
+import { contours as isolines } from "d3-contour";
+import type { Grid, Place } from "../maths/grid";
+import { ticks, type Range } from "../maths/range";
+import type { City } from "../protocol/types";
+import { boxOf, toPixel, type Camera } from "./camera";
+
+/** Colours of a theme, out of its style sheet. */
+export interface Ink {
+  line: string;
+  halo: string;
+  text: string;
+  accent: string;
+}
+
+export function inkOf(element: HTMLElement): Ink {
+  const style = getComputedStyle(element);
+  const read = (name: string) => style.getPropertyValue(name).trim();
+  return { line: read("--map-line"), halo: read("--map-halo"), text: read("--map-text"), accent: read("--accent") };
+}
+
+/** Draw lines (lon, lat), with NaN between them. */
+export function drawLines(pen: CanvasRenderingContext2D, points: Float32Array, camera: Camera): void {
+  pen.beginPath();
+  let drawing = false;
+  for (let k = 0; k + 1 < points.length; k += 2) {
+    const lon = points[k] ?? NaN;
+    if (Number.isNaN(lon)) {
+      drawing = false;
+      continue;
+    }
+    const [x, y] = toPixel(camera, [lon, points[k + 1] ?? NaN]);
+    if (drawing) pen.lineTo(x, y);
+    else pen.moveTo(x, y);
+    drawing = true;
+  }
+  pen.stroke();
+}
+
+export function drawGeography(
+  pen: CanvasRenderingContext2D, coast: Float32Array, borders: Float32Array, camera: Camera, ink: Ink,
+): void {
+  pen.lineJoin = "round";
+  pen.setLineDash([]);
+  for (const [width, colour] of [[2.6, ink.halo], [1, ink.line]] as const) {
+    pen.lineWidth = width;
+    pen.strokeStyle = colour;
+    drawLines(pen, coast, camera);
+  }
+  pen.setLineDash([4, 3]);
+  pen.lineWidth = 0.8;
+  drawLines(pen, borders, camera);
+  pen.setLineDash([]);
+}
+
+const CITIES = 14;
+
+/** Name the largest cities for which there is room. */
+export function drawCities(pen: CanvasRenderingContext2D, cities: City[], camera: Camera, ink: Ink): void {
+  const box = boxOf(camera);
+  const taken: [number, number, number, number][] = [];
+  pen.font = "500 11px system-ui, sans-serif";
+  pen.textBaseline = "middle";
+  let named = 0;
+  for (const city of cities) {
+    if (named >= CITIES) return;
+    if (city.lon < box.west || city.lon > box.east || city.lat < box.south || city.lat > box.north) continue;
+    const [x, y] = toPixel(camera, [city.lon, city.lat]);
+    const width = pen.measureText(city.name).width;
+    const place: [number, number, number, number] = [x - 6, y - 9, x + width + 12, y + 9];
+    if (place[2] > camera.width || taken.some((other) => overlap(place, other))) continue;
+    taken.push(place);
+    named += 1;
+    dot(pen, x, y, 2.2, ink);
+    label(pen, city.name, x + 6, y, ink);
+  }
+}
+
+function overlap(a: readonly number[], b: readonly number[]): boolean {
+  return a[0]! < b[2]! && b[0]! < a[2]! && a[1]! < b[3]! && b[1]! < a[3]!;
+}
+
+function dot(pen: CanvasRenderingContext2D, x: number, y: number, radius: number, ink: Ink): void {
+  pen.beginPath();
+  pen.arc(x, y, radius, 0, 2 * Math.PI);
+  pen.fillStyle = ink.text;
+  pen.strokeStyle = ink.halo;
+  pen.lineWidth = 2;
+  pen.stroke();
+  pen.fill();
+}
+
+export function label(pen: CanvasRenderingContext2D, text: string, x: number, y: number, ink: Ink): void {
+  pen.lineWidth = 3;
+  pen.lineJoin = "round";
+  pen.strokeStyle = ink.halo;
+  pen.fillStyle = ink.text;
+  pen.strokeText(text, x, y);
+  pen.fillText(text, x, y);
+}
+
+/** Draw lines of equal value at the ticks of the scale. */
+export function drawContours(
+  pen: CanvasRenderingContext2D, values: Float32Array, grid: Grid, range: Range, camera: Camera, ink: Ink,
+): void {
+  const made = isolines().size([grid.columns, grid.rows]).thresholds(ticks(range, 8))(Array.from(values));
+  const width = (grid.east - grid.west) / grid.columns;
+  const height = (grid.north - grid.south) / grid.rows;
+  const inside = ([x = 0, y = 0]: number[]) => x > 0.5 && y > 0.5 && x < grid.columns - 0.5 && y < grid.rows - 0.5;
+  pen.strokeStyle = ink.line;
+  pen.lineWidth = 0.9;
+  pen.beginPath();
+  for (const ring of made.flatMap((each) => each.coordinates.flat())) {
+    let drawing = false;
+    for (const point of ring) {
+      const [x, y] = toPixel(camera, [grid.west + (point[0] ?? 0) * width, grid.south + (point[1] ?? 0) * height]);
+      if (drawing && inside(point)) pen.lineTo(x, y);
+      else pen.moveTo(x, y);
+      drawing = true;
+    }
+  }
+  pen.stroke();
+}
+
+/** Draw places with their numbers, each in the colour of its series. */
+export function drawPlaces(pen: CanvasRenderingContext2D, places: Place[], hues: string[], camera: Camera, ink: Ink): void {
+  pen.font = "600 11px system-ui, sans-serif";
+  pen.textBaseline = "middle";
+  places.forEach((place, k) => {
+    const [x, y] = toPixel(camera, place);
+    pen.beginPath();
+    pen.arc(x, y, 6, 0, 2 * Math.PI);
+    pen.fillStyle = hues[k % hues.length] ?? ink.accent;
+    pen.strokeStyle = "#fff";
+    pen.lineWidth = 2;
+    pen.fill();
+    pen.stroke();
+    label(pen, String(k + 1), x + 10, y, ink);
+  });
+}
+
+export function drawPath(pen: CanvasRenderingContext2D, path: Place[], camera: Camera, ink: Ink, closed = false): void {
+  pen.beginPath();
+  path.forEach((place, k) => {
+    const [x, y] = toPixel(camera, place);
+    if (k) pen.lineTo(x, y);
+    else pen.moveTo(x, y);
+  });
+  if (closed) pen.closePath();
+  for (const [width, colour] of [[5, ink.halo], [2, ink.accent]] as const) {
+    pen.lineWidth = width;
+    pen.strokeStyle = colour;
+    pen.stroke();
+  }
+}
+
+/** Mark the cell under the cursor. */
+export function drawCell(pen: CanvasRenderingContext2D, grid: Grid, row: number, column: number, camera: Camera, ink: Ink): void {
+  const width = (grid.east - grid.west) / grid.columns;
+  const height = (grid.north - grid.south) / grid.rows;
+  const [x, y] = toPixel(camera, [grid.west + column * width, grid.south + (row + 1) * height]);
+  const [right, bottom] = toPixel(camera, [grid.west + (column + 1) * width, grid.south + row * height]);
+  for (const [thick, colour] of [[3, ink.halo], [1.2, ink.text]] as const) {
+    pen.lineWidth = thick;
+    pen.strokeStyle = colour;
+    pen.strokeRect(x, y, right - x, bottom - y);
+  }
+}

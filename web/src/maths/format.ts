@@ -1,0 +1,41 @@
+// Numbers and times as people read them.
+
+/** Return a number with so many digits that count; with a power of ten where it would have many zeros. */
+export function number(value: number, digits = 3): string {
+  if (!Number.isFinite(value)) return "–";
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  if (size >= 1e6 || size < 1e-3) return power(value, digits);
+  return Number(value.toPrecision(digits)).toString().replace("-", "−");
+}
+
+function power(value: number, digits: number): string {
+  const [mantissa = "", exponent = "0"] = value.toExponential(digits - 1).split("e");
+  const raised = [...String(Number(exponent))].map((each) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(each)]).join("");
+  return `${Number(mantissa)}·10${raised}`.replace("-", "−");
+}
+
+const CLOCK = { hour: "2-digit", minute: "2-digit", hour12: false, timeZone: "UTC" } as const;
+const DAY = { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" } as const;
+
+export function clock(iso: string): string {
+  return new Date(iso).toLocaleTimeString("en-GB", CLOCK);
+}
+
+export function day(iso: string): string {
+  return new Date(iso).toLocaleDateString("en-GB", DAY);
+}
+
+/** Return a length of time, such as "6 h" or "12 d". */
+export function span(seconds: number): string {
+  for (const [name, length] of [["d", 86400], ["h", 3600], ["min", 60]] as const) {
+    if (Math.abs(seconds) >= length && (name !== "d" || Math.abs(seconds) >= 2 * length)) {
+      return `${Number((seconds / length).toPrecision(4))} ${name}`;
+    }
+  }
+  return `${Number(seconds.toPrecision(4))} s`;
+}
+
+export function bytes(count: number): string {
+  return count >= 1e6 ? `${(count / 1e6).toPrecision(3)} MB` : `${(count / 1e3).toPrecision(3)} kB`;
+}

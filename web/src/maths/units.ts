@@ -1,0 +1,68 @@
+// Units to show values in. Mixing ratios become masses or molecules per volume with the amount of air there.
+import type { Variable } from "../protocol/types";
+
+export interface Unit {
+  id: string;
+  label: string;
+  factor: number;
+  offset: number;
+  /** Whether values are multiplied by the amount of air [mol m-3] of their cell, too. */
+  byAir: boolean;
+}
+
+const AVOGADRO = 6.02214076e23; // mol-1, exact (SI 2019)
+const MIXING_RATIO = ["mol mol-1", "mol/mol", "mole mole-1"];
+export const AIR = "air_density";
+
+const ALTERNATIVES: Record<string, [label: string, factor: number, offset: number][]> = {
+  K: [["°C", 1, -273.15], ["K", 1, 0]],
+  Pa: [["hPa", 0.01, 0]],
+  "kg m-2 s-1": [["mm/h", 3600, 0], ["mm/day", 86400, 0]],
+  "m s-1": [["m/s", 1, 0], ["km/h", 3.6, 0]],
+};
+
+const plain = (label: string, factor = 1, offset = 0): Unit => ({ id: label, label, factor, offset, byAir: false });
+
+/** Return the units that a variable may be shown in, its usual one first. `hasAir`: the model tells how much air there is. */
+export function unitsOf(variable: Variable, hasAir: boolean): Unit[] {
+  if (MIXING_RATIO.includes(variable.unit)) return mixingRatios(variable, hasAir);
+  const others = ALTERNATIVES[variable.unit]?.map(([label, factor, offset]) => plain(label, factor, offset)) ?? [];
+  const own = plain(pretty(variable.unit));
+  return others.some((each) => each.label === own.label) ? others : [...others, own];
+}
+
+function mixingRatios(variable: Variable, hasAir: boolean): Unit[] {
+  const units = [plain("ppb", 1e9), plain("ppm", 1e6), plain("ppt", 1e12)];
+  if (!hasAir) return units;
+  if (variable.molar_mass) {
+    units.push({ id: "ug/m3", label: "µg/m³", factor: variable.molar_mass * 1e9, offset: 0, byAir: true });
+  }
+  return [...units, { id: "molecules/cm3", label: "molecules/cm³", factor: AVOGADRO * 1e-6, offset: 0, byAir: true }];
+}
+
+/** Return the unit of an id, or the usual one. Of mixing ratios that is the one without many zeros up to `largest`. */
+export function unitFor(units: Unit[], id: string | null, largest: number): Unit {
+  const chosen = units.find((each) => each.id === id);
+  if (chosen) return chosen;
+  const usual = units.find((each) => each.id === ratioUnit(largest));
+  return usual ?? units[0] ?? plain("1");
+}
+
+function ratioUnit(largest: number): string {
+  if (largest >= 1e-5) return "ppm";
+  return largest >= 2e-11 || !(largest > 0) ? "ppb" : "ppt";
+}
+
+/** Return values in a unit, out of SI; `air` [mol m-3] has the shape of the values. */
+export function convert(values: Float32Array, unit: Unit, air: Float32Array | null): Float32Array {
+  if (unit.byAir) return values.map((value, k) => value * (air?.[k] ?? NaN) * unit.factor);
+  return unit.factor === 1 && unit.offset === 0 ? values : values.map((value) => value * unit.factor + unit.offset);
+}
+
+const RAISED: Record<string, string> = { "-": "⁻", "0": "⁰", "1": "¹", "2": "²", "3": "³", "4": "⁴", "6": "⁶" };
+
+/** Return a unit as people write it: "kg m-2" as kg m⁻². */
+export function pretty(unit: string): string {
+  if (unit === "1") return "";
+  return unit.replace(/(?<=[A-Za-zµ°])-?\d+/g, (power) => [...power].map((each) => RAISED[each] ?? each).join(""));
+}

@@ -1,0 +1,41 @@
+// Who this page is to the server: the token of the address, and a name.
+
+export interface Access {
+  token: string;
+  /** A random text that this tab alone knows: it holds the lease of control. */
+  client: string;
+  author: string;
+}
+
+const TOKEN = "airshed.token";
+const CLIENT = "airshed.client";
+const AUTHOR = "airshed.author";
+
+/** Take the token out of the address, where nobody who looks over a shoulder should read it, and keep it for reloads. */
+export function access(): Access {
+  const given = /[#&]token=([^&]+)/.exec(location.hash)?.[1];
+  if (given) {
+    sessionStorage.setItem(TOKEN, decodeURIComponent(given));
+    const rest = location.hash.replace(/[#&]token=[^&]+/, "").replace(/^&/, "#");
+    history.replaceState(null, "", location.pathname + rest);
+  }
+  return {
+    token: sessionStorage.getItem(TOKEN) ?? "",
+    client: kept(sessionStorage, CLIENT, random),
+    author: kept(localStorage, AUTHOR, () => "somebody"),
+  };
+}
+
+export function renameAuthor(author: string): void {
+  localStorage.setItem(AUTHOR, author);
+}
+
+function kept(storage: Storage, key: string, make: () => string): string {
+  const value = storage.getItem(key) ?? make();
+  storage.setItem(key, value);
+  return value;
+}
+
+function random(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

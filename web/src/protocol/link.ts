@@ -1,0 +1,126 @@
+// The WebSocket: subscriptions that outlive a lost connection, commands with replies, events.
+import type { Access } from "./access";
+import { decodeFrames, type Frame } from "./frames";
+import type { Command, Reply, Result, ServerEvent, Subscription } from "./types";
+
+export type Connection = "connecting" | "open" | "lost" | "refused";
+
+export interface Listener {
+  connection(now: Connection, retryAt: number | null): void;
+  event(event: ServerEvent): void;
+  frame(frame: Frame): void;
+  problem(message: string): void;
+}
+
+interface Waiting {
+  resolve(result: Result): void;
+  reject(error: Error): void;
+}
+
+const FIRST_WAIT = 250;
+const LONGEST_WAIT = 5000;
+const REFUSED = 1008;
+
+export class Link {
+  private socket: WebSocket | null = null;
+  private readonly wanted = new Map<string, Subscription>();
+  private readonly waiting = new Map<number, Waiting>();
+  private next = 1;
+  private wait = FIRST_WAIT;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(
+    private readonly access: Access,
+    private readonly listener: Listener,
+  ) {}
+
+  open(): void {
+    clearTimeout(this.timer);
+    this.listener.connection("connecting", null);
+    const url = new URL("api/live", location.href);
+    url.protocol = url.protocol.replace("http", "ws");
+    url.hash = "";
+    const socket = new WebSocket(url);
+    socket.binaryType = "arraybuffer";
+    socket.onopen = () => this.tell({ token: this.access.token, client: this.access.client, author: this.access.author });
+    socket.onmessage = (message) => this.read(message.data as string | ArrayBuffer);
+    socket.onclose = (event) => this.closed(socket, event.code);
+    this.socket = socket;
+  }
+
+  /** Ask for frames; an earlier subscription of the same id is replaced. */
+  subscribe(subscription: Subscription): void {
+    this.wanted.set(subscription.id, subscription);
+    this.tell({ subscribe: subscription });
+  }
+
+  unsubscribe(id: string): void {
+    if (this.wanted.delete(id)) this.tell({ unsubscribe: id });
+  }
+
+  command(session: string, command: Command): Promise<Result> {
+    const id = this.next++;
+    if (!this.tell({ command, session, id })) return Promise.reject(new Error("there is no connection to the server"));
+    return new Promise((resolve, reject) => this.waiting.set(id, { resolve, reject }));
+  }
+
+  private tell(message: unknown): boolean {
+    if (this.socket?.readyState !== WebSocket.OPEN) return false;
+    this.socket.send(JSON.stringify(message));
+    return true;
+  }
+
+  private read(data: string | ArrayBuffer): void {
+    if (data instanceof ArrayBuffer) {
+      for (const frame of decodeFrames(data)) this.gotFrame(frame);
+      return;
+    }
+    const message = JSON.parse(data) as Reply | ServerEvent;
+    if ("reply" in message) this.gotReply(message);
+    else this.gotEvent(message);
+  }
+
+  private gotFrame(frame: Frame): void {
+    const id = frame.header.subscription;
+    if (id === null || !this.wanted.has(id)) return; // one that has ended since
+    this.listener.frame(frame);
+  }
+
+  private gotEvent(event: ServerEvent): void {
+    if (event.event === "hello") this.welcomed();
+    this.listener.event(event);
+  }
+
+  /** The server says hello once for each session: only the first one counts. */
+  private welcomed(): void {
+    if (this.wait === 0) return;
+    this.wait = 0;
+    this.listener.connection("open", null);
+    for (const subscription of this.wanted.values()) this.tell({ subscribe: subscription });
+  }
+
+  private gotReply(reply: Reply): void {
+    const message = reply.problem?.message ?? "the server refused, and did not say why";
+    if (typeof reply.reply === "string") {
+      this.listener.problem(message);
+      return;
+    }
+    const waiting = this.waiting.get(reply.reply);
+    this.waiting.delete(reply.reply);
+    if (reply.ok && reply.result) waiting?.resolve(reply.result);
+    else waiting?.reject(new Error(message));
+  }
+
+  private closed(socket: WebSocket, code: number): void {
+    if (socket !== this.socket) return;
+    for (const each of this.waiting.values()) each.reject(new Error("the connection was lost before the reply came"));
+    this.waiting.clear();
+    if (code === REFUSED) {
+      this.listener.connection("refused", null);
+      return;
+    }
+    this.wait = Math.min(Math.max(this.wait * 2, FIRST_WAIT), LONGEST_WAIT);
+    this.timer = setTimeout(() => this.open(), this.wait);
+    this.listener.connection("lost", Date.now() + this.wait);
+  }
+}

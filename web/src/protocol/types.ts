@@ -1,0 +1,28 @@
+// The types of the protocol, made from those of the server (airshed.serve.types) by `make web`.
+import type * as made from "../../generated/openapi";
+
+export type {
+  Branch, CaseEntry, City, Control, Coordinate, FrameHeader, GridInfo, LogEntry, ModelInfo, Problem, Reply, Result,
+  ServerInfo, SessionState, SnapshotInfo, Timing, Variable,
+} from "../../generated/openapi";
+
+export type ServerEvent = made.Event;
+
+/** A document as a client may send it: what has a default may be left out. */
+export type Sent<T, Must extends keyof T> = Pick<T, Must> & Partial<T>;
+
+export type Subscription = Sent<made.Subscription, "id" | "variable">;
+
+export type Command =
+  | Sent<made.Step, "kind">
+  | Sent<made.Run, "kind">
+  | Sent<made.Pause, "kind">
+  | Sent<made.Restart, "kind">
+  | Sent<made.Set, "kind" | "name" | "value">
+  | Sent<made.Paint, "kind" | "variable" | "value">
+  | Sent<made.Release, "kind" | "species" | "lon" | "lat" | "rate" | "duration">
+  | Sent<made.Snapshot, "kind">
+  | Sent<made.Forget, "kind" | "snapshot">
+  | Sent<made.Restore, "kind" | "snapshot">
+  | Sent<made.Branch, "kind">
+  | Sent<made.Replay, "kind">;

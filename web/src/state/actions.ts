@@ -1,0 +1,112 @@
+// What people do to the model.
+import { signal } from "@preact/signals";
+import type { Command, Control, Result, SessionState } from "../protocol/types";
+import { back, http, identity, infos, learn, link, notify, session, sessions } from "./store";
+import { look, view } from "./view";
+import { watched } from "./watching";
+
+const UNDO = "before a change";
+/** Snapshots before changes, the latest last, by session. */
+export const undoable = signal<Record<string, string[]>>({});
+const MOST_UNDO = 8;
+
+/** Let the server do something, and tell what it refused. */
+export async function command(name: string, wanted: Command): Promise<Result | null> {
+  try {
+    const result = await link.command(name, wanted);
+    sessions.value = { ...sessions.value, [name]: result.state };
+    return result;
+  } catch (error) {
+    notify("problem", error instanceof Error ? error.message : String(error));
+    return null;
+  }
+}
+
+/** Those that play together: both where two are compared. */
+async function all(wanted: Command): Promise<void> {
+  back.value = null;
+  await Promise.all(watched.value.map((name) => command(name, wanted)));
+}
+
+export const isRunning = (): boolean => session.value?.status === "running";
+
+export function play(until: number | string | null = null): Promise<void> {
+  return all({ kind: "run", until, steps_per_second: view.value.speed });
+}
+
+export const pause = (): Promise<void> => all({ kind: "pause" });
+export const step = (steps = 1): Promise<void> => all({ kind: "step", steps });
+export const restart = (): Promise<void> => all({ kind: "restart" });
+export const toggle = (): Promise<void> => (isRunning() ? pause() : play());
+
+/** Change the state, with a snapshot before so that it can be undone. */
+export async function change(wanted: Command, done: string): Promise<boolean> {
+  const name = view.value.session;
+  back.value = null;
+  const kept = (await command(name, { kind: "snapshot", text: UNDO }))?.snapshot;
+  if (!kept || !(await command(name, wanted))) return false;
+  const before = [...(undoable.value[name] ?? []), kept.snapshot];
+  for (const old of before.splice(0, before.length - MOST_UNDO)) void command(name, { kind: "forget", snapshot: old });
+  undoable.value = { ...undoable.value, [name]: before };
+  notify("done", done);
+  void learn(name);
+  return true;
+}
+
+export async function undo(): Promise<void> {
+  const name = view.value.session;
+  const before = undoable.value[name] ?? [];
+  const snapshot = before.at(-1);
+  if (!snapshot) return notify("problem", "There is nothing to undo.");
+  back.value = null;
+  if (!(await command(name, { kind: "restore", snapshot }))) return;
+  undoable.value = { ...undoable.value, [name]: before.slice(0, -1) };
+  notify("done", "The run is back before the last change.");
+  void command(name, { kind: "forget", snapshot });
+  void learn(name);
+}
+
+export async function restore(snapshot: string): Promise<void> {
+  back.value = null;
+  if (await command(view.value.session, { kind: "restore", snapshot })) void learn(view.value.session);
+}
+
+/** Open a branch that goes on from now, and look at both. */
+export async function branch(changes: Record<string, number> = {}): Promise<SessionState | null> {
+  const made = (await command(view.value.session, { kind: "branch", changes }))?.branch ?? null;
+  if (!made) return null;
+  sessions.value = { ...sessions.value, [made.session]: made };
+  if (!infos.value[made.session]) await learn(made.session);
+  look({ other: made.session, compare: "beside" });
+  notify("done", `Branch ${made.session} goes on from here.`);
+  return made;
+}
+
+export async function close(name: string): Promise<void> {
+  await asked(() => http.send("DELETE", `/sessions/${name}`));
+  if (view.value.other === name) look({ other: null });
+}
+
+/** Give up control with the page, so that others need not wait for its lease to end. */
+export function leave(): void {
+  for (const state of Object.values(sessions.value)) {
+    if (isMine(state)) void http.send("DELETE", `/sessions/${state.session}/control`).catch(() => undefined);
+  }
+}
+
+/** Ask for control, or give it up. */
+export function lease(method: "POST" | "DELETE"): Promise<Control | null> {
+  const path = `/sessions/${view.value.session}/control`;
+  return asked(() => http.send<Control>(method, path, method === "POST" ? { ask: true } : undefined));
+}
+
+async function asked<T>(ask: () => Promise<T>): Promise<T | null> {
+  try {
+    return await ask();
+  } catch (error) {
+    notify("problem", error instanceof Error ? error.message : String(error));
+    return null;
+  }
+}
+
+export const isMine = (state: SessionState | null): boolean => !!state?.controller && state.controller === identity.author;

@@ -1,0 +1,92 @@
+// Keys, and what they do. The help is made from this list.
+import { signal } from "@preact/signals";
+import { branch, play, pause, restart, step, toggle, undo } from "./actions";
+import { unitsOf } from "../maths/units";
+import { range, unit } from "./scale";
+import { back, hasAir, level, past, variable } from "./store";
+import { look, view, type Panel, type Theme, type Wind } from "./view";
+
+export interface Binding {
+  keys: string[];
+  group: "Time" | "Map" | "Run" | "Page";
+  text: string;
+  run(): void;
+}
+
+export const helpOpen = signal(false);
+
+const WINDS: Wind[] = ["none", "arrows", "particles"];
+const THEMES: Theme[] = ["auto", "light", "dark"];
+const PANELS: Panel[] = ["view", "place", "steer", "runs", "about"];
+
+const after = <T,>(all: readonly T[], one: T): T => all[(all.indexOf(one) + 1) % all.length] as T;
+
+/** Look so many frames back or forward in the ring; past its end is the present. */
+export function scroll(frames: number): void {
+  const kept = past(view.value.session).frames;
+  const now = back.value;
+  const at = now === null ? kept.length - 1 : kept.findLastIndex((each) => each.header.seconds <= now);
+  const next = Math.max(at + frames, 0);
+  back.value = next >= kept.length - 1 ? null : (kept[next]?.header.seconds ?? null);
+}
+
+export function climb(levels: number): void {
+  const count = variable.value && variable.value.dims.length > 2 ? (variable.value.shape[0] ?? 1) : 1;
+  look({ level: Math.min(Math.max(level.value + levels, 0), count - 1) });
+}
+
+export function nextUnit(): void {
+  const what = variable.value;
+  if (!what || !unit.value) return;
+  const ids = unitsOf(what, hasAir.value).map((each) => each.id);
+  look({ unit: after(ids, unit.value.id), range: null });
+}
+
+export function lockRange(): void {
+  look({ range: view.value.range ? null : [range.value.low, range.value.high] });
+}
+
+export const BINDINGS: Binding[] = [
+  { keys: [" "], group: "Time", text: "Play or pause", run: () => void toggle() },
+  { keys: ["."], group: "Time", text: "One step", run: () => void step() },
+  { keys: ["e"], group: "Time", text: "Run to the end", run: () => void play() },
+  { keys: ["p"], group: "Time", text: "Pause", run: () => void pause() },
+  { keys: ["j"], group: "Time", text: "Look one frame back", run: () => scroll(-1) },
+  { keys: ["k"], group: "Time", text: "Look one frame forward", run: () => scroll(1) },
+  { keys: ["n"], group: "Time", text: "Return to the present", run: () => (back.value = null) },
+  { keys: ["]"], group: "Map", text: "A level up", run: () => climb(1) },
+  { keys: ["["], group: "Map", text: "A level down", run: () => climb(-1) },
+  { keys: ["u"], group: "Map", text: "Next unit", run: nextUnit },
+  { keys: ["l"], group: "Map", text: "Logarithmic scale", run: () => look({ log: !view.value.log, range: null }) },
+  { keys: ["r"], group: "Map", text: "Lock the range of the scale", run: lockRange },
+  { keys: ["s"], group: "Map", text: "Smooth field, or cells", run: () => look({ smooth: !view.value.smooth }) },
+  { keys: ["c"], group: "Map", text: "Contours", run: () => look({ contours: !view.value.contours }) },
+  { keys: ["w"], group: "Map", text: "Wind: arrows, particles, none", run: () => look({ wind: after(WINDS, view.value.wind) }) },
+  { keys: ["f"], group: "Map", text: "Whole map", run: () => look({ camera: null }) },
+  { keys: ["z"], group: "Run", text: "Undo the last change", run: () => void undo() },
+  { keys: ["b"], group: "Run", text: "Branch from here", run: () => void branch() },
+  { keys: ["d"], group: "Run", text: "Two runs beside each other, or their difference",
+    run: () => look({ compare: view.value.compare === "beside" ? "difference" : "beside" }) },
+  { keys: ["Home"], group: "Run", text: "Back to the start of the case", run: () => void restart() },
+  { keys: ["1", "2", "3", "4", "5"], group: "Page", text: "Panels, from left to right", run: () => undefined },
+  { keys: ["t"], group: "Page", text: "Light, dark, or as the system has it", run: () => look({ theme: after(THEMES, view.value.theme) }) },
+  { keys: ["?"], group: "Page", text: "This help", run: () => (helpOpen.value = !helpOpen.value) },
+];
+
+const TYPING = new Set(["INPUT", "SELECT", "TEXTAREA"]);
+const PRESSED = new Set(["BUTTON", "SUMMARY", "A"]);
+
+export function listen(): void {
+  addEventListener("keydown", (event) => {
+    const target = event.target as HTMLElement;
+    if (event.ctrlKey || event.metaKey || event.altKey || TYPING.has(target.tagName)) return;
+    if (event.key === " " && PRESSED.has(target.tagName)) return;
+    if (target.closest("dialog") && event.key !== "?") return;
+    const panel = PANELS[Number(event.key) - 1];
+    const found = BINDINGS.find((each) => each.keys.includes(event.key));
+    if (panel) look({ panel });
+    else if (found) found.run();
+    else return;
+    event.preventDefault();
+  });
+}

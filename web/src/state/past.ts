@@ -1,0 +1,32 @@
+// The ring of past steps: the last frames of what is shown, so that one may scroll back.
+import type { Frame } from "../protocol/frames";
+
+const MOST_FRAMES = 400;
+const MOST_BYTES = 96e6;
+
+export class Past {
+  private kept: Frame[] = [];
+
+  get frames(): readonly Frame[] {
+    return this.kept;
+  }
+
+  get last(): Frame | null {
+    return this.kept.at(-1) ?? null;
+  }
+
+  /** Keep a frame. One that is not later than others means that the run went back: those are its past no more. */
+  add(frame: Frame): void {
+    const { seconds, variable, level } = frame.header;
+    if (this.last && (this.last.header.variable !== variable || this.last.header.level !== level)) this.kept = [];
+    while (this.last && this.last.header.seconds >= seconds) this.kept.pop();
+    this.kept.push(frame);
+    const room = Math.max(2, Math.min(MOST_FRAMES, Math.floor(MOST_BYTES / Math.max(frame.values.byteLength, 1))));
+    if (this.kept.length > room) this.kept.shift();
+  }
+
+  /** Return the latest frame at or before a time [s], or the first one. */
+  at(seconds: number): Frame | null {
+    return this.kept.findLast((frame) => frame.header.seconds <= seconds) ?? this.kept[0] ?? null;
+  }
+}

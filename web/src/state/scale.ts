@@ -1,0 +1,80 @@
+// Values as they are shown: in a unit, over a range, in colours.
+import { computed } from "@preact/signals";
+import { SIGNED, tableOf } from "../maths/colours";
+import { automatic, extent, symmetric, type Range } from "../maths/range";
+import { convert, unitFor, unitsOf, type Unit } from "../maths/units";
+import type { Frame } from "../protocol/frames";
+import { hasAir, latest, shown, variable } from "./store";
+import { view } from "./view";
+import { watched } from "./watching";
+
+export interface Shown {
+  session: string;
+  frame: Frame;
+  /** In the unit of the scale. */
+  values: Float32Array;
+}
+
+/** The largest value of each variable when it was first seen: its unit stays when values grow. */
+const largest = new Map<string, number>();
+
+export const unit = computed<Unit | null>(() => {
+  const what = variable.value;
+  if (!what) return null;
+  const header = shown(view.value.session)?.header;
+  if (header?.variable === what.name && !largest.get(what.name)) largest.set(what.name, header.range?.[1] ?? 0);
+  return unitFor(unitsOf(what, hasAir.value), view.value.unit, largest.get(what.name) ?? 0);
+});
+
+export const comparing = computed(() => view.value.compare === "difference" && watched.value.length > 1);
+
+/** The fields of the sessions that are watched, in the unit of the scale. */
+export const fields = computed<Shown[]>(() => {
+  const what = variable.value;
+  if (!what) return [];
+  const air = latest.value["air"]?.values ?? null;
+  const found: Shown[] = [];
+  for (const session of watched.value) {
+    const frame = shown(session);
+    if (frame?.header.variable !== what.name) continue;
+    if (unit.value) found.push({ session, frame, values: convert(frame.values, unit.value, air) });
+  }
+  return found;
+});
+
+/** The second field less the first, where both are of the same time. */
+export const difference = computed<Shown | null>(() => {
+  const [one, other] = fields.value;
+  if (!comparing.value || !one || !other) return null;
+  if (one.frame.header.seconds !== other.frame.header.seconds) return null;
+  return { ...other, values: other.values.map((value, k) => value - (one.values[k] ?? NaN)) };
+});
+
+let former: Range | null = null;
+let formerDifference: Range | null = null;
+let formerOf = "";
+
+export const range = computed<Range>(() => {
+  const { range: fixed, log } = view.value;
+  const of = `${variable.value?.name} ${unit.value?.id}`;
+  if (of !== formerOf) former = formerDifference = null;
+  formerOf = of;
+  if (comparing.value) {
+    formerDifference = symmetric(difference.value?.values ?? new Float32Array(), formerDifference);
+    return formerDifference;
+  }
+  if (fixed && !(log && fixed[0] <= 0)) return { low: fixed[0], high: fixed[1], log };
+  former = automatic(fields.value[0]?.values ?? new Float32Array(), log && positive.value, former);
+  return former;
+});
+
+/** Whether a logarithmic scale has anything to show. */
+export const positive = computed(() => {
+  const [low, high] = extent(fields.value[0]?.values ?? new Float32Array()) ?? [0, 0];
+  return high > 0 && low >= -1e-6 * high;
+});
+
+export const colours = computed(() => {
+  if (comparing.value) return SIGNED;
+  return view.value.colours ?? tableOf(variable.value?.name ?? "");
+});

@@ -1,0 +1,162 @@
+// What the page knows: signals that components read, written by the link alone.
+import { computed, effect, signal } from "@preact/signals";
+import { gridOf, type Cell, type Grid, type Place } from "../maths/grid";
+import { AIR } from "../maths/units";
+import { access } from "../protocol/access";
+import type { Frame } from "../protocol/frames";
+import { Http, Refused } from "../protocol/http";
+import { Link, type Connection } from "../protocol/link";
+import type { City, LogEntry, ModelInfo, ServerEvent, SessionState, Variable } from "../protocol/types";
+import { Past } from "./past";
+import { look, view } from "./view";
+
+export interface Notice {
+  id: number;
+  kind: "problem" | "done";
+  text: string;
+}
+
+export interface Geography {
+  coast: Float32Array;
+  borders: Float32Array;
+  cities: City[];
+}
+
+export const identity = access();
+export const http = new Http(identity);
+export const connection = signal<Connection>("connecting");
+export const retryAt = signal<number | null>(null);
+export const sessions = signal<Record<string, SessionState>>({});
+export const infos = signal<Record<string, ModelInfo>>({});
+export const logs = signal<Record<string, LogEntry[]>>({});
+export const notices = signal<Notice[]>([]);
+export const geography = signal<Geography | null>(null);
+export const cursor = signal<Place | null>(null);
+/** The time [s] that is looked back to; null for the present. */
+export const back = signal<number | null>(null);
+/** Counts frames that came, since the pasts themselves are no signals. */
+export const arrived = signal(0);
+/** The newest frame of every other subscription, by its id. */
+export const latest = signal<Record<string, Frame>>({});
+
+const pasts = new Map<string, Past>();
+
+export const session = computed<SessionState | null>(() => sessions.value[view.value.session] ?? null);
+export const info = computed<ModelInfo | null>(() => infos.value[view.value.session] ?? null);
+export const grid = computed<Grid | null>(() => (info.value ? gridOf(info.value.grid) : null));
+export const variables = computed<Variable[]>(() => info.value?.variables.filter(hasMap) ?? []);
+export const variable = computed<Variable | null>(
+  () => variables.value.find((each) => each.name === view.value.variable) ?? null,
+);
+export const level = computed<number>(() => {
+  const levels = variable.value && variable.value.dims.length > 2 ? (variable.value.shape[0] ?? 1) : 1;
+  return Math.min(view.value.level, levels - 1);
+});
+export const hasAir = computed(() => variables.value.some((each) => each.name === AIR));
+
+export function hasMap(each: Variable): boolean {
+  return each.dims.at(-1) === "lon" && each.dims.at(-2) === "lat";
+}
+
+export function past(of: string): Past {
+  let found = pasts.get(of);
+  if (!found) pasts.set(of, (found = new Past()));
+  return found;
+}
+
+/** Return the frame to show of a session: the present one, or the one of the time that is looked back to. */
+export function shown(of: string): Frame | null {
+  void arrived.value;
+  return back.value === null ? past(of).last : past(of).at(back.value);
+}
+
+export function cellText(cell: Cell | null): string {
+  return cell ? `row ${cell.row}, column ${cell.column}` : "outside the map";
+}
+
+let noticed = 0;
+
+export function notify(kind: Notice["kind"], text: string): void {
+  const id = ++noticed;
+  notices.value = [...notices.value.filter((each) => each.text !== text).slice(-2), { id, kind, text }];
+  setTimeout(() => dismiss(id), kind === "problem" ? 9000 : 4000);
+}
+
+export function dismiss(id: number): void {
+  notices.value = notices.value.filter((each) => each.id !== id);
+}
+
+export const link = new Link(identity, {
+  connection(now, retry) {
+    connection.value = now;
+    retryAt.value = retry;
+    if (now === "open") infos.value = {};
+  },
+  frame(frame) {
+    const id = frame.header.subscription ?? "";
+    if (id.startsWith("map:")) past(id.slice(4)).add(frame);
+    else latest.value = { ...latest.value, [id]: frame };
+    arrived.value += 1;
+  },
+  problem: (message) => notify("problem", message),
+  event,
+});
+
+function event(told: ServerEvent): void {
+  const name = told.session;
+  if (told.event === "problem" && told.problem) notify("problem", told.problem.message);
+  if (!name) return;
+  if (told.event === "closed") {
+    const { [name]: _gone, ...others } = sessions.value;
+    sessions.value = others;
+    return;
+  }
+  if (told.state) sessions.value = { ...sessions.value, [name]: told.state };
+  if (told.event === "log" && told.entry) logs.value = { ...logs.value, [name]: [...(logs.value[name] ?? []), told.entry] };
+  if (told.event === "hello" || told.event === "opened") void learn(name);
+}
+
+/** Ask what a session's model is. */
+export async function learn(name: string): Promise<void> {
+  try {
+    const found = await http.get<ModelInfo>(`/sessions/${name}/info`);
+    infos.value = { ...infos.value, [name]: found };
+    sessions.value = { ...sessions.value, [name]: { ...found.state, ...sessions.value[name] } };
+    logs.value = { ...logs.value, [name]: await http.get<LogEntry[]>(`/sessions/${name}/log`) };
+    if (!geography.value) geography.value = await world(name);
+  } catch (error) {
+    if (error instanceof Refused) notify("problem", error.message);
+  }
+}
+
+async function world(name: string): Promise<Geography | null> {
+  const lines = async (kind: string) =>
+    (await http.frames(`/sessions/${name}/geography/${kind}`))[0]?.values ?? new Float32Array();
+  try {
+    const [coast, borders, cities] = await Promise.all([
+      lines("coast"), lines("borders"), http.get<City[]>(`/sessions/${name}/geography/cities`),
+    ]);
+    return { coast, borders, cities };
+  } catch {
+    return null; // a model without a map, or of a server that has no coasts
+  }
+}
+
+/** Begin: connect, keep to a session that is there, and to a variable that it has. */
+export function begin(): void {
+  link.open();
+  effect(() => {
+    const names = Object.keys(sessions.value);
+    if (names.length && !names.includes(view.value.session)) look({ session: names[0] ?? "main" });
+  });
+  effect(() => {
+    if (variables.value.length && !variable.value) look({ variable: firstOf(variables.value) });
+  });
+}
+
+const PREFERRED = ["O3", "standing_dry_matter", "TRACER"];
+
+function firstOf(all: Variable[]): string {
+  const found = PREFERRED.find((name) => all.some((each) => each.name === name));
+  return found ?? all[0]?.name ?? "";
+}

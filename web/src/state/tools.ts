@@ -1,0 +1,43 @@
+// What a click on the map means.
+import { signal } from "@preact/signals";
+import type { Place } from "../maths/grid";
+import { look, view } from "./view";
+
+export type Tool = "place" | "line" | "release" | "paint";
+
+export const tool = signal<Tool>("place");
+/** Corners of what is being drawn. */
+export const drawn = signal<Place[]>([]);
+/** Where the next release is to be. */
+export const releaseAt = signal<Place | null>(null);
+
+const MOST_PLACES = 6;
+
+export function choose(next: Tool): void {
+  tool.value = next;
+  drawn.value = [];
+}
+
+export function clickAt(place: Place): void {
+  const at: Place = [round(place[0]), round(place[1])];
+  if (tool.value === "place") pin(at);
+  else if (tool.value === "release") releaseAt.value = at;
+  else if (tool.value === "paint") drawn.value = [...drawn.value, at];
+  else hang(at);
+}
+
+const round = (degrees: number): number => Math.round(degrees * 1e4) / 1e4;
+
+function pin(at: Place): void {
+  look({ places: [...view.value.places, at].slice(-MOST_PLACES), panel: "place" });
+}
+
+function hang(at: Place): void {
+  const first = drawn.value[0];
+  if (!first) {
+    drawn.value = [at];
+    return;
+  }
+  look({ line: [first, at], panel: "place" });
+  choose("place");
+}

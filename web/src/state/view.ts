@@ -1,0 +1,79 @@
+// What is looked at, as one versioned document. It stands in the address, so that a link shows the same.
+import { signal } from "@preact/signals";
+import type { Place } from "../maths/grid";
+
+export const VERSION = 1;
+
+export type Wind = "none" | "arrows" | "particles";
+export type Compare = "beside" | "difference";
+export type Panel = "view" | "place" | "steer" | "runs" | "about";
+export type Theme = "auto" | "light" | "dark";
+
+export interface View {
+  version: number;
+  session: string;
+  variable: string;
+  level: number;
+  unit: string | null;
+  colours: string | null;
+  log: boolean;
+  /** A range that stays, in the unit of the scale; null for one that follows the values. */
+  range: [low: number, high: number] | null;
+  smooth: boolean;
+  contours: boolean;
+  lines: boolean;
+  cities: boolean;
+  wind: Wind;
+  /** Part of the globe: lon and lat of the centre, pixels for a degree; null for the whole map. */
+  camera: [lon: number, lat: number, scale: number] | null;
+  places: Place[];
+  /** Ends of the line along which the curtain hangs. */
+  line: [Place, Place] | null;
+  other: string | null;
+  compare: Compare;
+  speed: number | null;
+  panel: Panel;
+  theme: Theme;
+}
+
+const DEFAULT: View = {
+  version: VERSION, session: "main", variable: "", level: 0, unit: null, colours: null, log: false, range: null, smooth: false,
+  contours: false, lines: true, cities: true, wind: "none", camera: null, places: [], line: null, other: null,
+  compare: "beside", speed: null, panel: "view", theme: "auto",
+};
+
+export const view = signal<View>(DEFAULT);
+
+export function look(change: Partial<View>): void {
+  view.value = { ...view.value, ...change };
+}
+
+/** Return a view as text for an address: only what differs from the usual. */
+export function written(of: View): string {
+  const changed = Object.entries(of).filter(([key, value]) => differs(value, DEFAULT[key as keyof View]));
+  return `#view=${encodeURIComponent(JSON.stringify({ version: VERSION, ...Object.fromEntries(changed) }))}`;
+}
+
+/** Return the view of an address, or null where it has none, or one of another version. */
+export function read(hash: string): View | null {
+  const text = /[#&]view=([^&]+)/.exec(hash)?.[1];
+  if (!text) return null;
+  try {
+    const found = JSON.parse(decodeURIComponent(text)) as Partial<View>;
+    return found.version === VERSION ? { ...DEFAULT, ...sound(found) } : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Keep of a document from outside what has the form of a view. */
+function sound(found: Partial<View>): Partial<View> {
+  const kept = Object.entries(found).filter(([key, value]) => {
+    const usual = DEFAULT[key as keyof View];
+    return usual !== undefined && (usual === null || kindOf(value) === kindOf(usual));
+  });
+  return Object.fromEntries(kept);
+}
+
+const kindOf = (value: unknown): string => (Array.isArray(value) ? "list" : typeof value);
+const differs = (a: unknown, b: unknown): boolean => JSON.stringify(a) !== JSON.stringify(b);

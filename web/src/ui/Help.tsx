@@ -1,0 +1,46 @@
+import { useEffect, useRef } from "preact/hooks";
+import { BINDINGS, helpOpen } from "../state/bindings";
+
+const NAMES: Record<string, string> = { " ": "Space" };
+const ON_MAP: [string, string][] = [
+  ["Arrows", "Move the cursor from cell to cell"], ["Enter", "Mark the place under it"], ["+ −", "Nearer, farther"], ["0", "Whole map"],
+];
+
+/** What keys do, out of the bindings themselves. */
+export function Help() {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => dialog.current?.showModal(), []);
+  const groups = [...new Set(BINDINGS.map((each) => each.group))];
+  return (
+    <dialog ref={dialog} class="help" aria-labelledby="help-title" onClose={() => (helpOpen.value = false)}
+      onClick={(event) => event.target === dialog.current && dialog.current?.close()}>
+      <h2 id="help-title">Keys</h2>
+      <div class="groups">
+        {groups.map((group) => (
+          <section key={group}>
+            <h3>{group}</h3>
+            <dl>
+              {BINDINGS.filter((each) => each.group === group).map((each) => (
+                <Row key={each.text} keys={each.keys.map((key) => NAMES[key] ?? key)} text={each.text} />
+              ))}
+            </dl>
+          </section>
+        ))}
+        <section>
+          <h3>When the map has the focus</h3>
+          <dl>{ON_MAP.map(([key, text]) => <Row key={key} keys={[key]} text={text} />)}</dl>
+        </section>
+      </div>
+      <form method="dialog"><button type="submit" class="main">Close</button></form>
+    </dialog>
+  );
+}
+
+function Row({ keys, text }: { keys: string[]; text: string }) {
+  return (
+    <div>
+      <dt>{keys.map((key) => <kbd key={key}>{key}</kbd>)}</dt>
+      <dd>{text}</dd>
+    </div>
+  );
+}

@@ -1,0 +1,34 @@
+// The panels beside the map, one at a time.
+import type { ComponentType } from "preact";
+import { look, view, type Panel } from "../state/view";
+import { ViewPanel } from "./ViewPanel";
+
+const PANELS: [Panel, string, ComponentType][] = [
+  ["view", "View", ViewPanel],
+];
+
+export function Side() {
+  const Shown = PANELS.find(([id]) => id === view.value.panel)?.[2] ?? ViewPanel;
+  return (
+    <aside class="side" aria-label="Panels">
+      <div class="tabs" role="tablist" aria-label="Panels" onKeyDown={onKey}>
+        {PANELS.map(([id, text]) => (
+          <button key={id} type="button" role="tab" id={`tab-${id}`} aria-selected={view.value.panel === id} aria-controls="panel"
+            tabIndex={view.value.panel === id ? 0 : -1} onClick={() => look({ panel: id })}>{text}</button>
+        ))}
+      </div>
+      <div class="panel" id="panel" role="tabpanel" aria-labelledby={`tab-${view.value.panel}`} tabIndex={0}><Shown /></div>
+    </aside>
+  );
+}
+
+function onKey(event: KeyboardEvent): void {
+  const move = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+  if (!move) return;
+  const at = PANELS.findIndex(([id]) => id === view.value.panel);
+  const next = PANELS[(at + move + PANELS.length) % PANELS.length];
+  if (!next) return;
+  event.preventDefault();
+  look({ panel: next[0] });
+  document.getElementById(`tab-${next[0]}`)?.focus();
+}

@@ -1,0 +1,56 @@
+// Which run this is, whether the server is there, and who controls.
+import { helpOpen } from "../state/bindings";
+import { lease } from "../state/actions";
+import { connection, identity, notify, session, sessions } from "../state/store";
+import { look, view } from "../state/view";
+import { Icon } from "./icons";
+
+const CONNECTION = { connecting: "connecting", open: "live", lost: "connection lost", refused: "no access" } as const;
+
+export function TopBar() {
+  const names = Object.keys(sessions.value);
+  return (
+    <header class="top">
+      <h1><span class="brand">Airshed</span> <span class="title">{session.value?.title || session.value?.case || ""}</span></h1>
+      {names.length > 1 && (
+        <label class="session"><span class="hidden">Run</span>
+          <select value={view.value.session} onChange={(event) => look({ session: event.currentTarget.value, other: null })}>
+            {names.map((name) => <option key={name}>{name}</option>)}
+          </select>
+        </label>
+      )}
+      <Controller />
+      <span class={`state ${connection.value}`} role="status" data-connection={connection.value}>{CONNECTION[connection.value]}</span>
+      <button type="button" class="quiet" title="Copy a link to this view" aria-label="Copy a link to this view" onClick={() => void share()}><Icon name="share" /></button>
+      <button type="button" class="quiet" title="Light or dark (t)" aria-label="Light or dark" onClick={swapTheme}><Icon name="theme" /></button>
+      <button type="button" class="quiet" title="Keys (?)" aria-label="Keys" onClick={() => (helpOpen.value = true)}><Icon name="help" /></button>
+    </header>
+  );
+}
+
+function swapTheme(): void {
+  const dark = view.value.theme === "dark" || (view.value.theme === "auto" && matchMedia("(prefers-color-scheme: dark)").matches);
+  look({ theme: dark ? "light" : "dark" });
+}
+
+async function share(): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(location.href);
+    notify("done", "The link is copied. It opens this view for those who have the server's token.");
+  } catch {
+    notify("problem", "This browser does not let pages copy. The address above is the link.");
+  }
+}
+
+function Controller() {
+  const state = session.value;
+  if (!state?.controller) return null;
+  const mine = state.controller === identity.author;
+  return (
+    <span class="controller">
+      {mine ? "you control" : `${state.controller} controls`}
+      {!mine && <button type="button" class="quiet" onClick={() => void lease("POST")}>ask for control</button>}
+      {mine && state.asking && <button type="button" class="quiet" onClick={() => void lease("DELETE")}>hand over to {state.asking}</button>}
+    </span>
+  );
+}

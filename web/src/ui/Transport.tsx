@@ -1,0 +1,118 @@
+// Time: play, pause, step, run until, speed, and the ring of past steps.
+import { useSignal } from "@preact/signals";
+import { clock, day, span } from "../maths/format";
+import { pause, play, restart, step } from "../state/actions";
+import { back, arrived, past, session, shown } from "../state/store";
+import { look, view } from "../state/view";
+import type { SessionState } from "../protocol/types";
+import { Icon } from "./icons";
+
+const SPEEDS = [1, 2, 5, 10, 20];
+
+export function Transport() {
+  const state = session.value;
+  const running = state?.status === "running";
+  const ended = state?.status === "ended";
+  return (
+    <footer class="transport" aria-label="Time">
+      <div class="buttons">
+        <button type="button" onClick={() => void restart()} disabled={!state} title="Back to the start (Home)" aria-label="Back to the start of the case">
+          <Icon name="restart" />
+        </button>
+        <button type="button" class="main" onClick={() => void (running ? pause() : play())} disabled={!state || ended}
+          title="Play or pause (space)" aria-label={running ? "Pause" : "Play"}>
+          <Icon name={running ? "pause" : "play"} />
+        </button>
+        <button type="button" onClick={() => void step()} disabled={!state || running || ended} title="One step (.)" aria-label="One step">
+          <Icon name="step" />
+        </button>
+      </div>
+      {state && <Until state={state} />}
+      <label class="speed">
+        <span class="hidden">Speed</span>
+        <select value={view.value.speed ?? ""} onChange={(event) => setSpeed(event.currentTarget.value, running)}>
+          <option value="">full speed</option>
+          {SPEEDS.map((each) => <option key={each} value={each}>{each} steps/s</option>)}
+        </select>
+      </label>
+      <Ring />
+      {state && <Clock state={state} />}
+    </footer>
+  );
+}
+
+function setSpeed(text: string, running: boolean): void {
+  look({ speed: text ? Number(text) : null });
+  if (running) void play();
+}
+
+function Clock({ state }: { state: SessionState }) {
+  const frame = shown(state.session);
+  const time = back.value !== null && frame ? frame.header.time : state.time;
+  const rate = state.status === "running" && state.steps_per_second;
+  return (
+    <div class="clock" data-step={state.step} data-status={state.status} data-seconds={state.seconds}>
+      <time dateTime={time}><b>{clock(time)}</b> {day(time)} <small>UTC</small></time>
+      <small>
+        {back.value !== null ? <mark>looking back</mark> : `step ${state.step}`}
+        {rate ? ` · ${rate >= 10 ? Math.round(rate) : rate.toPrecision(2)} steps/s` : ""} · {state.status}
+      </small>
+    </div>
+  );
+}
+
+/** Lengths of time that are worth running for, by the length of the case. */
+function lengths(state: SessionState): number[] {
+  const whole = state.end - state.begin;
+  const all = [600, 3600, 6 * 3600, 86400, 7 * 86400, 30 * 86400, 365 * 86400];
+  return all.filter((each) => each >= whole / 400 && each <= whole / 1.5).slice(0, 4);
+}
+
+function Until({ state }: { state: SessionState }) {
+  const text = useSignal("");
+  const go = (until: number | null) => void play(until === null ? null : Math.min(until, state.end));
+  return (
+    <form class="until" onSubmit={(event) => {
+      event.preventDefault();
+      if (text.value.trim()) void play(text.value.trim());
+    }}>
+      <label>
+        <span class="hidden">Run for</span>
+        <select value="" disabled={state.status === "ended"} onChange={(event) => {
+          const chosen = event.currentTarget.value;
+          event.currentTarget.value = "";
+          if (chosen) go(chosen === "end" ? null : state.seconds + Number(chosen));
+        }}>
+          <option value="">run for …</option>
+          {lengths(state).map((each) => <option key={each} value={each}>{span(each)}</option>)}
+          <option value="end">to the end</option>
+        </select>
+      </label>
+      <label>
+        <span class="hidden">Run until, after the start of the case</span>
+        <input class="time" placeholder="until 6 h" title="A time after the start of the case, such as 6 h; Enter runs" value={text.value}
+          onInput={(event) => (text.value = event.currentTarget.value)} />
+      </label>
+    </form>
+  );
+}
+
+function Ring() {
+  void arrived.value;
+  const kept = past(view.value.session).frames;
+  const at = back.value === null ? kept.length - 1 : kept.findLastIndex((each) => each.header.seconds <= (back.value ?? 0));
+  const state = session.value;
+  const done = state ? (100 * (state.seconds - state.begin)) / (state.end - state.begin) : 0;
+  const move = (to: number) => (back.value = to >= kept.length - 1 ? null : (kept[to]?.header.seconds ?? null));
+  return (
+    <div class="ring">
+      <input type="range" min={0} max={Math.max(kept.length - 1, 1)} value={Math.max(at, 0)} disabled={kept.length < 2} aria-label="Past steps"
+        aria-valuetext={kept[at] ? `${clock(kept[at].header.time)} ${day(kept[at].header.time)}` : "none yet"}
+        onInput={(event) => move(event.currentTarget.valueAsNumber)} />
+      <div class="progress" role="progressbar" aria-label="Part of the case that is done" aria-valuenow={Math.round(done)}
+        aria-valuemin={0} aria-valuemax={100} title={`${done.toFixed(0)} % of the case`}>
+        <span style={{ width: `${done}%` }} />
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,8 @@
+import { defineConfig } from "vite";
+
+// The server serves what stands here; its own page for a checkout without a build, missing.html, stays.
+export default defineConfig({
+  base: "./",
+  build: { outDir: "../src/airshed/serve/web", emptyOutDir: false, target: "es2022", sourcemap: false },
+  oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
+});
