@@ -17,6 +17,6 @@ from airshed.kernels.chemistry.data import (
 from airshed.kernels.chemistry.tableau import METHODS, Tableau, method
 
 __all__ = [
-    "AIR_INPUTS", "METHODS", "AcceptedSteps", "CellAdjoints", "CellSteps", "Concentrations", "Place", "Sources", "Tableau",
-    "Tolerances", "list_of_cells", "method", "pack_cells", "stack_inputs", "unpack_cells",
+    "AIR_INPUTS", "METHODS", "AcceptedSteps", "CellAdjoints", "CellSteps", "Concentrations", "Place", "Sources",
+    "Tableau", "Tolerances", "list_of_cells", "method", "pack_cells", "stack_inputs", "unpack_cells",
 ]  # fmt: skip
