@@ -37,7 +37,7 @@ SHORT = {
 LONG = {
     "air/box/forcing.py": "to be cut",
     "runtime/simulation.py": "to be cut",
-    "serve/types.py": "all documents and messages of the server; to be cut",
+    "serve/types.py": "all documents and messages of the server, from which OpenAPI and the browser's types are made",
 }
 """Modules above 350 lines."""
 

@@ -42,7 +42,7 @@ from airshed.parallel.communicator import Communicator
 from airshed.parallel.domain import Domain
 from airshed.parallel.groups import Groups
 from airshed.process.settable import Settable
-from airshed.runtime.model import Pace, Saved, Snapshot, Timings
+from airshed.runtime.model import CASE_HASH, Pace, Saved, Snapshot, Timings
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -256,7 +256,7 @@ class AirModel:
             whole |= {f"vegetation.{name}": array for name, array in source.save().items()}
         metadata = {
             "steps": self.steps, "seconds": self.seconds, "baseline_seconds": self.baseline.seconds,
-            "settable": self.settable.changed, "case": self.case.hash, **kept.numbers,
+            "settable": self.settable.changed, **kept.numbers,
         }  # fmt: skip
         return Snapshot(tiled, whole, metadata)
 
@@ -266,7 +266,7 @@ class AirModel:
         for name, array in vars(self.stepper.state).items():
             array[...] = saved.part(f"state.{name}", held)
         self.scheme.restore(saved, held)
-        if metadata.get("case", self.case.hash) != self.case.hash:  # what is emitted or lost jumps
+        if metadata.get(CASE_HASH, self.case.hash) != self.case.hash:  # what is emitted or lost jumps
             self.scheme.begin_anew()
         self.settable.restore(metadata.get("settable", {}))
         self.forcing.renew()

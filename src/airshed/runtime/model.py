@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,9 @@ from airshed.parallel.domain import Domain
 
 Array = npt.NDArray[Any]
 Arrays = Mapping[str, Array]
+
+CASE_HASH: Final = "case_hash"
+"""Where a snapshot that a simulation gives holds the fingerprint of its case: another one may take it over."""
 
 
 class Saved(Protocol):

@@ -25,7 +25,7 @@ from airshed.fields.spec import FieldView
 from airshed.parallel.communicator import Communicator, world
 from airshed.parallel.failure import raising_together
 from airshed.runtime.clock import Clock, ProvisionalStep, due_in, outputs_due
-from airshed.runtime.model import Model, Saved, Snapshot
+from airshed.runtime.model import CASE_HASH, Model, Saved, Snapshot
 from airshed.runtime.records import PLANNED, RunRecords, check_folder
 from airshed.runtime.registry import Built, load_case, model_kind
 from airshed.runtime.using import by_one_thread, free_unreferenced, quick_turns
@@ -310,7 +310,8 @@ class Simulation:
             self._check_open()
             left = self._provisional.left
             saved = (self._model.save() if left is None else left).copied()
-            return replace(saved, metadata={**saved.metadata, PLANNED: self._clock.planned})
+            of_run = {PLANNED: self._clock.planned, CASE_HASH: self.case.hash}
+            return replace(saved, metadata={**saved.metadata, **of_run})
 
     @by_one_thread
     def restore(self, saved: Saved) -> None:
@@ -325,7 +326,9 @@ class Simulation:
                 self._check_open()
             self._provisional.left = None
             self._model.restore(saved)
-            self._clock = Clock(self._model, due_in(self.case), self.end, saved.metadata.get(PLANNED, []))
+            same = saved.metadata.get(CASE_HASH, self.case.hash) == self.case.hash
+            planned = saved.metadata.get(PLANNED, []) if same else []
+            self._clock = Clock(self._model, due_in(self.case), self.end, planned)
             self._in_step = False
 
     def branch(self, saved: Saved | None = None, case: RunCase | None = None) -> "Simulation":
@@ -340,8 +343,6 @@ class Simulation:
             if case is not None:
                 self._check_same_state(other)
             other.restore(self.snapshot() if saved is None else saved)
-            if case is not None and case != self.case:
-                other._clock.replan()
         except BaseException:
             other.close()
             raise

@@ -1,6 +1,7 @@
 """What routes and WebSockets ask of the engine, as coroutines."""
 
 import asyncio
+import time
 from dataclasses import dataclass
 
 from airshed.case.case import RunCase
@@ -30,6 +31,7 @@ class Asking:
         if found is None:
             there = ", ".join(self.engine.sessions) or "none yet"
             raise NotThereError(f"there is no session {name!r}; there are: {there}")
+        found.used = time.monotonic()
         return found
 
     async def copy(self, session: str, name: str) -> Copy:

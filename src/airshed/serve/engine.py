@@ -4,7 +4,8 @@ import queue
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Final
 
 from airshed.case.case import RunCase
@@ -20,6 +21,8 @@ from airshed.serve.session import Session
 from airshed.serve.tell import info_of, shape_of, state_of
 
 MAIN: Final = "main"
+_LOOK: Final = 5.0
+"""Seconds after which a server with nothing to do looks whether sessions are idle."""
 
 Told = Callable[[types.Event], None]
 
@@ -57,8 +60,8 @@ class Engine:
     told      is called with what happened, from the model's thread
     """
 
-    def __init__(self, host: Host, limits: Limits) -> None:
-        self.host, self.limits = host, limits
+    def __init__(self, host: Host, limits: Limits, folder: Path | None = None) -> None:
+        self.host, self.limits, self._folder = host, limits, folder
         self.sessions: dict[str, Session] = {}
         self.told: Told = lambda event: None
         self._asked: queue.SimpleQueue[Asked] = queue.SimpleQueue()
@@ -69,9 +72,9 @@ class Engine:
 
     # what other threads call
 
-    def open(self, case: RunCase, name: str | None = None) -> "Future[types.SessionState]":
-        """Ask for a session of a case."""
-        return self._ask(Open(name or "", case))
+    def open(self, case: RunCase, name: str | None = None, *, resume: bool = False) -> "Future[types.SessionState]":
+        """Ask for a session of a case; with `resume` it goes on from the newest state in its folder."""
+        return self._ask(Open(name or "", case, resume=resume))
 
     def close(self, session: str) -> "Future[None]":
         """Ask for the end of a session."""
@@ -111,6 +114,7 @@ class Engine:
                 while not self._ends:
                     self._take_all()
                     self._gather()
+                    self._end_idle()
                     for name in list(self._goals):
                         self._advance(name)
         finally:
@@ -134,7 +138,18 @@ class Engine:
         if self._fields:
             return 0.0
         now = time.monotonic()
-        return max(min((goal.due - now for goal in self._goals.values()), default=60.0), 0.0)
+        return max(min((goal.due - now for goal in self._goals.values()), default=_LOOK), 0.0)
+
+    def _end_idle(self) -> None:
+        """End sessions that neither run nor have had a client for long; with the first one the server."""
+        if not self.limits.idle:
+            return
+        late = time.monotonic() - self.limits.idle
+        for name in [name for name, each in self.sessions.items() if name not in self._goals and each.used < late]:
+            if name == MAIN:
+                self._ends = True
+            else:
+                self._close(name)
 
     def _do(self, asked: Asked) -> None:
         try:
@@ -142,7 +157,7 @@ class Engine:
                 case _Field():
                     self._fields.append(asked)
                 case Open():
-                    asked.reply.set_result(self._open(asked.what.case, asked.what.session or self._new_name()))
+                    asked.reply.set_result(self._open(asked.what))
                 case Close():
                     self._close(asked.what.session)
                     asked.reply.set_result(None)
@@ -171,9 +186,13 @@ class Engine:
         if len(self.sessions) >= self.limits.sessions:
             raise CaseError(f"there are {len(self.sessions)} sessions, no more are allowed; end one")
 
-    def _open(self, case: RunCase, name: str) -> types.SessionState:
+    def _folder_of(self, name: str) -> Path | None:
+        return None if self._folder is None else self._folder / name
+
+    def _open(self, asked: Open) -> types.SessionState:
         self._check_room()
-        return self._begin(name, self.host.give(Open(name, case)))
+        name = asked.session or self._new_name()
+        return self._begin(name, self.host.give(replace(asked, session=name, folder=self._folder_of(name))))
 
     def _begin(self, name: str, hosted: Hosted) -> types.SessionState:
         state = state_of(name, hosted)
@@ -211,7 +230,8 @@ class Engine:
             case types.Branch():
                 self._check_room()
                 name = self._new_name()
-                hosted = self.host.give(BranchOff(asked.session, name, command, asked.author))
+                order = BranchOff(asked.session, name, command, asked.author, self._folder_of(name))
+                hosted = self.host.give(order)
                 made = {"branch": self._begin(name, hosted)}
             case types.Replay():
                 made = {"replay": self.host.give(Repeat(asked.session))}
@@ -254,7 +274,8 @@ class Engine:
         if time.monotonic() < goal.due or self._ends:
             return
         try:
-            goal.made(self.host.give(Advance(name, goal.most(self.host.sessions[name]))))
+            self.host.give(Advance(name, goal.most(self.host.sessions[name])))
+            goal.made()
         except AirshedError as error:
             self._fail(name, error)
             return

@@ -49,7 +49,7 @@ class Goal:
         """Return how many steps may be made at once: where time or people decide, one after the other."""
         return 1 if self.steps is None else self.steps - session.step
 
-    def made(self, info: Any) -> None:
+    def made(self) -> None:
         """Note that a step was made."""
         now = time.monotonic()
         self.due = max(self.due + self.pause, now) if self.pause else 0.0

@@ -23,21 +23,25 @@ from airshed.serve.replay import branch_of, replay
 
 @dataclass(frozen=True)
 class Open:
-    """Begin a session."""
+    """Begin a session, whose states are kept in a folder, if one is given; with `resume` go on from the newest one."""
 
     session: str
     case: RunCase
+    folder: Path | None = None
+    resume: bool = False
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Send a case to other ranks as its settings: classes of a case may be made at run time."""
         case = self.case
-        return _opened, (self.session, case.to_toml(), case.base, case.allow_code)
+        told = case.to_toml(), case.base, case.allow_code
+        return _opened, (self.session, told, self.folder, self.resume)
 
 
-def _opened(session: str, text: str, base: Path, allow_code: bool) -> "Open":
+def _opened(session: str, told: tuple[str, Path, bool], folder: Path | None, resume: bool) -> "Open":
+    text, base, allow_code = told
     data = tomllib.loads(text)
     case = model_kind(data["model"]).case.from_dict(data, base)
-    return Open(session, case.allowing_code() if allow_code else case)
+    return Open(session, case.allowing_code() if allow_code else case, folder, resume)
 
 
 @dataclass(frozen=True)
@@ -65,6 +69,7 @@ class BranchOff:
     name: str
     command: types.Branch
     author: str
+    folder: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -128,18 +133,32 @@ class Host:
         return self.ranks.broadcast(order)
 
     def _open(self, order: Open) -> Hosted:
-        self.sessions[order.session] = Hosted(Simulation(order.case, ranks=self.ranks))
-        return self.sessions[order.session]
+        hosted = Hosted(Simulation(order.case, ranks=self.ranks))
+        try:
+            if order.folder is not None:
+                hosted.keep_in(order.folder, self.ranks, resume=order.resume)
+        except BaseException:
+            hosted.close()
+            raise
+        self.sessions[order.session] = hosted
+        return hosted
 
-    def _advance(self, order: Advance) -> Any:
-        return self.sessions[order.session].simulation.step(order.most)
+    def _advance(self, order: Advance) -> None:
+        self.sessions[order.session].advance(order.most)
 
     def _apply(self, order: Apply) -> Any:
         return self.sessions[order.session].apply(order.command, order.author)
 
     def _branch(self, order: BranchOff) -> Hosted:
-        self.sessions[order.name] = branch_of(self.sessions[order.session], order.command, order.author, order.session)
-        return self.sessions[order.name]
+        made = branch_of(self.sessions[order.session], order.command, order.author, order.session)
+        try:
+            if order.folder is not None:
+                made.keep_in(order.folder, self.ranks, resume=False)
+        except BaseException:
+            made.close()
+            raise
+        self.sessions[order.name] = made
+        return made
 
     def _gather(self, order: Gather) -> Mapping[str, np.ndarray[Any, Any]]:
         return self.sessions[order.session].values(order.names)

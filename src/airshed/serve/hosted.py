@@ -2,7 +2,9 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -11,9 +13,11 @@ import numpy.typing as npt
 from airshed.case.case import RunCase
 from airshed.core.errors import CaseError
 from airshed.core.text import suggestion
+from airshed.parallel.communicator import Communicator
 from airshed.runtime.model import Saved, Snapshot
 from airshed.runtime.simulation import Simulation
 from airshed.serve import types
+from airshed.serve.keeping import FolderKeeper, Keeper, NoKeeper, case_of, log_of
 from airshed.serve.painting import painted
 from airshed.serve.steering import changed, release_setting
 
@@ -45,6 +49,7 @@ class Hosted:
     log: list[types.LogEntry] = field(default_factory=list)
     snapshots: dict[str, Kept] = field(default_factory=dict)
     parent: str | None = None
+    keeper: Keeper = field(default_factory=NoKeeper)
 
     def __post_init__(self) -> None:
         if START not in self.snapshots:
@@ -90,10 +95,38 @@ class Hosted:
         )  # fmt: skip
         return told
 
+    def advance(self, most: int) -> None:
+        """Make a batch of at most so many steps, and keep the state where that is due."""
+        self.simulation.step(most)
+        if self.keeper.due(self.simulation.seconds):
+            self.save()
+
+    def save(self) -> None:
+        """Keep the state on disk."""
+        self.keeper.save(self.simulation, self.log)
+
+    def keep_in(self, folder: Path, ranks: Communicator, *, resume: bool) -> None:
+        """Keep states in a folder from now on; with `resume` go on from the newest one there."""
+        keeper = FolderKeeper(folder, self.simulation, ranks, resume=resume)
+        self.keeper, restart = keeper, keeper.resumed
+        if restart is None:
+            return
+        case = case_of(restart, self.simulation.case)
+        if case == self.simulation.case:
+            self.simulation.restore(restart)
+        else:
+            self._exchange(self.simulation.branch(restart, case))
+        self.log = log_of(restart)
+
     def close(self) -> None:
-        """End the simulation."""
-        self.snapshots.clear()
-        self.simulation.close()
+        """End the simulation; where states are kept, this one is too, unless an error spoiled it."""
+        try:
+            with suppress(CaseError):
+                self.save()
+            self.keeper.close()
+        finally:
+            self.snapshots.clear()
+            self.simulation.close()
 
     def _restart(self, command: types.Restart) -> None:
         self._go_to(self.kept(START))
@@ -117,7 +150,9 @@ class Hosted:
         self._exchange(changed(self.simulation, setting))
 
     def _snapshot(self, command: types.Snapshot) -> types.SnapshotInfo:
-        return self.keep(f"s{len(self.log)}", command.text)
+        about = self.keep(f"s{len(self.log)}", command.text)
+        self.save()
+        return about
 
     def _forget(self, command: types.Forget) -> None:
         if command.snapshot == START:

@@ -160,10 +160,13 @@ class Connection:
     def _rest(self) -> float:
         """Return how long [s] nothing is to be sent unless something happens."""
         now = time.monotonic()
+        for each in self.watched.values():
+            if each.wanted.session in self.asking.engine.sessions:
+                self.asking.session(each.wanted.session)  # is not idle
         waits = [each.at + 1.0 / each.wanted.hz - now for each in self.watched.values() if self._is_new(each)]
         if self._states:
             waits.append(self._stated + _STATES - now)
-        return 0.0 if self._events else max(min(waits, default=60.0), 0.0)
+        return 0.0 if self._events else max(min(waits, default=2.0), 0.0)
 
     def _is_new(self, each: _Watched) -> bool:
         sessions, wanted = self.asking.engine.sessions, each.wanted

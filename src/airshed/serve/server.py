@@ -43,16 +43,18 @@ class Address:
 class Server:
     """A server of sessions; made on rank 0.
 
-    token  what clients must know; made anew unless given
+    token   what clients must know; made anew unless given
+    folder  that keeps the states of sessions, each in a folder of its name; None keeps them in memory alone
     """
 
     ranks: Communicator
     address: Address = field(default_factory=Address)
     limits: Limits = field(default_factory=Limits)
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32))
+    folder: Path | None = None
 
     def __post_init__(self) -> None:
-        self.engine = Engine(Host(self.ranks), self.limits)
+        self.engine = Engine(Host(self.ranks), self.limits, self.folder)
         self._socket = _listening(self.address)
         self.port: int = self._socket.getsockname()[1]
         gate = Gate.of(self.token, self.port, self.limits, self.address.names, self.address.origins)

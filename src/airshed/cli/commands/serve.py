@@ -1,10 +1,17 @@
 """`airshed serve`: a running model for browsers and programs."""
 
-from typing import Annotated
+import secrets
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from airshed.cli.options import Overrides, Ranks, Threads, hand_to_ranks, settings
+from airshed.cli.options import AllowCode, Overrides, Ranks, Threads, hand_to_ranks, settings
+
+if TYPE_CHECKING:
+    from airshed.case.case import RunCase
+    from airshed.serve.server import Server
 
 
 def serve(
@@ -14,38 +21,105 @@ def serve(
     overrides: Overrides = None,
     ranks: Ranks = None,
     threads: Threads = None,
-    host: Annotated[
-        str, typer.Option(help="Address to listen on; others than this machine's are for networks you trust.")
-    ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")] = 0,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Open no browser.")] = False,
+    output: Annotated[
+        Path | None, typer.Option(help="Folder that keeps the state of each session; by default runs/live/NAME.")
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on from the last state in the folder; without one, begin.")
+    ] = False,
+    token_file: Annotated[
+        Path | None, typer.Option(help="File with the token, made if it is missing; by default it is new each time.")
+    ] = None,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; any other than of this machine is for networks you trust.")
+    ] = "127.0.0.1",
+    known_as: Annotated[
+        list[str] | None,
+        typer.Option(metavar="HOST[:PORT]", help="Name by which a proxy in front is called; may be repeated."),
+    ] = None,
+    certificate: Annotated[Path | None, typer.Option(help="Certificate, for TLS.")] = None,
+    key: Annotated[Path | None, typer.Option(help="Its private key.")] = None,
+    idle: Annotated[
+        float, typer.Option(min=0.0, help="Minutes without a client after which sessions end; 0 for never.")
+    ] = 0.0,
+    allow_code: AllowCode = False,
 ) -> None:
     """Let a model run, where a browser and programs watch and steer it.
 
-    The first line is the address. Who has it may steer: keep it to yourself. Ctrl-C ends all.
+    The first line is the address. Who has it may steer: keep it to yourself. Ctrl-C ends all, and keeps the state;
+    --resume goes on from there.
     """
     hand_to_ranks(ranks)
     from airshed import load_case
     from airshed.cli.interrupt import stop_on_interrupt
-    from airshed.cli.render import say
     from airshed.parallel.communicator import world
     from airshed.serve.host import Host
-    from airshed.serve.server import Address, Server
 
     loaded = load_case(case, settings(overrides, threads))
+    loaded = loaded.allowing_code() if allow_code else loaded
     if world().rank:
         with stop_on_interrupt(lambda: None):  # rank 0 tells
             Host(world()).follow()
         return
-    server = Server(world(), Address(host, port))
+    from airshed.serve.limits import Limits
+    from airshed.serve.server import Address, Server
+
+    names = tuple(known_as or ())
+    origins = tuple(f"{scheme}://{name}" for name in names for scheme in ("http", "https"))
+    server = Server(
+        world(), Address(host, port, names, origins, certificate, key), Limits(idle=60.0 * idle), _token(token_file),
+        output or _free_folder(loaded.name, resume=resume),
+    )  # fmt: skip
+    _serve(server, loaded, resume=resume, browser=not no_browser)
+
+
+def _serve(server: "Server", case: "RunCase", *, resume: bool, browser: bool) -> None:
+    from airshed.cli.interrupt import stop_on_interrupt
+    from airshed.cli.render import say
+
     with server.listening():
         say(server.url)
-        main = server.engine.open(loaded, "main")
+        main = server.engine.open(case, "main", resume=resume)
         main.add_done_callback(lambda done: server.stop() if done.exception() else None)
-        if not no_browser:
+        if browser:
             typer.launch(server.url)
         with stop_on_interrupt(server.stop):
             server.run()
     error = main.exception() if main.done() else None
     if error is not None:
         raise error
+
+
+def _token(file: Path | None) -> str:
+    """Return the token in a file, which is made for its owner alone if it is missing; without a file a new one."""
+    from airshed.core.errors import CaseError
+    from airshed.core.files import read_text
+
+    if file is None:
+        return secrets.token_urlsafe(32)
+    if not file.exists():
+        file.touch(0o600)
+        file.write_text(secrets.token_urlsafe(32) + "\n", encoding="utf-8")
+    token = read_text(file).strip()
+    if len(token) < 16 or not token.isascii() or not token.replace("-", "").replace("_", "").isalnum():
+        raise CaseError(f"{file} must hold a token of 16 letters and digits or more, and nothing else")
+    return token
+
+
+def _free_folder(name: str, *, resume: bool) -> Path:
+    """Return runs/live/NAME, or with a number where a server uses that already; to resume it must be free."""
+    from airshed.core.errors import OutputError
+    from airshed.io.folder import RUNS, RunFolder
+
+    for number in count(1):
+        folder = RUNS / "live" / (name if number == 1 else f"{name}-{number}")
+        if not (folder / "main").exists() or resume:
+            return folder
+        try:
+            with RunFolder.locked(folder / "main"):
+                return folder
+        except OutputError:
+            continue
+    raise AssertionError

@@ -1,0 +1,111 @@
+"""What of a session is on disk: its state now and then, with the log, so that it goes on after whatever ends it."""
+
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from airshed.case.case import MACHINE, RunCase
+from airshed.core.every import Every
+from airshed.io.folder import RESTARTS, RunFolder
+from airshed.io.restart import Restart, RestartStore
+from airshed.io.strategies.states import found_states, remove_state
+from airshed.parallel.communicator import Communicator
+from airshed.runtime.model import Snapshot
+from airshed.runtime.simulation import Simulation
+from airshed.serve import types
+
+STRATEGY: Final = "gather:async"
+_LOG, _CASE = "log", "case_text"
+_MAY_DIFFER = ("title", "description", "output", *MACHINE)
+
+
+class Keeper(Protocol):
+    """Keeps states of a session."""
+
+    def due(self, seconds: float) -> bool:
+        """Whether a state is to be kept at a time."""
+        ...
+
+    def save(self, simulation: Simulation, log: Sequence[types.LogEntry]) -> None:
+        """Keep the state, with the log of commands."""
+        ...
+
+    def close(self) -> None:
+        """Return when all is on disk."""
+        ...
+
+
+class NoKeeper:
+    """Keeps nothing."""
+
+    def due(self, seconds: float) -> bool:
+        """Never."""
+        return False
+
+    def save(self, simulation: Simulation, log: Sequence[types.LogEntry]) -> None:
+        """Keep nothing."""
+
+    def close(self) -> None:
+        """Nothing is to be done."""
+
+
+class FolderKeeper:
+    """Keeps the last two states of a session in a run folder, every ``restart.every`` and when it is told to.
+
+    resumed  the state to go on from, if that is wanted and there is one
+    Raises OutputError for a folder that cannot be used, CaseError where that of another case is to be resumed. All
+    ranks make one, and the same calls.
+    """
+
+    def __init__(self, folder: Path, simulation: Simulation, ranks: Communicator, *, resume: bool) -> None:
+        case: RunCase = simulation.case
+        self._run = RunFolder(folder, case.to_toml(), resume=resume, may_differ=_MAY_DIFFER, ranks=ranks)
+        try:
+            self._store = RestartStore(self._run, simulation.model.domain.held, STRATEGY)
+            self.resumed: Restart | None = self._store.latest() if resume and self._run.resumed else None
+        except BaseException:
+            self._run.close()
+            raise
+        self._every = Every(case.restart.every.value)
+        self._kept = self._every.last_until(simulation.seconds)
+        self._restarts = folder / RESTARTS
+
+    def due(self, seconds: float) -> bool:
+        """Whether a state is to be kept at a time: after another interval, or back before it."""
+        return self._every.last_until(seconds) != self._kept
+
+    def save(self, simulation: Simulation, log: Sequence[types.LogEntry]) -> None:
+        """Keep the state, with the log of commands and the settings of now; later states, left since, are removed."""
+        saved: Snapshot = simulation.snapshot()
+        self._kept = self._every.last_until(simulation.seconds)
+        self._run.wait()
+        self._run.channel.on_root(lambda: self._forget_after(simulation.seconds))
+        metadata = {
+            **saved.metadata, _LOG: [each.model_dump(mode="json") for each in log], _CASE: simulation.case.to_toml()
+        }  # fmt: skip
+        self._store.save(simulation.seconds, saved.tiled, saved.whole, metadata)
+
+    def close(self) -> None:
+        """Return when all is on disk, and give the folder back."""
+        self._run.finish(complete=False)
+        self._run.close()
+
+    def _forget_after(self, seconds: float) -> None:
+        for path in found_states(self._restarts):
+            if float(path.name.removesuffix(path.suffix)) > seconds:
+                remove_state(path)
+
+
+def log_of(restart: Restart) -> list[types.LogEntry]:
+    """Return the log that was kept with a state."""
+    return [types.LogEntry.model_validate(each) for each in restart.metadata.get(_LOG, [])]
+
+
+def case_of(restart: Restart, case: RunCase) -> RunCase:
+    """Return the case that a state belongs to: the one that was opened, with what was changed since."""
+    text: Any = restart.metadata.get(_CASE)
+    if text is None or text == case.to_toml():
+        return case
+    found = type(case).from_dict(tomllib.loads(text), case.base)
+    return found.allowing_code() if case.allow_code else found

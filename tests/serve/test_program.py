@@ -1,0 +1,137 @@
+"""The program itself: its first line, Ctrl-C, kill -9, and several ranks. Each process is ended by its id."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import airshed
+from airshed.core.errors import AirshedError
+from airshed.serve.client import Remote
+
+Start = Callable[..., tuple[subprocess.Popen[str], Remote]]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Return what starts `airshed serve` in a folder of its own, and gives the process and a client."""
+    begun: list[tuple[subprocess.Popen[str], Remote]] = []
+
+    def serve(*options: str) -> tuple[subprocess.Popen[str], Remote]:
+        program = [Path(sys.executable).with_name("airshed"), "serve", "tracer-rotation", "--no-browser", *options]
+        process = subprocess.Popen(
+            program, cwd=tmp_path, env=os.environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        assert process.stdout is not None
+        line = process.stdout.readline().strip()
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/#token=[\w-]{40,}", line), process.communicate()[1]
+        begun.append((process, reached(line)))
+        return begun[-1]
+
+    yield serve
+    for process, client in begun:
+        client.close()
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+def reached(url: str) -> Remote:
+    """Return a client, once the model is there."""
+    deadline = time.monotonic() + 60.0
+    while True:
+        try:
+            return airshed.connect(url)
+        except AirshedError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)
+
+
+def alone(steps: int) -> np.ndarray:
+    with airshed.Simulation("tracer-rotation") as simulation:
+        for _ in range(steps):
+            simulation.step()
+        return np.asarray(simulation["TRACER"].values, np.float32)
+
+
+def test_ctrl_c_ends_it_within_a_second_and_it_goes_on_from_there(start: Start) -> None:
+    process, remote = start()
+    remote.step(5)
+    remote.set("emissions.point.0.rate", "2 mol/s")
+    remote.step(3)
+    before, state = remote["TRACER"].values, remote.state
+    began = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    assert process.wait(20.0) == 0
+    assert time.monotonic() - began < 3.0  # a second on an idle machine
+    _, again = start("--resume")
+    assert (again.state.step, again.state.time) == (state.step, state.time)
+    assert np.array_equal(again["TRACER"].values, before)
+    assert [each.command["name"] for each in again.log()] == ["emissions.point.0.rate"]
+    again.step(2)
+    assert again.replay().equal
+
+
+def test_it_goes_on_from_the_last_snapshot_after_kill_9(start: Start) -> None:
+    process, remote = start()
+    remote.step(6)
+    remote.snapshot()
+    kept = remote["TRACER"].values
+    remote.step(1)
+    process.kill()
+    process.wait(20.0)
+    _, again = start("--resume")
+    assert again.state.step == 6
+    assert np.array_equal(again["TRACER"].values, kept)
+    assert again.replay().equal
+
+
+def test_two_ranks_give_the_bits_of_one(start: Start) -> None:
+    process, remote = start("-n", "2", "--threads", "1")
+    remote.step(4)
+    assert np.array_equal(remote["TRACER"].values, alone(4))
+    name = remote.snapshot()
+    remote.set("emissions.point.0.rate", "2 mol/s")
+    remote.step(3)
+    changed = remote["TRACER"].values
+    with remote.branch(name, {"emissions.point.0.rate": "2 mol/s"}) as branch:
+        branch.step(3)
+        assert np.array_equal(branch["TRACER"].values, changed)
+        assert branch.replay().equal
+    assert remote.replay().equal
+    with pytest.raises(AirshedError, match="cannot be set"):
+        remote.set("cloud_cover", 1.0)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(20.0) == 0
+    _, again = start("--resume")  # on one rank
+    assert np.array_equal(again["TRACER"].values, changed)
+
+
+def test_a_token_of_a_file_stays(start: Start, tmp_path: Path) -> None:
+    _, one = start("--token-file", "token")
+    assert (tmp_path / "token").stat().st_mode & 0o077 == 0
+    assert one._url.endswith((tmp_path / "token").read_text().strip())
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["no-such-case"], "there is no case 'no-such-case'"),
+        (["tracer-rotation", "--host", "192.0.2.1"], "cannot listen on 192.0.2.1"),
+        (["tracer-rotation", "--set", 'chemistry.mechanism="nothing"'], "nothing"),
+    ],
+)
+def test_what_cannot_be_served_is_told(tmp_path: Path, options: list[str], told: str) -> None:
+    program = [Path(sys.executable).with_name("airshed"), "serve", "--no-browser", *options]
+    done = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
