@@ -271,7 +271,8 @@ def _extremes(model: Reported, names: Sequence[str]) -> Table:
     values = [_PPB * model.value(name) for name in names]
     least, greatest = ([float(extreme(value)) for value in values] for extreme in (np.min, np.max))
     extremes = subdomain.ranks.largest(np.array([*np.negative(least), *greatest])).reshape(2, -1)
-    means = subdomain.mean_over_columns(np.array([value[0] for value in values]))
+    at_ground = np.array([value[0] for value in values]).reshape(-1, *model.parts.grid.shape[1:])  # also of no species
+    means = subdomain.mean_over_columns(at_ground)
     rows = [
         (name, -float(below), float(above), float(mean))
         for name, below, above, mean in zip(names, *extremes, means, strict=True)
