@@ -1,4 +1,4 @@
-"""A run of a toy model: on several ranks as its own process by mpiexec, on one rank also in the process of a test.
+"""Runs of a toy model: one on the ranks of an mpiexec, or one after the other; on one rank in the process of a test.
 
 The state is a chaotic map in each cell, so that a resumed run ends with other values unless every bit of its state
 came back to the rank that now holds the cell.
@@ -10,7 +10,9 @@ import resource
 import signal
 import sys
 import time
-from functools import partial
+from contextlib import contextmanager, nullcontext, suppress
+from functools import cache, partial
+from multiprocessing.connection import Client
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +26,7 @@ from airshed.io.copying import Lent
 from airshed.io.folder import RunFolder
 from airshed.io.output import Output, OutputWriter
 from airshed.io.restart import RestartStore
-from airshed.parallel.communicator import world
+from airshed.parallel.communicator import MpiRanks, world
 from airshed.parallel.decomposition import Decomposition
 
 WIDTH = 4
@@ -32,7 +34,7 @@ HOURS = 8
 STEPS_PER_HOUR = 4
 
 
-def main(arguments=None):
+def main(arguments, ranks):
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
     parser.add_argument("--strategy", default="gather:async")
@@ -48,22 +50,17 @@ def main(arguments=None):
     parser.add_argument("--careless", action="store_true", help="do not wait for copies: the negative control")
     parser.add_argument("--pause", type=float, default=0.0)
     options = parser.parse_args(arguments)
-    if options.slow:
-        copy_slowly()
     try:
-        for strategy in options.strategy.split(","):
-            simulate(
-                options,
-                strategy,
-                options.folder / strategy.replace(":", "-") if "," in options.strategy else options.folder,
-            )
+        with copying_slowly() if options.slow else nullcontext(), files_of_any_size():
+            for strategy in options.strategy.split(","):
+                place = options.folder / strategy.replace(":", "-") if "," in options.strategy else options.folder
+                simulate(options, strategy, place, ranks)
     except AirshedError as error:
-        os.write(2, f"rank {world().rank}: {type(error).__name__}: {error}\n".encode())  # whole, as all ranks do so
+        os.write(2, f"rank {ranks.rank}: {type(error).__name__}: {error}\n".encode())  # whole, as all ranks do so
         sys.exit(2)
 
 
-def simulate(options, strategy, folder):
-    ranks = world()
+def simulate(options, strategy, folder, ranks):
     grid = Grid.regular(lon=(0, 9), lat=(45, 50), spacing=0.5, layers=[20.0, 60.0, 150.0])
     levels, rows, columns = grid.shape
     tile = Decomposition.of(rows, columns, WIDTH, ranks.size).tile(ranks.rank)
@@ -85,7 +82,6 @@ def simulate(options, strategy, folder):
             start=np.datetime64("2022-08-31"), attributes={"title": "Chaos"},
             resume_from=None if restart is None else restart.seconds, box=tile.window.box,
         )  # fmt: skip
-        print("started", flush=True)
         other, lent = np.empty_like(state), Lent()  # two time levels take turns, as in the model
         for step in range(first, options.hours * STEPS_PER_HOUR + 1):
             seconds = 3600.0 * step / STEPS_PER_HOUR
@@ -99,7 +95,7 @@ def simulate(options, strategy, folder):
                 os.kill(os.getpid(), signal.SIGKILL)
             if step == options.limit_at and ranks.rank == options.victim:
                 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-                resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+                resource.setrlimit(resource.RLIMIT_FSIZE, (2000, resource.RLIM_INFINITY))
             if not options.careless:
                 lent.release(step)
             np.multiply(3.99 * state, 1.0 - state, out=other)
@@ -110,7 +106,19 @@ def simulate(options, strategy, folder):
         run.finish(complete=complete)
 
 
-def copy_slowly():
+@contextmanager
+def files_of_any_size():
+    """Take back the limit of the size of files that a run may set."""
+    before, heard = resource.getrlimit(resource.RLIMIT_FSIZE), signal.getsignal(signal.SIGXFSZ)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, heard)
+
+
+@contextmanager
+def copying_slowly():
     fill = OutputWriter._fill
 
     def slow(writer, block, given):
@@ -119,6 +127,10 @@ def copy_slowly():
             fill(writer, block, [each])
 
     OutputWriter._fill = slow
+    try:
+        yield
+    finally:
+        OutputWriter._fill = fill
 
 
 def packed(state):
@@ -135,5 +147,27 @@ def unpacked(array, shape):
     return array.transpose(2, 3, 0, 1, 4).reshape(species, levels, rows, blocks * width)[..., : shape[3]].copy()
 
 
+def serve(address):
+    """Make one run after the other, each on the first ranks of all, until the test that asks for them hangs up.
+
+    What is asked for are a number of ranks and the arguments of :func:`main`; the answer is the exit code. The ranks
+    that have no part in a run sleep meanwhile.
+    """
+    everybody = world()
+    first = cache(lambda count: MpiRanks(everybody.handle.Create_group(everybody.handle.group.Incl(range(count)))))
+    with Client(address) as test, suppress(EOFError):
+        test.send(everybody.rank)
+        while True:
+            count, arguments = test.recv()
+            try:
+                main(arguments, first(count))
+                test.send(0)
+            except SystemExit as end:
+                test.send(end.code)
+
+
 if __name__ == "__main__":
-    main()
+    if sys.argv[1] == "--serve":
+        serve(sys.argv[2])
+    else:
+        main(sys.argv[1:], world())

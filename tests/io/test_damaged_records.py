@@ -11,6 +11,7 @@ import pytest
 from airshed.core.errors import OutputError
 from airshed.io.results import open_run
 from airshed.io.strategies.checked import JOURNAL, Entry
+from airshed.parallel.communicator import Alone
 
 simulate = run_path(str(Path(__file__).with_name("ranks_run.py")))["simulate"]
 STRATEGIES = ("gather", "files", "mpiio", "zarr")
@@ -22,7 +23,7 @@ def run(folder, strategy, *, hours=8, resume=False):
         compression="none", restarts="gather", resume=resume, forget=False, hours=hours, kill=None, limit_at=None,
         victim=0, careless=False, pause=0.0,
     )  # fmt: skip
-    simulate(options, strategy, folder)
+    simulate(options, strategy, folder, Alone())
 
 
 @pytest.fixture(params=STRATEGIES)

@@ -5,7 +5,6 @@ import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import netCDF4
 import numpy as np
@@ -17,10 +16,11 @@ from airshed.io.folder import RunFolder
 from airshed.io.merge import merge
 from airshed.io.results import open_run
 from airshed.io.strategies.names import COMPRESSING, Strategy, missing
+from airshed.parallel.communicator import Alone
 
 from . import ranks_run
+from .team import MPIEXEC, SCRIPT, Team
 
-SCRIPT = Path(__file__).with_name("ranks_run.py")
 THERE = [name for name in ("gather", "files", "mpiio", "zarr") if missing(name) is None]
 OPENMPI = {
     **os.environ,
@@ -32,24 +32,35 @@ OPENMPI = {
 
 
 def run(ranks, folder, *options, **more):
-    """Run the toy model on so many ranks."""
-    mpiexec = [str(Path(sys.executable).with_name("mpiexec")), "-n", str(ranks)] if ranks > 1 else []
-    line = [*mpiexec, sys.executable, str(SCRIPT), str(folder), *options]
-    environment = {**os.environ, **more}
-    return subprocess.run(line, capture_output=True, text=True, timeout=120, env=environment)
-
-
-def run_to_the_end(ranks, folder, *options):
-    """Run the toy model; one rank needs no Python of its own."""
-    if ranks == 1:
-        ranks_run.main([str(folder), *options])
-        return
-    done = run(ranks, folder, *options)
-    assert done.returncode == 0, done.stderr
+    """Run the toy model on so many ranks that are started for it."""
+    line = [MPIEXEC, "-n", str(ranks), sys.executable, SCRIPT, str(folder), *options]
+    return subprocess.run(line, capture_output=True, text=True, timeout=120, env={**os.environ, **more})
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory):
+def team(tmp_path_factory):
+    """Return the ranks of all runs that lose none."""
+    together = Team(tmp_path_factory.mktemp("team"))
+    yield together
+    together.disband()
+
+
+@pytest.fixture(scope="module")
+def run_to_the_end(team):
+    """Return what runs the toy model; one rank needs no Python of its own."""
+
+    def run(ranks, folder, *options):
+        if ranks == 1:
+            ranks_run.main([str(folder), *options], Alone())
+        else:
+            done = team.run(ranks, folder, *options)
+            assert done.returncode == 0, done.stderr
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory, run_to_the_end):
     """Return the folder of a run by "gather" on one rank."""
     folder = tmp_path_factory.mktemp("undisturbed") / "run"
     run_to_the_end(1, folder)
@@ -65,14 +76,14 @@ def assert_equal(folder, undisturbed):
 
 
 @pytest.mark.parametrize(("ranks", "mode"), [(1, "sync"), (2, "async"), (4, "sync")])
-def test_all_strategies_leave_the_same_content(tmp_path, undisturbed, ranks, mode):
+def test_all_strategies_leave_the_same_content(tmp_path, run_to_the_end, undisturbed, ranks, mode):
     run_to_the_end(ranks, tmp_path, "--strategy", ",".join(f"{name}:{mode}" for name in THERE))
     for name in THERE:
         assert_equal(tmp_path / f"{name}-{mode}", undisturbed)
 
 
 @pytest.mark.parametrize("careless", [False, True])
-def test_slow_copies_on_two_ranks_hold_the_state_as_it_was(tmp_path, undisturbed, careless):
+def test_slow_copies_on_two_ranks_hold_the_state_as_it_was(tmp_path, run_to_the_end, undisturbed, careless):
     """The control is a model that does not wait for them before it overwrites what they are made of."""
     options = ["--careless"] if careless else []
     strategies = ("gather:async", "mpiio:async")
@@ -82,7 +93,7 @@ def test_slow_copies_on_two_ranks_hold_the_state_as_it_was(tmp_path, undisturbed
             assert found.load().identical(expected.load()) != careless
 
 
-def test_the_comparison_sees_a_single_bit(tmp_path, undisturbed):
+def test_the_comparison_sees_a_single_bit(tmp_path, run_to_the_end, undisturbed):
     run_to_the_end(1, tmp_path / "run", "--strategy", "mpiio")
     with netCDF4.Dataset(tmp_path / "run" / "output.nc", "a") as file:
         file["O3"][3, 2, 1, 1] = np.nextafter(np.float32(file["O3"][3, 2, 1, 1]), np.float32(1.0))
@@ -91,7 +102,7 @@ def test_the_comparison_sees_a_single_bit(tmp_path, undisturbed):
 
 
 @pytest.mark.parametrize("name", THERE)
-def test_a_rank_is_killed_and_other_ranks_go_on(tmp_path, undisturbed, name):
+def test_a_rank_is_killed_and_other_ranks_go_on(tmp_path, run_to_the_end, undisturbed, name):
     """All ranks end with the one that is killed; what is there reads as unfinished; another number of ranks goes on."""
     first, then = {"gather": (2, 3), "files": (3, 2), "mpiio": (4, 2)}.get(name, (2, 1))
     killed = run(first, tmp_path / "run", "--strategy", f"{name}:async", "--kill", "18", "--victim", str(first - 1))
@@ -102,7 +113,7 @@ def test_a_rank_is_killed_and_other_ranks_go_on(tmp_path, undisturbed, name):
     assert_equal(tmp_path / "run", undisturbed)
 
 
-def test_a_state_that_was_lost_is_found(tmp_path, undisturbed):
+def test_a_state_that_was_lost_is_found(tmp_path, run_to_the_end, undisturbed):
     run(2, tmp_path / "run", "--strategy", "files", "--kill", "18")
     run_to_the_end(1, tmp_path / "run", "--strategy", "files", "--resume", "--forget")
     with pytest.raises(AssertionError):
@@ -110,8 +121,12 @@ def test_a_state_that_was_lost_is_found(tmp_path, undisturbed):
 
 
 @pytest.mark.parametrize("name", ["gather", "files", "mpiio", "zarr"])
-def test_an_error_of_one_rank_is_raised_on_all_and_leaves_what_was_written(tmp_path, undisturbed, name):
-    failed = run(2, tmp_path / "run", "--strategy", f"{name}:async", "--limit-at", "17", "--restarts", "gather:async")
+def test_an_error_of_one_rank_is_raised_on_all_and_leaves_what_was_written(
+    tmp_path, team, run_to_the_end, undisturbed, name
+):
+    failed = team.run(
+        2, tmp_path / "run", "--strategy", f"{name}:async", "--limit-at", "17", "--restarts", "gather:async"
+    )
     assert failed.returncode != 0
     told = sorted(line for line in failed.stderr.splitlines() if line.startswith("rank "))
     assert [line.split(":")[:2] for line in told] == [["rank 0", " OutputError"], ["rank 1", " OutputError"]]
@@ -121,7 +136,7 @@ def test_an_error_of_one_rank_is_raised_on_all_and_leaves_what_was_written(tmp_p
     assert_equal(tmp_path / "run", undisturbed)
 
 
-def test_a_stopped_run_is_shorter_and_goes_on(tmp_path, undisturbed):
+def test_a_stopped_run_is_shorter_and_goes_on(tmp_path, run_to_the_end, undisturbed):
     for name in THERE:
         run_to_the_end(1, tmp_path / name, "--strategy", name, "--hours", "5")
         with open_run(tmp_path / name) as found, open_run(undisturbed) as expected:
@@ -133,7 +148,7 @@ def test_a_stopped_run_is_shorter_and_goes_on(tmp_path, undisturbed):
 
 
 @pytest.mark.parametrize("name", ["files", "zarr"])
-def test_merging_gives_the_file_that_the_root_would_have_compressed(tmp_path, name):
+def test_merging_gives_the_file_that_the_root_would_have_compressed(tmp_path, run_to_the_end, name):
     run_to_the_end(1, tmp_path / "compressed", "--compression", "zlib")
     run_to_the_end(3, tmp_path / "run", "--strategy", name)
     assert merge(tmp_path / "run") == [tmp_path / "run" / "output.nc"]
@@ -174,7 +189,7 @@ def spoil_manifest(folder):
         ("files", lambda folder: (folder.parent / "output.nc").touch(), r"output.nc is damaged or is no netCDF file"),
     ],
 )
-def test_a_damaged_result_is_neither_merged_nor_removed(tmp_path, name, spoil, told):
+def test_a_damaged_result_is_neither_merged_nor_removed(tmp_path, run_to_the_end, name, spoil, told):
     run_to_the_end(2, tmp_path, "--strategy", name, "--hours", "2")
     spoil(tmp_path / f"output.{name}")
     with pytest.raises(OutputError, match=told):
@@ -182,7 +197,7 @@ def test_a_damaged_result_is_neither_merged_nor_removed(tmp_path, name, spoil, t
     assert (tmp_path / f"output.{name}").exists()
 
 
-def test_private_files_and_stores_are_read_by_plain_xarray(tmp_path, undisturbed):
+def test_private_files_and_stores_are_read_by_plain_xarray(tmp_path, run_to_the_end, undisturbed):
     run_to_the_end(2, tmp_path, "--strategy", "files,zarr,mpiio")
     with xr.open_dataset(undisturbed / "output.nc") as expected:
         for path in ("mpiio/output.nc", "zarr/output.zarr"):
@@ -193,7 +208,7 @@ def test_private_files_and_stores_are_read_by_plain_xarray(tmp_path, undisturbed
 
 
 @pytest.mark.parametrize("key", [np.s_[3], np.s_[2:5, :, ::2], np.s_[:, 1, 4, ::-1], np.s_[:, :, [7, 2], [0, 5]]])
-def test_private_files_are_read_by_any_index(tmp_path_factory, undisturbed, key):
+def test_private_files_are_read_by_any_index(tmp_path_factory, run_to_the_end, undisturbed, key):
     folder = tmp_path_factory.getbasetemp() / "indexed"
     if not folder.exists():
         run_to_the_end(4, folder, "--strategy", "files")
@@ -201,7 +216,7 @@ def test_private_files_are_read_by_any_index(tmp_path_factory, undisturbed, key)
         assert found["O3"][key].identical(expected["O3"][key])
 
 
-def test_auto_measures_and_keeps_its_choice(tmp_path, undisturbed):
+def test_auto_measures_and_keeps_its_choice(tmp_path, run_to_the_end, undisturbed):
     run_to_the_end(2, tmp_path / "run", "--strategy", "auto", "--hours", "4")
     taken = (tmp_path / "run" / "records" / "output" / "strategy").read_text()
     assert taken in THERE
@@ -209,7 +224,7 @@ def test_auto_measures_and_keeps_its_choice(tmp_path, undisturbed):
     assert_equal(tmp_path / "run", undisturbed)
 
 
-def test_auto_takes_one_that_can_compress_where_that_is_asked_for(tmp_path):
+def test_auto_takes_one_that_can_compress_where_that_is_asked_for(tmp_path, run_to_the_end):
     run_to_the_end(1, tmp_path, "--strategy", "auto", "--compression", "zlib", "--hours", "1")
     assert (tmp_path / "records" / "output" / "strategy").read_text() in COMPRESSING
 
