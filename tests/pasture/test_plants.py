@@ -58,6 +58,14 @@ def test_temperature_index(mean: float, index: float) -> None:
     assert plain(found, "temperature_index") == pytest.approx([index])
 
 
+def test_thresholds_that_are_one_make_a_step() -> None:
+    sudden = model(growth={"coldest_growth": 24.0, "last_best": 50.0}, death={"frost_start": 0.0})
+    for mean, index, part in ((24.0, 0.0, 0.002), (24.1, 1.0, 0.002), (50.0, 0.0, 0.002), (-0.1, 0.0, 1.0)):
+        state = start(SITE67, 1.0, green_leaf=100.0)
+        found = day(sudden, SITE67, state, max_temperature=mean, min_temperature=mean, pan_evaporation=0.0)
+        assert plain(found, "temperature_index", "death") == pytest.approx([index, 100.0 * part])
+
+
 def test_nothing_grows_where_water_is_too_low() -> None:
     cell = {**SITE67, "no_growth_water": 0.99}
     assert plain(day(model(), cell, start(cell, 0.3, basal_area=4.4)), "growth") == [0.0]
@@ -119,8 +127,11 @@ def test_litter() -> None:
     assert plain(rainy, "evaporation_since_rain", "litter_decay") == pytest.approx([0.0, 15.0])
     assert float(day(points, SITE67, state, rain=4.0)["evaporation_since_rain"]) > 10.0
     assert plain(day(points, SITE67, {**state, "evaporation_since_rain": 30.0}), "litter_decay") == [0.0]
-    given = model((*HUMID, "prescribed_litter"))
-    assert plain(day(given, SITE67, state, prescribed_litter=123.0), "litter", "litter_decay") == [123.0, 0.0]
+    for animals in ({}, {"on": True, "stocking_rate": 1.0}):
+        given = model((*HUMID, "prescribed_litter"), grazing=animals)
+        found = day(given, SITE67, {**state, "live_weight": 300.0}, prescribed_litter=123.0)
+        assert plain(found, "litter", "litter_decay") == [123.0, 0.0], "what is trampled is in it"
+        assert (float(found["trampled_total"]) > 1.0) is bool(animals)
 
 
 def test_fire_comes_first() -> None:
@@ -184,6 +195,12 @@ def test_animals_eat_no_more_than_there_is() -> None:
     assert all(value >= 0.0 for value in plain(found, *POOLS))
     assert float(found["standing_dry_matter"]) < 1e-9
     assert 299.9 > float(found["live_weight"]) > 298.0, "a hungry animal loses weight"
+
+
+def test_an_animal_without_weight_has_the_least() -> None:
+    found, least = (day(model(**SINGLE), SITE67, {**GRAZED, "live_weight": weight}) for weight in (0.0, 50.0))
+    assert plain(found, "eaten", "live_weight") == plain(least, "eaten", "live_weight")
+    assert float(least["eaten"]) > 0.0
 
 
 def test_the_herd_of_a_new_year_and_its_reset() -> None:

@@ -45,6 +45,9 @@ def test_covers() -> None:
     assert plain(found, "total_cover", "litter_cover") == pytest.approx([1.0 - 0.5 * 0.8, 1.0 - bare])
     assert plain(found, "surface_cover") == pytest.approx([1.0 - (1.0 - 0.5 * 0.6) * bare])
     assert plain(found, "evaporation_share") == pytest.approx([exp(-1.7 * 0.6) * bare**0.44])
+    for height, shelters in ((1800.0, 0.0), (1799.0, 1.0)):
+        sudden = day(model(only=("Cover",), cover={"short": 1800.0}), SITE67, {**state, "height": height})
+        assert plain(sudden, "surface_cover") == pytest.approx([1.0 - (1.0 - shelters * 0.6) * bare])
     trace = day(model(only=("Cover",)), SITE67, start(SITE67, green_leaf=0.5, green_stem=0.5))
     assert plain(trace, "green_cover") == [0.0]
     assert float(trace["transpiration_cover"]) > 0.0
@@ -80,6 +83,15 @@ def test_a_curve_number_of_100_runs_all_off_and_one_of_0_nothing() -> None:
         found = day(model(only=("Cover", "Runoff")), cell, start(cell), rain=30.0)
         assert plain(found, "runoff") == pytest.approx([30.0 * part])
         assert plain(day(model(only=("Cover", "Runoff")), cell, start(cell), rain=0.0), "runoff") == [0.0]
+
+
+def test_no_more_runs_off_than_falls() -> None:
+    points, rain = model(only=("Cover", "Runoff")), np.linspace(0.0, 2000.0, 400)
+    cell = {**SITE67, "curve_number": 100.0, "air_dry_1": 0.0}
+    found = day(points, cell, start(cell, water_1=0.0, water_2=33.3), rain=rain)
+    assert found["runoff"] == pytest.approx(rain)
+    assert found["infiltration"].min() >= 0.0
+    assert found["water_1"].min() >= 0.0
 
 
 def test_drainage_from_the_top() -> None:
@@ -147,6 +159,16 @@ def test_flow_of_unsaturated_soil() -> None:
     assert unsaturated_flow(upper, lower, 1e6, 0.0) == pytest.approx(min(1e4 * gradient, level))
     assert unsaturated_flow((30.0, 100.0, 6.0, 30.0), lower, 40.0, 16.0) < 0.0
     assert unsaturated_flow(upper, (0.0, 0.0, 0.0, 0.0), 40.0, 16.0) == 0.0, "there is no such layer"
+
+
+def test_the_steepest_diffusivity_is_a_number_in_single_precision() -> None:
+    cell = {**SITE67, "diffusivity": 0.0, "diffusivity_slope": 900.0}
+    points = model(soil_evaporation={"method": "ritchie"})
+    given = {**DAY, **cell, **start(cell, 1.0), **points.numbers}
+    step = points.compiled("single")
+    found = step({name: np.full(3, given[name]) for name in points.inputs})
+    step.close()
+    assert all(np.isfinite(values).all() for values in found)
 
 
 def test_flow_acts_with_ritchie_alone() -> None:

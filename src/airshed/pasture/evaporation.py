@@ -1,5 +1,7 @@
 """Forms of evaporation from the soil, and of flow of unsaturated soil; they work on arrays, and become code."""
 
+from typing import Final
+
 from airshed.formula import exp, maximum, minimum, sqrt, where
 from airshed.pasture.forms import Value, clamp, competition, ratio
 
@@ -77,6 +79,9 @@ def _days(second: Value, rate: Value) -> Value:
 Layer = tuple[Value, Value, Value, Value]
 """Water, thickness, lower limit and drained upper limit [mm]."""
 
+_STEEPEST: Final = 80.0
+"""An exponent whose power is a number in single precision too; any diffusivity is at its limit long before."""
+
 
 def unsaturated_flow(upper: Layer, lower: Layer, diffusivity: Value, slope: Value) -> Value:
     """Return how much water flows up from a layer to the one above it [mm], or down where it is negative.
@@ -92,7 +97,7 @@ def unsaturated_flow(upper: Layer, lower: Layer, diffusivity: Value, slope: Valu
     wet_1, wet_2 = ratio(water_1 - least_1, thick_1), ratio(water_2 - least_2, thick_2)
     drop = ratio(water_2, thick_2) - ratio(water_1, thick_1) - 2e-5 * distance
     exponent = 0.5 * slope * (maximum(wet_1, 0.0) + maximum(wet_2, 0.0))
-    flow = minimum(1e4, diffusivity * exp(minimum(exponent, 100.0))) * ratio(drop, distance)
+    flow = minimum(1e4, diffusivity * exp(minimum(exponent, _STEEPEST))) * ratio(drop, distance)
     level = drop * ratio(thick_1 * thick_2, thick_1 + thick_2)
     up = minimum(minimum(flow, level), minimum(water_2 - least_2, most_1 - water_1))
     down = minimum(minimum(-flow, -level), minimum(water_1 - least_1, most_2 - water_2))

@@ -1,7 +1,7 @@
 """Covers of the ground, from what stood and lay the evening before."""
 
 from airshed.formula import exp, minimum, where
-from airshed.pasture.forms import HALF, clamp
+from airshed.pasture.forms import HALF, clamp, ratio
 from airshed.process import Process, flux, number, update
 
 _TRACE = 1.0
@@ -47,7 +47,7 @@ class Cover(Process, section="cover", order=20):
     def covers_from_rain(total_cover, litter, height, litter_area, short, tall):
         """Litter cover 1 - exp(-a L), and surface cover 1 - (1 - f c) (1 - cl), f less of a tall sward."""
         bare = exp(-litter_area * litter)
-        sheltering = clamp((tall - height) / (tall - short), 0.0, 1.0)
+        sheltering = clamp(ratio(tall - height, tall - short), 0.0, 1.0)
         return 1.0 - bare, 1.0 - (1.0 - sheltering * total_cover) * bare
 
     @update("evaporation_share")

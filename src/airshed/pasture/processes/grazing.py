@@ -46,6 +46,7 @@ class Grazing(Process, section="grazing", order=160):
     new_weight = number(200.0, "Live weight of the herd that comes on this day [kg]; 0 for one that stays.", ge=0.0)
     least_weight = number(50.0, "Live weight below which no animal falls [kg].", gt=0.0)
     day = weather("day_of_year", "d")
+    given_litter = weather("prescribed_litter", "kg ha-1", optional=True)
     month = weather("month", "1")
     intake = flux("kg", "Dry matter that an animal eats")
     eaten = flux("kg ha-1", "Dry matter that is eaten")
@@ -63,17 +64,19 @@ class Grazing(Process, section="grazing", order=160):
     ):  # fmt: skip
         """Intake and gain of an animal, and what all of them eat."""
         standing = green_leaf + green_stem + dead_leaf + dead_stem
-        equivalents = (stocking if stocking_rate is None else stocking_rate) * (live_weight / 200.0) ** 0.75
+        weight = maximum(live_weight, least_weight)
+        equivalents = (stocking if stocking_rate is None else stocking_rate) * (weight / 200.0) ** 0.75
         could_gain = _seasonal_gain(month) / _QUARTER
         used = minimum(ratio(eaten_since_reset, grown_since_reset), 1.0)
         intake = clamp(minimum(standing / 50.0, 1.05 - 0.3 * used), 0.0, 1.0) * (could_gain + 1.058) / 0.304
         gain = could_gain if supplement else 0.304 * intake - 1.058
-        weight = maximum(live_weight + gain, least_weight)
+        weight = maximum(weight + gain, least_weight)
         return intake, minimum(standing, equivalents * intake), weight - live_weight, weight
 
     @update("trampled", "green_leaf", "green_stem", "dead_leaf", "dead_stem", "litter")
     def takes_off(
-        eaten, leaf_choice, green_choice, least_green, eaten_share, green_leaf, green_stem, dead_leaf, dead_stem, litter
+        eaten, leaf_choice, green_choice, least_green, eaten_share, given_litter, green_leaf, green_stem, dead_leaf,
+        dead_stem, litter,
     ):  # fmt: skip
         """What is eaten, of green first and of leaf first, and what is trampled of the dead."""
         green, dead = green_leaf + green_stem, dead_leaf + dead_stem
@@ -86,7 +89,8 @@ class Grazing(Process, section="grazing", order=160):
         dead_leaf, dead_stem = _taken(of_dead, dead_leaf, dead_stem, advantage)
         trampled = minimum(eaten * (1.0 / eaten_share - 1.0), dead_leaf + dead_stem)
         dead_leaf, dead_stem = _taken(trampled, dead_leaf, dead_stem, advantage)
-        return trampled, green_leaf, green_stem, dead_leaf, dead_stem, litter + trampled
+        litter = litter + trampled if given_litter is None else litter
+        return trampled, green_leaf, green_stem, dead_leaf, dead_stem, litter
 
     @update("eaten_since_reset", "grown_since_reset")
     def adds(day, reset_day, eaten, growth, eaten_since_reset, grown_since_reset, green_leaf, green_stem):

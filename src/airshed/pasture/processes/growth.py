@@ -1,7 +1,7 @@
 """Growth: by transpiration and light once there is leaf, from the tussocks before."""
 
 from airshed.formula import exp, maximum, minimum, where
-from airshed.pasture.forms import clamp
+from airshed.pasture.forms import clamp, ratio
 from airshed.process import Process, flux, number, update, weather
 
 
@@ -39,8 +39,8 @@ class Growth(Process, section="growth", order=90):
     ):  # fmt: skip
         """Indices of temperature, light, and all that is not nitrogen."""
         mean = 0.5 * (warmest + coldest)
-        rising = (mean - coldest_growth) / (first_best - coldest_growth)
-        falling = (hottest_growth - mean) / (hottest_growth - last_best)
+        rising = ratio(mean - coldest_growth, first_best - coldest_growth)
+        falling = ratio(hottest_growth - mean, hottest_growth - last_best)
         warmth = clamp(minimum(rising, falling), 0.0, 1.0)
         light = 1.0 - exp(-radiation / half_light)
         return warmth, light, warmth * light * soil_water_index

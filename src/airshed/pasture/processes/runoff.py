@@ -1,6 +1,6 @@
 """Runoff by curve numbers that follow cover and wetness; the rest of the rain goes into the first layer."""
 
-from airshed.formula import maximum, where
+from airshed.formula import maximum, minimum, where
 from airshed.pasture.forms import clamp, ratio
 from airshed.process import Process, choice, flux, number, update, weather
 
@@ -51,5 +51,6 @@ class Runoff(Process, section="runoff", order=30):
         wet = medium / (0.4036 + 0.005964 * medium)
         retention = 254.0 * (100.0 / maximum(dry + (wet - dry) * wetness, 0.01) - 1.0)
         excess = maximum(rain - 0.2 * retention, 0.0)
-        runoff = ratio(excess * excess, rain + 0.8 * retention)
+        # Where all runs off, rounding must not make it more than the rain.
+        runoff = minimum(ratio(excess * excess, rain + 0.8 * retention), rain)
         return runoff, rain - runoff, water_1 + rain - runoff

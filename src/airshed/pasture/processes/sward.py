@@ -51,7 +51,7 @@ class Death(Process, section="death", order=120):
     ):  # fmt: skip
         """Green matter becomes dead matter."""
         green = green_leaf + green_stem
-        frost = clamp((frost_start - coldest) / (frost_start - frost_kill), 0.0, 1.0)
+        frost = clamp(ratio(frost_start - coldest, frost_start - frost_kill), 0.0, 1.0)
         always = maximum(frost, dry_rate * (1.0 - soil_water_index) + least_rate)
         most = -log(1.0 - minimum(ratio(soil_water_index, full_green_water), 0.99)) * transpiration_yield / HALF
         parched = ratio(maximum(green - most, 0.0), green)
