@@ -28,6 +28,12 @@ def test_contents_become_amounts() -> None:
     assert float(SITE67["root_limit_2"]) == pytest.approx(20.0)
 
 
+def test_layers_of_which_a_pasture_says_nothing_have_the_limit_of_the_soil() -> None:
+    shallow = read_class("pasture", {"set": "site67", "root_limit": [0.07, 0.06]})
+    found = cell_parameters(Land([SOILS[1]], [shallow]), 0, 0)
+    assert [float(found[f"root_limit_{n}"]) for n in (1, 2, 3, 4)] == pytest.approx([7.0, 24.0, 30.0, 3.0])
+
+
 def test_roots_end_in_the_third_layer() -> None:
     assert float(REGRESSION["root_uptake_3"]) == pytest.approx(0.5 * 250.0 / 500.0)
     assert float(SITE67["root_uptake_3"]) == pytest.approx(1.0 * 450.0 / 500.0)
@@ -57,6 +63,7 @@ WRONG = [
     ({"set": "site67", "saturation": [0.1, 0.1, 0.1, 0.1]}, "layer 1: air_dry, lower_limit.*must rise"),
     ({"set": "site67", "thickness": [100.0, 100.0]}, "air_dry has not as many layers as thickness, 2"),
     ({"set": "site67", "thickness": []}, "thickness"),
+    ({"set": "site67", "thickness": [100.0, 0.0, 500.0, 50.0]}, "thickness.*more than 0"),
     ({"thickness": [100.0]}, "air_dry"),
 ]
 

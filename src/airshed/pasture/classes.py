@@ -16,6 +16,7 @@ from airshed.fields.spec import FieldSpec
 from airshed.pasture.fields import LAYERS, PASTURE, SOIL, SOIL_LAYERS
 
 Layered = Annotated[tuple[Annotated[Number, Field(ge=0.0)], ...], Field(min_length=1, max_length=len(LAYERS))]
+Thickness = Annotated[tuple[Annotated[Number, Field(gt=0.0)], ...], Field(min_length=1, max_length=len(LAYERS))]
 Share = Annotated[tuple[Annotated[Number, Field(ge=0.0, le=1.0)], ...], Field(min_length=1, max_length=len(LAYERS))]
 
 _DEFAULTS: Final[Mapping[str, float]] = {
@@ -48,7 +49,7 @@ class _Class(Section):
 
 
 class _Soil(_Class):
-    thickness: Layered = setting(..., "Thickness of its layers, from the top.", unit="mm")
+    thickness: Thickness = setting(..., "Thickness of its layers, from the top.", unit="mm")
     air_dry: Share = setting(..., "Water of air-dry soil.", unit="mm mm-1")
     lower_limit: Share = setting(..., "Water at a tension of 15 bar.", unit="mm mm-1")
     drained_upper_limit: Share = setting(..., "Water that does not drain.", unit="mm mm-1")

@@ -60,7 +60,7 @@ def cell_parameters(
     }
     for name, plants in (("root", pastures), ("tree", woods)):
         rooted = _rooted(thickness, plants.number("root_depth"))
-        limit = plants.layered("root_limit")
+        limit = plants.layered("root_limit", np.nan)
         layered[f"{name}_limit"] = np.where(np.isnan(limit), soils.layered("lower_limit"), limit) * thickness
         layered[f"{name}_uptake"] = plants.layered("root_uptake") * rooted
         if plants is pastures:
@@ -86,15 +86,12 @@ class _Classes:
         """A number of the class of each cell."""
         return np.array([getattr(each, name) for each in self.classes], np.float64)[self.of_cell]
 
-    def layered(self, name: str) -> Array:
-        """Numbers of the layers (..., layer); 0 for layers that the class does not have, none where it gives none."""
-        table = np.zeros((len(self.classes), len(LAYERS)))
+    def layered(self, name: str, otherwise: float = 0.0) -> Array:
+        """Numbers of the layers (..., layer), and a number for those of which the class says nothing."""
+        table = np.full((len(self.classes), len(LAYERS)), otherwise)
         for row, each in zip(table, self.classes, strict=True):
-            values = getattr(each, name)
-            if values is None:
-                row[:] = np.nan
-            else:
-                row[: len(values)] = values
+            values = getattr(each, name) or ()
+            row[: len(values)] = values
         return table[self.of_cell]
 
 
