@@ -1,10 +1,13 @@
 """A case of pasture: the same bits however it is run, balances that close, and input that does not fit is told."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.pasture.conftest import start
+from tests.pasture.inputs_small import save_small
 
 import airshed as package
 from airshed.core.errors import CaseError, DataError
@@ -110,3 +113,15 @@ def test_animals_eat_what_stands(case: Case, tmp_path: Path) -> None:
             left.append(float(simulation.values("standing_dry_matter").sum()))
             assert bool(simulation.values("utilisation").max() > 0.0) is (change != "grazing.on=false")
     assert left[1] < 0.98 * left[0]
+
+
+def test_animals_that_the_inputs_do_not_have_weigh_what_is_usual(case: Case) -> None:
+    path = case(10)
+    shutil.rmtree(path.parent / "inputs")
+    pools = {name: values for name, values in start().items() if name != "live_weight"}
+    save_small(path.parent / "inputs", initial=pools)
+    loaded = package.load_case(path, ["grazing.on=true", "grazing.stocking_rate=0.5"])
+    with package.Simulation(loaded) as simulation:
+        assert simulation.values("live_weight").tolist() == [200.0] * 40
+        simulation.run("1 day")
+        assert simulation.values("live_weight").min() > 190.0

@@ -71,6 +71,9 @@ STATE: Final = (
 )
 """What a day changes."""
 
+USUAL_START: Final = {"live_weight": 200.0}
+"""Fields of the state that are not 0 at a start which does not have them: an animal weighs something [kg]."""
+
 SOIL_LAYERS: Final = ("air_dry", "lower_limit", "drained_upper_limit", "saturation")
 """Limits of the water in a layer of soil: the amount of each is a field of every layer."""
 

@@ -13,7 +13,7 @@ from airshed.grid.box import Box
 from airshed.parallel.domain import Domain
 from airshed.pasture.case import PastureCase, processes_in
 from airshed.pasture.events import burnt_fraction
-from airshed.pasture.fields import DAY, OPTIONAL_WEATHER, STATE, cell_fields
+from airshed.pasture.fields import DAY, OPTIONAL_WEATHER, STATE, USUAL_START, cell_fields
 from airshed.pasture.inputs import Inputs
 from airshed.pasture.parameters import cell_parameters
 from airshed.pasture.summary import summary
@@ -81,9 +81,10 @@ class PastureModel(PointModel):
 
 
 def _initial(inputs: Inputs, box: Box) -> dict[str, Array]:
-    """Return the state of cells at the start: what the inputs have, else 0; and the sums of what stands."""
+    """Return the state of cells at the start: what the inputs have, else what is usual; and the sums of what stands."""
     found = {name: box.of(np.asarray(values)) for name, values in inputs.initial.items()}
-    state = {spec.name: found.get(spec.name, np.zeros(box.shape)) for spec in STATE}
+    usual = {spec.name: np.full(box.shape, USUAL_START.get(spec.name, 0.0)) for spec in STATE}
+    state = {name: found.get(name, values) for name, values in usual.items()}
     green, dead = state["green_leaf"] + state["green_stem"], state["dead_leaf"] + state["dead_stem"]
     return {**state, "green": green, "dead": dead, "standing_dry_matter": green + dead}
 

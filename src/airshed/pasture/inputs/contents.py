@@ -106,7 +106,7 @@ class Inputs:
 
     @property
     def initial(self) -> Mapping[str, Array]:
-        """The state at the start by the names of its fields (cells,); what is not among them is 0."""
+        """The state at the start by the names of its fields (cells,); what is not among them is as usual."""
         return self.contents.initial
 
     @property

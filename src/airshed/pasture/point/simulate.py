@@ -13,7 +13,7 @@ from airshed.fields.spec import FieldSpec
 from airshed.pasture.balance import Balance
 from airshed.pasture.classes import read_class
 from airshed.pasture.events import burnt_fraction
-from airshed.pasture.fields import LAYERS, STATE, WEATHER, cell_fields
+from airshed.pasture.fields import LAYERS, STATE, USUAL_START, WEATHER, cell_fields
 from airshed.pasture.parameters import Land, cell_parameters
 from airshed.pasture.point.case import PROCESSES, of_day
 from airshed.pasture.weather.calendar import day_of_year
@@ -26,8 +26,6 @@ _COLUMNS: Mapping[str, Humidity] = {
     "vapour_pressure": "vapour_pressure", "deficit": "vapour_pressure_deficit", "temperature": "none",
 }  # fmt: skip
 """What a station's column of humidity is, by the case's `humidity.given`."""
-
-_WEIGHT = 200.0
 
 
 @dataclass(frozen=True)
@@ -119,7 +117,7 @@ def _start(case: Any, parameters: Mapping[str, Any]) -> dict[str, Array]:
     """The state at the beginning of the first day; raises CaseError for more water than a layer can hold."""
     state = dict.fromkeys((spec.name for spec in STATE), 0.0)
     state["basal_area"] = read_class("pasture", case.pasture).basal_area
-    state["live_weight"] = _WEIGHT
+    state |= USUAL_START
     for layer in LAYERS:
         least, most = (float(parameters[f"{name}_{layer}"]) for name in ("lower_limit", "drained_upper_limit"))
         state[f"water_{layer}"] = least + case.initial.wetness * (most - least)
