@@ -61,6 +61,13 @@ def test_a_wrong_derivative_is_seen() -> None:
     assert pasture.dot_product(one, ones, [np.array([2.0, 3.0 + 1e-9])], ones) > 1e-12
 
 
+@pytest.mark.parametrize("options", OPTIONS)
+def test_derivatives_hold_also_where_sums_are_zero_after_a_reset(options: str) -> None:
+    transpired, grown = CELLS.state["nitrogen_transpiration"], CELLS.state["nitrogen_growth"]
+    assert ((transpired > 0.0) & (grown == 0.0)).any()
+    assert not [figure for figure in pasture.check_derivatives(model(options), CELLS, options) if not figure.ok]
+
+
 def test_random_cells_are_what_they_say() -> None:
     assert {*OPTIONS} == {"as published", "all options"}
     empty = [float((CELLS.state[name] == 0.0).mean()) for name in ("green_leaf", "litter")]

@@ -127,7 +127,7 @@ def _pasture(random: np.random.Generator) -> Any:
 
 
 def _state(random: np.random.Generator, parameters: Mapping[str, Array], count: int) -> dict[str, Array]:
-    """Water between air-dry and saturation, some pools empty."""
+    """Water between air-dry and saturation, some pools empty, and in some cells sums that are 0 after a reset."""
     state = {spec.name: np.zeros(count) for spec in STATE}
     for layer in LAYERS:
         least, most = parameters[f"air_dry_{layer}"], parameters[f"saturation_{layer}"]
@@ -141,6 +141,8 @@ def _state(random: np.random.Generator, parameters: Mapping[str, Array], count: 
         "stage_2_days": 20.0,
     }.items():  # fmt: skip
         state[name] = random.uniform(0.0, most_of_it, count)
+    for name in ("nitrogen_transpiration", "nitrogen_growth", "eaten_since_reset", "grown_since_reset", "height"):
+        state[name] *= random.random(count) < 0.8
     state["live_weight"] = random.uniform(100.0, 600.0, count)
     return state
 

@@ -22,7 +22,7 @@ class Nitrogen(Process, section="nitrogen", order=60):
         uptake = where(nitrogen_transpiration > 0.0, uptake, 0.0)
         if limited:
             uptake = minimum(uptake, nitrogen_limit)
-        share = clamp(100.0 * uptake / nitrogen_growth, nitrogen_no_growth, nitrogen_most)
+        share = clamp(ratio(100.0 * uptake, nitrogen_growth), nitrogen_no_growth, nitrogen_most)
         share = where(nitrogen_growth > 0.0, share, nitrogen_most)
         full = nitrogen_full_growth - nitrogen_no_growth
         return uptake, clamp(ratio(share - nitrogen_no_growth, full), 0.0, 1.0)
