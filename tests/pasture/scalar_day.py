@@ -74,7 +74,7 @@ def grow(
     light, index = weather["radiation"], f["soil_water_index"]
     rix = 1.0 - exp(-light / 8.97)
     efficiency = cell["transpiration_efficiency"] * 20.0 / max(1.0, deficit * f["ground_dryness"])
-    by_light = 12.0 * f["radiation_cover"] * light * min(tix, nix)
+    by_light = f["light_growth"] = 12.0 * f["radiation_cover"] * light * min(tix, nix)
     from_tussocks = cell["tussock_growth"] * s["basal_area"] * nix * tix * rix * index
     f["growth"] = max(min(f["transpiration"] * efficiency, by_light), from_tussocks)
     if index <= cell["no_growth_water"]:

@@ -119,6 +119,7 @@ PLANTED = [
     ("check_step", ("step1",), {"soil_evaporation": {"method": "ritchie"}}),
     ("check_step", ("step3",), {"cover": {"litter_area": 5e-4}}),
     ("check_step", ("step6",), {"growth": {"half_light": 9.2}}),
+    ("check_step", ("step6",), {"growth": {"light_use": 12.1}}),
     ("check_step", ("step6",), {"transpiration": {"ground_factor": 1.4}}),
     ("check_trees", (), {"trees": {"use_of_basal_area": 0.3}}),
     ("check_site67", (), {"soil_evaporation": {"method": "rickert"}}),

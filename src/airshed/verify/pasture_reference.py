@@ -113,11 +113,9 @@ def check_step(folder: Path, step: str, precision: Precision = "double", **other
     water = max(_apart(found[f"water_{layer}"], published[f"sw_dep({layer})"]) for layer in LAYERS)
     figures = [Figure(name, "water of layers apart [mm]", water, limit, reference=_PRINTED)]
     if step == "step6":
-        light = 12.0 * found["radiation_cover"] * found["radiation"]
-        light = light * np.minimum(found["temperature_index"], found["nitrogen_index"])
         figures += [
             _figure(name, "transpiration apart [mm]", found["transpiration"], published["transpiration"], limit),
-            _figure(name, "growth by light apart [kg/ha]", light, published["growth_photo"], _DIGIT),
+            _figure(name, "growth by light apart [kg/ha]", found["light_growth"], published["growth_photo"], _DIGIT),
         ]
     return figures
 

@@ -30,6 +30,7 @@ class Growth(Process, section="growth", order=90):
     temperature_index = flux("1", "What temperature leaves of growth")
     radiation_index = flux("1", "What light leaves of growth")
     growth_index = flux("1", "What temperature, light and soil water leave of growth")
+    light_growth = flux("kg ha-1", "Growth that light allows")
     growth = flux("kg ha-1", "Growth")
     leaf_growth = flux("kg ha-1", "Growth of leaf")
 
@@ -45,13 +46,13 @@ class Growth(Process, section="growth", order=90):
         light = 1.0 - exp(-radiation / half_light)
         return warmth, light, warmth * light * soil_water_index
 
-    @update("growth", "leaf_growth")
+    @update("light_growth", "growth", "leaf_growth")
     def grows(
         transpiration, saturation_deficit, ground_dryness, radiation, radiation_cover, temperature_index,
         nitrogen_index, growth_index, soil_water_index, basal_area, green_leaf, green_stem, transpiration_efficiency,
         tussock_growth, no_growth_water, standard_deficit, light_use, leaf_share, stem_threshold,
     ):  # fmt: skip
-        """Growth, and its leaf."""
+        """Growth by light, growth, and its leaf."""
         deficit = maximum(saturation_deficit * ground_dryness, 1.0)
         by_water = transpiration * transpiration_efficiency * standard_deficit / deficit
         by_light = light_use * radiation_cover * radiation * minimum(temperature_index, nitrogen_index)
@@ -59,4 +60,4 @@ class Growth(Process, section="growth", order=90):
         growth = maximum(minimum(by_water, by_light), from_tussocks)
         growth = where(soil_water_index > no_growth_water, growth, 0.0)
         share = where(green_leaf + green_stem > stem_threshold, leaf_share, 1.0)
-        return growth, share * growth
+        return by_light, growth, share * growth
