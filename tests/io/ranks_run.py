@@ -147,15 +147,16 @@ def unpacked(array, shape):
     return array.transpose(2, 3, 0, 1, 4).reshape(species, levels, rows, blocks * width)[..., : shape[3]].copy()
 
 
-def serve(address):
+def serve(folder):
     """Make one run after the other, each on the first ranks of all, until the test that asks for them hangs up.
 
-    What is asked for are a number of ranks and the arguments of :func:`main`; the answer is the exit code. The ranks
-    that have no part in a run sleep meanwhile.
+    At FOLDER/socket it asks for a number of ranks and gives the arguments of :func:`main`; the answer is the exit code.
+    Errors are in FOLDER/told by then, which mpiexec would hand on later. Ranks that have no part in a run sleep.
     """
+    os.dup2(os.open(folder / "told", os.O_WRONLY | os.O_APPEND), 2)
     everybody = world()
     first = cache(lambda count: MpiRanks(everybody.handle.Create_group(everybody.handle.group.Incl(range(count)))))
-    with Client(address) as test, suppress(EOFError):
+    with Client(str(folder / "socket")) as test, suppress(EOFError):
         test.send(everybody.rank)
         while True:
             count, arguments = test.recv()
@@ -168,6 +169,6 @@ def serve(address):
 
 if __name__ == "__main__":
     if sys.argv[1] == "--serve":
-        serve(sys.argv[2])
+        serve(Path(sys.argv[2]))
     else:
         main(sys.argv[1:], world())

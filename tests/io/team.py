@@ -18,10 +18,9 @@ class Team:
 
     def __init__(self, folder):
         self._told = folder / "told"
-        address = folder / "socket"
-        line = [MPIEXEC, "-n", str(SIZE), sys.executable, "-m", "mpi4py", SCRIPT, "--serve", address]
-        with socket.socket(socket.AF_UNIX) as door, self._told.open("w") as told:
-            door.bind(str(address))
+        line = [MPIEXEC, "-n", str(SIZE), sys.executable, "-m", "mpi4py", SCRIPT, "--serve", folder]
+        with socket.socket(socket.AF_UNIX) as door, self._told.open("a") as told:
+            door.bind(str(folder / "socket"))
             door.listen(SIZE)
             door.settimeout(LONGEST)
             self._process = subprocess.Popen(line, stdin=subprocess.DEVNULL, stderr=told)

@@ -5,6 +5,8 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import netCDF4
 import numpy as np
@@ -38,11 +40,12 @@ def run(ranks, folder, *options, **more):
 
 
 @pytest.fixture(scope="module")
-def team(tmp_path_factory):
-    """Return the ranks of all runs that lose none."""
-    together = Team(tmp_path_factory.mktemp("team"))
-    yield together
-    together.disband()
+def team():
+    """Return the ranks of all runs that lose none; the names of sockets are short, and so is that of their folder."""
+    with TemporaryDirectory() as folder:
+        together = Team(Path(folder))
+        yield together
+        together.disband()
 
 
 @pytest.fixture(scope="module")
