@@ -155,7 +155,7 @@ def graze(
     s: Numbers, f: Numbers, cell: Mapping[str, float], weather: Mapping[str, float], of: Mapping[str, Any]
 ) -> None:
     green, dead = s["green_leaf"] + s["green_stem"], s["dead_leaf"] + s["dead_stem"]
-    rate = cell["stocking"] if of["grazing.stocking_rate"] is None else of["grazing.stocking_rate"]
+    rate = cell["stocking"] + of["grazing.stocking_rate"]
     stock = rate * (s["live_weight"] / 200.0) ** 0.75
     gain = GAINS[int(weather["month"])] / 91.25
     used = min(1.0, divided(s["eaten_since_reset"], s["grown_since_reset"]))

@@ -54,6 +54,15 @@ def test_ranks_threads_and_readers_change_no_bit(options: tuple[str, ...], case:
         assert float(one["growth"].max()) > 1.0
 
 
+def test_animals_come_while_the_model_runs(case: Case) -> None:
+    with package.Simulation(package.load_case(case(60), ["grazing.on=true"])) as simulation:
+        simulation.run("10 day")
+        assert simulation.values("eaten").max() == 0.0
+        simulation["grazing_stocking_rate"] = 0.5
+        simulation.run("11 day")
+        assert simulation.values("eaten").min() > 1.0
+
+
 def test_a_run_that_stopped_half_way_goes_on_to_the_same_bits(case: Case, tmp_path: Path) -> None:
     path = case()
     with package.Simulation(path) as simulation:

@@ -29,7 +29,7 @@ CHOICES: Final[Mapping[str, tuple[Any, ...]]] = {
     "death.drought": ("published", "strict"),
     "resets.nitrogen": ("zero", "coded"),
     "grazing.on": (True, False),
-    "grazing.stocking_rate": (None, 100.0, 0.3),
+    "grazing.stocking_rate": (0.0, 100.0, 0.3),
     "grazing.supplement": (True, False),
     "basal_area.varies": (True, False),
     "erosion.on": (True, False),

@@ -47,7 +47,8 @@ def test_what_is_planted_in_one_cell_of_one_evening_is_seen(evenings: dict[str, 
 
 
 def test_a_wrong_derivative_is_seen() -> None:
-    points, values, random = model("all options"), CELLS.smooth_day(1), np.random.default_rng(1)
+    points, random = model("all options"), np.random.default_rng(1)
+    values = {**CELLS.smooth_day(1), **points.numbers}
     wrt = [name for name in SMOOTH if name in points.inputs]
     changes = {name: random.normal(size=values["rain"].shape) * 1e-2 * np.abs(values[name]) for name in wrt}
     tangents = pasture._tangents(points, values, changes)

@@ -2,7 +2,7 @@
 
 from airshed.formula import maximum, minimum, where
 from airshed.pasture.forms import clamp, competition, ratio
-from airshed.process import Process, declared, flux, number, switch, update, weather
+from airshed.process import Process, flux, number, switch, update, weather
 
 _GAINS = ((11, 70.0), (8, 25.0), (5, 10.0), (2, 25.0))
 """The last month before a season, and its potential gain [kg]: from December, September, June and March on."""
@@ -35,7 +35,7 @@ class Grazing(Process, section="grazing", order=160):
 
     on = switch(False, "Whether animals graze.")
     supplement = switch(False, "Whether animals are fed so that they gain all they can.")
-    stocking_rate = declared(float | None, None, "Animals on a hectare in all cells; unless given, as the cells have.")
+    stocking_rate = number(0.0, "Animals on a hectare of all cells, besides those of a cell.", settable=True, ge=0.0)
     leaf_choice = number(
         0.85, "How much leaf is preferred: share of leaf in the diet from equal parts.", ge=0.5, lt=1.0
     )
@@ -65,7 +65,7 @@ class Grazing(Process, section="grazing", order=160):
         """Intake and gain of an animal, and what all of them eat."""
         standing = green_leaf + green_stem + dead_leaf + dead_stem
         weight = maximum(live_weight, least_weight)
-        equivalents = (stocking if stocking_rate is None else stocking_rate) * (weight / 200.0) ** 0.75
+        equivalents = (stocking + stocking_rate) * (weight / 200.0) ** 0.75
         could_gain = _seasonal_gain(month) / _QUARTER
         used = minimum(ratio(eaten_since_reset, grown_since_reset), 1.0)
         intake = clamp(minimum(standing / 50.0, 1.05 - 0.3 * used), 0.0, 1.0) * (could_gain + 1.058) / 0.304
