@@ -17,8 +17,8 @@ from airshed.pasture.fields import DAY, OPTIONAL_WEATHER, STATE, USUAL_START, ce
 from airshed.pasture.inputs import Inputs
 from airshed.pasture.parameters import cell_parameters
 from airshed.pasture.summary import summary
+from airshed.points.model import PointModel, PointValues
 from airshed.process.points import Points
-from airshed.runtime.point_model import PointModel, PointValues
 
 Array = npt.NDArray[Any]
 Values = Mapping[str, npt.ArrayLike]

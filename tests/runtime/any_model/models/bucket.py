@@ -11,11 +11,11 @@ from airshed.fields.spec import FieldSpec
 from airshed.formula import exp, maximum, minimum
 from airshed.grid.axes import Axes, Coordinate
 from airshed.parallel.domain import Domain
+from airshed.points.model import PointModel, PointValues
 from airshed.process import Process, flux, number, switch, update, weather
 from airshed.process.composition import CellFields
 from airshed.process.discovery import sections_of
 from airshed.process.points import Points
-from airshed.runtime.point_model import PointModel, PointValues
 from airshed.runtime.registry import Built, ModelKind
 
 

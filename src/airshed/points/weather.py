@@ -34,7 +34,7 @@ class SettableWeather:
         self._set: dict[str, Array] = {}
 
     def __call__(self, begins: Sequence[float]) -> Values:
-        """Return the weather of steps, see :class:`airshed.runtime.point_model.PointValues`."""
+        """Return the weather of steps, see :class:`airshed.points.model.PointValues`."""
         held = {name: np.broadcast_to(each, (len(begins), *each.shape)) for name, each in self._set.items()}
         return {**self._source(begins), **held}
 

@@ -17,9 +17,9 @@ from airshed.fields.spec import FieldRegistry
 from airshed.kernels.cells import Precision
 from airshed.kernels.memory import AnyArray
 from airshed.parallel.domain import Domain
+from airshed.points.weather import SettableWeather, Values
 from airshed.process.points import Points
 from airshed.runtime.model import Pace, PlainModel, Saved, Snapshot, Timings
-from airshed.runtime.settable_weather import SettableWeather, Values
 
 
 def _no_weather(begins: Sequence[float]) -> Values:
