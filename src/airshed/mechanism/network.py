@@ -166,7 +166,7 @@ class ReactionNetwork:
                 message = f"mechanism {self.name!r} leaves nothing open that is called {name!r}"
                 raise MechanismError(f"{message}{nearest(name, tuple(known.values()))}")
             new[known[name.casefold()]] = Number(float(value)) if isinstance(value, int | float) else value
-        return replace(self, bindings={**self.bindings, **new})
+        return replace(self, bindings={**self.bindings, **new}) if new else self
 
     @cached_property
     def bound(self) -> dict[str, Expression]:

@@ -12,8 +12,8 @@ import airshed
 STRATEGIES = ("gather", "files", "mpiio", "zarr")
 
 
-def result(folder: Path) -> xr.Dataset:
-    with airshed.open_run(folder) as found:
+def result(folder: Path, name: str = "output") -> xr.Dataset:
+    with airshed.open_run(folder, name) as found:
         return found.load()
 
 
@@ -25,13 +25,15 @@ def test_two_ranks_write_what_one_does_by_any_strategy(run, undisturbed, tmp_pat
     assert (one.sizes["time"], one.sizes["pond"], one.sizes["layer"]) == (7, 7, 2)
     assert len(np.unique(one["depth"])) > 4 * 7  # it is chaotic; from a symmetric start some ponds are alike
     np.testing.assert_array_equal(one["layer_bnds"], [[0.0, 1.0], [1.0, 2.0]])
-    for strategy in STRATEGIES:
-        done = run("run", "row.toml", "-n", "2", "--strategy", strategy, "--output", strategy)
-        assert done.returncode == 0, done.stderr
-        assert result(tmp_path / strategy).equals(one)
-    for strategy in ("files", "zarr"):
-        assert run("merge", strategy).returncode == 0
-        assert result(tmp_path / strategy).equals(one)
+    outputs = ", ".join(f'{{name="{each}", every="10 min", strategy="{each}"}}' for each in STRATEGIES)
+    done = run("run", "row.toml", "-n", "2", "--set", f"output=[{outputs}]", "--output", "two")
+    assert done.returncode == 0, done.stderr
+    found = sorted(path.name for path in (tmp_path / "two").glob("*.*") if path.stem in STRATEGIES)
+    assert found == ["files.files", "gather.nc", "mpiio.nc", "zarr.zarr"]
+    assert [name for name in STRATEGIES if not result(tmp_path / "two", name).equals(one)] == []
+    assert run("merge", "two").returncode == 0
+    assert [name for name in STRATEGIES if not (tmp_path / "two" / f"{name}.nc").exists()] == []
+    assert [name for name in STRATEGIES if not result(tmp_path / "two", name).equals(one)] == []
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
