@@ -18,6 +18,7 @@ from airshed.cli.commands.bench import (
     bench_ranks,
     bench_redistribution,
     bench_scaling,
+    bench_serve,
 )
 from airshed.cli.commands.box import box
 from airshed.cli.commands.installation import doctor, verify
@@ -56,6 +57,7 @@ benchmarks.command("output")(bench_output)
 benchmarks.command("pasture")(bench_pasture)
 benchmarks.command("redistribution")(bench_redistribution)
 benchmarks.command("scaling")(bench_scaling)
+benchmarks.command("serve")(bench_serve)
 benchmarks.command("ranks")(bench_ranks)
 app.add_typer(benchmarks, name="bench")
 mechanism.command("show")(show_mechanism)

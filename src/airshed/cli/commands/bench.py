@@ -231,3 +231,18 @@ def bench_pasture(
     with Console(stderr=True).status("bench pasture") as status:
         report = pasture.run(days, rounds, folder, lambda what: status.update(f"bench pasture: {what}"))
     show(report, as_json=as_json)
+
+
+def bench_serve(
+    days: Annotated[int, typer.Option(min=1, max=366, help="Days of Queensland, each a step and an image.")] = 365,
+    as_json: AsJson = False,
+) -> None:
+    """Measure the live server: a year of Queensland stepped by a client, and what messages and images take."""
+    from rich.console import Console
+
+    from airshed.cli.render import show
+    from airshed.serve import timing
+
+    with Console(stderr=True).status("bench serve"):
+        report = timing.run(days)
+    show(report, as_json=as_json)

@@ -1,0 +1,128 @@
+"""`airshed bench serve`: the exercise of the ADVISE paper, a year stepped by a client, and what messages take.
+
+A server of the case of Queensland is a process of its own on this machine. Times are those that a client sees, from
+the call to the values in its hands; what the timer itself takes is taken off. Of each message the first one and the
+mean of those after it are told, since the first pays for what is made once.
+"""
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from airshed.core.errors import AirshedError
+from airshed.core.report import Report, Table
+from airshed.runtime.registry import load_case
+from airshed.runtime.simulation import Simulation
+from airshed.serve.client import Remote, ServerError, connect
+
+CASE: Final = "queensland"
+DAYS: Final = 365
+FIELD: Final = "standing_dry_matter"
+_REPEATS: Final = 200
+_SIZES: Final = (10, 30, 100)
+"""Sides of square windows of the map."""
+
+_START: Final = 120.0
+_MICRO: Final = 1e6
+
+
+def run(days: int = DAYS) -> Report:
+    """Return the time of `days` steps with an image of each, and the table of messages."""
+    with serving(CASE) as remote:
+        calls = year(remote, days)
+        rows = messages(remote)
+    inside = steps_alone(days)
+    overhead = timer_overhead()
+    facts = {
+        f"queensland_{2 * days}_calls_s": calls,
+        "of_which_steps_alone_s": inside,
+        "per_call_ms": 1e3 * calls / (2 * days),
+        "timer_overhead_us": overhead * _MICRO,
+    }
+    columns = ("message", "bytes", "first [us]", "mean [us]", "rate [kB/s]")
+    note = f"round trips over loopback, mean of {_REPEATS} after the first; the timer's own time is taken off"
+    return Report("The live server", [Table("Messages and images", columns, rows, note)], facts)
+
+
+@contextmanager
+def serving(case: str, *options: str) -> Iterator[Remote]:
+    """Serve a case from a process of its own, in a folder of its own, and end it by its id."""
+    with tempfile.TemporaryDirectory() as folder:
+        program = [sys.executable, "-P", "-m", "airshed", "serve", case, "--no-browser", "--output", f"{folder}/live"]
+        process = subprocess.Popen([*program, *options], stdout=subprocess.PIPE, text=True, cwd=Path.cwd())
+        try:
+            assert process.stdout is not None
+            with _reached(process.stdout.readline().strip(), process) as remote:
+                yield remote
+        finally:
+            process.terminate()
+            process.wait(60.0)
+            if process.stdout is not None:
+                process.stdout.close()
+
+
+def _reached(url: str, process: "subprocess.Popen[str]") -> Remote:
+    deadline = time.monotonic() + _START
+    while process.poll() is None and time.monotonic() < deadline:
+        try:
+            return connect(url)
+        except ServerError:
+            time.sleep(0.1)
+    raise AirshedError("the server of the benchmark did not start; its message stands above")
+
+
+def year(remote: Remote, days: int) -> float:
+    """Return the time [s] of steps of a day, each with a byte image of a field after it."""
+    began = time.perf_counter()
+    for _ in range(days):
+        remote.step(1)
+        remote.image(FIELD)
+    return time.perf_counter() - began
+
+
+def steps_alone(days: int) -> float:
+    """Return the time [s] of the same steps without a server."""
+    with Simulation(load_case(CASE)) as simulation:
+        began = time.perf_counter()
+        for _ in range(days):
+            simulation.step()
+        return time.perf_counter() - began
+
+
+def messages(remote: Remote) -> list[tuple[str, int, float, float, float]]:
+    """Return what messages of several kinds and sizes take: bytes, first and mean time [us], rate [kB/s]."""
+    rows: list[tuple[str, int, float, float, float]] = [_row("state", lambda: remote.state, 0)]
+    for side in _SIZES:
+        window = (0, side, 0, side)
+        rows.append(_row(f"image {side} x {side}", partial(remote.image, FIELD, window=window), side * side))
+    shape = remote.image(FIELD).shape
+    cells = shape[0] * shape[1]
+    rows.append(_row("image, whole map", lambda: remote.image(FIELD), cells))
+    rows.append(_row("float32, whole map", lambda: remote.values(FIELD), 4 * cells))
+    rows.append(_row("float32 compressed", lambda: remote.values(FIELD, compress=True), 4 * cells))
+    return rows
+
+
+def _row(name: str, call: Callable[[], object], size: int) -> tuple[str, int, float, float, float]:
+    overhead = timer_overhead()
+    times = []
+    for _ in range(1 + _REPEATS):
+        began = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - began - overhead)
+    first, mean = times[0], sum(times[1:]) / _REPEATS
+    return name, size, first * _MICRO, mean * _MICRO, 1e-3 * size / mean
+
+
+def timer_overhead(calls: int = 100_000) -> float:
+    """Return what a pair of readings of the timer takes [s]."""
+    began = time.perf_counter()
+    for _ in range(calls):
+        time.perf_counter()
+    return (time.perf_counter() - began) / calls
