@@ -118,7 +118,7 @@ def test_two_ranks_give_the_bits_of_one(start: Start) -> None:
 def test_a_token_of_a_file_stays(start: Start, tmp_path: Path) -> None:
     _, one = start("--token-file", "token")
     assert (tmp_path / "token").stat().st_mode & 0o077 == 0
-    assert one._url.endswith((tmp_path / "token").read_text().strip())
+    assert one.url.endswith((tmp_path / "token").read_text().strip())
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,7 @@ def test_what_cannot_be_is_told(remote: Remote) -> None:
     with pytest.raises(ServerError, match="beyond the end"):
         remote.run(until="3 day")
     with pytest.raises(ServerError, match="no session 'other'"):
-        airshed.connect(remote._url, "other")
+        airshed.connect(remote.url, "other")
 
 
 def test_without_the_token_nothing_is_told(rotation: Server) -> None:

@@ -1,6 +1,7 @@
 """The air-quality model as a kind of model: what the runtime makes of a case of it."""
 
 from collections.abc import Callable, Mapping, Sequence
+from math import prod
 from typing import TYPE_CHECKING
 
 from airshed.air.box.failure import FAILED_CELL
@@ -88,6 +89,7 @@ KIND = ModelKind(
     help=_help,
     budget=budget_dataset,
     table_keys=table_keys,
+    cells=lambda case: prod(case.make_grid().shape),
     evidence=(FAILED_CELL,),
     describe=describe,
 )

@@ -57,6 +57,10 @@ def _only_settings(case: Any) -> "Report":
     return Report(case.title)
 
 
+def _few(case: Any) -> int:
+    return 0
+
+
 def _no_keys(model: Any) -> Mapping[str, Sequence[str]]:
     return {}
 
@@ -72,6 +76,7 @@ class ModelKind:
     helps        whether a rank holds no part of the domain, but serves the others by `help` until they end
     budget       returns the budget of a model: what came in, went out and stays
     table_keys   the keys that tables of settings can have in a model, by setting: {"emissions.scale": ("NOx", ...)}
+    cells        returns how many cells a case has, before anything is built
     evidence     files that the model leaves in the run folder where a run fails
     describe     returns what `airshed show` tells of a case besides its settings
     """
@@ -83,6 +88,7 @@ class ModelKind:
     help: "Callable[[Any, Communicator], None]" = _nothing
     budget: "Callable[[Any], xr.Dataset] | None" = None
     table_keys: Callable[[Any], Mapping[str, Sequence[str]]] = _no_keys
+    cells: Callable[[Any], int] = _few
     evidence: Sequence[str] = field(default=())
     describe: "Callable[[Any], Report]" = _only_settings
 

@@ -34,6 +34,7 @@ def application(asking: Asking) -> FastAPI:
         responses=_PROBLEMS,
     )  # fmt: skip
     app.add_exception_handler(AirshedError, _problem)
+    app.add_exception_handler(Exception, _defect)
     app.add_exception_handler(RequestValidationError, _wrong_type)
     app.include_router(_server(asking))
     app.include_router(_session(asking))
@@ -75,7 +76,7 @@ def _server(asking: Asking) -> APIRouter:
     @routes.post("/sessions")
     async def begin(wanted: types.OpenSession) -> types.SessionState:
         """Begin a session of a case; the answer comes when its model is ready."""
-        return await asking.open(case_of(wanted))
+        return await asking.open(case_of(wanted, engine.limits))
 
     return routes
 
@@ -156,6 +157,11 @@ def _control(routes: APIRouter, asking: Asking) -> None:
 async def _problem(request: Request, error: Exception) -> JSONResponse:
     status = 404 if isinstance(error, NotThereError) else 409 if isinstance(error, ControlledError) else 400
     return JSONResponse({"error": type(error).__name__, "message": str(error)}, status)
+
+
+async def _defect(request: Request, error: Exception) -> JSONResponse:
+    message = "a defect of Airshed, told where the server was started"
+    return JSONResponse({"error": "Defect", "message": message}, 500)
 
 
 async def _wrong_type(request: Request, error: Exception) -> JSONResponse:

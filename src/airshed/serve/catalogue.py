@@ -11,8 +11,10 @@ from airshed.case.toml import override, read_toml
 from airshed.core.errors import AirshedError, CaseError
 from airshed.core.files import resource
 from airshed.core.text import suggestion
+from airshed.kernels.host import usable_cores
 from airshed.runtime.registry import load_case, model_kind
 from airshed.serve.allowed import check_text, texts
+from airshed.serve.limits import Limits
 from airshed.serve.types import CaseEntry, OpenSession
 
 
@@ -32,8 +34,8 @@ def catalogue() -> list[CaseEntry]:
     return found
 
 
-def case_of(wanted: OpenSession) -> RunCase:
-    """Return the case that a client asks for; raises CaseError for one that it may not have.
+def case_of(wanted: OpenSession, limits: Limits) -> RunCase:
+    """Return the case that a client asks for; raises CaseError for one that it may not have, or that is too large.
 
     The text of a case takes its files from the folder of the case that is named with it, or from none. Whatever could
     be a path in it must lie there, or among the mechanisms that ship.
@@ -52,8 +54,19 @@ def case_of(wanted: OpenSession) -> RunCase:
     if name is not None and not isinstance(name, str):
         raise CaseError(f"model = {name!r} must be the name of a model in quotes")
     if wanted.toml is None:
-        return load_case(_inside(base), wanted.settings)
-    return model_kind(name).case.from_dict(data, base or resource("cases"))
+        case = load_case(_inside(base), wanted.settings)
+    else:
+        case = model_kind(name).case.from_dict(data, base or resource("cases"))
+    _check_size(case, limits)
+    return case
+
+
+def _check_size(case: RunCase, limits: Limits) -> None:
+    cells = model_kind(case.model).cells(case)
+    if cells > limits.cells:
+        raise CaseError(f"the case has {cells} cells, and clients may have {limits.cells}; take larger ones")
+    if case.run.threads > usable_cores():
+        raise CaseError(f"run.threads = {case.run.threads} are more threads than cores; take 0, for all")
 
 
 def _folder(name: str | None) -> Path | None:

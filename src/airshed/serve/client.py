@@ -45,7 +45,7 @@ class Remote:
         tokens = parse_qs(parts.fragment).get("token", [])
         if parts.scheme not in ("http", "https") or not parts.hostname or not tokens:
             raise CaseError("give the address that airshed serve printed, http://127.0.0.1:PORT/#token=...")
-        self._url, self.session, self._author = url, session, author
+        self.url, self.session, self._author = url, session, author
         self._headers = {
             "Authorization": f"Bearer {tokens[0]}", "X-Airshed-Client": secrets.token_hex(16),
             "X-Airshed-Author": author,
@@ -113,7 +113,7 @@ class Remote:
         """Return a new session that goes on from a snapshot, by default from now, with changes."""
         state = self.command(types.Branch(snapshot=snapshot, changes=dict(changes or {}))).branch
         assert state is not None
-        return Remote(self._url, state.session, self._author, timeout=self._connection.timeout or 600.0)
+        return Remote(self.url, state.session, self._author, timeout=self._connection.timeout or 600.0)
 
     def replay(self) -> types.ReplayResult:
         """Let the server make the run again from its log and compare the bits."""

@@ -2,6 +2,7 @@
 
 import queue
 import time
+import traceback
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
@@ -21,6 +22,7 @@ from airshed.serve.session import Session
 from airshed.serve.tell import info_of, shape_of, state_of
 
 MAIN: Final = "main"
+_DEFECT: Final = "a defect of Airshed, told where the server was started; restore a snapshot"
 _LOOK: Final = 5.0
 """Seconds after which a server with nothing to do looks whether sessions are idle."""
 
@@ -167,6 +169,9 @@ class Engine:
                     self._command(asked.what, asked.reply)
         except AirshedError as error:
             asked.reply.set_exception(error)
+        except Exception as error:
+            traceback.print_exc()  # a defect: the others go on
+            asked.reply.set_exception(error)
 
     def _leave(self) -> None:
         """Answer all who still wait."""
@@ -279,14 +284,18 @@ class Engine:
         except AirshedError as error:
             self._fail(name, error)
             return
+        except Exception as error:
+            traceback.print_exc()
+            self._fail(name, error)
+            return
         if goal.is_reached(self.host.sessions[name]):
             self._reached(name, changed=True)
         else:
             self._change(name)
 
-    def _fail(self, name: str, error: AirshedError) -> None:
+    def _fail(self, name: str, error: Exception) -> None:
         goal = self._goals.pop(name)
-        self._change(name, error=str(error))
+        self._change(name, error=str(error) if isinstance(error, AirshedError) else _DEFECT)
         for reply in goal.waiting:
             reply.set_exception(error)
 

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from airshed.case.case import RunCase
-from airshed.core.errors import AirshedError
 from airshed.parallel.communicator import Communicator
 from airshed.parallel.failure import catching_together
 from airshed.parallel.waiting import barrier
@@ -118,7 +117,7 @@ class Host:
         """Do the orders of rank 0 until it stops; for the others, which sleep between orders."""
         with catching_together(self.ranks):
             while not isinstance(order := self._hand_on(None), Stop):
-                with suppress(AirshedError):  # rank 0 tells
+                with suppress(Exception):  # rank 0 tells; one of some ranks alone has ended all
                     self.do(order)
         self.do(order)
 

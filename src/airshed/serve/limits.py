@@ -8,6 +8,7 @@ class Limits:
     """Bounds that hold whatever clients do.
 
     sessions, snapshots     at once; snapshots of a session
+    cells                   of a case that a client opens
     snapshot_bytes          of all snapshots of all sessions
     sockets, subscriptions  WebSockets of all clients; subscriptions of each
     request_bytes, message_bytes   of a request's body; of a message on a WebSocket
@@ -19,6 +20,7 @@ class Limits:
     """
 
     sessions: int = 8
+    cells: int = 2_000_000
     snapshots: int = 32
     snapshot_bytes: int = 2_000_000_000
     sockets: int = 128

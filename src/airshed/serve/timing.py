@@ -34,7 +34,7 @@ _MICRO: Final = 1e6
 
 def run(days: int = DAYS) -> Report:
     """Return the time of `days` steps with an image of each, and the table of messages."""
-    with serving(CASE) as remote:
+    with serving(CASE) as (remote, _):
         calls = year(remote, days)
         rows = messages(remote)
     inside = steps_alone(days)
@@ -51,15 +51,15 @@ def run(days: int = DAYS) -> Report:
 
 
 @contextmanager
-def serving(case: str, *options: str) -> Iterator[Remote]:
-    """Serve a case from a process of its own, in a folder of its own, and end it by its id."""
+def serving(case: str, *options: str) -> Iterator[tuple[Remote, int]]:
+    """Serve a case from a process and in a folder of its own; give a client and the process, which ends by its id."""
     with tempfile.TemporaryDirectory() as folder:
         program = [sys.executable, "-P", "-m", "airshed", "serve", case, "--no-browser", "--output", f"{folder}/live"]
         process = subprocess.Popen([*program, *options], stdout=subprocess.PIPE, text=True, cwd=Path.cwd())
         try:
             assert process.stdout is not None
             with _reached(process.stdout.readline().strip(), process) as remote:
-                yield remote
+                yield remote, process.pid
         finally:
             process.terminate()
             process.wait(60.0)

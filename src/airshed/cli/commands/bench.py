@@ -235,14 +235,18 @@ def bench_pasture(
 
 def bench_serve(
     days: Annotated[int, typer.Option(min=1, max=366, help="Days of Queensland, each a step and an image.")] = 365,
+    readers: Annotated[
+        int | None, typer.Option(min=1, help="Instead, that many readers of west-europe at 10 Hz while it runs.")
+    ] = None,
+    seconds: Annotated[float, typer.Option(min=1.0, help="For how long they read, in each of three rounds.")] = 10.0,
     as_json: AsJson = False,
 ) -> None:
     """Measure the live server: a year of Queensland stepped by a client, and what messages and images take."""
     from rich.console import Console
 
     from airshed.cli.render import show
-    from airshed.serve import timing
+    from airshed.serve import load, timing
 
     with Console(stderr=True).status("bench serve"):
-        report = timing.run(days)
+        report = timing.run(days) if readers is None else load.run(readers, 10.0, seconds)
     show(report, as_json=as_json)

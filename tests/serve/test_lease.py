@@ -1,0 +1,127 @@
+"""Who may command: one client, for as long as it does; it hands over when somebody asks, or is silent."""
+
+import json
+
+import pytest
+
+import airshed
+from airshed.core.errors import AirshedError
+from airshed.serve.client import Remote, ServerError
+from airshed.serve.lease import Client, ControlledError, Lease
+from airshed.serve.limits import Limits
+from airshed.serve.security import Bucket, Gate, RefusedError
+from airshed.serve.server import Server
+
+ONE, TWO, THREE = (Client(name, name.title()) for name in ("one", "two", "three"))
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def lease(clock: Clock) -> Lease:
+    return Lease(30.0, clock)
+
+
+def test_the_first_to_command_has_control(lease: Lease) -> None:
+    lease.command(ONE)
+    lease.command(ONE)
+    with pytest.raises(ControlledError, match="One controls this session for another 30 s"):
+        lease.command(TWO)
+    assert lease.told(TWO).controller == "One"
+    assert not lease.told(TWO).yours
+
+
+def test_who_is_silent_loses_it(lease: Lease, clock: Clock) -> None:
+    lease.command(ONE)
+    clock.now = 29.0
+    lease.command(ONE)
+    clock.now = 58.0
+    with pytest.raises(ControlledError):
+        lease.command(TWO)
+    clock.now = 60.0
+    lease.command(TWO)
+    assert lease.told(TWO).yours
+
+
+def test_who_gives_up_hands_over_to_who_asked(lease: Lease) -> None:
+    lease.command(ONE)
+    assert lease.ask(TWO).asking is None
+    assert lease.ask(TWO, ask=True).asking == "Two"
+    lease.give_up(THREE)  # has nothing to give
+    assert lease.told(ONE).yours
+    lease.give_up(ONE)
+    assert lease.told(TWO).yours
+    assert lease.told(TWO).asking is None
+
+
+def test_control_goes_over_http(rotation: Server, remote: Remote) -> None:
+    with airshed.connect(rotation.url, author="other") as other:
+        with pytest.raises(ServerError, match="python controls this session") as refused:
+            other.step()
+        assert refused.value.status == 409
+        asked = json.loads(other._ask("POST", "/control", '{"ask": true}'))
+        assert (asked["controller"], asked["yours"], asked["asking"]) == ("python", False, "other")
+        assert remote.state.asking == "other"
+        remote._ask("DELETE", "/control")
+        assert other.state.controller == "other"
+        other.step()
+        other._ask("DELETE", "/control")
+
+
+def test_a_client_that_asks_too_often_is_held_up(clock: Clock) -> None:
+    bucket = Bucket(2.0, 3.0, clock)
+    assert [bucket.take() for _ in range(4)] == [True, True, True, False]
+    clock.now = 1.0
+    assert [bucket.take() for _ in range(3)] == [True, True, False]
+
+
+def test_wrong_tokens_are_counted() -> None:
+    gate = Gate.of("right", 1, Limits(wrong_tokens=3))
+    for _ in range(3):
+        with pytest.raises(RefusedError, match="missing or wrong"):
+            gate.check_token("wrong")
+    with pytest.raises(RefusedError, match="too many wrong tokens"):
+        gate.check_token("wrong")
+    gate.check_token("right")
+
+
+def test_sessions_and_snapshots_are_limited(serve) -> None:
+    server = serve("tracer-rotation", limits=Limits(sessions=2, snapshots=3))
+    with airshed.connect(server.url) as remote:
+        remote.snapshot()
+        remote.snapshot()
+        with pytest.raises(ServerError, match="3 snapshots are kept, no more"):
+            remote.snapshot()
+        with remote.branch() as branch, pytest.raises(ServerError, match="2 sessions, no more"):
+            branch.branch()
+
+
+def test_idle_sessions_end_and_with_the_first_one_the_server(serve) -> None:
+    server = serve("tracer-rotation", limits=Limits(idle=0.3))
+    server.engine.sessions["main"].used += 1000.0
+    with airshed.connect(server.url) as remote:
+        branch = remote.branch()
+        branch.close()
+        main = server.engine.sessions["main"]
+        main.used += 1000.0
+        for _ in range(200):
+            if list(server.engine.sessions) == ["main"]:
+                break
+            server.engine.info("main").result(10.0)
+        assert list(server.engine.sessions) == ["main"]
+        main.used -= 2000.0
+        for _ in range(200):
+            if server.engine.info("main").exception(10.0) is not None:
+                break
+        with pytest.raises(AirshedError, match="the server ends"):
+            server.engine.info("main").result(10.0)
