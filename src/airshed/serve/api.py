@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, FastAPI, Header, Query, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse, JSONResponse
+from fastapi.responses import HTMLResponse, JSONResponse, Response
 from fastapi.staticfiles import StaticFiles
 
 from airshed.core.errors import AirshedError
@@ -88,10 +88,10 @@ def _states(asking: Asking) -> list[types.SessionState]:
 def _session(asking: Asking) -> APIRouter:
     routes = APIRouter(prefix="/api/sessions/{session}")
 
-    @routes.get("")
-    async def state(session: str) -> types.SessionState:
+    @routes.get("", response_model=types.SessionState)
+    async def state(session: str) -> Response:
         """Return where a session stands."""
-        return asking.session(session).view()
+        return _told(asking.session(session).view())
 
     @routes.delete("")
     async def end(session: str, asker: Asker) -> None:
@@ -113,21 +113,26 @@ def _session(asking: Asking) -> APIRouter:
         """Return the log of commands from a number on."""
         return asking.session(session).log[since:]
 
-    @routes.post("/commands")
-    async def command(session: str, command: types.Command, asker: Asker) -> types.Result:
+    @routes.post("/commands", response_model=types.Result)
+    async def command(session: str, command: types.Command, asker: Asker) -> Response:
         """Do what any command says."""
-        return await asking.command(session, command, asker)
+        return _told(await asking.command(session, command, asker))
 
     for kind in _COMMANDS:
         name = kind.model_fields["kind"].default
-        routes.post(f"/{name}", name=name, description=kind.__doc__)(_route(asking, kind))
+        routes.post(f"/{name}", name=name, description=kind.__doc__, response_model=types.Result)(_route(asking, kind))
     _control(routes, asking)
     return routes
 
 
+def _told(document: types.Document) -> Response:
+    """Return a document as it is: FastAPI would check once more what was just made."""
+    return Response(document.model_dump_json(), media_type="application/json")
+
+
 def _route(asking: Asking, kind: type[types.Document]) -> Callable[..., Any]:
-    async def command(session: str, command: Any, asker: Asker) -> types.Result:
-        return await asking.command(session, command, asker)
+    async def command(session: str, command: Any, asker: Asker) -> Response:
+        return _told(await asking.command(session, command, asker))
 
     command.__annotations__["command"] = kind
     return command

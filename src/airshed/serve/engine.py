@@ -12,6 +12,7 @@ from typing import Any, Final
 from airshed.case.case import RunCase
 from airshed.core.errors import AirshedError, CaseError
 from airshed.parallel.failure import catching_together
+from airshed.runtime.using import quick_turns
 from airshed.serve import types
 from airshed.serve.goal import Goal
 from airshed.serve.host import Advance, Apply, BranchOff, Close, Gather, Host, Open, Repeat, Stop
@@ -112,7 +113,7 @@ class Engine:
     def run(self) -> None:
         """Do what is asked for, and advance what runs, until :meth:`stop`."""
         try:
-            with catching_together(self.host.ranks):
+            with catching_together(self.host.ranks), quick_turns():
                 while not self._ends:
                     self._take_all()
                     self._gather()

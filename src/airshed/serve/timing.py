@@ -69,7 +69,7 @@ def serving(case: str, *options: str) -> Iterator[tuple[Remote, int]]:
 
 def _reached(url: str, process: "subprocess.Popen[str]") -> Remote:
     deadline = time.monotonic() + _START
-    while process.poll() is None and time.monotonic() < deadline:
+    while url and process.poll() is None and time.monotonic() < deadline:
         try:
             return connect(url)
         except ServerError:
