@@ -4,12 +4,15 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
+import typer
 from typer.testing import CliRunner, Result
 
 from airshed import __version__
@@ -60,6 +63,25 @@ def test_numbers_that_cannot_be_are_refused_in_plain_words(value: str, told: str
     refused = CliRunner().invoke(app, ["run", "west-europe", "-n", value])
     assert (refused.exit_code, "Input should" in refused.stderr) == (2, False)
     assert refused.stderr.startswith(f"airshed: error: invalid value for '--ranks' / '-n': {told} (help: ")
+
+
+def test_help_shows_words_in_brackets() -> None:
+    """What is in brackets is markup of the help's text, and not shown, unless it is escaped."""
+
+    def texts(command: Any) -> Iterator[str]:
+        yield from (option.help or "" for option in command.params if hasattr(option, "help"))
+        for each in getattr(command, "commands", {}).values():
+            yield from texts(each)
+
+    found = list(texts(typer.main.get_command(app)))
+    assert any("[pasture]" in text for text in found)
+    assert [text for text in found if re.search(r"(?<!\\)\[[a-z]", text)] == []
+
+
+def test_gradients_of_another_model_are_refused() -> None:
+    refused = airshed("adjoint", "queensland")
+    assert refused.exit_code == 2
+    assert "gradients are of the model air; this case is of the model pasture" in refused.output
 
 
 def test_help_needs_none_of_the_heavy_libraries() -> None:

@@ -82,4 +82,4 @@ def airshed(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which version this is.")
     ] = False,
 ) -> None:
-    """Simulate the air over a region: winds, emissions, chemistry, deposition."""
+    """Simulate the air over a region (winds, emissions, chemistry, deposition), or pasture on its land."""

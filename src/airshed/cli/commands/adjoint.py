@@ -22,7 +22,9 @@ _PLACE: Final = ("place", "lon", "lat")
 
 Receptor = Annotated[
     list[str] | None,
-    typer.Option("--receptor", metavar="KEY=VALUE", help="A setting of [receptor], such as lon=6.96; may be repeated."),
+    typer.Option(
+        "--receptor", metavar="KEY=VALUE", help=r"A setting of \[receptor], such as lon=6.96; may be repeated."
+    ),
 ]
 
 
@@ -80,10 +82,13 @@ class _Wanted:
         """Return the case and the receptor; a place that is given replaces that of the case, whatever says it there."""
         from airshed import load_case
         from airshed.case.toml import override
+        from airshed.core.errors import CaseError
 
         where = [each for each in self.receptor if each.partition("=")[0].strip() in _PLACE]
         others = [f"receptor.{each}" for each in self.receptor if each not in where]
         loaded: Any = load_case(self.case, [*self.settings, *others])
+        if loaded.model != "air":
+            raise CaseError(f"gradients are of the model air; this case is of the model {loaded.model}")
         asked = loaded.receptor.to_mapping()
         if where:
             asked = {key: value for key, value in asked.items() if key not in _PLACE}

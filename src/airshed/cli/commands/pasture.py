@@ -24,7 +24,7 @@ def prepare(
         str | None, typer.Option(metavar="FIRST-LAST", help="Years, such as 1957-2002 or 1996; by default all.")
     ] = None,
     area: Annotated[str | None, typer.Option(help="Queensland or Australia.")] = None,
-    spacing: Annotated[float | None, typer.Option(help="Size of cells [degrees].")] = None,
+    spacing: Annotated[float | None, typer.Option(help=r"Size of cells \[degrees].")] = None,
     seed: Annotated[int | None, typer.Option(help="Of the synthetic maps.")] = None,
     layout: Annotated[Layout, typer.Option(help="Land cells alone, or the whole grid.")] = "land",
     replace: Annotated[bool, typer.Option("--replace", help="Replace inputs that are there.")] = False,
@@ -60,7 +60,8 @@ def _progress(share: float) -> None:
 def point(
     met: Annotated[Path, typer.Option(metavar="FILE.met", help="Daily weather as APSIM and SILO write it.")],
     parameters: Annotated[
-        Path, typer.Option(metavar="FILE.toml", help="[soil], [pasture], [initial], [events], options of processes.")
+        Path,
+        typer.Option(metavar="FILE.toml", help=r"\[soil], \[pasture], \[initial], \[events], options of processes."),
     ],
     output: Annotated[Path, typer.Option(metavar="FILE.nc", help="File for every state and flux of every day.")],
     overrides: Overrides = None,
