@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from bmipy import Bmi
 
-from airshed.bmi import Component
+from airshed.bmi import Air, Component
+from airshed.core.errors import CaseError
 
 from .conftest import COMPONENTS, Started
 
@@ -147,6 +148,11 @@ def test_a_function_that_is_not_called_is_noticed(started: Started) -> None:
     bmi = Noted(started("lorenz"))
     look_at_names(bmi, "lorenz")
     assert {"update", "get_grid_face_edges", "set_value"} <= set(Bmi.__abstractmethods__) - bmi.names
+
+
+def test_nothing_is_there_before_a_case_is() -> None:
+    with pytest.raises(CaseError, match="has no case"):
+        Air().get_value_ptr("O3")
 
 
 def test_places_of_points_are_those_of_their_cells(started: Started) -> None:

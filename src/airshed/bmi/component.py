@@ -170,8 +170,9 @@ class Component(GridFunctions):
 
         It is a copy that each update renews, since models keep fields in layouts of their own.
         """
+        simulation = self.simulation
         if name not in self._pointers:
-            self._pointers[name] = self.simulation.values(name).reshape(-1)
+            self._pointers[name] = simulation.values(name).reshape(-1)
         lasting = self._pointers[name].view()
         lasting.flags.writeable = False
         return lasting
