@@ -62,6 +62,14 @@ def test_a_refusal_names_the_path_and_what_to_do(tmp_path, monkeypatch, number, 
     assert names(tmp_path) == []
 
 
+def test_a_folder_that_is_not_there_is_told(tmp_path):
+    with (
+        pytest.raises(OutputError, match="there is no such folder"),
+        write_whole(tmp_path / "no" / "a.nc") as part,
+    ):
+        raise PermissionError(errno.EACCES, "what netCDF says of it", str(part))
+
+
 def test_the_netcdf_librarys_words_for_a_full_disk_are_understood(tmp_path, monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: shutil._ntuple_diskusage(10**9, 10**9, 0))
     with pytest.raises(OutputError, match="the disk is full"), guarded(tmp_path / "a.nc"):

@@ -18,6 +18,7 @@ from airshed.core.errors import OutputError
 _PART_SUFFIX: Final = ".part"
 _CHUNK_OF_A_LARGE_GRID: Final = 4 * 1024 * 1024
 _ADVICE: Final = {
+    errno.ENOENT: "there is no such folder; make it, or choose another folder",
     errno.EACCES: "there is no permission to write there; choose another folder",
     errno.EPERM: "there is no permission to write there; choose another folder",
     errno.EROFS: "that file system is read-only; choose another folder",
@@ -39,6 +40,7 @@ def write_whole(path: Path) -> Iterator[Path]:
     """
     part = part_path(path)
     with guarded(path, part):
+        os.stat(f"{path.parent}/.")  # netCDF says of a folder that is not there that it may not be written
         yield part
         publish(part, path)
 
