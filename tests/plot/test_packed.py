@@ -8,6 +8,8 @@ import xarray as xr
 from PIL import Image
 
 from airshed.plot import plot_run
+from airshed.plot.maps import draw_maps, map_scale, place_in_words
+from airshed.plot.page import hour_of, period
 from airshed.plot.results import Results
 from airshed.plot.run import spread_days
 
@@ -56,3 +58,34 @@ def test_days_to_map_are_evenly_spread() -> None:
 
 def packed_times(count: int) -> np.ndarray:
     return np.datetime64("2020-01-01", "s") + np.arange(count) * np.timedelta64(86400, "s")
+
+
+def test_land_is_not_the_ground_below_air(packed: xr.Dataset, tmp_path: Path) -> None:
+    assert place_in_words(Results(packed, tmp_path), "standing_dry_matter") == "on land"
+
+
+def test_days_are_called_alike_above_a_picture_and_in_it() -> None:
+    days = packed_times(366)
+    assert period(days[[91, 365]]) == "1 April 2020 to 31 December 2020"
+    assert hour_of(days, 365) == "31 Dec 2020"
+    hours = np.datetime64("2020-01-01", "s") + np.arange(25) * np.timedelta64(3600, "s")
+    assert period(hours) == "1 January 2020"
+
+
+def test_dates_and_numbers_above_a_map_do_not_meet(packed: xr.Dataset, tmp_path: Path) -> None:
+    results = Results(packed * 1.0e4 + 0.123, tmp_path)
+    times = [91, 182, 274, 365]
+    figure = draw_maps(results, "standing_dry_matter", times, map_scale(results, "standing_dry_matter", times))
+    for axes in figure.axes[:4]:
+        left, right = (axes._left_title, axes._right_title)  # type: ignore[attr-defined]
+        assert left.get_window_extent().x1 < right.get_window_extent().x0
+
+
+def test_a_curve_that_would_lie_flat_has_an_axis_of_its_own(packed: xr.Dataset, tmp_path: Path) -> None:
+    with_growth = packed.assign(growth=0.01 * packed["standing_dry_matter"], dead=0.5 * packed["standing_dry_matter"])
+    for name in ("growth", "dead"):
+        with_growth[name].attrs["units"] = "kg ha-1"
+    with_growth.to_netcdf(tmp_path / "output.nc")
+    drawn = plot_run(tmp_path / "output.nc", fields=["standing_dry_matter", "growth", "dead"], animation=False)
+    series = [path.name for path in drawn if path.name.endswith("_cities.png")]
+    assert series == ["standing_dry_matter_dead_cities.png", "growth_cities.png"]

@@ -16,7 +16,7 @@ from airshed.plot import wording
 from airshed.plot.geography import MAP_CREDIT
 from airshed.plot.limits import Scale, scale_of
 from airshed.plot.maps import map_panels, place_in_words
-from airshed.plot.page import Panels, colour_bar, footer, headline, in_unit, norm_of
+from airshed.plot.page import Panels, colour_bar, daily, footer, headline, in_unit, norm_of
 from airshed.plot.panel import MapPanel, shape_of
 from airshed.plot.results import Results
 from airshed.plot.style import COAST, NO_VALUE, colours, text_at
@@ -131,7 +131,8 @@ class _Film:
 
 def _moment(results: Results, time: int) -> str:
     moment = results.times[time]
-    return f"{wording.date(moment)}, {wording.clock(moment)} UTC"
+    date = wording.date(moment)
+    return date if daily(results.times) else f"{date}, {wording.clock(moment)} UTC"
 
 
 def _pixels(figure: Figure) -> Pixels:

@@ -6,6 +6,7 @@ from math import ceil, log
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from numpy.typing import NDArray
 
 from airshed.plot import wording
@@ -20,6 +21,7 @@ Array = NDArray[np.float64]
 
 _WIDEST, _HIGHEST = 12.6, 9.6
 _IDEAL = 1.7
+_GAP = 0.1
 
 
 def map_scale(results: Results, field: str, times: Sequence[int]) -> Scale:
@@ -62,7 +64,9 @@ def map_panels(count: int, shape: float, widest: float = _WIDEST, highest: float
 
 
 def place_in_words(results: Results, field: str) -> str:
-    """Return where the lowest level is: "at the ground", or its height when that is far from it."""
+    """Return where the lowest level is: "at the ground", or its height when that is far from it; or "on land"."""
+    if results.is_land:
+        return "on land"
     lowest = results.lowest_height(field)
     return "at the ground" if lowest is None or lowest < 150 else f"at {wording.height(lowest)}"
 
@@ -85,11 +89,17 @@ def statistics(values: Array, latitude: Array) -> str:
 
 def _title(axes: Axes, results: Results, field: str, time: int, *, alone: bool) -> None:
     """Write the hour of a map, unless it is alone and the headline has it, and its statistics."""
-    if not alone:
-        axes.set_title(hour_of(results.times, time), loc="left", fontsize=SIZE["panel"], weight="bold", pad=4)
+    hour = "" if alone else hour_of(results.times, time)
+    left = axes.set_title(hour, loc="left", fontsize=SIZE["panel"], weight="bold", pad=4)
     numbers = statistics(results.ground(field)[time], results.latitude)
-    width = axes.get_window_extent().width / axes.figure.dpi
-    axes.set_title(numbers, loc="right", fontsize=SIZE["small" if width > 2.4 else "tiny"] - 0.5, color=GREY, pad=4)
+    right = axes.set_title(numbers, loc="right", fontsize=SIZE["small"] - 0.5, color=GREY, pad=4)
+    if _length(left) + _length(right) > axes.get_window_extent().width / axes.figure.dpi - _GAP:
+        right.set_fontsize(SIZE["tiny"] - 0.5)
+
+
+def _length(text: Text) -> float:
+    """Return how long a text is [inches]."""
+    return float(text.get_window_extent().width / text.figure.dpi) if text.get_text() else 0.0
 
 
 def _columns(count: int, shape: float) -> int:

@@ -102,14 +102,19 @@ def period(moments: NDArray[np.datetime64]) -> str:
     if len(moments) == 1:
         return f"{first}, {wording.clock(moments[0])} UTC"
     ends_at_midnight = wording.clock(moments[-1]) == "00:00"
-    if ends_at_midnight:
+    if ends_at_midnight and not daily(moments):
         last = wording.date(moments[-1] - np.timedelta64(1, "s"))
     return first if first == last else f"{first} to {last}"
 
 
+def daily(times: NDArray[np.datetime64]) -> bool:
+    """Tell whether a run was written once a day or less often, so that hours and nights say nothing."""
+    return times.size > 1 and bool(np.diff(times).min() >= np.timedelta64(1, "D"))
+
+
 def hour_of(times: NDArray[np.datetime64], index: int) -> str:
     """Return the hour of one of a run's times, with its date when the run is longer than a day."""
-    if times.size > 1 and np.diff(times).min() >= np.timedelta64(1, "D"):
+    if daily(times):
         return f"{wording.short_date(times[index])} {times[index].astype('datetime64[Y]')}"
     hour = f"{wording.clock(times[index])} UTC"
     return f"{wording.short_date(times[index])} {hour}" if times[-1] - times[0] > np.timedelta64(1, "D") else hour
@@ -130,7 +135,7 @@ def colour_bar(figure: Figure, field: str, scale: Scale, unit: str, panels: Pane
     figure.colorbar(mappable, cax=axes, **options)
     axes.set_xticks(scale.ticks, _labels(scale.ticks))
     axes.minorticks_off()
-    text_at(figure, panels.start + length + 0.15, 0.485, unit, "small", va="center", color=GREY)
+    text_at(figure, panels.start + length + 0.15, 0.485, "" if unit == "1" else unit, "small", va="center", color=GREY)
 
 
 def _labels(ticks: Sequence[float]) -> list[str]:

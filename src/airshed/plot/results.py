@@ -131,6 +131,11 @@ class Results:
             float(self.latitude_edges[-1]),
         )
 
+    @property
+    def is_land(self) -> bool:
+        """Tell whether cells lie packed, as those of land do, and so have nothing above them."""
+        return self._packing is not None
+
     def lowest_height(self, name: str) -> float | None:
         """Return the height of a field's lowest cell centres [m above ground], None for a field without levels."""
         if "level" not in self._data[name].dims or "level" not in self._data.coords:

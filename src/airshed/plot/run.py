@@ -15,12 +15,15 @@ from airshed.io.results import open_run
 from airshed.plot.animation import draw_animation
 from airshed.plot.curtain import draw_curtain, row_of
 from airshed.plot.maps import draw_maps, map_scale
+from airshed.plot.page import daily
 from airshed.plot.results import Results
-from airshed.plot.series import MOST_CURVES, daily, draw_series
+from airshed.plot.series import MOST_CURVES, draw_series
 from airshed.plot.style import look
 
 HOURS = (3, 9, 15, 21)
 """Hours of the day [UTC] that are mapped when none are asked for."""
+
+_FLAT = 0.03
 
 
 def plot_run(
@@ -67,7 +70,7 @@ def plot_run(
                 files.save(f"{field}_{moment}.png", draw_maps(results, field, [time], scale))
             if results.has_levels(field):
                 files.save(f"{field}_curtain.png", draw_curtain(results, field, times, latitude))
-        for group in _by_unit(results, chosen) if series else ():
+        for group in _on_one_axis(results, chosen) if series else ():
             files.save(f"{'_'.join(group)}_cities.png", draw_series(results, group))
         if animation and series:
             files.write(f"{chosen[0]}.gif", draw_animation(results, chosen[0]))
@@ -124,9 +127,20 @@ class _Files:
         self.written.append(path)
 
 
-def _by_unit(results: Results, fields: Sequence[str]) -> list[list[str]]:
-    """Group fields that can share an axis, no more of them than there are colours for curves."""
-    groups: dict[str, list[str]] = {}
+def _on_one_axis(results: Results, fields: Sequence[str]) -> list[list[str]]:
+    """Group fields that can share an axis: of one unit, all seen beside the largest, no more than there are colours."""
+    groups: list[list[str]] = []
     for field in fields:
-        groups.setdefault(results.quantity(field).unit, []).append(field)
-    return [group[k : k + MOST_CURVES] for group in groups.values() for k in range(0, len(group), MOST_CURVES)]
+        fitting = (group for group in groups if len(group) < MOST_CURVES and _fit(results, group[0], field))
+        group = next(fitting, None)
+        if group is None:
+            groups.append([field])
+        else:
+            group.append(field)
+    return groups
+
+
+def _fit(results: Results, one: str, other: str) -> bool:
+    """Tell whether curves of two fields can share an axis: one unit, and neither lies flat beside the other."""
+    sizes = sorted(float(np.nanmax(np.abs(results.ground(field)), initial=0.0)) for field in (one, other))
+    return results.quantity(one).unit == results.quantity(other).unit and sizes[0] >= _FLAT * sizes[1]

@@ -13,7 +13,7 @@ from airshed.plot import wording
 from airshed.plot.geography import CITY_CREDIT, Area, City, cities
 from airshed.plot.limits import axis_of, format_number
 from airshed.plot.maps import place_in_words
-from airshed.plot.page import Panels, footer, headline, in_unit, period
+from airshed.plot.page import Panels, daily, footer, headline, in_unit, period
 from airshed.plot.results import Quantity, Results
 from airshed.plot.style import DPI, LINES, NIGHT, PALE, SIZE, text_at
 from airshed.plot.units import COMMON
@@ -53,11 +53,6 @@ def draw_series(results: Results, fields: Sequence[str]) -> Figure:
     _legend(figure, panels, [q.short for q in quantities])
     footer(figure, panels.start + panels.across, CITY_CREDIT)
     return figure
-
-
-def daily(times: NDArray[np.datetime64]) -> bool:
-    """Tell whether a run was written once a day or less often, so that hours and nights say nothing."""
-    return times.size > 1 and bool(np.diff(times).min() >= np.timedelta64(1, "D"))
 
 
 def together(quantities: Sequence[Quantity]) -> str:
