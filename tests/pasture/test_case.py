@@ -105,6 +105,7 @@ def test_single_precision_is_near_double(case: Case) -> None:
         ("time.length=200 day", "there is weather from 2019-11-20|has weather from 2019-11-20"),
         ("inputs.folder=elsewhere", "there is no folder"),
         ("humidity.given=deficit", "vapour_pressure_deficit"),
+        ("grazing.stocking_rate=-1", "must be at least 0"),
         ("events.fire=[{date=\"1st of May\"}]", "is no day"),
     ],
 )  # fmt: skip
@@ -134,3 +135,13 @@ def test_animals_that_the_inputs_do_not_have_weigh_what_is_usual(case: Case) -> 
         assert simulation.values("live_weight").tolist() == [200.0] * 40
         simulation.run("1 day")
         assert simulation.values("live_weight").min() > 190.0
+
+
+def test_animals_graze_where_a_stocking_rate_is_given(case: Case) -> None:
+    def eaten(*changes: str) -> float:
+        with package.Simulation(package.load_case(case(20), changes)) as simulation:
+            simulation.run()
+            return float(simulation.values("eaten_since_reset").max())
+
+    assert eaten() == eaten("grazing.stocking_rate=0.5", "grazing.on=false") == 0.0
+    assert eaten("grazing.stocking_rate=0.5") > 0.0

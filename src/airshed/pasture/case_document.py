@@ -13,7 +13,8 @@ A case is a folder with a `case.toml` whose first line is `model = "pasture"`:
     airshed run cases/queensland --set grazing.stocking_rate=0.2
 
 Quantities, times, paths and `--set` are written as in [the case file of the air](case-file.md). A number that a process
-lets be changed while the model runs is set by its section and name, `simulation["grazing_stocking_rate"] = 0.2`.
+lets be changed while the model runs is set by its section and name, `simulation["grazing_stocking_rate"] = 0.2` where
+`grazing.on = true`.
 The smallest case has `model`, [time] `start` and `length`, and [inputs] `folder`.
 """
 
