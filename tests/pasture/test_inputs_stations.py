@@ -227,6 +227,8 @@ def test_years_are_asked_for(folder):
     assert recipe_of(folder).spacing == 0.2
     with pytest.raises(DataError, match="are no years such as"):
         recipe_of(folder, years="18-19")
+    with pytest.raises(DataError, match="the first is after the last"):
+        recipe_of(folder, years="2019-2018")
     with pytest.raises(DataError, match="spacing"):
         recipe_of(folder, asked={"spacing": 50.0})
     assert recipe_of(folder / "nowhere") == Recipe()
@@ -265,3 +267,8 @@ def test_the_shipped_case_has_its_inputs():
     near = int(np.argmin(np.hypot(inputs.grid.cell_lat - roma.latitude, inputs.grid.cell_lon - roma.longitude)))
     rain = inputs.weather(Box(((near, near + 1),)), 0, 366)["rain"]
     assert rain.sum() == pytest.approx(roma["rain"][:366].sum(), rel=0.02)
+
+
+def test_a_folder_that_is_not_there_is_told(tmp_path):
+    with pytest.raises(DataError, match="there is no folder"):
+        inputs_of_stations(tmp_path / "nowhere", Recipe())

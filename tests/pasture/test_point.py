@@ -120,6 +120,7 @@ def test_the_example_of_the_page_runs() -> None:
 WRONG = [
     ("soil.set=rosela", "there is no published soil 'rosela'; did you mean roselea"),
     ("soil.curve_numbr=80", "curve_number"),
+    ("soil.curve_number=300", "curve_number = 300 must be at most 100"),
     ("initial.water_9=3", "water_"),
     ("initial.water_1=300", "initial: layer 1 has 300 mm of water, and holds 15.75 mm"),
     ("weather.first=1990-01-01", "weather: 1990-01-01 to 2002-12-31 is asked for, and .* has 2001-01-01"),
@@ -149,11 +150,23 @@ def test_humidity_is_never_guessed(files: Path) -> None:
         run(files)
 
 
+def test_humidity_declared_against_the_evidence_is_told(files: Path) -> None:
+    roma = Path(__file__).parents[2] / "cases" / "queensland" / "inputs" / "qld_roma_2020-2025.met"
+    wrong, right = (
+        str(run_point(roma, files / "case.toml", files / "out.nc", [f"humidity.given={given}"]).facts)
+        for given in ("deficit", "vapour_pressure")
+    )
+    assert "its column vp is taken as vapour_pressure_deficit, and looks like vapour_pressure" in wrong
+    assert "looks like" not in right
+
+
 def test_weather_that_cannot_be_is_refused(files: Path) -> None:
     text = (files / "nowhere.met").read_text().splitlines()
     text[20] = re.sub(r"^(\S+ \S+) \S+", r"\1 999.0", text[20])
     (files / "nowhere.met").write_text("\n".join(text))
-    with pytest.raises(AirshedError, match="2001-01-16"):
+    with pytest.raises(
+        AirshedError, match=r"^\S+ \(.*nowhere\.met\), 2001-01-16"
+    ):  # the reason alone, without its kind
         run(files)
 
 

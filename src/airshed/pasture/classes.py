@@ -25,7 +25,15 @@ _DEFAULTS: Final[Mapping[str, float]] = {
 }  # fmt: skip
 """What all published sets have alike, or what a run needs with an option alone."""
 
-_SHARES: Final = ("albedo", "no_growth_water", "full_green_water", "dry_detachment", "wet_detachment")
+_SHARES: Final = (
+    "albedo",
+    "curve_number_cover",
+    "no_growth_water",
+    "full_green_water",
+    "dry_detachment",
+    "wet_detachment",
+)
+_CURVE_NUMBERS: Final = ("curve_number", "curve_number_reduction")
 _DAYS: Final = ("dry_start", "wet_start", "nitrogen_reset", "summer_start", "summer_end")
 
 
@@ -35,6 +43,8 @@ def _settings(specs: tuple[FieldSpec, ...]) -> dict[str, Any]:
     def bounds(name: str) -> dict[str, float]:
         if name in _SHARES:
             return {"ge": 0.0, "le": 1.0}
+        if name in _CURVE_NUMBERS:
+            return {"ge": 0.0, "le": 100.0}
         return {"ge": 1.0, "le": 366.0} if name in _DAYS else {"ge": 0.0}
 
     return {

@@ -89,7 +89,8 @@ def _series(stations: Sequence[Station], name: str, calendar: Calendar) -> Array
         at = first if name in DAILY else int(np.argmax(calendar.week(np.arange(calendar.days)) == first))
         span = "on" if name in DAILY else "in the week of"
         raise DataError(
-            f"no station knows {name} {span} {calendar.dates([at])[0]}; add a station, or leave that time out"
+            f"no station knows {name} {span} {calendar.dates([at])[0]}; add a station, or choose years without that "
+            "day (--years)"
         )
     return rows
 

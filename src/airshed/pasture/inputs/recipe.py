@@ -105,6 +105,8 @@ def _span(years: str) -> dict[str, str]:
     last = last or first
     if not (first.isdecimal() and last.isdecimal() and len(first) == len(last) == 4):
         raise DataError(f"years {years!r} are no years such as 1957-2002, or 1996")
+    if first > last:
+        raise DataError(f"years {years!r}: the first is after the last")
     return {"first": f"{first}-01-01", "last": f"{last}-12-31"}
 
 
@@ -150,6 +152,8 @@ def _attributes(recipe: Recipe, stations: list[Station]) -> dict[str, str]:
 
 def _stations(folder: Path, recipe: Recipe) -> tuple[list[Station], list[Finding]]:
     """Read and check the stations that are to be used; their humidity becomes a pressure."""
+    if not folder.is_dir():
+        raise DataError(f"there is no folder {folder}")
     files = {each.name: each for pattern in _FILES for each in sorted(folder.glob(pattern))}
     missing = sorted(set(recipe.stations) - set(files))
     if missing:

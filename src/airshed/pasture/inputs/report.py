@@ -5,6 +5,7 @@ import numpy as np
 from airshed.core.report import Report, Table
 from airshed.pasture.inputs.prepare import Written
 from airshed.pasture.inputs.recipe import Prepared
+from airshed.pasture.weather.checks import Finding
 from airshed.pasture.weather.station import HUMIDITY, Station
 
 
@@ -28,9 +29,13 @@ def report(prepared: Prepared, written: Written | None) -> Report:
     columns = ("station", "lat", "lon", "first", "last", "rain [mm/year]", "humidity")
     tables = [Table("Stations", columns, stations)]
     if prepared.findings:
-        found = [(each.kind, each.rule, each.text) for each in prepared.findings]
+        found = [(each.kind, each.rule, _told(each)) for each in prepared.findings]
         tables.append(Table("Found in their weather", ("kind", "rule", "what"), found))
     return Report("Inputs of the pasture model", tables, facts)
+
+
+def _told(finding: Finding) -> str:
+    return f"{finding.text}; taken as not known" if finding.missing else finding.text
 
 
 def _row(station: Station) -> tuple[str | float | None, ...]:

@@ -18,7 +18,7 @@ from airshed.core.version import __version__
 from airshed.pasture.balance import DRY_MATTER, WATER
 from airshed.pasture.classes import read_class
 from airshed.pasture.point.case import read_point
-from airshed.pasture.point.simulate import Series, simulate
+from airshed.pasture.point.simulate import Series, as_declared, simulate
 from airshed.pasture.weather.checks import check
 from airshed.pasture.weather.met import read_met
 from airshed.pasture.weather.station import Station
@@ -43,11 +43,11 @@ def run_point(met: Path, parameters: Path, output: Path, overrides: Sequence[str
     if output.suffix.lower() != ".nc":
         raise OutputError(f"{output}: the output is netCDF; end its name in .nc")
     case = read_point(parameters, overrides)
-    station = _days_of(read_met(met), case)
+    station = as_declared(case, _days_of(read_met(met), case))
     findings = check(station)
-    errors = [each for each in findings if each.kind == "error"]
+    errors = [each.text for each in findings if each.kind == "error"]
     if errors:
-        raise DataError("\n".join(str(each) for each in errors[:_MOST_FINDINGS]))
+        raise DataError("\n".join(errors[:_MOST_FINDINGS]))
     litter = _litter(parameters.parent / case.weather.litter, station) if case.weather.litter else None
     with write_whole(output) as part:
         series = simulate(case, station, litter)

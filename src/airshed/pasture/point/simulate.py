@@ -59,7 +59,7 @@ def simulate(case: Any, station: Station, litter: Array | None = None) -> Series
     litter  (days,) of each day at its end [kg ha-1], None where the model makes it
     Raises CaseError for options that the weather does not allow, DataError for weather that is not there.
     """
-    station = station.with_humidity(_COLUMNS[case.humidity.given])
+    station = as_declared(case, station)
     weather = _weather(case, station, litter)
     points = Points([each(getattr(case, each.section)) for each in PROCESSES], cell_fields(tuple(weather)))
     parameters = _parameters(case)
@@ -81,6 +81,11 @@ def simulate(case: Any, station: Station, litter: Array | None = None) -> Series
     specs = (*STATE, *points.fluxes, *(spec for spec in WEATHER if spec.name in weather))
     found = {name: array[:, 0] for name, array in values.items()} | weather
     return Series(station.dates, specs, found, start, given)
+
+
+def as_declared(case: Any, station: Station) -> Station:
+    """Return the weather with its column of humidity as a case declares it, whatever its label says."""
+    return station.with_humidity(_COLUMNS[case.humidity.given])
 
 
 def _segments(events: Mapping[int, Any], days: int) -> Iterator[tuple[int, int]]:

@@ -168,7 +168,7 @@ def dry_pan(station: Station) -> Iterator[Finding]:
         empty = (station["pan_evaporation"] == 0.0) & (station["radiation"] > _SUNNY)
         if empty.any():
             light = station["radiation"][int(np.argmax(empty))]
-            why = f"with radiation of {light:g} MJ m-2 was not read, and is taken as not known"
+            why = f"with radiation of {light:g} MJ m-2 seems not to have been read"
             yield _finding(station, "warning", "pan", "pan_evaporation", empty, why, missing="pan_evaporation")
 
 
