@@ -35,12 +35,15 @@ def draw_maps(results: Results, field: str, times: Sequence[int], scale: Scale) 
     figure = panels.figure(DPI)
     winds = [wind for time in times if (wind := results.wind(time)) is not None]
     strongest = max((float(np.nanmax(np.hypot(*wind), initial=0.0)) for wind in winds), default=0.0)
+    fits = True
     for place, (time, axes) in enumerate(zip(times, panels.axes(figure), strict=True)):
         panel = MapPanel(axes, results, field, scale)
         panel.show(results.ground(field)[time])
         if winds:
             panel.show_wind(*winds[place], strongest)
-        _title(axes, results, field, time, alone=len(times) == 1)
+        fits &= _title(axes, results, field, time, alone=len(times) == 1)
+    for axes in () if fits else figure.axes:
+        axes.set_title(axes.get_title("right"), loc="right", fontsize=SIZE["tiny"] - 0.5, color=GREY, pad=4)
     quantity = results.quantity(field)
     when = period(results.times[list(times)])
     subtitle = f"{place_in_words(results, field)}, {when}{in_unit(quantity.unit)}"
@@ -87,14 +90,13 @@ def statistics(values: Array, latitude: Array) -> str:
     return f"min {low}  mean {mean}  max {high}"
 
 
-def _title(axes: Axes, results: Results, field: str, time: int, *, alone: bool) -> None:
-    """Write the hour of a map, unless it is alone and the headline has it, and its statistics."""
+def _title(axes: Axes, results: Results, field: str, time: int, *, alone: bool) -> bool:
+    """Write the hour of a map, unless it is alone and the headline has it, and its statistics; tell if they fit."""
     hour = "" if alone else hour_of(results.times, time)
     left = axes.set_title(hour, loc="left", fontsize=SIZE["panel"], weight="bold", pad=4)
     numbers = statistics(results.ground(field)[time], results.latitude)
     right = axes.set_title(numbers, loc="right", fontsize=SIZE["small"] - 0.5, color=GREY, pad=4)
-    if _length(left) + _length(right) > axes.get_window_extent().width / axes.figure.dpi - _GAP:
-        right.set_fontsize(SIZE["tiny"] - 0.5)
+    return _length(left) + _length(right) <= axes.get_window_extent().width / axes.figure.dpi - _GAP
 
 
 def _length(text: Text) -> float:

@@ -8,7 +8,7 @@ from airshed.process import Process, flux, update
 class Standing(Process, section="standing", order=800):
     """Sums of what stands, and how much of what grew was eaten; nothing else reads them."""
 
-    standing_dry_matter = flux("kg ha-1", "Dry matter that stands")
+    standing_dry_matter = flux("kg ha-1", "Standing dry matter")
     green = flux("kg ha-1", "Green dry matter")
     dead = flux("kg ha-1", "Dead dry matter that stands")
     utilisation = flux("1", "Of what grew since the reset, the share that was eaten")
