@@ -102,7 +102,7 @@ def test_a_defect_is_found_and_the_server_goes_on(server: Server, monkeypatch: p
         body = json.dumps({"name": "transport.advection", "value": False}).encode()
         sent = {"Content-Type": "application/json"}
         status, answer = ask(server, "POST", "/api/sessions/main/set", body, **sent)
-        assert (status, json.loads(answer)["error"]) == (500, "Defect")
+        assert (status, json.loads(answer)["error"]) == (500, "DefectError")
     assert ask(server, "GET", "/api/sessions/main")[0] == 200
 
 

@@ -98,6 +98,7 @@ def test_two_ranks_give_the_bits_of_one(start: Start) -> None:
     process, remote = start("-n", "2", "--threads", "1")
     remote.step(4)
     assert np.array_equal(remote["TRACER"].values, alone(4))
+    assert remote.summary().tables
     name = remote.snapshot()
     remote.set("emissions.point.0.rate", "2 mol/s")
     remote.step(3)

@@ -20,6 +20,14 @@ def test_info_says_what_there_is(remote: Remote) -> None:
     assert info.state.model == "air"
 
 
+def test_a_summary_tells_what_happened(remote: Remote) -> None:
+    remote.step(3)
+    summary = remote.summary()
+    assert summary.state.step == 3
+    budget = next(each for each in summary.tables if "species" in each.columns)
+    assert "TRACER" in {row[0] for row in budget.rows}
+
+
 def test_data_are_those_of_a_simulation(remote: Remote) -> None:
     remote.step(5)
     with airshed.Simulation("tracer-rotation") as simulation:

@@ -12,6 +12,7 @@ from fastapi.staticfiles import StaticFiles
 from airshed.core.errors import AirshedError
 from airshed.core.version import __version__
 from airshed.serve import types
+from airshed.serve.asked import DefectError
 from airshed.serve.asking import Asking, NotThereError
 from airshed.serve.catalogue import case_of, catalogue
 from airshed.serve.data_api import data_routes, file_routes
@@ -103,6 +104,11 @@ def _session(asking: Asking) -> APIRouter:
         """Return all there is to know about the model."""
         return await asking.info(session)
 
+    @routes.get("/summary", response_model=types.Summary)
+    async def summary(session: str) -> Response:
+        """Return what happened so far: budgets, extremes, input, where the time went."""
+        return _told(await asking.summary(session))
+
     @routes.get("/snapshots")
     async def snapshots(session: str) -> list[types.SnapshotInfo]:
         """Return the snapshots that are kept."""
@@ -160,13 +166,14 @@ def _control(routes: APIRouter, asking: Asking) -> None:
 
 
 async def _problem(request: Request, error: Exception) -> JSONResponse:
-    status = 404 if isinstance(error, NotThereError) else 409 if isinstance(error, ControlledError) else 400
+    known: dict[type, int] = {NotThereError: 404, ControlledError: 409, DefectError: 500}
+    status = known.get(type(error), 400)
     return JSONResponse({"error": type(error).__name__, "message": str(error)}, status)
 
 
 async def _defect(request: Request, error: Exception) -> JSONResponse:
     message = "a defect of Airshed, told where the server was started"
-    return JSONResponse({"error": "Defect", "message": message}, 500)
+    return JSONResponse({"error": "DefectError", "message": message}, 500)
 
 
 async def _wrong_type(request: Request, error: Exception) -> JSONResponse:

@@ -85,6 +85,11 @@ class Asking:
         """Tell all who controls a session now."""
         self.engine.told(types.Event(event="control", session=session, state=self.session(session).view()))
 
+    async def summary(self, session: str) -> types.Summary:
+        """Return what happened so far."""
+        self.session(session)
+        return await asyncio.wrap_future(self.engine.summary(session))
+
     async def info(self, session: str) -> types.ModelInfo:
         """Return all there is to know about a session's model."""
         self.session(session)

@@ -66,6 +66,10 @@ class Remote:
         self._info = types.ModelInfo.model_validate_json(self._ask("GET", "/info"))
         return self._info
 
+    def summary(self) -> types.Summary:
+        """Return what happened so far: budgets, extremes, input, where the time went."""
+        return types.Summary.model_validate_json(self._ask("GET", "/summary"))
+
     @property
     def state(self) -> types.SessionState:
         """Where the session stands."""

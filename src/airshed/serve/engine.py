@@ -2,10 +2,9 @@
 
 import queue
 import time
-import traceback
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,46 +13,20 @@ from airshed.core.errors import AirshedError, CaseError
 from airshed.parallel.failure import catching_together
 from airshed.runtime.using import quick_turns
 from airshed.serve import types
+from airshed.serve.asked import Asked, CommandTo, FieldOf, InfoOf, defect
 from airshed.serve.goal import Goal
-from airshed.serve.host import Advance, Apply, BranchOff, Close, Gather, Host, Open, Repeat, Stop
+from airshed.serve.host import Advance, Apply, BranchOff, Close, Gather, Host, Open, Repeat, Stop, Summarise
 from airshed.serve.hosted import Hosted
 from airshed.serve.lease import Lease
 from airshed.serve.limits import Limits
 from airshed.serve.session import Session
-from airshed.serve.tell import info_of, shape_of, state_of
+from airshed.serve.tell import info_of, shape_of, state_of, summary_of
 
 MAIN: Final = "main"
-_DEFECT: Final = "a defect of Airshed, told where the server was started; restore a snapshot"
 _LOOK: Final = 5.0
 """Seconds after which a server with nothing to do looks whether sessions are idle."""
 
 Told = Callable[[types.Event], None]
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What a client waits for: `what` is done between steps."""
-
-    what: Any
-    reply: "Future[Any]" = field(default_factory=Future)
-
-
-@dataclass(frozen=True)
-class _Field:
-    session: str
-    name: str
-
-
-@dataclass(frozen=True)
-class _Info:
-    session: str
-
-
-@dataclass(frozen=True)
-class _Command:
-    session: str
-    command: types.Document
-    author: str
 
 
 class Engine:
@@ -85,15 +58,19 @@ class Engine:
 
     def command(self, session: str, command: types.Document, author: str) -> "Future[types.Result]":
         """Ask for what a command says."""
-        return self._ask(_Command(session, command, author))
+        return self._ask(CommandTo(session, command, author))
 
     def field(self, session: str, name: str) -> "Future[Any]":
         """Ask for a copy of a field at the end of the present step."""
-        return self._ask(_Field(session, name))
+        return self._ask(FieldOf(session, name))
 
     def info(self, session: str) -> "Future[types.ModelInfo]":
         """Ask for all there is to know about a session's model."""
-        return self._ask(_Info(session))
+        return self._ask(InfoOf(session))
+
+    def summary(self, session: str) -> "Future[types.Summary]":
+        """Ask for what happened so far."""
+        return self._ask(Summarise(session))
 
     def stop(self) -> None:
         """Let :meth:`run` end after the present step; callable from a signal handler."""
@@ -157,22 +134,24 @@ class Engine:
     def _do(self, asked: Asked) -> None:
         try:
             match asked.what:
-                case _Field():
+                case FieldOf():
                     self._fields.append(asked)
                 case Open():
                     asked.reply.set_result(self._open(asked.what))
                 case Close():
                     self._close(asked.what.session)
                     asked.reply.set_result(None)
-                case _Info():
+                case InfoOf():
                     asked.reply.set_result(self._info(asked.what.session))
-                case _Command():
+                case Summarise():
+                    state = self._session(asked.what.session).view()
+                    asked.reply.set_result(summary_of(self.host.give(asked.what), state))
+                case CommandTo():
                     self._command(asked.what, asked.reply)
         except AirshedError as error:
             asked.reply.set_exception(error)
         except Exception as error:
-            traceback.print_exc()  # a defect: the others go on
-            asked.reply.set_exception(error)
+            asked.reply.set_exception(defect(error))
 
     def _leave(self) -> None:
         """Answer all who still wait."""
@@ -223,7 +202,7 @@ class Engine:
         session = self._session(name)
         return info_of(self.host.sessions[name], session.shape, session.view())
 
-    def _command(self, asked: _Command, reply: "Future[types.Result]") -> None:
+    def _command(self, asked: CommandTo, reply: "Future[types.Result]") -> None:
         session, command = self._session(asked.session), asked.command
         session.used = time.monotonic()
         match command:
@@ -246,7 +225,7 @@ class Engine:
         self._change(asked.session)
         reply.set_result(types.Result(state=session.view(), **made))
 
-    def _apply(self, asked: _Command) -> dict[str, Any]:
+    def _apply(self, asked: CommandTo) -> dict[str, Any]:
         hosted = self.host.sessions[asked.session]
         if len(hosted.log) >= self.limits.log:
             raise CaseError(f"the log of {asked.session} holds {len(hosted.log)} commands and takes no more; branch")
@@ -286,17 +265,16 @@ class Engine:
             self._fail(name, error)
             return
         except Exception as error:
-            traceback.print_exc()
-            self._fail(name, error)
+            self._fail(name, defect(error))
             return
         if goal.is_reached(self.host.sessions[name]):
             self._reached(name, changed=True)
         else:
             self._change(name)
 
-    def _fail(self, name: str, error: Exception) -> None:
+    def _fail(self, name: str, error: AirshedError) -> None:
         goal = self._goals.pop(name)
-        self._change(name, error=str(error) if isinstance(error, AirshedError) else _DEFECT)
+        self._change(name, error=str(error))
         for reply in goal.waiting:
             reply.set_exception(error)
 

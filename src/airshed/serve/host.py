@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from airshed.case.case import RunCase
+from airshed.core.report import Report
 from airshed.parallel.communicator import Communicator
 from airshed.parallel.failure import catching_together
 from airshed.parallel.waiting import barrier
@@ -80,6 +81,13 @@ class Gather:
 
 
 @dataclass(frozen=True)
+class Summarise:
+    """Tell what happened so far."""
+
+    session: str
+
+
+@dataclass(frozen=True)
 class Repeat:
     """Make a session's run again and compare."""
 
@@ -98,7 +106,7 @@ class Stop:
     """End all."""
 
 
-Order = Open | Advance | Apply | BranchOff | Gather | Repeat | Close | Stop
+Order = Open | Advance | Apply | BranchOff | Gather | Summarise | Repeat | Close | Stop
 
 
 @dataclass
@@ -162,6 +170,9 @@ class Host:
     def _gather(self, order: Gather) -> Mapping[str, np.ndarray[Any, Any]]:
         return self.sessions[order.session].values(order.names)
 
+    def _summarise(self, order: Summarise) -> Report:
+        return self.sessions[order.session].simulation.summary()
+
     def _repeat(self, order: Repeat) -> types.ReplayResult:
         return replay(self.sessions[order.session], self.ranks)
 
@@ -179,6 +190,7 @@ _DONE: Mapping[type, Callable[[Host, Any], Any]] = {
     Apply: Host._apply,
     BranchOff: Host._branch,
     Gather: Host._gather,
+    Summarise: Host._summarise,
     Repeat: Host._repeat,
     Close: Host._close,
     Stop: Host._stop,

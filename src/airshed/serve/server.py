@@ -38,6 +38,11 @@ class Address:
     certificate: Path | None = None
     key: Path | None = None
 
+    @property
+    def url_host(self) -> str:
+        """The host as it stands in an address."""
+        return f"[{self.host}]" if ":" in self.host else self.host
+
 
 @dataclass
 class Server:
@@ -57,7 +62,10 @@ class Server:
         self.engine = Engine(Host(self.ranks), self.limits, self.folder)
         self._socket = _listening(self.address)
         self.port: int = self._socket.getsockname()[1]
-        gate = Gate.of(self.token, self.port, self.limits, self.address.names, self.address.origins)
+        own = f"{self.address.url_host}:{self.port}"
+        pages = [f"{scheme}://{own}" for scheme in ("http", "https")]
+        names, origins = (*self.address.names, own), (*self.address.origins, *pages)
+        gate = Gate.of(self.token, self.port, self.limits, names, origins)
         asking = Asking(self.engine)
         self._hub = Hub(asking, gate)
         app = application(asking)
@@ -76,8 +84,7 @@ class Server:
     def url(self) -> str:
         """The address for a browser, with the token in its fragment, which no server ever sees."""
         scheme = "https" if self.address.certificate else "http"
-        host = f"[{self.address.host}]" if ":" in self.address.host else self.address.host
-        return f"{scheme}://{host}:{self.port}/#token={self.token}"
+        return f"{scheme}://{self.address.url_host}:{self.port}/#token={self.token}"
 
     @contextmanager
     def listening(self) -> Iterator[None]:

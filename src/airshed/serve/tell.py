@@ -1,7 +1,9 @@
 """What clients are told of a session's model: where it stands, and what it is."""
 
 from collections.abc import Mapping
+from math import isfinite
 
+from airshed.core.report import Cell, Report
 from airshed.core.version import __version__
 from airshed.runtime.simulation import Simulation
 from airshed.serve import types
@@ -62,3 +64,19 @@ def _with_value(variable: types.Variable, simulation: Simulation) -> types.Varia
     if variable.dims or not variable.settable:
         return variable
     return variable.model_copy(update={"value": float(simulation.values(variable.name))})
+
+
+def summary_of(report: Report, state: types.SessionState) -> types.Summary:
+    """Return a report as clients get it; a number that is none is null."""
+    tables = [
+        types.SummaryTable(
+            title=each.title, columns=list(each.columns), rows=[[_told(cell) for cell in row] for row in each.rows],
+            note=each.note,
+        )
+        for each in report.tables
+    ]  # fmt: skip
+    return types.Summary(state=state, facts={name: _told(cell) for name, cell in report.facts.items()}, tables=tables)
+
+
+def _told(cell: Cell) -> Cell:
+    return None if isinstance(cell, float) and not isfinite(cell) else cell

@@ -152,6 +152,23 @@ class ModelInfo(Document):
     attributes: dict[str, str] = {}
 
 
+class SummaryTable(Document):
+    """A table of a summary; a column's unit is part of its name."""
+
+    title: str
+    columns: list[str]
+    rows: list[list[str | float | bool | None]]
+    note: str = ""
+
+
+class Summary(Document):
+    """What happened so far, as at the end of a run: budgets, extremes, input, where the time went."""
+
+    state: SessionState
+    facts: dict[str, str | float | bool | None]
+    tables: list[SummaryTable]
+
+
 class ServerInfo(Document):
     """The server and its sessions."""
 

@@ -1,0 +1,51 @@
+"""What other threads ask of the model's thread, and what becomes of a defect there."""
+
+import traceback
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any
+
+from airshed.core.errors import AirshedError
+from airshed.serve import types
+
+
+class DefectError(AirshedError):
+    """Something is wrong with Airshed itself."""
+
+
+def defect(error: Exception) -> DefectError:
+    """Tell a defect where the server was started, and return what clients are told."""
+    traceback.print_exception(error)
+    return DefectError("a defect of Airshed, told where the server was started; restore a snapshot, or go on")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a client waits for: `what` is done between steps."""
+
+    what: Any
+    reply: "Future[Any]" = field(default_factory=Future)
+
+
+@dataclass(frozen=True)
+class FieldOf:
+    """A copy of a field of a session."""
+
+    session: str
+    name: str
+
+
+@dataclass(frozen=True)
+class InfoOf:
+    """All there is to know about a session's model."""
+
+    session: str
+
+
+@dataclass(frozen=True)
+class CommandTo:
+    """A command to a session."""
+
+    session: str
+    command: types.Document
+    author: str
