@@ -340,7 +340,7 @@ class Simulation:
         given, named = self._given
         other = Simulation(self.case if case is None else case, *given, ranks=self._everybody, **named)
         try:
-            if case is not None:
+            if other.case != self.case:
                 self._check_same_state(other)
             other.restore(self.snapshot() if saved is None else saved)
         except BaseException:
@@ -349,13 +349,18 @@ class Simulation:
         return other
 
     def _check_same_state(self, other: "Simulation") -> None:
-        """Raise CaseError where the state of another simulation consists of other arrays than this one's."""
-        mine, its = self._model.save(), other._model.save()
-        for one, two in ((mine.tiled, its.tiled), (mine.whole, its.whole)):
-            parts = [{name: (array.shape, array.dtype) for name, array in each.items()} for each in (one, two)]
-            if parts[0] != parts[1]:
-                differ = sorted(set(parts[0].items()) ^ set(parts[1].items()), key=str)
-                raise CaseError(f"the other case has another state ({differ[0][0]}); begin a simulation of its own")
+        """Raise CaseError where the state of another simulation consists of other arrays than this one's.
+
+        Of those that are whole the names alone count: some grow as a run goes on.
+        """
+        states = [each.save() for each in (self._model, other._model)]
+        parts = [
+            {(name, array.shape, array.dtype.str) for name, array in each.tiled.items()}
+            | {(name,) for name in each.whole}
+            for each in states
+        ]
+        if differ := sorted(parts[0] ^ parts[1], key=str):
+            raise CaseError(f"the other case has another state ({differ[0][0]}); begin a simulation of its own")
 
     @by_one_thread
     def budget(self) -> "xr.Dataset":
