@@ -15,7 +15,7 @@ from airshed.runtime.using import quick_turns
 from airshed.serve import types
 from airshed.serve.asked import Asked, CommandTo, FieldOf, InfoOf, defect
 from airshed.serve.goal import Goal
-from airshed.serve.host import Advance, Apply, BranchOff, Close, Gather, Host, Open, Repeat, Stop, Summarise
+from airshed.serve.host import Advance, Apply, BranchOff, Close, Gather, Host, Open, Repeat, Save, Stop, Summarise
 from airshed.serve.hosted import Hosted
 from airshed.serve.lease import Lease
 from airshed.serve.limits import Limits
@@ -23,6 +23,9 @@ from airshed.serve.session import Session
 from airshed.serve.tell import info_of, shape_of, state_of, summary_of
 
 MAIN: Final = "main"
+_KEEP: Final = 30.0
+"""Seconds of wall time after which the state of a session that runs is kept again."""
+
 _LOOK: Final = 5.0
 """Seconds after which a server with nothing to do looks whether sessions are idle."""
 
@@ -43,6 +46,7 @@ class Engine:
         self._asked: queue.SimpleQueue[Asked] = queue.SimpleQueue()
         self._goals: dict[str, Goal] = {}
         self._fields: list[Asked] = []
+        self._kept: dict[str, float] = {}
         self._branches = 0
         self._ends = False
 
@@ -261,6 +265,7 @@ class Engine:
         try:
             self.host.give(Advance(name, goal.most(self.host.sessions[name])))
             goal.made()
+            self._keep(name)
         except AirshedError as error:
             self._fail(name, error)
             return
@@ -271,6 +276,13 @@ class Engine:
             self._reached(name, changed=True)
         else:
             self._change(name)
+
+    def _keep(self, name: str) -> None:
+        """Keep the state of a session that runs on disk, every now and then: the clock of rank 0 decides."""
+        now = time.monotonic()
+        if self._folder is not None and now - self._kept.setdefault(name, now) > _KEEP:
+            self._kept[name] = now
+            self.host.give(Save(name))
 
     def _fail(self, name: str, error: AirshedError) -> None:
         goal = self._goals.pop(name)

@@ -53,6 +53,13 @@ class Advance:
 
 
 @dataclass(frozen=True)
+class Save:
+    """Keep the state of a session on disk."""
+
+    session: str
+
+
+@dataclass(frozen=True)
 class Apply:
     """Do what a command asks for."""
 
@@ -106,7 +113,7 @@ class Stop:
     """End all."""
 
 
-Order = Open | Advance | Apply | BranchOff | Gather | Summarise | Repeat | Close | Stop
+Order = Open | Advance | Save | Apply | BranchOff | Gather | Summarise | Repeat | Close | Stop
 
 
 @dataclass
@@ -151,7 +158,10 @@ class Host:
         return hosted
 
     def _advance(self, order: Advance) -> None:
-        self.sessions[order.session].advance(order.most)
+        self.sessions[order.session].simulation.step(order.most)
+
+    def _save(self, order: Save) -> None:
+        self.sessions[order.session].save()
 
     def _apply(self, order: Apply) -> Any:
         return self.sessions[order.session].apply(order.command, order.author)
@@ -187,6 +197,7 @@ class Host:
 _DONE: Mapping[type, Callable[[Host, Any], Any]] = {
     Open: Host._open,
     Advance: Host._advance,
+    Save: Host._save,
     Apply: Host._apply,
     BranchOff: Host._branch,
     Gather: Host._gather,

@@ -95,12 +95,6 @@ class Hosted:
         )  # fmt: skip
         return told
 
-    def advance(self, most: int) -> None:
-        """Make a batch of at most so many steps, and keep the state where that is due."""
-        self.simulation.step(most)
-        if self.keeper.due(self.simulation.seconds):
-            self.save()
-
     def save(self) -> None:
         """Keep the state on disk."""
         self.keeper.save(self.simulation, self.log)

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from airshed.case.case import MACHINE, RunCase
-from airshed.core.every import Every
 from airshed.io.folder import RESTARTS, RunFolder
 from airshed.io.restart import Restart, RestartStore
 from airshed.io.strategies.states import found_states, remove_state
@@ -23,10 +22,6 @@ _MAY_DIFFER = ("title", "description", "output", *MACHINE)
 class Keeper(Protocol):
     """Keeps states of a session."""
 
-    def due(self, seconds: float) -> bool:
-        """Whether a state is to be kept at a time."""
-        ...
-
     def save(self, simulation: Simulation, log: Sequence[types.LogEntry]) -> None:
         """Keep the state, with the log of commands."""
         ...
@@ -39,10 +34,6 @@ class Keeper(Protocol):
 class NoKeeper:
     """Keeps nothing."""
 
-    def due(self, seconds: float) -> bool:
-        """Never."""
-        return False
-
     def save(self, simulation: Simulation, log: Sequence[types.LogEntry]) -> None:
         """Keep nothing."""
 
@@ -51,7 +42,7 @@ class NoKeeper:
 
 
 class FolderKeeper:
-    """Keeps the last two states of a session in a run folder, every ``restart.every`` and when it is told to.
+    """Keeps the last two states of a session in a run folder.
 
     resumed  the state to go on from, if that is wanted and there is one
     Raises OutputError for a folder that cannot be used, CaseError where that of another case is to be resumed. All
@@ -67,18 +58,11 @@ class FolderKeeper:
         except BaseException:
             self._run.close()
             raise
-        self._every = Every(case.restart.every.value)
-        self._kept = self._every.last_until(simulation.seconds)
         self._restarts = folder / RESTARTS
-
-    def due(self, seconds: float) -> bool:
-        """Whether a state is to be kept at a time: after another interval, or back before it."""
-        return self._every.last_until(seconds) != self._kept
 
     def save(self, simulation: Simulation, log: Sequence[types.LogEntry]) -> None:
         """Keep the state, with the log of commands and the settings of now; later states, left since, are removed."""
         saved: Snapshot = simulation.snapshot()
-        self._kept = self._every.last_until(simulation.seconds)
         self._run.wait()
         self._run.channel.on_root(lambda: self._forget_after(simulation.seconds))
         metadata = {
