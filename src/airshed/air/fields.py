@@ -23,6 +23,8 @@ _WEATHER: Final = (
     FieldSpec(
         "water_vapour", VOLUME, "mol mol-1", "Mixing ratio of water vapour", "mole_fraction_of_water_vapor_in_air"
     ),
+    FieldSpec("eastward_wind", VOLUME, "m s-1", "Wind towards the east", "eastward_wind"),
+    FieldSpec("northward_wind", VOLUME, "m s-1", "Wind towards the north", "northward_wind"),
     FieldSpec("surface_temperature", SURFACE, "K", "Temperature of the air at the ground", "surface_temperature"),
     FieldSpec("surface_pressure", SURFACE, "Pa", "Pressure of the air at the ground", "surface_air_pressure"),
     FieldSpec("cloud_cover", SURFACE, "1", "Fraction of the sky under cloud", "cloud_area_fraction"),

@@ -18,6 +18,7 @@ from airshed.air.fields import WEATHER, air_registry, mixing_ratios_of
 from airshed.air.forcing import Collectives, Forcing, StepNeeds
 from airshed.air.light import PackedLight
 from airshed.air.meteorology import MetState
+from airshed.air.meteorology.state import WINDS, winds
 from airshed.air.open_rates import open_rates
 from airshed.air.rate_factors import RateFactors
 from airshed.air.report import summary
@@ -176,6 +177,8 @@ class AirModel:
         if name in self.settable:
             return self.settable.value(name)
         if spec in WEATHER:
+            if spec.name in WINDS:
+                return winds(self.weather(), self.grid)[spec.name]
             return np.asarray(getattr(self.weather(), _WEATHER_NAMES.get(spec.name, spec.name)))
         return self._species(self.network.index(name))
 
