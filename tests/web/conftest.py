@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from tests.serve.conftest import serving
 
+import airshed
 from airshed.runtime.registry import load_case
 from airshed.serve.server import Server
 
@@ -78,3 +79,32 @@ def served(chromium: str) -> Iterator[Callable[..., Server]]:
             return there[key]
 
         yield serve
+
+
+@pytest.fixture
+def air(served: Callable[..., Server]) -> Server:
+    """A model of air without chemistry, at its start."""
+    return _begun(served("cases/tracer-rotation"))
+
+
+@pytest.fixture
+def chemistry(served: Callable[..., Server]) -> Server:
+    """Western Europe in cells of a degree, at its start."""
+    return _begun(served("cases/west-europe", "grid.spacing=1 deg", "time.spinup=0 h"))
+
+
+@pytest.fixture
+def pasture(served: Callable[..., Server]) -> Server:
+    """The pastures of Queensland, at their start."""
+    return _begun(served("cases/queensland"))
+
+
+def _begun(server: Server) -> Server:
+    """Bring a server back to how it began: one session, which nobody controls."""
+    for name, session in list(server.engine.sessions.items()):
+        session.lease.holder = session.lease.asking = None  # browsers of the test before
+        with airshed.connect(server.url, name) as client:
+            client.restart() if name == "main" else client.end()
+            if name == "main":
+                client._ask("DELETE", "/control")
+    return server

@@ -1,5 +1,8 @@
 // What a person does in the browser; each returns what was seen, and Python judges that.
 
+import { readFileSync } from "node:fs";
+
+const AXE = new URL("../../web/node_modules/axe-core/axe.min.js", import.meta.url);
 const clock = (page) => page.locator(".clock");
 const step = async (page) => Number(await clock(page).getAttribute("data-step"));
 const atStep = (page, count) =>
@@ -54,4 +57,186 @@ export async function shows({ open, given }) {
     values.push(await page.locator(".readout").evaluate((each) => [Number(each.dataset.row), Number(each.dataset.column), each.innerText]));
   }
   return { places, values, scale: await scale(page) };
+}
+
+/** Find a field by its words, go up a level, mark a place; then make steps. */
+export async function looks({ open, given }) {
+  const page = await open();
+  await page.getByLabel("Find a field").fill(given.words);
+  await page.getByRole("list", { name: "Fields" }).getByRole("button").first().click();
+  const slider = page.getByRole("slider", { name: /Level/ });
+  await slider.focus();
+  await slider.press("ArrowRight");
+  await page.waitForSelector(".map[data-version]:not([data-version=''])");
+  await page.mouse.click(...(await pixel(page, ...given.place)));
+  for (let k = 1; k <= 3; k++) {
+    await page.getByRole("button", { name: "One step" }).click();
+    await atStep(page, k);
+  }
+  await page.waitForFunction(() => document.querySelectorAll(".chart .curve").length === 2);
+  await settle(page);
+  const curves = await page.locator(".chart .curve").evaluateAll((all) => all.map((each) => each.getAttribute("d").split("L").length));
+  return {
+    curves, height: await page.evaluate(() => document.querySelector("#panel").innerText),
+    view: JSON.parse(decodeURIComponent((await page.evaluate(() => location.hash)).slice("#view=".length))), token: page.url().includes("token"),
+  };
+}
+
+/** Change an emission factor on a branch, let both go on, and look at the difference. */
+export async function branches({ open, given }) {
+  const page = await open({ view: { variable: given.variable, panel: "steer", lines: false, cities: false } });
+  await page.locator('select[data-table="emissions.scale"]').selectOption(given.pollutant);
+  await page.getByLabel(given.pollutant, { exact: true }).fill("0");
+  await page.getByLabel(given.pollutant, { exact: true }).press("Enter");
+  await page.getByRole("button", { name: "On a branch" }).click();
+  await page.waitForFunction(() => document.querySelectorAll(".map[data-version]:not([data-version=''])").length === 2);
+  const names = await page.locator(".which").allInnerTexts();
+  await page.getByRole("button", { name: "One step" }).click();
+  await atStep(page, 1);
+  await page.keyboard.press("d");
+  await page.waitForFunction(() => document.querySelectorAll(".map").length === 1);
+  await page.waitForFunction(() => !document.querySelector(".map .blank"));
+  await settle(page);
+  await page.mouse.move(...(await pixel(page, ...given.place)));
+  await settle(page);
+  return { names, scale: await scale(page), value: await page.locator(".readout strong").innerText() };
+}
+
+/** Release something at a place, then undo that. */
+export async function releases({ open, given, ask }) {
+  const page = await open({ view: { variable: given.species, panel: "steer" } });
+  await page.getByText("Release something").click();
+  await page.getByLabel("Species").selectOption(given.species);
+  await page.getByRole("button", { name: "Choose the place on the map" }).click();
+  await page.mouse.click(...(await pixel(page, ...given.place)));
+  await page.getByLabel("Rate [kg/s]").fill("50");
+  await page.getByRole("button", { name: "Release", exact: true }).click();
+  await page.waitForFunction(() => document.querySelector(".notice.done")?.innerText.includes("released"));
+  await page.getByRole("button", { name: "One step" }).click();
+  await atStep(page, 1);
+  const during = await ask("look");
+  await page.keyboard.press("z");
+  await page.waitForFunction(() => document.querySelector(".clock").dataset.step === "0");
+  return { during };
+}
+
+/** Paint a polygon into the field. */
+export async function paints({ open, given }) {
+  const page = await open({ view: { variable: given.variable, panel: "steer", unit: "ppb" } });
+  await page.getByText(`Paint ${given.variable}`).click();
+  await page.getByRole("button", { name: "Draw an area on the map" }).click();
+  for (const corner of given.corners) await page.mouse.click(...(await pixel(page, ...corner)));
+  await page.getByLabel("Each cell").selectOption("set");
+  await page.getByLabel("Value [ppb]").fill(String(given.value));
+  await page.getByRole("button", { name: "Paint", exact: true }).click();
+  await page.waitForFunction(() => document.querySelector(".notice.done")?.innerText.includes("painted"));
+}
+
+/** Scroll back through past steps, and return to the present. */
+export async function scrolls({ open, given }) {
+  const page = await open({ view: { variable: "TRACER", unit: "ppt" } });
+  const read = async () => {
+    await settle(page);
+    await page.mouse.move(...(await pixel(page, ...given.place)));
+    await settle(page);
+    return [await page.locator(".clock time").getAttribute("datetime"), await page.locator(".readout strong").innerText()];
+  };
+  const seen = [await read()];
+  for (let k = 1; k <= 3; k++) {
+    await page.keyboard.press(".");
+    await atStep(page, k);
+    await page.waitForFunction((wanted) => Number(document.querySelector('.ring input').max) >= wanted, k);
+    seen.push(await read());
+  }
+  const again = [];
+  for (let k = 0; k < 3; k++) {
+    await page.keyboard.press("j");
+    again.unshift(await read());
+  }
+  const marked = await page.locator(".clock mark").count();
+  await page.keyboard.press("n");
+  again.push(await read());
+  return { seen, again, marked, left: await page.locator(".clock mark").count() };
+}
+
+/** Lose the server, and find it again. */
+export async function reconnects({ open, ask }) {
+  const page = await open();
+  await ask("stop");
+  await page.waitForSelector('[data-connection="lost"]');
+  const told = await page.locator(".standing").innerText();
+  const drawn = await page.locator(".map").getAttribute("data-version");
+  await ask("start");
+  await page.waitForSelector('[data-connection="open"]');
+  await page.getByRole("button", { name: "One step" }).click();
+  await atStep(page, 1);
+  return { told, drawn, standing: await page.locator(".standing").count() };
+}
+
+/** Two windows: one controls, the other reads, is refused, asks for control and gets it. */
+export async function hands({ open }) {
+  const [one, two] = [await open(), await open()];
+  await one.getByRole("button", { name: "One step" }).click();
+  await atStep(one, 1);
+  await atStep(two, 1);
+  await two.getByRole("button", { name: "One step" }).click();
+  await two.waitForSelector(".notice.problem");
+  const refused = await two.locator(".notice.problem").innerText();
+  await two.getByRole("button", { name: "ask for control" }).click();
+  await one.getByRole("button", { name: "hand over" }).click();
+  await two.waitForFunction(() => document.querySelector(".controller")?.innerText.includes("you control"));
+  await two.getByRole("button", { name: "One step" }).click();
+  await atStep(one, 2);
+  return { refused };
+}
+
+/** Look for what keeps people out, in each panel and theme. */
+export async function admits({ open, given }) {
+  const found = [];
+  for (const theme of ["light", "dark"]) {
+    const page = await open({ theme, view: { places: given.places } });
+    await page.evaluate(readFileSync(AXE, "utf8"));
+    for (const panel of ["View", "Place", "Steer", "Runs", "About"]) {
+      await page.getByRole("tab", { name: panel }).click();
+      await settle(page);
+      const { violations } = await page.evaluate(() => globalThis.axe.run());
+      for (const each of violations) {
+        if (["serious", "critical"].includes(each.impact)) found.push(`${theme} ${panel}: ${each.id}: ${each.nodes[0].html}`);
+      }
+    }
+    await page.keyboard.press("?");
+    await page.waitForSelector("dialog[open]");
+    const { violations } = await page.evaluate(() => globalThis.axe.run("dialog"));
+    found.push(...violations.filter((each) => ["serious", "critical"].includes(each.impact)).map((each) => `${theme} help: ${each.id}`));
+  }
+  return found;
+}
+
+/** On the screen of a telephone nothing is wider than it. */
+export async function narrows({ open, given }) {
+  const page = await open({ width: 360, height: 740, view: { places: given.places ?? [] } });
+  const wide = [];
+  for (const panel of ["View", "Place", "Steer", "Runs", "About"]) {
+    await page.getByRole("tab", { name: panel }).click();
+    await settle(page);
+    wide.push(await page.evaluate(() => document.documentElement.scrollWidth));
+  }
+  await page.screenshot({ path: given.picture });
+  return wide;
+}
+
+/** The keyboard alone: the help, a place, a level; and a wrong token. */
+export async function types({ open, given }) {
+  const page = await open();
+  await page.keyboard.press("?");
+  const rows = await page.locator("dialog dt").count();
+  await page.keyboard.press("Escape");
+  await page.locator(".map").focus();
+  for (const key of ["ArrowUp", "ArrowRight", "Enter"]) await page.keyboard.press(key);
+  await page.waitForSelector(".key");
+  await page.keyboard.press("]");
+  const level = JSON.parse(decodeURIComponent((await page.evaluate(() => location.hash)).slice("#view=".length))).level;
+  const stranger = await open({ url: given.url.replace(/token=.*/, "token=wrong"), wait: false });
+  await stranger.waitForSelector('[data-connection="refused"]');
+  return { rows, level, refused: await stranger.locator(".standing").innerText() };
 }

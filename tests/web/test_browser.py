@@ -1,6 +1,5 @@
 """What people do in a browser, on models of air and of pasture."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,24 +12,10 @@ from tests.web.conftest import Browse
 import airshed
 from airshed.serve.server import Server
 
-Served = Callable[..., Server]
-AIR = "cases/tracer-rotation"
 _ENDS = [0, 0, 39, 39], [0, 39, 0, 39]
 """Rows and columns of the corners."""
 SEEN = 2
 """Levels of a colour that a screenshot may be off: the screen's own rounding."""
-
-
-@pytest.fixture
-def air(served: Served) -> Server:
-    """A model of air at the start of its case, which nobody controls."""
-    server = served(AIR)
-    for session in server.engine.sessions.values():
-        session.lease.holder = None  # the browser of the test before
-    with airshed.connect(server.url) as client:
-        client.restart()
-        client._ask("DELETE", "/control")
-    return server
 
 
 def test_a_model_is_played_paused_and_stepped(air: Server, browse: Browse) -> None:
@@ -58,6 +43,58 @@ def test_the_picture_has_the_colours_of_the_values(air: Server, browse: Browse, 
     assert [each[:2] for each in seen["values"]] == [[int(r), int(c)] for r, c in zip(rows, columns, strict=True)]
     assert (seen["scale"]["low"], seen["scale"]["high"]) == (0.0, pytest.approx(high))
     _assert_colours(picture, seen["places"], values[rows, columns] / high, "viridis")
+
+
+def test_sea_between_packed_cells_has_no_colour(pasture: Server, browse: Browse, tmp_path: Path) -> None:
+    with airshed.connect(pasture.url) as client:
+        client.step(5)
+        info = client.info()
+        values = client.values("soil_water_index")
+        client._ask("DELETE", "/control")
+    lat, lon = (next(each.values for each in info.grid.coordinates if each.name == name) for name in ("lat", "lon"))
+    land = np.argwhere(np.isfinite(values))[:: np.isfinite(values).sum() // 12]
+    sea = np.argwhere(~np.isfinite(values))[:1]
+    cells = np.concatenate([land, sea])
+    view = {"variable": "soil_water_index", "range": [0.0, 1.0], "colours": "viridis"}
+    picture = tmp_path / "map.png"
+    places = [[lon[column], lat[row]] for row, column in cells]
+    seen = browse("shows", pasture, places=places, picture=str(picture), view=view)
+    _assert_colours(picture, seen["places"][:-1], values[*land.T], "viridis")
+    with pytest.raises(AssertionError):
+        _assert_colours(picture, seen["places"], np.append(values[*land.T], 0.0), "viridis")
+
+
+def test_a_place_is_followed_in_time_and_height(air: Server, browse: Browse) -> None:
+    seen = browse("looks", air, words="tracer2", place=[1.1, -0.5])
+    assert seen["curves"] == [4, 4]  # steps and the start; levels
+    assert (seen["view"]["variable"], seen["view"]["level"]) == ("TRACER2", 1)
+    assert not seen["token"]
+
+
+def test_past_steps_come_back(air: Server, browse: Browse) -> None:
+    seen = browse("scrolls", air, place=[2.1, 0.1])
+    assert len({value for _, value in seen["seen"]}) == 4
+    assert seen["again"] == seen["seen"]
+    assert (seen["marked"], seen["left"]) == (1, 0)
+
+
+def test_the_keyboard_does_it_all_and_a_wrong_token_nothing(air: Server, browse: Browse) -> None:
+    seen = browse("types", air)
+    assert seen["rows"] > 20
+    assert seen["level"] == 1
+    assert "token" in seen["refused"]
+
+
+@pytest.mark.parametrize("model", ["air", "pasture"])
+def test_nothing_keeps_people_out(model: str, browse: Browse, request: pytest.FixtureRequest, chromium: str) -> None:
+    server = request.getfixturevalue(model)
+    places = {"air": [[0.1, 0.1]], "pasture": [[145.0, -23.0]]}[model]
+    assert browse("admits", server, places=places) == []
+
+
+@pytest.mark.parametrize("model", ["air", "pasture"])
+def test_a_telephone_shows_it(model: str, browse: Browse, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    assert max(browse("narrows", request.getfixturevalue(model), picture=str(tmp_path / "narrow.png"))) <= 360
 
 
 def _assert_colours(picture: Path, places: Any, fractions: Any, table: str) -> None:

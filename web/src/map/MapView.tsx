@@ -71,7 +71,7 @@ export function MapView({ session }: { session: string }) {
       aria-label={`Map of ${infos.value[session]?.state.title ?? session}. Arrow keys move from cell to cell, Enter marks a place.`}
     >
       <canvas ref={ground} class="layer" aria-hidden="true" />
-      <WindLayer camera={camera} session={session} />
+      <WindLayer camera={camera} />
       <canvas ref={above} class="layer" aria-hidden="true" />
       {broken.value && <p class="blank">This browser draws no WebGL2, which the map needs. Another browser, or its settings for graphics, may.</p>}
       {!broken.value && !shown.value && <p class="blank" role="status">{waitingFor(session)}</p>}

@@ -1,4 +1,72 @@
+// The wind over the field: arrows, or particles that move. Who wants less motion sees arrows in any case.
+import { effect } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { grid, latest } from "../state/store";
+import { view, type Wind } from "../state/view";
+import { drawArrows } from "./arrows";
 import type { Camera } from "./camera";
-export function WindLayer(_: { camera: { readonly value: Camera }; session: string }) {
-  return null;
+import { inkOf } from "./lines";
+import { Particles } from "./particles";
+import type { WindField } from "./wind_field";
+
+const STILL = matchMedia("(prefers-reduced-motion: reduce)");
+
+function field(): WindField | null {
+  const [east, north] = [latest.value["wind:east"]?.values, latest.value["wind:north"]?.values];
+  const map = grid.value;
+  if (!east || !north || !map || east.length !== north.length || east.length !== map.rows * map.columns) return null;
+  return { grid: map, east, north };
+}
+
+const kind = (): Wind => (view.value.wind === "particles" && STILL.matches ? "arrows" : view.value.wind);
+
+export function WindLayer({ camera }: { camera: { readonly value: Camera } }) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  useEffect(() => animate(canvas.current!, camera), []);
+  return <canvas ref={canvas} class="layer" aria-hidden="true" />;
+}
+
+/** Draw when something changes; particles at each picture of the screen. Returns what ends it. */
+function animate(canvas: HTMLCanvasElement, camera: { readonly value: Camera }): () => void {
+  let asked = 0;
+  let particles = new Particles();
+  const again = () => (asked = requestAnimationFrame(draw));
+  const draw = () => {
+    asked = 0;
+    const pen = canvas.getContext("2d");
+    const wind = field();
+    if (!pen || !wind || kind() === "none") return;
+    if (kind() === "arrows") drawArrows(pen, wind, camera.value, inkOf(canvas));
+    else {
+      particles.draw(pen, wind, camera.value, inkOf(canvas).text);
+      if (!document.hidden) again();
+    }
+  };
+  const stop = effect(() => {
+    void [field(), kind()];
+    const fresh = clear(canvas, camera.value, kind() !== "particles");
+    if (fresh) particles = new Particles();
+    if (!asked) again();
+  });
+  const seen = () => !asked && again();
+  document.addEventListener("visibilitychange", seen);
+  return () => {
+    stop();
+    document.removeEventListener("visibilitychange", seen);
+    cancelAnimationFrame(asked);
+  };
+}
+
+const places = new WeakMap<HTMLCanvasElement, string>();
+
+/** Make the canvas as large as the map and wipe it; particles' trails stay while nothing moves. Returns whether it was wiped. */
+function clear(canvas: HTMLCanvasElement, camera: Camera, always: boolean): boolean {
+  const place = JSON.stringify(camera);
+  if (!always && places.get(canvas) === place) return false;
+  places.set(canvas, place);
+  const density = window.devicePixelRatio || 1;
+  canvas.width = Math.round(camera.width * density);
+  canvas.height = Math.round(camera.height * density);
+  canvas.getContext("2d")?.setTransform(density, 0, 0, density, 0, 0);
+  return true;
 }

@@ -1,9 +1,9 @@
 // What people do to the model.
 import { signal } from "@preact/signals";
 import type { Command, Control, Result, SessionState } from "../protocol/types";
-import { back, http, identity, infos, learn, link, notify, session, sessions } from "./store";
+import { askWhoControls, back, controls, http, infos, learn, link, notify, session, sessions } from "./store";
 import { look, view } from "./view";
-import { watched } from "./watching";
+import { watched } from "./watched";
 
 const UNDO = "before a change";
 /** Snapshots before changes, the latest last, by session. */
@@ -15,9 +15,11 @@ export async function command(name: string, wanted: Command): Promise<Result | n
   try {
     const result = await link.command(name, wanted);
     sessions.value = { ...sessions.value, [name]: result.state };
+    if (!isMine(name)) void askWhoControls(name);
     return result;
   } catch (error) {
     notify("problem", error instanceof Error ? error.message : String(error));
+    void askWhoControls(name);
     return null;
   }
 }
@@ -72,7 +74,7 @@ export async function restore(snapshot: string): Promise<void> {
 }
 
 /** Open a branch that goes on from now, and look at both. */
-export async function branch(changes: Record<string, number> = {}): Promise<SessionState | null> {
+export async function branch(changes: Record<string, number | string | boolean> = {}): Promise<SessionState | null> {
   const made = (await command(view.value.session, { kind: "branch", changes }))?.branch ?? null;
   if (!made) return null;
   sessions.value = { ...sessions.value, [made.session]: made };
@@ -87,17 +89,31 @@ export async function close(name: string): Promise<void> {
   if (view.value.other === name) look({ other: null });
 }
 
+/** Open a session of a case of the catalogue, and look at it. */
+export async function openCase(name: string): Promise<void> {
+  const made = await asked(() => http.send<SessionState>("POST", "/sessions", { case: name }));
+  if (!made) return;
+  sessions.value = { ...sessions.value, [made.session]: made };
+  await learn(made.session);
+  look({ session: made.session, other: null, camera: null, places: [], line: null, range: null });
+}
+
 /** Give up control with the page, so that others need not wait for its lease to end. */
 export function leave(): void {
-  for (const state of Object.values(sessions.value)) {
-    if (isMine(state)) void http.send("DELETE", `/sessions/${state.session}/control`).catch(() => undefined);
+  for (const name of Object.keys(sessions.value)) {
+    if (isMine(name)) void http.send("DELETE", `/sessions/${name}/control`).catch(() => undefined);
   }
 }
 
+export const isMine = (name: string): boolean => controls.value[name]?.yours ?? false;
+
 /** Ask for control, or give it up. */
-export function lease(method: "POST" | "DELETE"): Promise<Control | null> {
-  const path = `/sessions/${view.value.session}/control`;
-  return asked(() => http.send<Control>(method, path, method === "POST" ? { ask: true } : undefined));
+export async function lease(method: "POST" | "DELETE"): Promise<void> {
+  const name = view.value.session;
+  const told = await asked(() => http.send<Control>(method, `/sessions/${name}/control`, method === "POST" ? { ask: true } : undefined));
+  if (!told) return;
+  controls.value = { ...controls.value, [name]: told };
+  if (method === "POST" && !told.yours) notify("done", `${told.controller ?? "The other one"} is asked to hand over.`);
 }
 
 async function asked<T>(ask: () => Promise<T>): Promise<T | null> {
@@ -108,5 +124,3 @@ async function asked<T>(ask: () => Promise<T>): Promise<T | null> {
     return null;
   }
 }
-
-export const isMine = (state: SessionState | null): boolean => !!state?.controller && state.controller === identity.author;

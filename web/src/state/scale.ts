@@ -6,7 +6,7 @@ import { convert, unitFor, unitsOf, type Unit } from "../maths/units";
 import type { Frame } from "../protocol/frames";
 import { hasAir, latest, shown, variable } from "./store";
 import { view } from "./view";
-import { watched } from "./watching";
+import { watched } from "./watched";
 
 export interface Shown {
   session: string;

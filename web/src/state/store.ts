@@ -6,7 +6,7 @@ import { access } from "../protocol/access";
 import type { Frame } from "../protocol/frames";
 import { Http, Refused } from "../protocol/http";
 import { Link, type Connection } from "../protocol/link";
-import type { City, LogEntry, ModelInfo, ServerEvent, SessionState, Variable } from "../protocol/types";
+import type { City, Control, LogEntry, ModelInfo, ServerEvent, SessionState, Variable } from "../protocol/types";
 import { Past } from "./past";
 import { look, view } from "./view";
 
@@ -29,6 +29,8 @@ export const retryAt = signal<number | null>(null);
 export const sessions = signal<Record<string, SessionState>>({});
 export const infos = signal<Record<string, ModelInfo>>({});
 export const logs = signal<Record<string, LogEntry[]>>({});
+/** Who controls each session, as the server tells this page. */
+export const controls = signal<Record<string, Control>>({});
 export const notices = signal<Notice[]>([]);
 export const geography = signal<Geography | null>(null);
 export const cursor = signal<Place | null>(null);
@@ -53,6 +55,9 @@ export const level = computed<number>(() => {
   return Math.min(view.value.level, levels - 1);
 });
 export const hasAir = computed(() => variables.value.some((each) => each.name === AIR));
+
+/** Species of which so many kilograms can be released. */
+export const releasable = computed<string[]>(() => variables.value.filter((each) => each.molar_mass !== null).map((each) => each.name));
 
 export function hasMap(each: Variable): boolean {
   return each.dims.at(-1) === "lon" && each.dims.at(-2) === "lat";
@@ -90,7 +95,6 @@ export const link = new Link(identity, {
   connection(now, retry) {
     connection.value = now;
     retryAt.value = retry;
-    if (now === "open") infos.value = {};
   },
   frame(frame) {
     const id = frame.header.subscription ?? "";
@@ -114,6 +118,16 @@ function event(told: ServerEvent): void {
   if (told.state) sessions.value = { ...sessions.value, [name]: told.state };
   if (told.event === "log" && told.entry) logs.value = { ...logs.value, [name]: [...(logs.value[name] ?? []), told.entry] };
   if (told.event === "hello" || told.event === "opened") void learn(name);
+  if (told.event !== "state") void askWhoControls(name);
+}
+
+/** Ask who controls a session: whether that is this page, only the server knows. */
+export async function askWhoControls(name: string): Promise<void> {
+  try {
+    controls.value = { ...controls.value, [name]: await http.get<Control>(`/sessions/${name}/control`) };
+  } catch {
+    // the session or the server is gone, which events tell
+  }
 }
 
 /** Ask what a session's model is. */
@@ -122,8 +136,8 @@ export async function learn(name: string): Promise<void> {
     const found = await http.get<ModelInfo>(`/sessions/${name}/info`);
     infos.value = { ...infos.value, [name]: found };
     sessions.value = { ...sessions.value, [name]: { ...found.state, ...sessions.value[name] } };
+    if (!geography.value) void world(name).then((found) => (geography.value = found));
     logs.value = { ...logs.value, [name]: await http.get<LogEntry[]>(`/sessions/${name}/log`) };
-    if (!geography.value) geography.value = await world(name);
   } catch (error) {
     if (error instanceof Refused) notify("problem", error.message);
   }

@@ -1,25 +1,34 @@
 // Which frames the page asks for: whatever what is looked at needs, and nothing else.
 import { computed, effect } from "@preact/signals";
-import { AIR, unitFor, unitsOf } from "../maths/units";
+import { AIR } from "../maths/units";
 import type { Subscription } from "../protocol/types";
-import { hasAir, info, level, link, variable } from "./store";
+import { subscriptions } from "./places";
+import { unit } from "./scale";
+import { info, level, link, variable } from "./store";
 import { view } from "./view";
-
-/** The sessions whose maps are shown. */
-export const watched = computed<string[]>(() => {
-  const { session, other } = view.value;
-  return other && other !== session ? [session, other] : [session];
-});
+import { watched } from "./watched";
+import { winds } from "./wind";
 
 const wanted = computed<Subscription[]>(() => {
   const what = variable.value;
   if (!info.value || !what) return [];
-  const { unit, session } = view.value;
+  const { session } = view.value;
   const height = what.dims.length > 2 ? { level: level.value } : {};
-  const found = watched.value.map((name) => ({ id: `map:${name}`, session: name, variable: what.name, ...height }));
-  const byAir = unitFor(unitsOf(what, hasAir.value), unit, 0).byAir;
-  return byAir ? [...found, { id: "air", session, variable: AIR, ...height }] : found;
+  const maps: Subscription[] = watched.value.map((name) => ({ id: `map:${name}`, session: name, variable: what.name, ...height }));
+  const others = subscriptions();
+  const ofAir: Subscription[] = [{ id: "air", session, variable: AIR, ...height }, ...others.map((each) => ({ ...each, id: `air:${each.id}`, variable: AIR }))];
+  return [...maps, ...others, ...(unit.value?.byAir ? ofAir : []), ...ofWind()];
 });
+
+function ofWind(): Subscription[] {
+  const found = winds.value;
+  if (!found || view.value.wind === "none") return [];
+  return (["east", "north"] as const).map((side) => {
+    const levels = found[side].dims.length > 2 ? (found[side].shape[0] ?? 1) : 0;
+    const height = levels ? { level: Math.min(level.value, levels - 1) } : {};
+    return { id: `wind:${side}`, session: view.value.session, variable: found[side].name, hz: 5, ...height };
+  });
+}
 
 /** Keep the server's list of what is wanted the same as ours. */
 export function watch(): void {
@@ -31,4 +40,3 @@ export function watch(): void {
     present = next;
   });
 }
-

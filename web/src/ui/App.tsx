@@ -5,7 +5,7 @@ import { helpOpen } from "../state/bindings";
 import { comparing } from "../state/scale";
 import { connection, dismiss, infos, notices, sessions } from "../state/store";
 import { view } from "../state/view";
-import { watched } from "../state/watching";
+import { watched } from "../state/watched";
 import { Help } from "./Help";
 import { Icon } from "./icons";
 import { Legend } from "./Legend";

@@ -33,13 +33,15 @@ export function Legend() {
         aria-label={`Colours from ${number(low)} to ${number(high)} ${unit.value.label}`} />
       <div class="ticks" aria-hidden="true">
         {ticks(range.value, 5).map((each) => (
-          <span key={each} style={{ left: `${100 * fraction(each, range.value)}%` }}>{number(each)}</span>
+          <span key={each} style={{ left: `${100 * fraction(each, range.value)}%` }} data-edge={edgeOf(fraction(each, range.value))}>{number(each)}</span>
         ))}
       </div>
       {open.value && !comparing.value && <Bounds low={low} high={high} />}
     </section>
   );
 }
+
+const edgeOf = (at: number): string => (at < 0.04 ? "left" : at > 0.96 ? "right" : "");
 
 function Bounds({ low, high }: { low: number; high: number }) {
   const set = (next: [number, number]) => {

@@ -1,10 +1,15 @@
 // The panels beside the map, one at a time.
 import type { ComponentType } from "preact";
 import { look, view, type Panel } from "../state/view";
+import { AboutPanel } from "./AboutPanel";
+import { PlacePanel } from "./PlacePanel";
+import { RunsPanel } from "./RunsPanel";
+import { SteerPanel } from "./SteerPanel";
 import { ViewPanel } from "./ViewPanel";
 
 const PANELS: [Panel, string, ComponentType][] = [
-  ["view", "View", ViewPanel],
+  ["view", "View", ViewPanel], ["place", "Place", PlacePanel], ["steer", "Steer", SteerPanel], ["runs", "Runs", RunsPanel],
+  ["about", "About", AboutPanel],
 ];
 
 export function Side() {

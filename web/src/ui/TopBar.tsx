@@ -1,7 +1,7 @@
 // Which run this is, whether the server is there, and who controls.
 import { helpOpen } from "../state/bindings";
 import { lease } from "../state/actions";
-import { connection, identity, notify, session, sessions } from "../state/store";
+import { connection, controls, notify, session, sessions } from "../state/store";
 import { look, view } from "../state/view";
 import { Icon } from "./icons";
 
@@ -43,14 +43,20 @@ async function share(): Promise<void> {
 }
 
 function Controller() {
-  const state = session.value;
-  if (!state?.controller) return null;
-  const mine = state.controller === identity.author;
+  const told = controls.value[view.value.session];
+  if (!told?.controller) return null;
+  if (!told.yours) {
+    return (
+      <span class="controller">
+        {told.controller} controls
+        <button type="button" class="quiet" onClick={() => void lease("POST")}>ask for control</button>
+      </span>
+    );
+  }
   return (
     <span class="controller">
-      {mine ? "you control" : `${state.controller} controls`}
-      {!mine && <button type="button" class="quiet" onClick={() => void lease("POST")}>ask for control</button>}
-      {mine && state.asking && <button type="button" class="quiet" onClick={() => void lease("DELETE")}>hand over to {state.asking}</button>}
+      {told.asking ? `${told.asking} asks for control` : "you control"}
+      {told.asking && <button type="button" class="quiet" onClick={() => void lease("DELETE")}>hand over</button>}
     </span>
   );
 }

@@ -87,7 +87,7 @@ function Levels({ what }: { what: Variable }) {
   const heights = info.value?.grid.levels ?? [];
   const height = heights.length === count ? `${number(heights[level.value] ?? NaN, 4)} m` : `${level.value}`;
   return (
-    <label class="field">Level <output>{height}</output>
+    <label class="field"><span>Level <b>{height}</b></span>
       <input type="range" min={0} max={count - 1} value={level.value} aria-valuetext={height}
         onInput={(event) => look({ level: event.currentTarget.valueAsNumber })} />
     </label>

@@ -1,0 +1,97 @@
+"""What people change in a browser: settings, releases, painting; who may; and what a lost server does."""
+
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.web.conftest import Browse
+
+import airshed
+from airshed.parallel.communicator import Alone
+from airshed.runtime.registry import load_case
+from airshed.serve.server import Address, Server
+
+PARIS = [2.5, 48.5]
+ROW, COLUMN = 3, 2
+
+
+def test_an_emission_factor_makes_a_branch_differ(chemistry: Server, browse: Browse) -> None:
+    seen = browse("branches", chemistry, variable="NO2", pollutant="NOx", place=PARIS)
+    assert seen["names"][0] == "main"
+    low, high = seen["scale"]["low"], seen["scale"]["high"]
+    assert low == -high
+    assert seen["scale"]["colours"] == "balance"
+    with airshed.connect(chemistry.url) as main, airshed.connect(chemistry.url, seen["names"][1]) as branch:
+        assert branch.log()[-1].command["kind"] == "set" or branch.state().parent == "main"
+        difference = branch.values("NO2", level=0) - main.values("NO2", level=0)
+    shown = float(seen["value"].split()[0].replace("−", "-"))
+    assert shown == pytest.approx(float(difference[ROW, COLUMN]) * 1e9, rel=2e-3)
+    assert shown < 0 < high
+
+
+def test_a_release_is_made_and_undone(chemistry: Server, browse: Browse) -> None:
+    with airshed.connect(chemistry.url) as client:
+        before = client.values("SO2", level=0)
+
+        def look() -> float:
+            return float(client.values("SO2", level=0)[ROW, COLUMN])
+
+        seen = browse("releases", chemistry, {"look": look}, species="SO2", place=PARIS)
+        assert seen["during"] > 5 * before[ROW, COLUMN]
+        assert np.array_equal(client.values("SO2", level=0), before)
+        assert [each.command["kind"] for each in client.log()] == [
+            "restart",
+            "snapshot",
+            "release",
+            "restore",
+            "forget",
+        ]
+
+
+def test_an_area_is_painted(air: Server, browse: Browse) -> None:
+    corners = [[-2, -2], [2, -2], [2, 2], [-2, 2]]
+    browse("paints", air, variable="TRACER2", corners=corners, value=25)
+    with airshed.connect(air.url) as client:
+        painted = np.isclose(client.values("TRACER2", level=0), 25e-9, rtol=1e-5)
+    assert 18**2 <= painted.sum() <= 22**2  # corners are clicked to a pixel
+    assert painted[12:28, 12:28].all()
+
+
+def test_control_is_handed_over(air: Server, browse: Browse) -> None:
+    assert "controls this session" in browse("hands", air)["refused"]
+
+
+def test_a_lost_server_is_found_again(browse: Browse, chromium: str) -> None:
+    running = _Running()
+    answers = {"stop": running.stop, "start": running.start}
+    try:
+        seen = browse("reconnects", running.server, answers)
+    finally:
+        running.stop()
+    assert "connection is lost" in seen["told"]
+    assert seen["drawn"] == "0"
+    assert seen["standing"] == 0
+
+
+class _Running:
+    """A server that is ended and started again at the same address, with the same token."""
+
+    def __init__(self) -> None:
+        self.address, self.token = Address(), "of-a-test"
+        self.start()
+
+    def start(self) -> None:
+        self.server = Server(Alone(), self.address, token=self.token)
+        self.address = Address(port=self.server.port)
+        self._listening = self.server.listening()
+        self._listening.__enter__()
+        self._thread = threading.Thread(target=self.server.run)
+        self._thread.start()
+        self.server.engine.open(load_case(Path("cases/tracer-rotation"), []), "main").result(120.0)
+
+    def stop(self) -> None:
+        if self._thread.is_alive():
+            self.server.stop()
+            self._thread.join(60.0)
+            self._listening.__exit__(None, None, None)

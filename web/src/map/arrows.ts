@@ -1,0 +1,40 @@
+// The wind as arrows at even distances on the screen, as long as it is strong.
+import { toPlace, type Camera } from "./camera";
+import type { Ink } from "./lines";
+import { windAt, type WindField } from "./wind_field";
+
+const APART = 34;
+const LONGEST = 28;
+
+export function drawArrows(pen: CanvasRenderingContext2D, field: WindField, camera: Camera, ink: Ink): void {
+  const strongest = Math.max(...field.east.map((east, k) => Math.hypot(east, field.north[k] ?? 0)).filter(Number.isFinite), 1e-6);
+  const arrows: [number, number, number, number][] = [];
+  for (let x = APART / 2; x < camera.width; x += APART) {
+    for (let y = APART / 2; y < camera.height; y += APART) {
+      const wind = windAt(field, toPlace(camera, x, y));
+      if (wind) arrows.push([x, y, (wind[0] / strongest) * LONGEST, (-wind[1] / strongest) * LONGEST]);
+    }
+  }
+  for (const [width, colour] of [[3.2, ink.halo], [1.3, ink.line]] as const) {
+    pen.lineWidth = width;
+    pen.strokeStyle = colour;
+    pen.lineCap = "round";
+    pen.beginPath();
+    for (const arrow of arrows) trace(pen, ...arrow);
+    pen.stroke();
+  }
+}
+
+function trace(pen: CanvasRenderingContext2D, x: number, y: number, across: number, down: number): void {
+  const length = Math.hypot(across, down);
+  if (length < 1.5) return;
+  const [endX, endY] = [x + across / 2, y + down / 2];
+  const head = Math.min(length * 0.35, 6);
+  const angle = Math.atan2(down, across);
+  pen.moveTo(x - across / 2, y - down / 2);
+  pen.lineTo(endX, endY);
+  for (const turn of [2.6, -2.6]) {
+    pen.moveTo(endX, endY);
+    pen.lineTo(endX + head * Math.cos(angle + turn), endY + head * Math.sin(angle + turn));
+  }
+}

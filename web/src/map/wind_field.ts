@@ -1,0 +1,27 @@
+// The wind between cells, out of its two fields.
+import type { Grid, Place } from "../maths/grid";
+
+export interface WindField {
+  grid: Grid;
+  /** [m/s] towards the east and the north, row by row. */
+  east: Float32Array;
+  north: Float32Array;
+}
+
+/** Return the wind at a place [m/s], mixed from the four cells around; null outside the map. */
+export function windAt({ grid, east, north }: WindField, [lon, lat]: Place): [number, number] | null {
+  const x = ((lon - grid.west) / (grid.east - grid.west)) * grid.columns - 0.5;
+  const y = ((lat - grid.south) / (grid.north - grid.south)) * grid.rows - 0.5;
+  if (x < -0.5 || y < -0.5 || x > grid.columns - 0.5 || y > grid.rows - 0.5) return null;
+  const column = Math.min(Math.max(Math.floor(x), 0), Math.max(grid.columns - 2, 0));
+  const row = Math.min(Math.max(Math.floor(y), 0), Math.max(grid.rows - 2, 0));
+  const [a, b] = [Math.min(Math.max(x - column, 0), 1), Math.min(Math.max(y - row, 0), 1)];
+  const mixed = (values: Float32Array) => {
+    const at = row * grid.columns + column;
+    const low = (values[at] ?? NaN) * (1 - a) + (values[at + 1] ?? NaN) * a;
+    const high = (values[at + grid.columns] ?? NaN) * (1 - a) + (values[at + grid.columns + 1] ?? NaN) * a;
+    return low * (1 - b) + high * b;
+  };
+  const wind: [number, number] = [mixed(east), mixed(north)];
+  return Number.isNaN(wind[0] + wind[1]) ? null : wind;
+}

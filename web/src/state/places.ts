@@ -1,0 +1,134 @@
+// What is known of marked places and of the line: series in time, profiles, the curtain.
+import { computed } from "@preact/signals";
+import type { Curve } from "../charts/Chart";
+import { HUES } from "../maths/hues";
+import { cellAt, type Cell, type Grid, type Place } from "../maths/grid";
+import { convert, type Unit } from "../maths/units";
+import type { Frame } from "../protocol/frames";
+import type { Subscription } from "../protocol/types";
+import { arrived, grid, info, latest, past, variable } from "./store";
+import { unit } from "./scale";
+import { view } from "./view";
+import { watched } from "./watched";
+
+/** Samples along the line of the curtain. */
+export const STEPS = 140;
+
+export interface Marked {
+  place: Place;
+  cell: Cell | null;
+  colour: string;
+}
+
+export const marked = computed<Marked[]>(() =>
+  view.value.places.map((place, k) => ({
+    place, cell: grid.value && cellAt(grid.value, place), colour: HUES[k % HUES.length] ?? "",
+  })),
+);
+
+/** The value of a frame at a cell in the unit of the scale; of units by air only for the time of the latest air. */
+function value(frame: Frame, map: Grid, cell: Cell, of: Unit, air: Float32Array | null): number {
+  const at = cell.row * map.columns + cell.column;
+  const own = frame.values[at] ?? NaN;
+  return convert(Float32Array.of(own), of, air && Float32Array.of(air[at] ?? NaN))[0] ?? NaN;
+}
+
+export const series = computed<Curve[]>(() => {
+  void arrived.value;
+  const map = grid.value;
+  const shownIn = unit.value;
+  if (!map || !shownIn) return [];
+  const air = latest.value["air"]?.values ?? null;
+  return marked.value.flatMap(({ cell, colour }, k) =>
+    watched.value.map((session, other) => ({
+      name: `${k + 1} ${session}`, colour, dashed: other > 0,
+      points: !cell ? [] : past(session).frames.filter((frame) => frame.header.variable === variable.value?.name)
+        .map((frame): [number, number] => [Date.parse(frame.header.time), value(frame, map, cell, shownIn, air)]),
+    })),
+  );
+});
+
+export const hasLevels = computed(() => (variable.value?.dims.length ?? 0) > 2 && (info.value?.grid.levels.length ?? 0) > 1);
+
+export const profiles = computed<Curve[]>(() => {
+  const heights = info.value?.grid.levels ?? [];
+  const of = unit.value;
+  if (!of || !hasLevels.value) return [];
+  return marked.value.flatMap(({ colour, cell }, k): Curve[] => {
+    const frame = latest.value[`profile:${k}`];
+    if (!cell || !frame || frame.header.variable !== variable.value?.name || frame.header.shape.length !== 3) return [];
+    const shown = convert(frame.values, of, latest.value[`air:profile:${k}`]?.values ?? null);
+    return [{ name: `${k + 1}`, colour, points: heights.map((height, level) => [shown[level] ?? NaN, height]) }];
+  });
+});
+
+export interface Curtain {
+  /** Row by row from the ground up, STEPS values each. */
+  values: Float32Array;
+  /** Edges of the layers [m]. */
+  edges: number[];
+  /** Length of the line [km]. */
+  length: number;
+}
+
+export const curtain = computed<Curtain | null>(() => {
+  const frame = latest.value["curtain"];
+  const { line } = view.value;
+  const window = frame?.header.window;
+  const of = unit.value;
+  if (!frame || !line || !window || !of || !grid.value || frame.header.variable !== variable.value?.name) return null;
+  const [levels = 0, rows = 0, columns = 0] = frame.header.shape;
+  const shown = convert(frame.values, of, latest.value["air:curtain"]?.values ?? null);
+  const values = new Float32Array(levels * STEPS).fill(NaN);
+  for (let k = 0; k < STEPS; k++) {
+    const cell = cellAt(grid.value, along(line, (k + 0.5) / STEPS));
+    if (!cell) continue;
+    const [row, column] = [cell.row - window[0], cell.column - window[2]];
+    if (row < 0 || row >= rows || column < 0 || column >= columns) continue;
+    for (let up = 0; up < levels; up++) values[up * STEPS + k] = shown[(up * rows + row) * columns + column] ?? NaN;
+  }
+  return { values, edges: layerEdges(levels), length: distance(...line) };
+});
+
+function along([a, b]: [Place, Place], part: number): Place {
+  return [a[0] + (b[0] - a[0]) * part, a[1] + (b[1] - a[1]) * part];
+}
+
+function layerEdges(levels: number): number[] {
+  const coordinate = info.value?.grid.coordinates.find((each) => each.name === "level");
+  const found = coordinate?.bounds;
+  if (found?.length === levels) return [Math.min(...(found[0] ?? [0])), ...found.map((each) => Math.max(...each))];
+  return Array.from({ length: levels + 1 }, (_, k) => k);
+}
+
+const EARTH = 6371; // km, mean radius
+
+/** Return the distance of two places along a great circle [km]. */
+export function distance(a: Place, b: Place): number {
+  const turn = Math.PI / 180;
+  const half = (from: number, to: number) => Math.sin(((to - from) * turn) / 2) ** 2;
+  const part = half(a[1], b[1]) + Math.cos(a[1] * turn) * Math.cos(b[1] * turn) * half(a[0], b[0]);
+  return 2 * EARTH * Math.asin(Math.sqrt(Math.min(part, 1)));
+}
+
+/** Return the subscriptions that the panel of places needs. */
+export function subscriptions(): Subscription[] {
+  const what = variable.value;
+  const map = grid.value;
+  if (view.value.panel !== "place" || !what || !map || !hasLevels.value) return [];
+  const of = { session: view.value.session, variable: what.name, hz: 5 };
+  const found: Subscription[] = marked.value.flatMap(({ cell }, k) =>
+    cell ? [{ ...of, id: `profile:${k}`, window: [cell.row, cell.row + 1, cell.column, cell.column + 1] }] : [],
+  );
+  const window = view.value.line && windowOf(map, view.value.line);
+  return window ? [...found, { ...of, id: "curtain", window }] : found;
+}
+
+function windowOf(map: Grid, line: [Place, Place]): [number, number, number, number] | null {
+  const cells = Array.from({ length: STEPS }, (_, k) => cellAt(map, along(line, (k + 0.5) / STEPS))).filter((each) => each !== null);
+  if (!cells.length) return null;
+  const rows = cells.map((each) => each.row);
+  const columns = cells.map((each) => each.column);
+  return [Math.min(...rows), Math.max(...rows) + 1, Math.min(...columns), Math.max(...columns) + 1];
+}
+

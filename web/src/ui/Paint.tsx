@@ -1,0 +1,59 @@
+// Painting into a field: a polygon on the map, and what happens to each cell in it.
+import { useSignal } from "@preact/signals";
+import { change } from "../state/actions";
+import { unit } from "../state/scale";
+import { level, variable } from "../state/store";
+import { choose, drawn, tool } from "../state/tools";
+import { Number } from "./Release";
+
+const OPERATIONS = { set: "set to", add: "add", multiply: "multiply by" } as const;
+type Operation = keyof typeof OPERATIONS;
+
+export function Paint() {
+  const operation = useSignal<Operation>("multiply");
+  const value = useSignal(2);
+  const what = variable.value;
+  const drawing = tool.value === "paint";
+  if (!what?.paintable) return null;
+  const scale = unit.value && !unit.value.byAir ? unit.value : null;
+  const inUnit = operation.value === "multiply" ? "" : ` [${scale?.label ?? what.unit}]`;
+  const paint = async (event: Event) => {
+    event.preventDefault();
+    const done = await change(
+      {
+        kind: "paint", variable: what.name, operation: operation.value, value: inOwnUnit(value.value, operation.value, scale),
+        polygon: drawn.value.map(([lon, lat]): [number, number] => [lon, lat]), level: what.dims.length > 2 ? level.value : 0,
+      },
+      `${what.name} is painted.`,
+    );
+    if (done) choose("place");
+  };
+  return (
+    <details class="paint" open={drawing}>
+      <summary>Paint {what.name}</summary>
+      <form onSubmit={(event) => void paint(event)}>
+        <fieldset>
+          <legend class="hidden">Paint</legend>
+          <button type="button" aria-pressed={drawing} onClick={() => choose(drawing ? "place" : "paint")}>
+            {drawing ? `Click the corners on the map (${drawn.value.length} so far); start anew` : "Draw an area on the map"}
+          </button>
+          <div class="pair">
+            <label class="field">Each cell
+              <select value={operation.value} onChange={(event) => (operation.value = event.currentTarget.value as Operation)}>
+                {Object.entries(OPERATIONS).map(([key, text]) => <option key={key} value={key}>{text}</option>)}
+              </select>
+            </label>
+            <Number label={`Value${inUnit}`} value={value.value} set={(next) => (value.value = next)} />
+          </div>
+          <button type="submit" class="main" disabled={drawn.value.length < 3}>Paint</button>
+        </fieldset>
+      </form>
+    </details>
+  );
+}
+
+/** Return a value in the variable's own unit, as the server wants it. */
+function inOwnUnit(value: number, operation: Operation, scale: { factor: number; offset: number } | null): number {
+  if (operation === "multiply" || !scale) return value;
+  return (value - (operation === "set" ? scale.offset : 0)) / scale.factor;
+}

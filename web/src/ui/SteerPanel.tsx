@@ -1,0 +1,133 @@
+// What people change: settings and numbers of the model, out of what it tells of itself; releases; painting.
+import { useSignal } from "@preact/signals";
+import { branch, change, undo, undoable } from "../state/actions";
+import { added, enter, forget, groups, knobs, pending, tables, type Knob, type Table, type Value } from "../state/settings";
+import { info, releasable } from "../state/store";
+import { view } from "../state/view";
+import { Icon } from "./icons";
+import { Paint } from "./Paint";
+import { Release } from "./Release";
+
+export function SteerPanel() {
+  const able = info.value?.capabilities ?? [];
+  return (
+    <>
+      <Pending />
+      {able.includes("release") && releasable.value.length > 0 && <Release />}
+      {able.includes("paint") && <Paint />}
+      <section aria-label="Settings">
+        <h2>Settings</h2>
+        {groups.value.map((group) => <Group key={group} name={group} />)}
+        {!groups.value.length && <p class="empty">This model has nothing that may change while it runs.</p>}
+      </section>
+    </>
+  );
+}
+
+/** What was entered, and what to do with it. */
+function Pending() {
+  const entered = Object.entries(pending.value);
+  const before = undoable.value[view.value.session]?.length ?? 0;
+  const apply = async () => {
+    for (const [name, value] of entered) {
+      if (!(await change({ kind: "set", name, value }, `${name} is ${value} from the next step on.`))) return;
+    }
+    forget();
+  };
+  const open = async () => {
+    if (await branch(pending.value)) forget();
+  };
+  return (
+    <section aria-label="Changes">
+      <div class="actions">
+        <button type="button" class="main" disabled={!entered.length} onClick={() => void apply()}>Apply here</button>
+        <button type="button" disabled={!entered.length} onClick={() => void open()}><Icon name="branch" /> On a branch</button>
+        <button type="button" disabled={!before} onClick={() => void undo()} title="Undo the last change (z)"><Icon name="undo" /> Undo</button>
+      </div>
+      {entered.length ? (
+        <ul class="plain">
+          {entered.map(([name, value]) => (
+            <li class="key" key={name}>
+              <b>{name}</b><span>→ {String(value)}</span>
+              <button type="button" class="quiet" aria-label={`Do not change ${name}`} onClick={() => enter(name, null)}><Icon name="close" /></button>
+            </li>
+          ))}
+        </ul>
+      ) : <p class="empty">Change a setting below; then apply it to this run, or see what it does on a branch beside it.</p>}
+    </section>
+  );
+}
+
+function Group({ name }: { name: string }) {
+  const held = tables.value.filter((each) => each.group === name);
+  const single = knobs.value.filter((each) => each.group === name);
+  return (
+    <details open={name === "emissions" || name === "numbers"}>
+      <summary>{name.charAt(0).toUpperCase() + name.slice(1)}</summary>
+      <div>
+        {held.map((each) => <Rows key={each.name} of={each} />)}
+        {single.map((each) => <Setting key={each.name} of={each} />)}
+      </div>
+    </details>
+  );
+}
+
+function Rows({ of }: { of: Table }) {
+  const free = useSignal("");
+  const add = (name: string) => {
+    if (name) added.value = { ...added.value, [of.name]: [...(added.value[of.name] ?? []), name] };
+    free.value = "";
+  };
+  return (
+    <div>
+      <p class="empty" id={`about-${of.name}`}>{of.text.replaceAll("`", "")}</p>
+      {of.rows.map((each) => <Setting key={each.name} of={each} />)}
+      {of.keys.length > 0 && (
+        <label class="field">
+          <span class="hidden">Add to {of.name}</span>
+          <select value="" aria-describedby={`about-${of.name}`} data-table={of.name} onChange={(event) => {
+            add(event.currentTarget.value);
+            event.currentTarget.value = "";
+          }}>
+            <option value="">add …</option>
+            {of.keys.map((key) => <option key={key}>{key}</option>)}
+          </select>
+        </label>
+      )}
+    </div>
+  );
+}
+
+function Setting({ of }: { of: Knob }) {
+  const entered = pending.value[of.name];
+  const value = entered ?? of.value;
+  const unit = of.kind === "number" && of.unit && of.unit !== "1" ? ` [${of.unit}]` : "";
+  return (
+    <div class="steer">
+      <label for={`set-${of.name}`} class={entered === undefined ? "" : "changed"} title={of.text}>{of.label}{unit}</label>
+      <Entry of={of} value={value ?? null} />
+      {of.text && <small>{of.text.replaceAll("`", "").split(/[;.](\s|$)/)[0]}{of.range ? ` (${of.range})` : ""}</small>}
+    </div>
+  );
+}
+
+function Entry({ of, value }: { of: Knob; value: Value | null }) {
+  const id = `set-${of.name}`;
+  const put = (next: Value) => enter(of.name, next === of.value ? null : next);
+  if (of.kind === "switch") {
+    return <input id={id} type="checkbox" checked={value === true} onChange={(event) => put(event.currentTarget.checked)} />;
+  }
+  if (of.kind === "words") {
+    return (
+      <select id={id} value={String(value)} onChange={(event) => put(event.currentTarget.value)}>
+        {of.words.map((each) => <option key={each}>{each}</option>)}
+      </select>
+    );
+  }
+  if (of.kind === "number") {
+    return <input id={id} type="number" step="any" value={value === null ? "" : Number(value)}
+      onChange={(event) => Number.isFinite(event.currentTarget.valueAsNumber) && put(event.currentTarget.valueAsNumber)} />;
+  }
+  return <input id={id} type="text" value={value === null ? "" : String(value)} placeholder={of.unit} spellcheck={false}
+    onChange={(event) => event.currentTarget.value.trim() && put(event.currentTarget.value.trim())} />;
+}
