@@ -229,8 +229,11 @@ export async function narrows({ open, given }) {
 export async function types({ open, given }) {
   const page = await open();
   await page.keyboard.press("?");
+  await page.waitForSelector("dialog[open]");
   const rows = await page.locator("dialog dt").count();
   await page.keyboard.press("Escape");
+  await page.waitForSelector("dialog", { state: "detached" });
+  await settle(page);
   await page.locator(".map").focus();
   for (const key of ["ArrowUp", "ArrowRight", "Enter"]) await page.keyboard.press(key);
   await page.waitForSelector(".key");

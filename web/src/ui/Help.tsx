@@ -1,4 +1,4 @@
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { BINDINGS, helpOpen } from "../state/bindings";
 
 const NAMES: Record<string, string> = { " ": "Space" };
@@ -9,7 +9,7 @@ const ON_MAP: [string, string][] = [
 /** What keys do, out of the bindings themselves. */
 export function Help() {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
+  useLayoutEffect(() => dialog.current?.showModal(), []);
   const groups = [...new Set(BINDINGS.map((each) => each.group))];
   return (
     <dialog ref={dialog} class="help" aria-labelledby="help-title" onClose={() => (helpOpen.value = false)}
