@@ -208,6 +208,9 @@ export async function admits({ open, given }) {
     await page.waitForSelector("dialog[open]");
     const { violations } = await page.evaluate(() => globalThis.axe.run("dialog"));
     found.push(...violations.filter((each) => ["serious", "critical"].includes(each.impact)).map((each) => `${theme} help: ${each.id}`));
+    await page.evaluate(() => document.querySelector("dialog").append(document.createElement("button")));
+    const control = await page.evaluate(() => globalThis.axe.run("dialog"));
+    if (!control.violations.some((each) => each.id === "button-name")) found.push("a button without a name was not found");
   }
   return found;
 }

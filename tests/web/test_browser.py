@@ -1,5 +1,7 @@
 """What people do in a browser, on models of air and of pasture."""
 
+import gzip
+import json
 from pathlib import Path
 from typing import Any
 
@@ -7,9 +9,10 @@ import numpy as np
 import pytest
 from matplotlib import colormaps
 from PIL import Image
-from tests.web.conftest import Browse
+from tests.web.conftest import PAGES, ROOT, Browse
 
 import airshed
+from airshed.serve.document import schemas
 from airshed.serve.server import Server
 
 _ENDS = [0, 0, 39, 39], [0, 39, 0, 39]
@@ -95,6 +98,14 @@ def test_nothing_keeps_people_out(model: str, browse: Browse, request: pytest.Fi
 @pytest.mark.parametrize("model", ["air", "pasture"])
 def test_a_telephone_shows_it(model: str, browse: Browse, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     assert max(browse("narrows", request.getfixturevalue(model), picture=str(tmp_path / "narrow.png"))) <= 360
+
+
+def test_the_pages_are_made_from_the_present_types_and_are_small(chromium: str) -> None:
+    made = json.loads((ROOT / "web/generated/openapi.json").read_text(encoding="utf-8"))
+    assert made["components"]["schemas"] == json.loads(json.dumps(schemas())), "run make web"
+    scripts = list((PAGES.parent / "assets").glob("*.js"))
+    assert scripts
+    assert sum(len(gzip.compress(each.read_bytes())) for each in scripts) < 350_000
 
 
 def _assert_colours(picture: Path, places: Any, fractions: Any, table: str) -> None:

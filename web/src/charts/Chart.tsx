@@ -49,7 +49,7 @@ export function Chart({ label, x, y, curves, mark = null, height = 168 }: Props)
       {ticksOf(across, x, 4).map(([at, text]) => (
         <g key={text} transform={`translate(${across(at)} 0)`}>
           <line class="axis" y1={height - EDGE.bottom} y2={height - EDGE.bottom + 4} />
-          <text y={height - EDGE.bottom + 15} text-anchor="middle">{text}</text>
+          <text y={height - EDGE.bottom + 15} text-anchor={across(at) > WIDTH - EDGE.right - 18 ? "end" : "middle"}>{text}</text>
         </g>
       ))}
       {y.label && <text x={2} y={8} dominant-baseline="middle">{y.label}</text>}

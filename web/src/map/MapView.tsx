@@ -1,17 +1,15 @@
 // A map of one session: the field on the GPU, lines above it, and what a pointer or the keyboard does on it.
-import { effect, useComputed, useSignal } from "@preact/signals";
+import { useComputed, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { cellAt, centreOf, placeText, valueAt, type Place } from "../maths/grid";
 import { number } from "../maths/format";
-import { HUES } from "../maths/hues";
-import { colours, comparing, difference, fields, range, unit, type Shown } from "../state/scale";
-import { cursor, geography, grid, infos } from "../state/store";
-import { clickAt, drawn, releaseAt, tool } from "../state/tools";
+import { comparing, difference, fields, unit, type Shown } from "../state/scale";
+import { cursor, grid, infos } from "../state/store";
+import { clickAt, tool } from "../state/tools";
 import { look, view } from "../state/view";
 import { boxOf, fit, panned, toPlace, zoomed, type Camera } from "./camera";
-import { FieldLayer } from "./field_layer";
-import * as lines from "./lines";
 import { useGestures } from "./gestures";
+import { paint, paintAbove, paintWorld } from "./painting";
 import { WindLayer } from "./WindLayer";
 
 const MARGIN = 12;
@@ -39,6 +37,7 @@ export function setCamera(camera: Camera | null): void {
 export function MapView({ session }: { session: string }) {
   const frame = useRef<HTMLDivElement>(null);
   const ground = useRef<HTMLCanvasElement>(null);
+  const world = useRef<HTMLCanvasElement>(null);
   const above = useRef<HTMLCanvasElement>(null);
   const room = useSignal({ width: 0, height: 0 });
   const broken = useSignal(false);
@@ -55,7 +54,10 @@ export function MapView({ session }: { session: string }) {
     watch.observe(element);
     return () => watch.disconnect();
   }, []);
-  useEffect(() => paint(ground.current!, above.current!, camera, shown, room, broken), []);
+  const blank = useComputed(() => shown.value === null);
+  useEffect(() => paint(ground.current!, camera, shown, room, broken), []);
+  useEffect(() => paintWorld(world.current!, camera, room), []);
+  useEffect(() => paintAbove(above.current!, camera, shown, room), []);
   useGestures(frame, camera, {
     move: setCamera,
     hover: (place) => (cursor.value = place),
@@ -71,10 +73,11 @@ export function MapView({ session }: { session: string }) {
       aria-label={`Map of ${infos.value[session]?.state.title ?? session}. Arrow keys move from cell to cell, Enter marks a place.`}
     >
       <canvas ref={ground} class="layer" aria-hidden="true" />
+      <canvas ref={world} class="layer" aria-hidden="true" />
       <WindLayer camera={camera} />
       <canvas ref={above} class="layer" aria-hidden="true" />
       {broken.value && <p class="blank">This browser draws no WebGL2, which the map needs. Another browser, or its settings for graphics, may.</p>}
-      {!broken.value && !shown.value && <p class="blank" role="status">{waitingFor(session)}</p>}
+      {!broken.value && blank.value && <p class="blank" role="status">{waitingFor(session)}</p>}
     </div>
   );
 }
@@ -85,65 +88,6 @@ function waitingFor(session: string): string {
     return `A difference is shown where both are at the same time: they are at ${one.frame.header.time.slice(0, 16)} and ${other.frame.header.time.slice(0, 16)}. Step the earlier one.`;
   }
   return infos.value[session] ? "Waiting for the field …" : "Waiting for the model …";
-}
-
-interface Signalled<T> {
-  readonly value: T;
-}
-
-/** Draw whenever something that is shown changes; at most once for each picture of the screen. */
-function paint(
-  ground: HTMLCanvasElement, above: HTMLCanvasElement, camera: Signalled<Camera>, shown: Signalled<Shown | null>,
-  room: Signalled<{ width: number; height: number }>, broken: { value: boolean },
-): () => void {
-  const layer = FieldLayer.on(ground);
-  broken.value = !layer;
-  let asked = 0;
-  const draw = () => {
-    asked = 0;
-    const density = window.devicePixelRatio || 1;
-    for (const canvas of [ground, above]) fitTo(canvas, room.value, density);
-    const what = shown.value;
-    const map = grid.value;
-    const { smooth } = view.value;
-    layer?.draw(what && map ? { grid: map, values: what.values, range: range.value, colours: colours.value, smooth } : null, camera.value);
-    drawAbove(above, camera.value, what, density);
-    above.parentElement?.setAttribute("data-version", String(what?.frame.header.version ?? ""));
-  };
-  const stop = effect(() => {
-    void [camera.value, shown.value, grid.value, range.value, colours.value, view.value, geography.value, cursor.value, drawn.value,
-      releaseAt.value, room.value];
-    if (!asked) asked = requestAnimationFrame(draw);
-  });
-  return () => {
-    stop();
-    cancelAnimationFrame(asked);
-  };
-}
-
-function fitTo(canvas: HTMLCanvasElement, { width, height }: { width: number; height: number }, density: number): void {
-  const [across, up] = [Math.round(width * density), Math.round(height * density)];
-  if (canvas.width !== across || canvas.height !== up) Object.assign(canvas, { width: across, height: up });
-}
-
-function drawAbove(canvas: HTMLCanvasElement, camera: Camera, shown: Shown | null, density: number): void {
-  const pen = canvas.getContext("2d");
-  if (!pen) return;
-  const ink = lines.inkOf(canvas);
-  const { places, line, lines: withLines, cities, contours } = view.value;
-  const map = grid.value;
-  pen.setTransform(density, 0, 0, density, 0, 0);
-  pen.clearRect(0, 0, camera.width, camera.height);
-  if (contours && shown && map) lines.drawContours(pen, shown.values, map, range.value, camera, ink);
-  const world = geography.value;
-  if (world && withLines) lines.drawGeography(pen, world.coast, world.borders, camera, ink);
-  if (world && cities) lines.drawCities(pen, world.cities, camera, ink);
-  if (line) lines.drawPath(pen, line, camera, ink);
-  if (drawn.value.length) lines.drawPath(pen, drawn.value, camera, ink, tool.value === "paint");
-  const cell = map && cursor.value && cellAt(map, cursor.value);
-  if (map && cell) lines.drawCell(pen, map, cell.row, cell.column, camera, ink);
-  lines.drawPlaces(pen, places, HUES, camera, ink);
-  if (releaseAt.value) lines.drawPlaces(pen, [releaseAt.value], ["#c8443c"], camera, ink);
 }
 
 const MOVES: Record<string, [number, number]> = {

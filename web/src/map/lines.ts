@@ -41,16 +41,14 @@ export function drawGeography(
   pen: CanvasRenderingContext2D, coast: Float32Array, borders: Float32Array, camera: Camera, ink: Ink,
 ): void {
   pen.lineJoin = "round";
-  pen.setLineDash([]);
-  for (const [width, colour] of [[2.6, ink.halo], [1, ink.line]] as const) {
-    pen.lineWidth = width;
-    pen.strokeStyle = colour;
-    drawLines(pen, coast, camera);
+  for (const [points, dash] of [[borders, [4, 3]], [coast, []]] as const) {
+    for (const [width, colour] of [[2.6, ink.halo], [1, ink.line]] as const) {
+      pen.setLineDash(colour === ink.line ? [...dash] : []);
+      pen.lineWidth = width;
+      pen.strokeStyle = colour;
+      drawLines(pen, points, camera);
+    }
   }
-  pen.setLineDash([4, 3]);
-  pen.lineWidth = 0.8;
-  drawLines(pen, borders, camera);
-  pen.setLineDash([]);
 }
 
 const CITIES = 14;

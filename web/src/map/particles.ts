@@ -24,8 +24,9 @@ export class Particles {
     while (this.all.length < wanted) this.all.push({ at: anywhere(camera), age: Math.random() * LIFE });
     this.all.length = wanted;
     const pace = paceOf(field, camera);
-    pen.strokeStyle = colour;
-    pen.lineWidth = 1.4;
+    pen.globalAlpha = 0.55;
+  pen.strokeStyle = colour;
+    pen.lineWidth = 1.3;
     pen.lineCap = "round";
     pen.beginPath();
     for (const each of this.all) move(each, pen, field, camera, pace);

@@ -23,8 +23,19 @@ const ALTERNATIVES: Record<string, [label: string, factor: number, offset: numbe
 
 const plain = (label: string, factor = 1, offset = 0): Unit => ({ id: label, label, factor, offset, byAir: false });
 
-/** Return the units that a variable may be shown in, its usual one first. `hasAir`: the model tells how much air there is. */
+const known = new WeakMap<Variable, Unit[]>();
+
+/**
+ * Return the units that a variable may be shown in, its usual one first. `hasAir`: the model tells how much air there is.
+ * They are the same objects each time, so that nothing is drawn again that did not change.
+ */
 export function unitsOf(variable: Variable, hasAir: boolean): Unit[] {
+  const found = known.get(variable) ?? madeUnits(variable, hasAir);
+  known.set(variable, found);
+  return found;
+}
+
+function madeUnits(variable: Variable, hasAir: boolean): Unit[] {
   if (MIXING_RATIO.includes(variable.unit)) return mixingRatios(variable, hasAir);
   const others = ALTERNATIVES[variable.unit]?.map(([label, factor, offset]) => plain(label, factor, offset)) ?? [];
   const own = plain(pretty(variable.unit));

@@ -9,13 +9,17 @@ import { variable } from "../state/store";
 import { look, view } from "../state/view";
 import { Icon } from "./icons";
 
+/** Letters from which on a name is a bundle of words, which the text says better. */
+const LONG = 12;
+
 export function Legend() {
   const open = useSignal(false);
   const what = variable.value;
   if (!what || !unit.value) return null;
   const { low, high } = range.value;
   const locked = view.value.range !== null;
-  const title = comparing.value ? `Difference of ${what.name}` : what.name;
+  const name = what.name.length > LONG && what.text ? what.text : what.name;
+  const title = comparing.value ? `Difference of ${name}` : name;
   return (
     <section class="legend" aria-label="Colour scale" data-low={low} data-high={high} data-log={range.value.log} data-colours={colours.value}>
       <div class="row">
@@ -32,7 +36,7 @@ export function Legend() {
       <div class="bar" style={{ background: gradient(colours.value) }} role="img"
         aria-label={`Colours from ${number(low)} to ${number(high)} ${unit.value.label}`} />
       <div class="ticks" aria-hidden="true">
-        {ticks(range.value, 5).map((each) => (
+        {ticks(range.value, 4).map((each) => (
           <span key={each} style={{ left: `${100 * fraction(each, range.value)}%` }} data-edge={edgeOf(fraction(each, range.value))}>{number(each)}</span>
         ))}
       </div>

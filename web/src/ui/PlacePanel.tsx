@@ -4,7 +4,7 @@ import { bounds, Chart } from "../charts/Chart";
 import { COUNT, table } from "../maths/colours";
 import { number } from "../maths/format";
 import { placeText, valueAt } from "../maths/grid";
-import { fraction } from "../maths/range";
+import { automatic, fraction, type Range } from "../maths/range";
 import { curtain, hasLevels, marked, profiles, series, STEPS, type Curtain } from "../state/places";
 import { colours, fields, range, unit } from "../state/scale";
 import { grid, shown, variable } from "../state/store";
@@ -96,17 +96,19 @@ const HEIGHT = 170;
 function Picture({ of }: { of: Curtain }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const top = of.edges.at(-1) ?? 1;
-  useEffect(() => drawCurtain(canvas.current!, of));
+  const scale = view.value.range ? range.value : automatic(of.values, range.value.log, null);
+  useEffect(() => drawCurtain(canvas.current!, of, scale));
   return (
     <figure style={{ margin: 0 }}>
       <canvas ref={canvas} width={WIDTH * 2} height={HEIGHT * 2} style={{ width: "100%", borderRadius: "6px", display: "block" }} role="img"
         aria-label={`${variable.value?.name} along the line, from the ground to ${number(top)} m`} />
-      <figcaption class="empty">{number(of.length)} km from left to right, up to {number(top)} m; heights by their square root</figcaption>
+      <figcaption class="empty">{number(of.length)} km from left to right, up to {number(top)} m, heights by their square root; colours
+        from {number(scale.low)} to {number(scale.high)} {unit.value?.label}</figcaption>
     </figure>
   );
 }
 
-function drawCurtain(canvas: HTMLCanvasElement, of: Curtain): void {
+function drawCurtain(canvas: HTMLCanvasElement, of: Curtain, scale: Range): void {
   const pen = canvas.getContext("2d");
   if (!pen) return;
   const rgb = table(colours.value);
@@ -117,7 +119,7 @@ function drawCurtain(canvas: HTMLCanvasElement, of: Curtain): void {
   of.values.forEach((value, k) => {
     if (Number.isNaN(value)) return;
     const up = Math.floor(k / STEPS);
-    const index = 3 * Math.min(Math.max(Math.floor(fraction(value, range.value) * COUNT), 0), COUNT - 1);
+    const index = 3 * Math.min(Math.max(Math.floor(fraction(value, scale) * COUNT), 0), COUNT - 1);
     const [bottom, top] = [at(of.edges[up] ?? 0), at(of.edges[up + 1] ?? 0)];
     pen.fillStyle = `rgb(${rgb[index]} ${rgb[index + 1]} ${rgb[index + 2]})`;
     pen.fillRect((k % STEPS) * width - 0.5, top - 0.5, width + 1, bottom - top + 1);

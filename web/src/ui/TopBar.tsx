@@ -3,6 +3,7 @@ import { helpOpen } from "../state/bindings";
 import { lease } from "../state/actions";
 import { connection, controls, notify, session, sessions } from "../state/store";
 import { look, view } from "../state/view";
+import { isDark } from "../state/theme";
 import { Icon } from "./icons";
 
 const CONNECTION = { connecting: "connecting", open: "live", lost: "connection lost", refused: "no access" } as const;
@@ -22,15 +23,10 @@ export function TopBar() {
       <Controller />
       <span class={`state ${connection.value}`} role="status" data-connection={connection.value}>{CONNECTION[connection.value]}</span>
       <button type="button" class="quiet" title="Copy a link to this view" aria-label="Copy a link to this view" onClick={() => void share()}><Icon name="share" /></button>
-      <button type="button" class="quiet" title="Light or dark (t)" aria-label="Light or dark" onClick={swapTheme}><Icon name="theme" /></button>
+      <button type="button" class="quiet" title="Light or dark (t)" aria-label="Light or dark" onClick={() => look({ theme: isDark.value ? "light" : "dark" })}><Icon name="theme" /></button>
       <button type="button" class="quiet" title="Keys (?)" aria-label="Keys" onClick={() => (helpOpen.value = true)}><Icon name="help" /></button>
     </header>
   );
-}
-
-function swapTheme(): void {
-  const dark = view.value.theme === "dark" || (view.value.theme === "auto" && matchMedia("(prefers-color-scheme: dark)").matches);
-  look({ theme: dark ? "light" : "dark" });
 }
 
 async function share(): Promise<void> {

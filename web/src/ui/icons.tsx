@@ -8,7 +8,7 @@ const PATHS = {
   lock: "M7 10V8a5 5 0 0 1 10 0v2h1v10H6V10zm2 0h6V8a3 3 0 0 0-6 0z",
   share: "M16 5a3 3 0 1 1 .8 2L9.9 11a3 3 0 0 1 0 2l6.9 4a3 3 0 1 1-.9 1.700l-7-4a3 3 0 1 1 0-5.400l7-4z",
   help: "M11 17h2v2h-2zm1-14a5 5 0 0 0-5 5h2a3 3 0 1 1 4.5 2.600C12 11.7 11 12.5 11 15h2c0-1.5.6-1.9 1.9-2.800A5 5 0 0 0 12 3",
-  theme: "M12 3a9 9 0 1 0 0 18zM12 5v14a7 7 0 0 0 0-14",
+  theme: "M12 2a10 10 0 1 0 0 20 10 10 0 0 0 0-20m0 2v16a8 8 0 0 1 0-16",
   close: "M6.4 5 12 10.6 17.6 5 19 6.4 13.4 12 19 17.6 17.6 19 12 13.4 6.4 19 5 17.6 10.6 12 5 6.400z",
   fit: "M4 9V4h5v2H6v3zm11-5h5v5h-2V6h-3zM4 15h2v3h3v2H4zm14 0h2v5h-5v-2h3z",
 } as const;
@@ -16,7 +16,7 @@ const PATHS = {
 export function Icon({ name }: { name: keyof typeof PATHS }) {
   return (
     <svg class="icon" viewBox="0 0 24 24" width="18" height="18" aria-hidden="true" focusable="false">
-      <path d={PATHS[name]} fill="currentColor" />
+      <path d={PATHS[name]} fill="currentColor" fill-rule="evenodd" />
     </svg>
   );
 }
