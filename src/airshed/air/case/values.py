@@ -12,7 +12,7 @@ from airshed.core.settings import KEY, Number, Whole, measured, refuse
 from airshed.core.units import Quantity
 
 Pause = Annotated[Quantity, measured("s", least="1 s", most="10 year", or_zero=True)]
-Moment = Annotated[Quantity, measured("s", most="1000 year", or_negative=True)]
+Moment = Annotated[Quantity, measured("s", least="-1000 year", most="1000 year")]
 SpinUp = Annotated[Quantity, measured("s", least="1 s", most="10 year", or_zero=True)]
 Step = Annotated[Quantity, measured("s", least="1 ms", most="1 day")]
 Turn = Annotated[Quantity, measured("s", least="1 min", most="1000 year", or_negative=True)]
