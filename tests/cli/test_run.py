@@ -318,7 +318,7 @@ def test_a_folder_that_cannot_be_written_is_refused_before_the_run(counting: typ
         (["run", "tracer-rotation", "--set", "output.0.strategy=nosuch"], ["there is no strategy 'nosuch'"]),
         (["run", "tracer-rotation", "--set", "nonsense"], ["key=value"]),
         (["show", "{tmp}/case.toml"], ["there is no case"]),
-        (["show", "tracer-rotation", "--set", "chemistry.mechanism=nosuch"], ["there is no mechanism 'nosuch'"]),
+        (["show", "tracer-rotation", "--set", "chemistry.mechanism=nosuch"], ["chemistry.mechanism: there is"]),
         (["kernel", "show", "nosuch.eqn"], ["nosuch.eqn"]),
     ],
 )

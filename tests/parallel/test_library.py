@@ -27,7 +27,7 @@ def run(folder: Path, *names: str) -> tuple[int, str, str]:
     [
         ("caught", 2, "failed-cell.toml (rank 1 of 2)\n"),
         ("by_steps", 2, "airshed: error: the chemistry of the cell at lon 3.5, lat 3.5"),
-        ("at_the_start", 2, "airshed: error: there is no mechanism 'nosuch'"),
+        ("at_the_start", 2, "airshed: error: chemistry.mechanism: there is no mechanism 'nosuch'"),
         ("observer", 1, "ZeroDivisionError: nought (rank 0 of 2)\n"),
     ],
 )
@@ -41,4 +41,5 @@ def test_an_error_of_one_rank_ends_all_with_its_message_also_where_it_is_caught(
 
 def test_scripts_go_on_after_an_error_of_all_ranks_and_after_sums_that_nobody_asks_for_any_more(tmp_path: Path) -> None:
     code, output, errors = run(tmp_path, "everywhere", "forgotten")
-    assert (code, output) == (0, "there is no mechanism 'nosuch', but 2022-01-01T01:00:00.000\n0\n"), errors
+    told = "chemistry.mechanism: there is no mechanism 'nosuch', but 2022-01-01T01:00:00.000\n0\n"
+    assert (code, output) == (0, told), errors

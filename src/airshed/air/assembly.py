@@ -39,7 +39,6 @@ from airshed.grid.grid import lonlat_axes
 from airshed.io.cf import own_names
 from airshed.io.netcdf import load_netcdf
 from airshed.kernels.backend import StepKernel, backend
-from airshed.mechanism import load_mechanism
 from airshed.mechanism.network import ReactionNetwork
 from airshed.mechanism.rate_check import RateCheck
 from airshed.parallel.communicator import Communicator
@@ -111,7 +110,7 @@ def assemble(
 
     any_tiles  whether `parallel.tiles` is meant for other ranks
     """
-    whole, network = case.make_grid(), load_mechanism(case.mechanism, allow_code=case.allow_code)
+    whole, network = case.make_grid(), case.network()
     _refuse_own_names(network, whole)
     tiles = None if any_tiles or case.parallel.tiles == "auto" else case.parallel.tiles
     subdomain = Subdomain.of(*whole.shape[1:], backend().width, ranks, tiles)

@@ -71,10 +71,9 @@ def describe(case: Case) -> Report:
 def estimate(case: Case) -> dict[str, Cell]:
     """Return cells, species, steps, memory and time of a run, as text to show."""
     from airshed.kernels.host import usable_cores
-    from airshed.mechanism import inspect_mechanism
 
     nz, nlat, nlon = case.make_grid().shape
-    network = inspect_mechanism(case.mechanism)
+    network = case.network(looked_at=True)
     cells, species = nz * nlat * nlon, len(network.species)
     step = step_estimate(case)
     if network.reactions and case.time.step == "auto":

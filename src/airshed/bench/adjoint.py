@@ -23,7 +23,6 @@ from airshed.bench.chemistry.report import empty_cache
 from airshed.bench.random_air import random_air
 from airshed.core.report import Cell, Report, Table
 from airshed.kernels.host import processor, usable_cores
-from airshed.mechanism import load_mechanism
 from airshed.mechanism.openatmos import NO_MUSICA, has_musica
 from airshed.runtime.simulation import Simulation
 
@@ -118,7 +117,7 @@ def measure_whole(case: Case, rounds: int = 2) -> Whole:
 
 def mean_cost(case: Case, seconds: float) -> CostOfFunction:
     """Return the mean of ozone, or of the first species of a case without, at a time [s]."""
-    names = load_mechanism(case.mechanism, allow_code=case.allow_code).names
+    names = case.network().names
     name = "O3" if "O3" in names else names[0]
     return CostOfFunction(seconds, [name], lambda q: (float(q[name].mean()), {name: 0.0 * q[name] + 1.0}))
 

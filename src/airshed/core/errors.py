@@ -29,6 +29,10 @@ class MechanismError(AirshedError):
     """A reaction file cannot be read, or a mechanism lacks what a case needs of it."""
 
 
+class UnknownMechanismError(MechanismError):
+    """No shipped mechanism has the name that is asked for."""
+
+
 class DataError(AirshedError):
     """An input file is missing, truncated, out of range or of the wrong shape."""
 

@@ -3,7 +3,7 @@
 from os import PathLike
 from pathlib import Path
 
-from airshed.core.errors import MechanismError
+from airshed.core.errors import MechanismError, UnknownMechanismError
 from airshed.core.files import resource
 from airshed.core.text import nearest as nearest_name
 from airshed.core.text import printable
@@ -67,7 +67,7 @@ def _load(name_or_path: str | PathLike[str], code: Code) -> ReactionNetwork:
         if name.casefold() == text.casefold():
             return read_kpp(resource("mechanisms") / f"{name}.def", shown=f"{name}.def")
     known = ", ".join(names)
-    raise MechanismError(
+    raise UnknownMechanismError(
         f"there is no mechanism {text[:80]!r} (shipped are {known}; a path ends in .def, .eqn, .spc or .kpp, .json or"
         f" .yaml)"
         f"{nearest(text[:80], names)}"

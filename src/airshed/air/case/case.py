@@ -18,10 +18,12 @@ from airshed.case.case import RunCase
 from airshed.case.messages import faults_in_words
 from airshed.case.sections import Due
 from airshed.case.toml import KeyPath
-from airshed.core.errors import CaseError
+from airshed.core.errors import CaseError, UnknownMechanismError
 from airshed.core.settings import Section, refuse, setting
 from airshed.core.text import nearest, suggestion
 from airshed.grid import Grid
+from airshed.mechanism import inspect_mechanism, load_mechanism
+from airshed.mechanism.network import ReactionNetwork
 from airshed.process.discovery import processes_of, sections_of
 
 
@@ -105,6 +107,15 @@ class _FixedCase(RunCase):
         name = self.chemistry.mechanism
         file = self.path(name)
         return str(file) if file.is_file() or file.suffix or len(Path(name).parts) > 1 else name
+
+    def network(self, *, looked_at: bool = False) -> ReactionNetwork:
+        """Return the mechanism, or, only to be looked at, the one whose code never runs; raises MechanismError."""
+        try:
+            if looked_at:
+                return inspect_mechanism(self.mechanism)
+            return load_mechanism(self.mechanism, allow_code=self.allow_code)
+        except UnknownMechanismError as error:
+            raise UnknownMechanismError(f"chemistry.mechanism: {error}") from None
 
     def make_grid(self) -> Grid:
         """Return the grid of the case."""
