@@ -1,6 +1,11 @@
-"""A server of this process: the models in a thread, HTTP in another, a port of the system's choice."""
+"""A server of this process, or one that is a program of its own; each on a port of the system's choice."""
 
+import os
+import re
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -9,6 +14,7 @@ import pytest
 
 import airshed
 from airshed.case.case import RunCase
+from airshed.core.errors import AirshedError
 from airshed.parallel.communicator import Alone
 from airshed.runtime.registry import load_case
 from airshed.serve.client import Remote
@@ -16,6 +22,7 @@ from airshed.serve.limits import Limits
 from airshed.serve.server import Server
 
 Serve = Callable[..., Server]
+Start = Callable[..., tuple[subprocess.Popen[str], Remote]]
 
 
 @contextmanager
@@ -57,3 +64,39 @@ def remote(rotation: Server) -> Iterator[Remote]:
         client.restart()
         yield client
         client._ask("DELETE", "/control")
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Return what starts `airshed serve` in a folder of its own, and gives the process and a client of `main`."""
+    begun: list[tuple[subprocess.Popen[str], Remote]] = []
+
+    def serve(*options: str, case: str = "tracer-rotation") -> tuple[subprocess.Popen[str], Remote]:
+        program = [Path(sys.executable).with_name("airshed"), "serve", case, "--no-browser", *options]
+        process = subprocess.Popen(
+            program, cwd=tmp_path, env=os.environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        assert process.stdout is not None
+        line = process.stdout.readline().strip()
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/#token=[\w-]{40,}", line), process.communicate()[1]
+        begun.append((process, reached(line)))
+        return begun[-1]
+
+    yield serve
+    for process, client in begun:
+        client.close()
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+def reached(url: str) -> Remote:
+    """Return a client, once the model is there."""
+    deadline = time.monotonic() + 60.0
+    while True:
+        try:
+            return airshed.connect(url)
+        except AirshedError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)

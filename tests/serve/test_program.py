@@ -1,58 +1,17 @@
 """The program itself: its first line, Ctrl-C, kill -9, and several ranks. Each process is ended by its id."""
 
-import os
-import re
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.serve.conftest import Start
 
 import airshed
 from airshed.core.errors import AirshedError
-from airshed.serve.client import Remote
-
-Start = Callable[..., tuple[subprocess.Popen[str], Remote]]
-
-
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Start]:
-    """Return what starts `airshed serve` in a folder of its own, and gives the process and a client."""
-    begun: list[tuple[subprocess.Popen[str], Remote]] = []
-
-    def serve(*options: str) -> tuple[subprocess.Popen[str], Remote]:
-        program = [Path(sys.executable).with_name("airshed"), "serve", "tracer-rotation", "--no-browser", *options]
-        process = subprocess.Popen(
-            program, cwd=tmp_path, env=os.environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-        assert process.stdout is not None
-        line = process.stdout.readline().strip()
-        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/#token=[\w-]{40,}", line), process.communicate()[1]
-        begun.append((process, reached(line)))
-        return begun[-1]
-
-    yield serve
-    for process, client in begun:
-        client.close()
-        if process.poll() is None:
-            process.kill()
-        process.communicate()
-
-
-def reached(url: str) -> Remote:
-    """Return a client, once the model is there."""
-    deadline = time.monotonic() + 60.0
-    while True:
-        try:
-            return airshed.connect(url)
-        except AirshedError:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.1)
 
 
 def alone(steps: int) -> np.ndarray:

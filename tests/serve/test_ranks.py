@@ -1,0 +1,120 @@
+"""The same commands on one rank and on two: the same bits, through what is painted, released, set and restored."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.serve.conftest import Start, serving
+
+import airshed
+from airshed.runtime.registry import load_case
+from airshed.serve.client import Remote
+from airshed.serve.types import Paint, Release
+
+SHORT = "--set", 'time.spinup="0 h"', "--set", 'time.length="6 h"'
+Bits = dict[str, bytes]
+
+
+def bits(remote: Remote, *names: str) -> Bits:
+    """The bits of fields of a session."""
+    return {name: remote.values(name).tobytes() for name in names}
+
+
+def tracers(remote: Remote) -> list[Bits]:
+    """Steer tracers in all ways that there are, and return the states on the way; replays and branches are checked."""
+    states: list[Bits] = []
+
+    def note() -> None:
+        states.append(bits(remote, "TRACER", "TRACER2", "air_density"))
+
+    remote.step(2)
+    across = [(-4.0, -4.0), (4.0, -4.0), (0.0, 4.0)]
+    remote.command(Paint(variable="TRACER2", value=3.0, operation="multiply", level=None, polygon=across))
+    note()
+    remote.step(2)
+    remote.command(Paint(variable="TRACER", value=5e-8, operation="add", level=1, window=(2, 38, 15, 25)))
+    remote.command(Release(species="TRACER2", lon=0.05, lat=0.1, height=60.0, rate=90.0, unit="mol/s", duration=900.0))
+    remote.step(3)
+    note()
+    name = remote.snapshot()
+    remote.set("transport.diffusion", False)
+    remote.set("deposition.velocities.TRACER", "2 cm/s")
+    remote.step(3)
+    note()
+    with remote.branch(name, {"transport.diffusion": False}) as branch:
+        branch.set("deposition.velocities.TRACER", "2 cm/s")
+        branch.step(3)
+        assert bits(branch, *states[-1]) == states[-1]
+        branch.command(Paint(variable="TRACER", value=0.0, level=0, window=(0, 40, 0, 20)))
+        branch.step(2)
+        states.append(bits(branch, "TRACER", "TRACER2"))
+        assert branch.replay().equal
+    remote.restore(name)
+    remote.step(4)
+    note()
+    assert remote.replay().equal
+    remote.restart()
+    remote.step(2)
+    note()
+    assert remote.replay().equal
+    return states
+
+
+def chemistry(remote: Remote) -> list[Bits]:
+    """Steer a day of chemistry over land for a few steps."""
+    names = "O3", "NO2", "HCHO"
+    remote.step(2)
+    here = [(4.0, 50.0), (8.0, 50.5), (7.0, 53.0)]
+    remote.command(Paint(variable="NO2", value=2.0, operation="multiply", level=None, polygon=here))
+    remote.command(Release(species="SO2", lon=6.0, lat=51.0, height=80.0, rate=5.0, duration=1800.0))
+    name = remote.snapshot()
+    remote.set("emissions.scale.NOx", 0.5)
+    remote.step(2)
+    states = [bits(remote, *names, "SO2")]
+    with remote.branch(name, {"emissions.scale.NOx": 0.5}) as branch:
+        branch.step(2)
+        assert bits(branch, *states[0]) == states[0]
+        branch.end()
+    remote.restore(name)
+    remote.step(2)
+    states.append(bits(remote, *names))
+    assert states[0]["NO2"] != states[1]["NO2"]
+    assert remote.replay().equal
+    return states
+
+
+def pasture(remote: Remote) -> list[Bits]:
+    """Burn and stock Queensland, and let it rain."""
+    remote.step(40)
+    remote.command(Paint(variable="rain", value=30.0, window=(10, 60, 10, 60)))
+    remote.set("grazing.stocking_rate", 0.5)
+    name = remote.snapshot()
+    remote.step(20)
+    states = [bits(remote, "green_leaf", "standing_dry_matter")]
+    assert remote.replay().equal
+    remote.restore(name)
+    remote.step(20)
+    assert bits(remote, *states[0]) == states[0]
+    return states
+
+
+@pytest.mark.parametrize(
+    ("case", "settings", "steer"),
+    [("tracer-rotation", (), tracers), ("west-europe", SHORT, chemistry), ("queensland", (), pasture)],
+)
+def test_two_ranks_give_the_bits_of_one_whatever_is_commanded(
+    start: Start, case: str, settings: tuple[str, ...], steer: Callable[[Remote], list[Bits]]
+) -> None:
+    with (
+        serving(load_case(Path(case), ["run.threads=1", *settings[1::2]])) as server,
+        airshed.connect(server.url) as one,
+    ):
+        wanted = steer(one)
+    _, two = start("-n", "2", "--threads", "1", *settings, case=case)
+    assert two.info().ranks == 2
+    found = steer(two)
+    assert [sorted(each) for each in found] == [sorted(each) for each in wanted]
+    for mine, theirs in zip(found, wanted, strict=True):
+        assert [name for name in mine if mine[name] != theirs[name]] == []
+    assert all(np.isfinite(np.frombuffer(each, np.float32)).any() for state in found for each in state.values())
