@@ -29,6 +29,9 @@ Array = npt.NDArray[np.float64]
 Chemistry = Callable[..., ChemistryKernel]
 
 EXACT = 1e-12
+SINGLE = 1e-4
+"""In single precision: along states that differ from the twin's by what its digits leave of them."""
+
 TINY = 1e-30
 """The imaginary part of a complex step: its square is nothing beside one."""
 LENGTH = 600.0
@@ -127,13 +130,13 @@ def recorded(each: Trial, most: int, first: float = 0.0) -> tuple[AcceptedSteps,
     place, inputs = list_of_cells(each.cells, len(each.y), width), inputs_of(each, gains=False)
 
     def run(record: AcceptedSteps | None) -> tuple[CellSteps, Array]:
-        packed, steps = pack_cells(each.y, width), CellSteps.zeros(len(inputs), width)
+        packed, steps = pack_cells(each.y, width, each.kernel.dtype), CellSteps.zeros(len(inputs), width)
         steps.step[...] = first
         solver.advance(Concentrations(packed, packed, place), inputs, steps, 0.0, LENGTH, Besides(record=record))
         return steps, packed
 
     steps, plain = run(None)
-    record = AcceptedSteps.room_for(steps.accepted, len(each.y), np.float64)
+    record = AcceptedSteps.room_for(steps.accepted, len(each.y), each.kernel.dtype)
     _, packed = run(record)
     assert np.array_equal(plain, packed)
     return record, unpack_cells(packed, each.cells)

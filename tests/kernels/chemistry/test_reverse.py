@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from airshed.core.errors import KernelError
 from airshed.kernels.chemistry import (
     METHODS,
     Tableau,
@@ -25,7 +26,7 @@ from airshed.kernels.cpu.chemistry.emit import ChemistrySource
 from airshed.kernels.cpu.chemistry.reverse.emit import ReverseWriter, emit_reverse
 from airshed.kernels.cpu.chemistry.reverse.reverser import ChemistryReverser
 
-from .reversal import EXACT, TINY, Chemistry, adjoints, recorded, taken, trial, worst
+from .reversal import EXACT, SINGLE, TINY, Chemistry, adjoints, recorded, taken, trial, worst
 
 SHIPPED = sorted(path.stem for path in (Path(__file__).parents[3] / "mechanisms").glob("*.def"))
 
@@ -41,6 +42,20 @@ def test_dot_products(chemistry: Chemistry, tableau: Tableau, moving: bool) -> N
 @pytest.mark.parametrize("kind", [{"looped": True}, {"width": 4}], ids=["looped", "four lanes"])
 def test_dot_products_of_other_code(chemistry: Chemistry, kind: dict[str, Any]) -> None:
     assert worst(trial(chemistry("toy", **kind), METHODS["rodas4"], 3), 5) < EXACT
+
+
+@pytest.mark.parametrize("moving", [False, True], ids=["still", "moving"])
+@pytest.mark.parametrize("tableau", METHODS.values(), ids=METHODS)
+def test_dot_products_in_single_precision(chemistry: Chemistry, tableau: Tableau, moving: bool) -> None:
+    each = trial(chemistry("toy", "single"), tableau, 9, 1, moving=moving)
+    assert EXACT < worst(each, 5, seed=1) < SINGLE
+
+
+def test_a_record_of_another_precision_is_refused(chemistry: Chemistry) -> None:
+    each = trial(chemistry("toy", "single"), METHODS["ros3"], 2)
+    record, end = recorded(each, 5)
+    with pytest.raises(KernelError, match="a record of cells is float64, not float32"):
+        adjoints(each, replace(record, y=record.y.astype(np.float64)), end, each.solver.reversed())
 
 
 @pytest.mark.parametrize("name", SHIPPED)

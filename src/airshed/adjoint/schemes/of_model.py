@@ -35,8 +35,6 @@ def _refuse(case: Case, scheme: Strang) -> None:
     beside = 'beside chemistry.integrator = "strang"'
     if case.chemistry.concurrent:
         raise CaseError(f"chemistry.concurrent = true has no adjoint {beside}")
-    if case.chemistry.precision != "double":
-        raise CaseError(f'chemistry.precision = {case.chemistry.precision!r} has no adjoint {beside}; take "double"')
     if case.adjoint.rounding != "none":
         raise CaseError(f'adjoint.rounding = {case.adjoint.rounding!r} takes other steps {beside}; take "none"')
     if not isinstance(scheme.moving, Mover):

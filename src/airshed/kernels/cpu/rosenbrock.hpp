@@ -87,6 +87,17 @@ INLINE pack to_pack(const double* lanes) {
     for (int lane = 0; lane < W; lane += D) *(narrow*)((real*)&result + lane) = __builtin_convertvector(wide(lanes + lane), narrow);
     return result;
 }
+// Numbers that are double outside, times what one of them is inside, and back.
+INLINE pack in_unit(const double* lanes, double one) {
+    pack result;
+    for (int lane = 0; lane < W; lane += D)
+        *(narrow*)((real*)&result + lane) = __builtin_convertvector(one * wide(lanes + lane), narrow);
+    return result;
+}
+INLINE void out_of_unit(double* lanes, pack x, double one) {
+    for (int lane = 0; lane < W; lane += D)
+        *(dpack*)(lanes + lane) = one * __builtin_convertvector(*(const narrow*)((const real*)&x + lane), dpack);
+}
 INLINE ipack whole(const int64_t* lanes) { return *(const ipack*)lanes; }
 typedef decltype(pack{} < pack{}) mask;
 typedef decltype(narrow{} < narrow{}) narrow_mask;

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from airshed.core.errors import KernelError
 from airshed.kernels.cpu.chemistry.emit import ChemistryShape, ChemistrySource
 from airshed.kernels.cpu.chemistry.kernel import FLAGS, ChemistryKernel
 from airshed.kernels.cpu.chemistry.reverse.emit import emit_reverse
@@ -28,22 +27,12 @@ class ChemistryDerivative(CompiledKernel[ChemistryShape, ChemistrySource]):
 
 
 def compile_tangent(forward: ChemistryKernel) -> ChemistryDerivative:
-    """Return the tangent of the steps of a kernel in double precision.
-
-    Raises KernelError for another precision, when there is no compiler, or when it refuses the code.
-    """
-    if forward.shape.precision != "double":
-        raise KernelError("chemistry has a tangent in double precision alone")
+    """Return the tangent of the steps of a kernel; raises KernelError without a compiler, or for code it refuses."""
     return _compiled(forward, "tangent", lambda: emit_tangent(forward.network, forward.source), _TANGENT)
 
 
 def compile_reverse(forward: ChemistryKernel) -> ChemistryDerivative:
-    """Return the adjoint of the steps of a kernel in double precision.
-
-    Raises KernelError for another precision, when there is no compiler, or when it refuses the code.
-    """
-    if forward.shape.precision != "double":
-        raise KernelError("chemistry has an adjoint in double precision alone")
+    """Return the adjoint of the steps of a kernel; raises KernelError without a compiler, or for code it refuses."""
     return _compiled(forward, "reverse", lambda: emit_reverse(forward.network, forward.shape, forward.source), _REVERSE)
 
 

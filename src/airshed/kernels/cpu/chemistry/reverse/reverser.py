@@ -79,6 +79,8 @@ class ChemistryReverser:
         ends = int((record.first + record.room).max(initial=0))
         if record.room.shape != (packs, width) or record.y.shape != (steps, species) or ends > steps:
             raise KernelError(f"a record of {record.room.shape} cells does not fit {(packs, width)}")
+        if record.y.dtype != self.kernel.dtype:
+            raise KernelError(f"a record of cells is {record.y.dtype}, not {np.dtype(self.kernel.dtype)}")
         if any(not array.flags.c_contiguous for array in (adjoint, inputs, *vars(record).values())):
             raise KernelError("arrays of cells in reverse must be contiguous")
 

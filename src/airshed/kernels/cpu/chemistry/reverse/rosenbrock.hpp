@@ -9,7 +9,7 @@
 struct Backward {          // kernels/cpu/chemistry/reverse/arguments.py mirrors it
     // inputs behind those of the solver: what emissions, then loss rates, gain where the factor on them grows
     const Record* record;
-    double* adjoint;       // of concentrations: in at the end, out at the start, [pack][NS][W]
+    double* adjoint;       // of concentrations outside, not in UNIT: in at the end, out at the start, [pack][NS][W]
     double* rates;         // out: of a factor on each reaction's rate, [pack][NR][W]
     double* sources;       // out: of a factor on each emission, then on each loss rate, [pack][emitted + lost][W]
 };
@@ -29,7 +29,7 @@ INLINE const double* gain(const Cells& s, const Lanes& t) { return loss(s, t) + 
 // What f at y, with the present rate constants, gives to y, rate constants and sources.
 static void change_reversed(const Cells& s, const Lanes& t, const pack* y, const pack* bar_f, pack* bar_y, Reversed& b) {
     tendency_reversed(t.k, y, bar_f, bar_y, b.rate);
-    for (int64_t e = 0; e < s.emitted_count; e++) b.source[e] += to_pack(gain(s, t) + e * W) * bar_f[s.emitted[e]];
+    for (int64_t e = 0; e < s.emitted_count; e++) b.source[e] += real(1 / UNIT) * to_pack(gain(s, t) + e * W) * bar_f[s.emitted[e]];
     for (int64_t l = 0; l < s.lost_count; l++) {
         const int n = s.lost[l];
         const int64_t place = s.emitted_count + l;
@@ -127,7 +127,7 @@ static void begin_pack(const Cells& s, const Backward& out, int64_t p, Lanes& t,
     }
     for (int species = 0; species < NS; species++) {
         const int i = place_of_species[species];
-        t.y[i] = pack{}, b.bar[i] = *(const pack*)(out.adjoint + (p * NS + species) * W);
+        t.y[i] = pack{}, b.bar[i] = in_unit(out.adjoint + (p * NS + species) * W, UNIT);
         t.absolute[i] = real(s.absolute[i] / UNIT);
     }
 }
@@ -135,9 +135,9 @@ static void begin_pack(const Cells& s, const Backward& out, int64_t p, Lanes& t,
 static void end_pack(const Cells& s, const Backward& out, int64_t p, const Reversed& b) {
     const int64_t sources = s.emitted_count + s.lost_count;
     for (int species = 0; species < NS; species++)
-        *(pack*)(out.adjoint + (p * NS + species) * W) = b.bar[place_of_species[species]];
-    std::memcpy((void*)(out.rates + p * NR * W), b.rate, NR * sizeof(pack));
-    std::memcpy((void*)(out.sources + p * sources * W), b.source, sources * sizeof(pack));
+        out_of_unit(out.adjoint + (p * NS + species) * W, b.bar[place_of_species[species]], 1 / UNIT);
+    for (int r = 0; r < NR; r++) out_of_unit(out.rates + (p * NR + r) * W, b.rate[r], 1.0);
+    for (int64_t i = 0; i < sources; i++) out_of_unit(out.sources + (p * sources + i) * W, b.source[i], 1.0);
 }
 
 extern "C" {

@@ -9,7 +9,7 @@
 
 struct Along {             // kernels/cpu/chemistry/tangent/stepper.py mirrors it
     const Record* record;
-    double* y;             // concentrations or their change: in at the start, out at the end, [pack][NS][W]
+    double* y;             // concentrations or their change, not in UNIT: in at the start, out at the end, [pack][NS][W]
     const double* factors; // on rates of reactions, or the changes of these factors, [NR]
 };
 
@@ -84,17 +84,17 @@ static void begin_pack(const Cells& s, int64_t p, Lanes& t) {
 
 static void repeat_pack(const Cells& s, const Method& method, const Along& given, int64_t p, int64_t most, Lanes& t) {
     for (int r = 0; r < NR; r++) t.k[r] *= real(given.factors[r]);
-    pack* const y = (pack*)(given.y + p * NS * W);
-    for (int species = 0; species < NS; species++) t.y[place_of_species[species]] = y[species];
+    double* const y = given.y + p * NS * W;
+    for (int species = 0; species < NS; species++) t.y[place_of_species[species]] = in_unit(y + species * W, 1 / UNIT);
     for (int64_t number = 0; number < most; number++) repeat_step(s, method, load_lengths(*given.record, p, number, t), t);
-    for (int species = 0; species < NS; species++) y[species] = t.y[place_of_species[species]];
+    for (int species = 0; species < NS; species++) out_of_unit(y + species * W, t.y[place_of_species[species]], UNIT);
 }
 
 static void pack_along(const Cells& s, const Method& method, const Along& given, int64_t p, int64_t most, Lanes& t, Changed& d) {
     const Record& record = *given.record;
     for (int r = 0; r < NR; r++) d.k[r] = t.k[r] * real(given.factors[r]);
-    pack* const change = (pack*)(given.y + p * NS * W);
-    for (int species = 0; species < NS; species++) d.y[place_of_species[species]] = change[species];
+    double* const change = given.y + p * NS * W;
+    for (int species = 0; species < NS; species++) d.y[place_of_species[species]] = in_unit(change + species * W, 1 / UNIT);
     for (int64_t number = 0; number < most; number++) {
         pack kept[NS + 1] = {};
         const mask active = load_lengths(record, p, number, t);
@@ -105,7 +105,7 @@ static void pack_along(const Cells& s, const Method& method, const Along& given,
         }
         step_along(s, method, active, kept, t, d);
     }
-    for (int species = 0; species < NS; species++) change[species] = d.y[place_of_species[species]];
+    for (int species = 0; species < NS; species++) out_of_unit(change + species * W, d.y[place_of_species[species]], UNIT);
 }
 
 extern "C" {

@@ -36,6 +36,8 @@ class ChemistryTangent:
         """See :class:`airshed.kernels.cell_backend.CellTangent`; raises KernelError for arrays that do not fit."""
         if record.y.shape != (len(record.step), len(self.kernel.network.species)):
             raise KernelError("the tangent of steps asks for the states between them")
+        if record.y.dtype != self.kernel.dtype:
+            raise KernelError(f"a record of cells is {record.y.dtype}, not {np.dtype(self.kernel.dtype)}")
         self._advance(change, inputs, record, of_factors, changes=True)
 
     def _advance(
