@@ -71,6 +71,10 @@ RUNS = (  # ranks, their tiles, threads, what is kept, how steps forward get the
     (4, "[1, 4]", 1, ONCE, "auto"),
 )  # fmt: skip
 RUNS_SPLIT = ((1, "auto", 1, ONCE, "auto"), (2, "[1, 2]", 2, ONCE, "auto"), (4, "[2, 2]", 1, LITTLE, "messages"))
+RUNS_IN_GROUPS = (  # of ranks that move species, and of others; all ranks take all steps back
+    (2, "[1, 2]", 1, ONCE, "auto"),
+)
+GROUPS_OF_RANKS = "parallel.groups={transport=1,chemistry=1}"
 SPLIT = "chemistry.integrator=strang", "parallel.balance=true"
 RUNS_REAL = ((1, "auto", 1, ONCE, "auto"), (2, "auto", 1, ONCE, "auto"), (4, "[2, 2]", 1, ONCE, "messages"))
 
@@ -171,9 +175,23 @@ def main(folder, cases=None):
     def split_apart(settings):
         return split([*settings, "transport.vertical=with chemistry"])
 
+    def concurrent(settings):
+        return split([*settings, "chemistry.concurrent=true"])
+
+    def concurrent_apart(settings):
+        return split_apart([*settings, "chemistry.concurrent=true"])
+
     told = {"small": gradients(small, AT, RUNS, given), "spoilt": spoilt(small)}
-    for name, make in (("split", split), ("split apart", split_apart)):
+    makers = {
+        "split": split,
+        "split apart": split_apart,
+        "concurrent": concurrent,
+        "concurrent apart": concurrent_apart,
+    }
+    for name, make in makers.items():
         told[name] = gradients(make, AT, RUNS_SPLIT, given)
+        in_groups = lambda settings: make([*settings, GROUPS_OF_RANKS])  # noqa: B023, E731
+        (told[name]["in groups"],) = gradients(in_groups, AT, RUNS_IN_GROUPS, given).values() or (None,)
     told["sensitivity"] = sensitivities(small(["run.threads=1"]))
     if cases is not None:
         told["real"] = gradients(

@@ -33,12 +33,25 @@ def printed(tmp_path_factory):
     return json.loads(answer.stdout)
 
 
-@pytest.mark.parametrize(("case", "count"), [("small", 9), ("split", 3), ("split apart", 3), ("real", 3)])
+@pytest.mark.parametrize(("case", "count"), [("small", 9), ("real", 3)])
 def test_any_number_of_ranks_and_threads_gives_the_same_bits(printed, case, count):
     runs = printed[case]
     alone = runs[ALONE]
     assert len(runs) == count
     assert {name: found for name, found in runs.items() if found != alone} == {}
+
+
+@pytest.mark.parametrize("case", ["split", "split apart", "concurrent", "concurrent apart"])
+def test_any_ranks_threads_and_groups_give_the_same_bits_with_strang_splitting(printed, case):
+    runs = printed[case]
+    alone = runs[ALONE]
+    assert len(runs) == 4
+    assert "in groups" in runs
+    assert {name: found for name, found in runs.items() if found != alone} == {}
+
+
+def test_concurrent_steps_are_other_steps(printed):
+    assert printed["split"][ALONE]["value"] != printed["concurrent"][ALONE]["value"]
 
 
 def test_spoilt_edges_are_noticed(printed):

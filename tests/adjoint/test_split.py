@@ -81,6 +81,65 @@ def test_dot_products_where_vertical_transport_is_apart(tmp_path):
     assert found.worst < 1e-13
 
 
+CONCURRENT = {"mechanism": "small.kpp", "integrator": "strang", "concurrent": True}
+
+
+@pytest.mark.parametrize("transport", [{}, APART], ids=["together", "apart"])
+def test_dot_products_of_concurrent_phases(tmp_path, transport):
+    found = dot_product_test(split_case(tmp_path, chemistry=CONCURRENT, transport=transport), steps=4, allow_code=True)
+    assert set(found.errors) >= KINDS
+    assert found.worst < 1e-13
+    there = {kind for kind, each in found.by_adjoint.items() if abs(each) > 1e-12}
+    assert there >= KINDS - {"top"}
+
+
+@pytest.mark.parametrize("kind", ["emission", "rates", "number sea_surface_strength"])
+def test_remainders_of_concurrent_phases_are_of_second_order(tmp_path, kind):
+    found = taylor_test(split_case(tmp_path, chemistry=CONCURRENT), kind=kind, steps=2, allow_code=True)
+    assert found.order == pytest.approx(2.0, abs=0.1)
+
+
+def clipped_sums(folder):
+    """In the dark ozone takes all of the NO in half a step, and transport some of it besides."""
+    (folder / "dark.kpp").write_text(MECHANISM.replace("PHOTO(1e-2, 0.4)", "1e-9"))
+    return split_case(
+        folder, chemistry={**CONCURRENT, "mechanism": "dark.kpp"}, time={"step": "30 min"},
+        initial={"values": {"O3": "50 ppb", "NO": "5 ppb"}}, boundary={"values": {"O3": "50 ppb"}},
+    )  # fmt: skip
+
+
+def test_dot_products_of_clipped_sums(tmp_path, monkeypatch):
+    """The negative control: not so where what was clipped counts as if it were not."""
+    run, clipped = recorded(clipped_sums(tmp_path), steps=2, allow_code=True)[0], []
+    back = SplitReverser._take_both_back
+
+    def note(self, done, sources):
+        clipped.append(np.count_nonzero(~done.kept))
+        back(self, done, sources)
+
+    monkeypatch.setattr(SplitReverser, "_take_both_back", note)
+    assert dot_products(run).worst < 1e-13
+    assert max(clipped) > 10
+
+    def off(self, done, sources):
+        back(self, replace(done, kept=np.ones_like(done.kept)), sources)
+
+    monkeypatch.setattr(SplitReverser, "_take_both_back", off)
+    assert "initial" in wrong(run)
+
+
+@pytest.mark.parametrize("share", ["of_columns", "of_moved", "of_first"])
+def test_a_wrong_share_of_a_sum_is_seen(tmp_path, monkeypatch, share):
+    run, _ = recorded(split_case(tmp_path, chemistry=CONCURRENT), steps=3, allow_code=True)
+    back = SplitReverser._take_both_back
+
+    def off(self, done, sources):
+        back(self, replace(done, **{share: getattr(done, share) * (1.0 + 1e-9)}), sources)
+
+    monkeypatch.setattr(SplitReverser, "_take_both_back", off)
+    assert "initial" in wrong(run)
+
+
 @pytest.mark.parametrize("transport", [{}, APART], ids=["together", "apart"])
 def test_dot_products_in_single_precision(tmp_path, transport):
     """Found: 7e-7 at most; the same with EMEP on real winds."""
@@ -312,7 +371,6 @@ def test_threads_and_plans_give_the_same_bits(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"chemistry": {"concurrent": True}}, "chemistry.concurrent = true has no adjoint"),
         ({"adjoint": {"rounding": "single"}}, "adjoint.rounding = 'single' takes other steps"),
     ],
 )

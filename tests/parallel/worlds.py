@@ -10,7 +10,8 @@ import numpy as np
 from mpi4py import MPI
 
 import airshed
-from airshed.air import assembly, landcover
+from airshed.air import landcover
+from airshed.air.case import case
 from airshed.air.emissions import builder
 from airshed.air.meteorology import era5_data
 from airshed.kernels.cpu import backend
@@ -41,7 +42,7 @@ def remember(module, name, again=copy.deepcopy):
 
 
 remember(builder, "build_inventory")
-remember(assembly, "load_mechanism", as_it_is)
+remember(case, "load_mechanism", as_it_is)
 remember(backend, "compile_mechanism", as_it_is)
 remember(backend, "compile_chemistry", as_it_is)
 remember(landcover, "_land_map", as_it_is)

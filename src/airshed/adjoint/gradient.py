@@ -19,6 +19,7 @@ from airshed.adjoint.cost import Cost, times_of
 from airshed.adjoint.fingerprints import fingerprints
 from airshed.adjoint.online import OnlinePlan, as_executed
 from airshed.adjoint.options import DEFAULT, Options
+from airshed.adjoint.schemes.of_model import simulation_of
 from airshed.adjoint.schemes.protocol import Derivatives
 from airshed.adjoint.seen import Noted, Seen
 from airshed.adjoint.trajectory import Trajectory, steps_expected
@@ -70,7 +71,7 @@ def gradient(
     gradient, with the bits that one rank alone gets. Raises AirshedError for what is wrong with the case, and for a
     cost at no time of it.
     """
-    with Simulation(case, **given) as simulation, _folder() as folder:
+    with simulation_of(case, **given) as simulation, _folder() as folder:
         model: AirModel = simulation.model
         with (
             raising_together(model.subdomain.ranks),

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.adjoint.recording import Recording
-from airshed.air.schemes.taken import Reacted, Taken
+from airshed.air.schemes.taken import Both, Reacted, Taken
 from airshed.kernels.memory import AnyArray
 from airshed.kernels.reference.transport import ALPHA, BETA, with_sides
 from airshed.kernels.step.data import TERMS, Pair, StepConstants
@@ -62,11 +62,11 @@ class Crossings:
         """Begin with the first part of the first step."""
         self._compared = self.kinks = self.clips = 0
 
-    def note(self, part: Taken | Reacted, before: AnyArray, after: AnyArray, sums: Array | None) -> None:
+    def note(self, part: Taken | Reacted | Both, before: AnyArray, after: AnyArray, sums: Array | None) -> None:
         """Note a part of a step of the run with which others are compared."""
         self._seen.append((before.copy(), self._clipped_in(after, sums)))
 
-    def compare(self, part: Taken | Reacted, before: AnyArray, after: AnyArray, sums: Array | None) -> None:
+    def compare(self, part: Taken | Reacted | Both, before: AnyArray, after: AnyArray, sums: Array | None) -> None:
         """Count what differs in a part of a step."""
         run, (other, clipped) = self.recorded, self._seen[self._compared]
         if isinstance(part, Taken) and any(each.kind == "face_flux" for each in run.derivatives.operators):

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from airshed.adjoint.changes import given_fields, given_numbers
 from airshed.adjoint.cost import Cost, times_of
-from airshed.adjoint.schemes.of_model import derivatives_of
+from airshed.adjoint.schemes.of_model import derivatives_of, simulation_of
 from airshed.adjoint.schemes.protocol import Derivatives
 from airshed.air.case import Case
 from airshed.air.model import AirModel
@@ -164,7 +164,7 @@ def recorded(
 
     given  what :class:`airshed.Simulation` takes besides: meteorology, initial, allow_code
     """
-    with Simulation(case, **given) as simulation:
+    with simulation_of(case, **given) as simulation:
         model = simulation.model
         made = cost(model) if callable(cost) else cost
         if made is None:

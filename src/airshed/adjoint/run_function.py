@@ -57,7 +57,7 @@ class RunFunction:
             raise CaseError(f"a run as a function is one of the model air; this case is of the model {loaded.model}")
         asked, self._times_of = asked_inputs(inputs), asked_outputs(outputs, loaded.time.length.value)
         rates = RateFactors(asked.rates)
-        loaded = with_countries_apart(loaded, asked.factors)
+        loaded = with_countries_apart(loaded, asked.factors).without_groups()
         self._simulation = Simulation(loaded, rate_factors=rates if asked.rates else None, **given)
         try:
             model: AirModel = self._simulation.model

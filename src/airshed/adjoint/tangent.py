@@ -13,7 +13,7 @@ from airshed.adjoint.cost import Cost, time_at, times_of
 from airshed.adjoint.direction import Direction
 from airshed.adjoint.recording import STEPS, Asked, following, step_ends
 from airshed.adjoint.replay import worth
-from airshed.adjoint.schemes.of_model import derivatives_of
+from airshed.adjoint.schemes.of_model import derivatives_of, simulation_of
 from airshed.air.case import Case
 from airshed.air.model import AirModel
 from airshed.kernels.step.data import Level
@@ -52,7 +52,7 @@ def tangent(
     Takes three times as long as the run alone, once the tangent is compiled. Raises AirshedError for what is wrong with
     the case.
     """
-    with Simulation(case, **given) as simulation:
+    with simulation_of(case, **given) as simulation:
         model: AirModel = simulation.model
         to = direction(model) if callable(direction) else direction
         asked = cost(model) if callable(cost) else cost

@@ -136,7 +136,7 @@ def check_case(case: object) -> None:
 @contextmanager
 def opened(case: Case, seen: Seen, progress: Progress = lambda part, done: None) -> Iterator[Study]:
     """Build the model of a case and yield the study; raises what a simulation of the case does, and CaseError."""
-    with Simulation(case) as simulation:
+    with Simulation(case.without_groups()) as simulation:
         species, model = case.assimilation.observations.species, simulation.model
         masses = {each.name: each.molar_mass for each in model.network.species if each.molar_mass is not None}
         domain = Domain(

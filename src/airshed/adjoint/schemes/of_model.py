@@ -1,5 +1,8 @@
 """The derivatives of the steps of a model, by its scheme."""
 
+from pathlib import Path
+from typing import Any
+
 from airshed.adjoint.schemes.protocol import Derivatives
 from airshed.adjoint.schemes.split import Split
 from airshed.adjoint.schemes.split_again import Again
@@ -10,6 +13,17 @@ from airshed.air.schemes.imex import Imex
 from airshed.air.schemes.moving import Mover
 from airshed.air.schemes.strang import Strang
 from airshed.core.errors import CaseError
+from airshed.runtime.registry import load_case
+from airshed.runtime.simulation import Simulation
+
+
+def simulation_of(case: Case | str | Path, **given: Any) -> Simulation:
+    """Return the simulation of a case on ranks that are all alike: groups of ranks take the same steps.
+
+    given  what :class:`airshed.Simulation` takes besides
+    """
+    loaded: Any = load_case(case) if isinstance(case, str | Path) else case
+    return Simulation(loaded.without_groups() if isinstance(loaded, Case) else loaded, **given)
 
 
 def derivatives_of(model: AirModel, *, lend: bool = False) -> Derivatives:
@@ -33,9 +47,7 @@ def derivatives_of(model: AirModel, *, lend: bool = False) -> Derivatives:
 def _refuse(case: Case, scheme: Strang) -> None:
     """Refuse what steps of Strang splitting cannot be taken back with."""
     beside = 'beside chemistry.integrator = "strang"'
-    if case.chemistry.concurrent:
-        raise CaseError(f"chemistry.concurrent = true has no adjoint {beside}")
     if case.adjoint.rounding != "none":
         raise CaseError(f'adjoint.rounding = {case.adjoint.rounding!r} takes other steps {beside}; take "none"')
     if not isinstance(scheme.moving, Mover):
-        raise CaseError(f"parallel.groups has no adjoint {beside}")
+        raise CaseError("ranks in groups (parallel.groups) take no steps back; take case.without_groups()")

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from airshed.adjoint.changes import Changes
 from airshed.adjoint.direction import Direction
-from airshed.air.schemes.taken import Reacted, Taken, TakenStep
+from airshed.air.schemes.taken import Both, Reacted, Taken, TakenStep
 from airshed.kernels.backend import StepKernel
 from airshed.kernels.derivatives import ReadAdjoints, SummedReads
 from airshed.kernels.layout import Layout
@@ -21,7 +21,7 @@ from airshed.mechanism.network import ReactionNetwork
 
 Array = npt.NDArray[np.float64]
 
-Look = Callable[[Taken | Reacted, AnyArray, AnyArray, Array | None], None]
+Look = Callable[[Taken | Reacted | Both, AnyArray, AnyArray, Array | None], None]
 """Is told of each part of a step, the packed mixing ratios before and after it, and the sums of blocks (block, sum);
 None where there are none by levels of the whole column."""
 

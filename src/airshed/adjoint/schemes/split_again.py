@@ -7,11 +7,12 @@ import numpy.typing as npt
 
 from airshed.air.cell_chemistry import Air, CellChemistry
 from airshed.air.repeated_chemistry import integrate_again
-from airshed.air.schemes.taken import Carried, Reacted, SplitTaken
+from airshed.air.schemes.added import Added
+from airshed.air.schemes.taken import Both, Carried, Reacted, SplitTaken
 from airshed.kernels.backend import Stepper
 from airshed.kernels.chemistry import AcceptedSteps
 from airshed.kernels.memory import AnyArray, aligned_copy
-from airshed.kernels.step.data import Level
+from airshed.kernels.step.data import Level, State
 
 Array = npt.NDArray[np.float64]
 
@@ -34,6 +35,21 @@ class CarriedAgain:
     tendency: AnyArray
 
 
+@dataclass(frozen=True)
+class BothAgain:
+    """Two whose changes were added up: their parts, and where the sum came out as zero or more.
+
+    of_columns, of_moved, of_first  what a mixing ratio after each, and before both, counts in the sum
+    """
+
+    columns: list[ReactedAgain | CarriedAgain]
+    moved: CarriedAgain
+    kept: npt.NDArray[np.bool_]
+    of_columns: AnyArray
+    of_moved: AnyArray
+    of_first: AnyArray
+
+
 class Again:
     """Takes steps once more.
 
@@ -45,11 +61,22 @@ class Again:
     ) -> None:
         self._moving, self._columns, self.chemistry, self._density_factor = moving, columns, chemistry, density_factor
 
-    def take(self, first: Level, taken: SplitTaken) -> list[ReactedAgain | CarriedAgain]:
+    def take(self, first: Level, taken: SplitTaken) -> list[ReactedAgain | CarriedAgain | BothAgain]:
         """Take a step from a level; return what is between its parts, in their order."""
         state = self._moving.state
         state.q[...], state.air[...] = first.q, first.air
-        return [self._react(part) if isinstance(part, Reacted) else self._carry(part) for part in taken.parts]
+        return [self._both(part) if isinstance(part, Both) else self._one(part) for part in taken.parts]
+
+    def _both(self, part: Both) -> BothAgain:
+        added = Added(self._moving.state)
+        columns = [self._one(each) for each in part.columns]
+        added.begin_again()
+        moved = self._carry(part.moved)
+        kept = added.add_up() >= 0.0
+        return BothAgain(columns, moved, kept, *shares_of(added, self._moving.state))
+
+    def _one(self, part: Reacted | Carried) -> ReactedAgain | CarriedAgain:
+        return self._react(part) if isinstance(part, Reacted) else self._carry(part)
 
     def _react(self, part: Reacted) -> ReactedAgain:
         state, chemistry = self._moving.state, self.chemistry
@@ -77,3 +104,11 @@ class Again:
             self._columns.close()
         if self.chemistry is not None:
             self.chemistry.solver.close()
+
+
+def shares_of(added: Added, state: State) -> tuple[AnyArray, AnyArray, AnyArray]:
+    """Return what mixing ratios after the first, after the second, and before both count in a sum that was added up."""
+    of_columns, of_moved, of_first = (
+        air[:, :, None] / state.air[:, :, None] for air in (added.between, added.after, added.before)
+    )
+    return of_columns, of_moved, of_first

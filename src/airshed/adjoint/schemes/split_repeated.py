@@ -13,11 +13,13 @@ import numpy.typing as npt
 from airshed.adjoint.changes import Changes
 from airshed.adjoint.direction import Direction
 from airshed.adjoint.schemes.protocol import Look
+from airshed.adjoint.schemes.split_again import shares_of
 from airshed.adjoint.schemes.split_reverser import cells_of, put_cells
 from airshed.adjoint.schemes.two_step import copy_state, put_level, start_tangent
 from airshed.air.cell_chemistry import Air, CellChemistry
 from airshed.air.repeated_chemistry import integrate_again
-from airshed.air.schemes.taken import Reacted, SplitTaken, Taken, TakenStep
+from airshed.air.schemes.added import Added
+from airshed.air.schemes.taken import Both, Carried, Reacted, SplitTaken, Taken, TakenStep
 from airshed.kernels.backend import Stepper
 from airshed.kernels.chemistry import AIR_INPUTS
 from airshed.kernels.derivatives import TangentStepper
@@ -107,11 +109,26 @@ class SplitRepeater:
         """Make a step."""
         assert isinstance(taken, SplitTaken)
         for part in taken.parts:
-            if isinstance(part, Reacted):
-                self._react(part, look)
-                continue
-            for stage in part.stages:
-                self._carry(self._columns if part.apart else self._moving, stage, look)
+            if isinstance(part, Both):
+                self._both(part, look)
+            else:
+                self._one(part, look)
+
+    def _both(self, part: Both, look: Look | None) -> None:
+        added = Added(self._moving.state)
+        for each in part.columns:
+            self._one(each, look)
+        added.begin_again()
+        self._one(part.moved, look)
+        added.add_up()
+        if look is not None:
+            look(part, added.q, self.q, None)
+
+    def _one(self, part: Reacted | Carried, look: Look | None) -> None:
+        if isinstance(part, Reacted):
+            return self._react(part, look)
+        for stage in part.stages:
+            self._carry(self._columns if part.apart else self._moving, stage, look)
 
     def _react(self, part: Reacted, look: Look | None) -> None:
         assert self._cells is not None
@@ -176,14 +193,33 @@ class SplitTangent:
         """Make a step."""
         assert isinstance(taken, SplitTaken)
         for part in taken.parts:
-            if isinstance(part, Reacted):
-                assert self._cells is not None
-                self._cells.along(self.q, self.change, self._moving.stepper.state.air, part, self._rates)
-                continue
-            moved = self._columns if part.apart else self._moving
-            assert moved is not None
-            for stage in part.stages:
-                moved.step(stage, self._changes)
+            if isinstance(part, Both):
+                self._both(part)
+            else:
+                self._one(part)
+
+    def _both(self, part: Both) -> None:
+        state, first = self._moving.stepper.state, self.change.copy()
+        added = Added(state)
+        for each in part.columns:
+            self._one(each)
+        by_columns = self.change.copy()
+        added.begin_again()
+        self.change[...] = first
+        self._one(part.moved)
+        kept = added.add_up() >= 0.0
+        of_columns, of_moved, of_first = shares_of(added, state)
+        changed = of_moved * self.change + of_columns * by_columns - of_first * first
+        self.change[...] = np.where(kept, changed, 0.0)
+
+    def _one(self, part: Reacted | Carried) -> None:
+        if isinstance(part, Reacted):
+            assert self._cells is not None
+            return self._cells.along(self.q, self.change, self._moving.stepper.state.air, part, self._rates)
+        moved = self._columns if part.apart else self._moving
+        assert moved is not None
+        for stage in part.stages:
+            moved.step(stage, self._changes)
 
     def reached(self, level: Level) -> None:
         """Go on from the level that the run reached; `columns` has the same state."""

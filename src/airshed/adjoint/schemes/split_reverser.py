@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.adjoint.schemes.protocol import Passed, Totals
-from airshed.adjoint.schemes.split_again import Again, CarriedAgain, ReactedAgain
+from airshed.adjoint.schemes.split_again import Again, BothAgain, CarriedAgain, ReactedAgain
 from airshed.air.cell_chemistry import CellChemistry
 from airshed.air.schemes.taken import SplitTaken, TakenStep
 from airshed.kernels.chemistry import AIR_INPUTS
@@ -106,12 +106,29 @@ class SplitReverser:
     def reverse(self, passed: Passed, sources: Mapping[float, AnyArray]) -> None:
         """Take the adjoints back over a step, made once more."""
         assert isinstance(passed.taken, SplitTaken)
-        for done in reversed(self._again.take(passed.levels[1], passed.taken)):
+        self._take_back(self._again.take(passed.levels[1], passed.taken), sources)
+
+    def _take_back(
+        self, parts: Sequence[ReactedAgain | CarriedAgain | BothAgain], sources: Mapping[float, AnyArray]
+    ) -> None:
+        for done in reversed(parts):
             if isinstance(done, CarriedAgain):
                 self._carry_back(done, sources)
+            elif isinstance(done, BothAgain):
+                self._take_both_back(done, sources)
             else:
                 assert self._cells is not None
                 self._cells.reverse(self.x, done)
+
+    def _take_both_back(self, done: BothAgain, sources: Mapping[float, AnyArray]) -> None:
+        """Take the adjoint back over each of two from what it gave to their sum; add up what both say of the first."""
+        after = np.where(done.kept, self.x, 0.0)
+        self.x[...] = done.of_moved * after
+        self._carry_back(done.moved, sources)
+        by_moved = self.x.copy()
+        self.x[...] = done.of_columns * after
+        self._take_back(done.columns, sources)
+        self.x[...] += by_moved - done.of_first * after
 
     def _carry_back(self, done: CarriedAgain, sources: Mapping[float, AnyArray]) -> None:
         """Take the adjoints back over the stages of what moved species; the first one has no history."""

@@ -101,6 +101,11 @@ class _FixedCase(RunCase):
         """Whether horizontal transport is split from the vertical one, so that each level moves by itself."""
         return self.transport.vertical == "with chemistry"
 
+    def without_groups(self) -> Self:
+        """Return the case with all ranks alike, with which a run has the same bits."""
+        alike = self.parallel.model_copy(update={"groups": sections.GroupsSection()})
+        return self.model_copy(update={"parallel": alike})
+
     @property
     def mechanism(self) -> str:
         """The mechanism's shipped name, or the path of its file when one lies there or the name is that of a file."""

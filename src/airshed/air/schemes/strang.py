@@ -29,9 +29,10 @@ import numpy.typing as npt
 from airshed.air.budget import Budget
 from airshed.air.cell_chemistry import Air, CellChemistry, CellCounts
 from airshed.air.repeated_chemistry import Integrated, integrate_again, without_states
+from airshed.air.schemes.added import Added
 from airshed.air.schemes.moving import Moved, Mover, Moving
 from airshed.air.schemes.scheme import BALANCE, ELSEWHERE, Given, Kept, Setup, of_stepper
-from airshed.air.schemes.taken import AirBetween, Carried, Note, Reacted, SplitTaken
+from airshed.air.schemes.taken import AirBetween, Both, Carried, Note, Reacted, SplitTaken
 from airshed.air.stepping import number_per_mole
 from airshed.core.constants import SECONDS_PER_HOUR
 from airshed.core.report import Table
@@ -64,7 +65,7 @@ class Strang:
         self._concurrent = setup.parts.case.chemistry.concurrent
         self._species = len(setup.stepper.kernel.network.species)
         self._earlier_counts = CellCounts().to_array()
-        self._parts: list[Reacted | Carried] = []
+        self._parts: list[Reacted | Carried | Both] = []
         self._lengths = False
         layout = setup.stepper.layout
         self.density_factor = number_per_mole(setup.parts.grid).T[:, None, :, None]  # [molecules cm-3] by mole
@@ -180,35 +181,32 @@ class Strang:
         """The first half along columns and the move from one state, added up."""
         state = self.stepper.state
         self.moving.start(begin, end)
-        q, air = state.q.copy(), state.air.copy()
+        added = Added(state)
         self._react(chemistry, begin, middle, budget, half=0)
         self._mix(begin, middle, budget)
-        change, grown = _amounts(state.q, state.air) - _amounts(q, air), state.air - air
-        state.q[...], state.air[...] = q, air
-        self._follow(self.moving.finish(begin, end), budget)
-        amounts = _amounts(state.q, state.air) + change
-        state.air += grown
-        sums = amounts / state.air[:, :, None]
-        np.maximum(sums, 0.0, out=state.q)
+        columns = tuple(part for part in self._parts if not isinstance(part, Both))
+        added.begin_again()
+        self._parts = [Both(columns, self._follow(self.moving.finish(begin, end), budget))]
+        sums = added.add_up()
         clipped = self._total(_sums(np.maximum(-sums, 0.0), state.air * self._in_use))
         budget.add_chemistry(np.zeros(self._species), clipped, np.zeros_like(budget.imbalance))
 
     def _move(self, begin: float, middle: float, end: float, budget: Budget) -> None:
         self._mix(begin, middle, budget)
         self.moving.start(begin, end)
-        self._follow(self.moving.finish(begin, end), budget)
+        self._parts.append(self._follow(self.moving.finish(begin, end), budget))
         self._mix(middle, end, budget)
 
     def _mix(self, begin: float, end: float, budget: Budget) -> None:
         if self.vertical is not None:
-            self._follow(self.vertical.finish(begin, end), budget, apart=True)
+            self._parts.append(self._follow(self.vertical.finish(begin, end), budget, apart=True))
 
-    def _follow(self, stages: list[Moved], budget: Budget, *, apart: bool = False) -> None:
-        self._parts.append(Carried(tuple(each.taken for each in stages if each.taken is not None), apart))
+    def _follow(self, stages: list[Moved], budget: Budget, *, apart: bool = False) -> Carried:
         for each in stages:
             by_species = each.sums if each.sums.ndim == 2 else each.sums.sum(axis=2)
             terms = dict(zip(self.stepper.kernel.terms, by_species, strict=True)) | {"emitted": each.emission}
             budget.add(each.weights, terms, np.zeros_like(budget.imbalance))
+        return Carried(tuple(each.taken for each in stages if each.taken is not None), apart)
 
     def _react(self, chemistry: CellChemistry, begin: float, end: float, budget: Budget, *, half: int) -> None:
         """Chemistry."""
@@ -239,11 +237,6 @@ class Strang:
         weight, pair = interval.weight(seconds), interval.pair
         sun = self._light.at([seconds], pair("cloud"), [weight])[0]
         return AirBetween(pair("temperature"), pair("water"), pair("parameters"), weight, sun)
-
-
-def _amounts(q: AnyArray, air: AnyArray) -> AnyArray:
-    """Amounts [mol] of mixing ratios [lat][block][species][level][W] in air [lat][block][level][W]."""
-    return np.asarray(q * air[:, :, None])
 
 
 def _sums(packed: AnyArray, amounts: Array) -> Array:

@@ -74,6 +74,15 @@ class Reacted:
     air: AirBetween
     integrated: Integrated
 
+    @property
+    def stages(self) -> Sequence[Taken]:
+        """None."""
+        return ()
+
+    def with_forcing(self, make: Callable[[Taken], StepForcing]) -> "Reacted":
+        """Return itself."""
+        return self
+
 
 @dataclass(frozen=True)
 class Carried:
@@ -85,6 +94,30 @@ class Carried:
     stages: tuple[Taken, ...]
     apart: bool
 
+    def with_forcing(self, make: Callable[[Taken], StepForcing]) -> "Carried":
+        """Return it with what a function makes of what its stages were given."""
+        return replace(self, stages=tuple(stage.with_forcing(make) for stage in self.stages))
+
+
+@dataclass(frozen=True)
+class Both:
+    """Two that start from one state and whose changes are added up, see :class:`airshed.air.schemes.added.Added`.
+
+    columns  chemistry, and what moves species along columns where that is split off;  moved  all else
+    """
+
+    columns: tuple[Reacted | Carried, ...]
+    moved: Carried
+
+    @property
+    def stages(self) -> Sequence[Taken]:
+        """The stages of all that moved species."""
+        return [*(stage for part in self.columns for stage in part.stages), *self.moved.stages]
+
+    def with_forcing(self, make: Callable[[Taken], StepForcing]) -> "Both":
+        """Return it with what a function makes of what its stages were given."""
+        return Both(tuple(part.with_forcing(make) for part in self.columns), self.moved.with_forcing(make))
+
 
 @dataclass(frozen=True)
 class SplitTaken:
@@ -92,21 +125,16 @@ class SplitTaken:
 
     begin: float
     end: float
-    parts: tuple[Reacted | Carried, ...]
+    parts: tuple[Reacted | Carried | Both, ...]
 
     @property
     def stages(self) -> Sequence[Taken]:
         """The stages of all that moved species."""
-        return [stage for part in self.parts if isinstance(part, Carried) for stage in part.stages]
+        return [stage for part in self.parts for stage in part.stages]
 
     def with_forcing(self, make: Callable[[Taken], StepForcing]) -> "SplitTaken":
         """Return it with what a function makes of what its stages were given."""
-        parts = (
-            part if isinstance(part, Reacted)
-            else replace(part, stages=tuple(stage.with_forcing(make) for stage in part.stages))
-            for part in self.parts
-        )  # fmt: skip
-        return replace(self, parts=tuple(parts))
+        return replace(self, parts=tuple(part.with_forcing(make) for part in self.parts))
 
     def lasting(self) -> "SplitTaken":
         """Return itself: it has a sun of its own."""
