@@ -1,16 +1,16 @@
 # Airshed for a cluster or a workstation:
 #   docker build -t airshed .
 #   docker run --rm --shm-size=1g --user "$(id -u):$(id -g)" -v "$PWD:/work" airshed run west-europe -n 4
+#   docker run --rm -it --shm-size=1g --network host --user "$(id -u):$(id -g)" -v "$PWD:/work" airshed serve --no-browser
 # Kernels are compiled at first use, for the processor that runs them: the compiler belongs to the image.
 FROM debian:bookworm-slim AS build
 
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends python3 python3-venv \
+    && apt-get install -y --no-install-recommends make python3 python3-venv \
     && rm -rf /var/lib/apt/lists/*
 COPY . /source
 WORKDIR /source
-RUN python3 -m venv /opt/airshed \
-    && /opt/airshed/bin/pip install --no-cache-dir --require-hashes --only-binary :all: -r requirements.lock \
+RUN make web VENV=/opt/airshed \
     && /opt/airshed/bin/pip install --no-cache-dir --no-deps --no-build-isolation .
 
 FROM debian:bookworm-slim

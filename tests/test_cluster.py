@@ -178,7 +178,7 @@ def test_the_way_to_start_a_container_is_one_that_the_program_takes() -> None:
 
 
 def test_what_is_copied_is_there() -> None:
-    """The wheel's folders are in the context, and what the second stage takes was made by the first."""
+    """The wheel's folders are in the context; the first stage makes what the second one takes, with the pages in it."""
     hidden = (ROOT / ".dockerignore").read_text(encoding="utf-8").split()
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]
@@ -186,7 +186,8 @@ def test_what_is_copied_is_there() -> None:
     assert [name for name in needed if not (ROOT / name).exists() or any(fnmatch(name, part) for part in hidden)] == []
     taken = re.findall(r"^COPY --from=build (\S+)", STAGES[-1], re.MULTILINE)
     assert taken
-    assert all(f"venv {path}" in STAGES[0] for path in taken)
+    assert all(f"make web VENV={path} " in STAGES[0] for path in taken)
+    assert STAGES[0].index("make web") < STAGES[0].index("pip install")
 
 
 def test_packages_are_those_of_the_documents() -> None:
