@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from tests.serve.conftest import serving
@@ -37,29 +37,36 @@ def chromium() -> str:
     return found
 
 
+@pytest.fixture(scope="session")
+def browser(chromium: str) -> Iterator["subprocess.Popen[str]"]:
+    """One browser for all scenarios, each of which opens windows of its own; it ends with its input."""
+    command = ["node", str(HERE / "browser.mjs"), chromium]
+    environment = {**os.environ, "PATH": PATH}
+    with subprocess.Popen(
+        command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        yield process
+
+
 @pytest.fixture
-def browse(chromium: str) -> Browse:
-    """Return what runs a scenario in a browser, and gives back what that saw."""
+def browse(browser: "subprocess.Popen[str]") -> Browse:
+    """Return what runs a scenario in the browser, and gives back what that saw."""
+    told, heard = browser.stdin, browser.stdout
+    assert told is not None
+    assert heard is not None
+
+    def tell(message: object) -> dict[str, Any]:
+        told.write(json.dumps(message) + "\n")
+        told.flush()
+        line = heard.readline()
+        assert line, "the browser has ended, see above"
+        return cast("dict[str, Any]", json.loads(line))
 
     def run(scenario: str, server: Server, answers: Answers | None = None, **given: Any) -> Any:
-        told = json.dumps({"url": server.url, "chromium": chromium, **given})
-        environment = {**os.environ, "PATH": PATH}
-        command = ["node", str(HERE / "browser.mjs"), scenario, told]
-        with subprocess.Popen(
-            command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        ) as process:
-            assert process.stdin is not None
-            assert process.stdout is not None
-            for line in process.stdout:
-                message = json.loads(line)
-                if "ask" not in message:
-                    break
-                done = (answers or {})[message["ask"]]()
-                process.stdin.write(json.dumps(done) + "\n")
-                process.stdin.flush()
-            else:
-                pytest.fail(f"the scenario {scenario} ended without a result, see above")
-        assert process.returncode == 0
+        message = tell({"scenario": scenario, "given": {"url": server.url, **given}})
+        while "ask" in message:
+            message = tell((answers or {})[message["ask"]]())
+        assert "failed" not in message, message
         assert message["said"] == []
         return message["found"]
 

@@ -3,6 +3,7 @@
 import { readFileSync } from "node:fs";
 
 const AXE = new URL("../../web/node_modules/axe-core/axe.min.js", import.meta.url);
+const PANELS = ["View", "Place", "Steer", "Runs", "Budget", "About"];
 const clock = (page) => page.locator(".clock");
 const step = async (page) => Number(await clock(page).getAttribute("data-step"));
 const atStep = (page, count) =>
@@ -57,6 +58,42 @@ export async function shows({ open, given }) {
     values.push(await page.locator(".readout").evaluate((each) => [Number(each.dataset.row), Number(each.dataset.column), each.innerText]));
   }
   return { places, values, scale: await scale(page) };
+}
+
+/** Read the labels of contours: their texts, and the places where they stand. */
+export async function labels({ open, given }) {
+  const before = () => {
+    globalThis.written = [];
+    const write = CanvasRenderingContext2D.prototype.fillText;
+    CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+      globalThis.written.push([text, x, y]);
+      write.call(this, text, x, y);
+    };
+  };
+  const page = await open({ view: { lines: false, cities: false, contours: true, ...given.view }, before });
+  await settle(page);
+  const map = page.locator(".map");
+  const [west, south, east, north] = (await map.getAttribute("data-box")).split(",").map(Number);
+  const { width, height } = await map.boundingBox();
+  const written = await page.evaluate(() => globalThis.written);
+  return written.map(([text, x, y]) => [Number(text), west + ((east - west) * x) / width, north - ((north - south) * y) / height]);
+}
+
+/** Read a table of the budget, and the costs of a step. */
+export async function sums({ open, given }) {
+  const page = await open({ view: { panel: "budget", ...given.view } });
+  const table = page.getByRole("region", { name: given.table });
+  await table.waitFor();
+  await page.getByRole("button", { name: "One step" }).click();
+  await atStep(page, 1);
+  await page.waitForFunction((name) => [...document.querySelectorAll(`[aria-label="${name}"] td`)].some((each) => each.innerText !== "0"), given.table);
+  const rows = await table.locator("tr").evaluateAll((all) => all.map((row) => [...row.cells].map((cell) => cell.innerText)));
+  await page.getByRole("tab", { name: "About" }).click();
+  await page.waitForSelector(".timing");
+  await page.keyboard.press(".");
+  await atStep(page, 2);
+  await page.waitForFunction(() => [...document.querySelectorAll(".timing td:last-child")].every((each) => each.innerText.endsWith("ms")));
+  return { rows, parts: await page.locator(".timing tbody th").allInnerTexts() };
 }
 
 /** Find a field by its words, go up a level, mark a place; then make steps. */
@@ -190,15 +227,22 @@ export async function hands({ open }) {
   return { refused };
 }
 
+/** Open a panel and all that is folded in it; details that a component folds by itself stay as they are. */
+async function unfold(page, panel) {
+  await page.getByRole("tab", { name: panel }).click();
+  if (panel === "Budget") await page.waitForSelector(".numbers");
+  await page.evaluate(() => document.querySelectorAll("#panel details").forEach((each) => (each.open = true)));
+  await settle(page);
+}
+
 /** Look for what keeps people out, in each panel and theme. */
 export async function admits({ open, given }) {
   const found = [];
   for (const theme of ["light", "dark"]) {
     const page = await open({ theme, view: { places: given.places } });
     await page.evaluate(readFileSync(AXE, "utf8"));
-    for (const panel of ["View", "Place", "Steer", "Runs", "About"]) {
-      await page.getByRole("tab", { name: panel }).click();
-      await settle(page);
+    for (const panel of PANELS) {
+      await unfold(page, panel);
       const { violations } = await page.evaluate(() => globalThis.axe.run());
       for (const each of violations) {
         if (["serious", "critical"].includes(each.impact)) found.push(`${theme} ${panel}: ${each.id}: ${each.nodes[0].html}`);
@@ -219,9 +263,8 @@ export async function admits({ open, given }) {
 export async function narrows({ open, given }) {
   const page = await open({ width: 360, height: 740, view: { places: given.places ?? [] } });
   const wide = [];
-  for (const panel of ["View", "Place", "Steer", "Runs", "About"]) {
-    await page.getByRole("tab", { name: panel }).click();
-    await settle(page);
+  for (const panel of PANELS) {
+    await unfold(page, panel);
     wide.push(await page.evaluate(() => document.documentElement.scrollWidth));
   }
   await page.screenshot({ path: given.picture });

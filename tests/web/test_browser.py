@@ -67,6 +67,54 @@ def test_sea_between_packed_cells_has_no_colour(pasture: Server, browse: Browse,
         _assert_colours(picture, seen["places"], np.append(values[*land.T], 0.0), "viridis")
 
 
+def test_contours_are_labelled_with_the_values_along_them(air: Server, browse: Browse) -> None:
+    with airshed.connect(air.url) as client:
+        client.step(150)
+        values = client.values("TRACER", level=0) * 1e12
+        client._ask("DELETE", "/control")
+    row, column = np.unravel_index(values.argmax(), values.shape)
+    near = [float(-4 + 0.2 * (column + 0.5)), float(-4 + 0.2 * (row + 0.5)), 400.0]
+    view = {"variable": "TRACER", "unit": "ppt", "range": [0.0, float(values.max())], "camera": near}
+    labels = np.array(browse("labels", air, view=view))
+    assert len(np.unique(labels[:, 0])) >= 3
+    assert np.abs(_between(values, labels[:, 1:]) - labels[:, 0]).max() <= 0.03 * values.max()
+    with pytest.raises(AssertionError):  # labels of other lines would not do
+        assert np.abs(_between(values, labels[::-1, 1:]) - labels[:, 0]).max() <= 0.03 * values.max()
+
+
+def _between(values: Any, places: Any) -> Any:
+    """Return values at places (lon, lat), bilinear between the centres of the cells of tracer-rotation."""
+    column, row = ((places + 4.0) / 0.2 - 0.5).T
+    left, low = np.floor(column).astype(int), np.floor(row).astype(int)
+    a, b = column - left, row - low
+    below = values[low, left] * (1 - a) + values[low, left + 1] * a
+    return below * (1 - b) + (values[low + 1, left] * (1 - a) + values[low + 1, left + 1] * a) * b
+
+
+def test_budgets_of_air_close_before_the_eyes(chemistry: Server, browse: Browse) -> None:
+    seen = browse("sums", chemistry, table="Budgets of species [mol]", view={"variable": "NO2"})
+    head, rows = seen["rows"][0], {row[0]: dict(zip(seen["rows"][0], row, strict=True)) for row in seen["rows"][1:]}
+    assert {"inflow", "outflow", "emitted", "deposited", "chemistry", "residual"} <= set(head)
+    no2 = {name: _read(text) for name, text in rows["NO2"].items() if name != "species"}
+    came = no2["inflow"] - no2["outflow"] + no2["emitted"] - no2["deposited"] + no2["chemistry"] + no2["clipped"]
+    assert no2["emitted"] > 0
+    assert came == pytest.approx(no2["change"], abs=0.01 * max(map(abs, no2.values())))  # three digits are shown
+    assert "transport" in seen["parts"]
+
+
+def test_balances_of_pasture_are_shown(pasture: Server, browse: Browse) -> None:
+    seen = browse("sums", pasture, table="Balance of water, mean over the land [mm]")
+    terms = {name: _read(text) for name, text in seen["rows"][1:]}
+    assert terms.pop("change in store") == pytest.approx(sum(terms.values()), abs=0.01 * max(map(abs, terms.values())))
+    assert "cells" in seen["parts"]
+
+
+def _read(text: str) -> float:
+    """Return a number as the pages write it, such as 1.2·10⁻⁵."""
+    plain = text.translate(str.maketrans("−⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "-0123456789-"))
+    return float(plain.replace("·10", "e"))
+
+
 def test_a_place_is_followed_in_time_and_height(air: Server, browse: Browse) -> None:
     seen = browse("looks", air, words="tracer2", place=[1.1, -0.5])
     assert seen["curves"] == [4, 4]  # steps and the start; levels

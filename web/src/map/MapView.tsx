@@ -72,7 +72,7 @@ export function MapView({ session }: { session: string }) {
       ref={frame} class="map" tabIndex={0} data-session={session} data-box={edge} data-tool={tool.value} role="application"
       aria-label={`Map of ${infos.value[session]?.state.title ?? session}. Arrow keys move from cell to cell, Enter marks a place.`}
     >
-      <canvas ref={ground} class="layer" aria-hidden="true" />
+      <canvas ref={ground} class="layer ground" aria-hidden="true" />
       <canvas ref={world} class="layer" aria-hidden="true" />
       <WindLayer camera={camera} />
       <canvas ref={above} class="layer" aria-hidden="true" />

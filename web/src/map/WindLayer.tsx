@@ -43,7 +43,8 @@ function animate(canvas: HTMLCanvasElement, camera: { readonly value: Camera }):
     }
   };
   const stop = effect(() => {
-    void [field(), kind()];
+    canvas.hidden = field() === null || kind() === "none";
+    if (canvas.hidden) return;
     const fresh = clear(canvas, camera.value, kind() !== "particles");
     if (fresh) particles = new Particles();
     if (!asked) again();

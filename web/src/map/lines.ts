@@ -1,7 +1,5 @@
-// What is drawn over the field: coasts, borders, cities, contours, places.
-import { contours as isolines } from "d3-contour";
+// What is drawn over the field: coasts, borders, cities, places.
 import type { Grid, Place } from "../maths/grid";
-import { ticks, type Range } from "../maths/range";
 import type { City } from "../protocol/types";
 import { boxOf, toPixel, type Camera } from "./camera";
 
@@ -17,6 +15,13 @@ export function inkOf(element: HTMLElement): Ink {
   const style = getComputedStyle(element);
   const read = (name: string) => style.getPropertyValue(name).trim();
   return { line: read("--map-line"), halo: read("--map-halo"), text: read("--map-text"), accent: read("--accent") };
+}
+
+/** Return the colour under the map: red, green, blue from 0 to 1. */
+export function groundOf(element: HTMLElement): [number, number, number] {
+  const parts = getComputedStyle(element).backgroundColor.match(/[\d.]+/g) ?? [];
+  const [red, green, blue] = parts.map((each) => Number(each) / 255);
+  return [red ?? 0, green ?? 0, blue ?? 0];
 }
 
 /** Draw lines (lon, lat), with NaN between them. */
@@ -74,7 +79,7 @@ export function drawCities(pen: CanvasRenderingContext2D, cities: City[], camera
   }
 }
 
-function overlap(a: readonly number[], b: readonly number[]): boolean {
+export function overlap(a: readonly number[], b: readonly number[]): boolean {
   return a[0]! < b[2]! && b[0]! < a[2]! && a[1]! < b[3]! && b[1]! < a[3]!;
 }
 
@@ -95,29 +100,6 @@ export function label(pen: CanvasRenderingContext2D, text: string, x: number, y:
   pen.fillStyle = ink.text;
   pen.strokeText(text, x, y);
   pen.fillText(text, x, y);
-}
-
-/** Draw lines of equal value at the ticks of the scale. */
-export function drawContours(
-  pen: CanvasRenderingContext2D, values: Float32Array, grid: Grid, range: Range, camera: Camera, ink: Ink,
-): void {
-  const made = isolines().size([grid.columns, grid.rows]).thresholds(ticks(range, 8))(Array.from(values));
-  const width = (grid.east - grid.west) / grid.columns;
-  const height = (grid.north - grid.south) / grid.rows;
-  const inside = ([x = 0, y = 0]: number[]) => x > 0.5 && y > 0.5 && x < grid.columns - 0.5 && y < grid.rows - 0.5;
-  pen.strokeStyle = ink.line;
-  pen.lineWidth = 0.9;
-  pen.beginPath();
-  for (const ring of made.flatMap((each) => each.coordinates.flat())) {
-    let drawing = false;
-    for (const point of ring) {
-      const [x, y] = toPixel(camera, [grid.west + (point[0] ?? 0) * width, grid.south + (point[1] ?? 0) * height]);
-      if (drawing && inside(point)) pen.lineTo(x, y);
-      else pen.moveTo(x, y);
-      drawing = true;
-    }
-  }
-  pen.stroke();
 }
 
 /** Draw places with their numbers, each in the colour of its series. */

@@ -8,6 +8,7 @@ import { isDark } from "../state/theme";
 import { drawn, releaseAt, tool } from "../state/tools";
 import { view } from "../state/view";
 import type { Camera } from "./camera";
+import { drawContours } from "./contours";
 import { FieldLayer } from "./field_layer";
 import * as lines from "./lines";
 
@@ -29,12 +30,17 @@ export function paint(
   return drawing(() => {
     const what = shown.value;
     const map = grid.value;
-    const picture = what && map && { grid: map, values: what.values, range: range.value, colours: colours.value, smooth: view.value.smooth };
+    const { smooth } = view.value;
+    const picture = what && map && { grid: map, values: what.values, range: range.value, colours: colours.value, smooth };
+    void isDark.value; // the ground's colour is that of the style sheet
     const { value: size } = room;
     const { value: seen } = camera;
     return () => {
-      fitTo(canvas, size);
-      layer?.draw(picture, seen);
+      canvas.hidden = !picture;
+      if (picture) {
+        fitTo(canvas, size);
+        layer?.draw({ ...picture, ground: lines.groundOf(canvas) }, seen);
+      }
       canvas.parentElement?.setAttribute("data-version", String(what?.frame.header.version ?? ""));
     };
   });
@@ -47,7 +53,7 @@ export function paintWorld(canvas: HTMLCanvasElement, camera: Signalled<Camera>,
     const [size, seen, world] = [room.value, camera.value, geography.value];
     void isDark.value; // colours are those of the style sheet
     return () => {
-      const pen = penOn(canvas, size);
+      const pen = penOn(canvas, size, world !== null && (withLines || cities));
       if (!pen) return;
       const ink = lines.inkOf(canvas);
       if (world && withLines) lines.drawGeography(pen, world.coast, world.borders, seen, ink);
@@ -66,14 +72,15 @@ export function paintAbove(
     const field = contours && map ? shown.value : null;
     const scale = field && range.value;
     void isDark.value; // colours are those of the style sheet
+    const cell = map && at && cellAt(map, at);
+    const any = field !== null || line !== null || path.length > 0 || cell !== null || places.length > 0 || release !== null;
     return () => {
-      const pen = penOn(canvas, size);
+      const pen = penOn(canvas, size, any);
       if (!pen) return;
       const ink = lines.inkOf(canvas);
-      if (field && map && scale) lines.drawContours(pen, field.values, map, scale, seen, ink);
+      if (field && map && scale) drawContours(pen, field.values, map, scale, seen, ink);
       if (line) lines.drawPath(pen, line, seen, ink);
       if (path.length) lines.drawPath(pen, path, seen, ink, paths === "paint");
-      const cell = map && at && cellAt(map, at);
       if (map && cell) lines.drawCell(pen, map, cell.row, cell.column, seen, ink);
       lines.drawPlaces(pen, places, HUES, seen, ink);
       if (release) lines.drawPlaces(pen, [release], [RELEASE], seen, ink);
@@ -108,8 +115,13 @@ function fitTo(canvas: HTMLCanvasElement, { width, height }: Room): void {
   if (canvas.width !== across || canvas.height !== up) Object.assign(canvas, { width: across, height: up });
 }
 
-/** Return the pen of a canvas that is as large as the map, and empty; in pixels of the page. */
-function penOn(canvas: HTMLCanvasElement, room: Room): CanvasRenderingContext2D | null {
+/**
+ * Return the pen of a canvas that is as large as the map, and empty; in pixels of the page. Where there is nothing to
+ * draw, the canvas is hidden: browsers put each one that is not on top of the others for every picture.
+ */
+function penOn(canvas: HTMLCanvasElement, room: Room, any: boolean): CanvasRenderingContext2D | null {
+  canvas.hidden = !any;
+  if (!any) return null;
   fitTo(canvas, room);
   const pen = canvas.getContext("2d");
   const density = window.devicePixelRatio || 1;

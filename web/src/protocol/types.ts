@@ -3,7 +3,7 @@ import type * as made from "../../generated/openapi";
 
 export type {
   Branch, CaseEntry, City, Control, Coordinate, FrameHeader, GridInfo, LogEntry, ModelInfo, Problem, Reply, Result,
-  ServerInfo, SessionState, SettingInfo, SnapshotInfo, Timing, Variable,
+  ServerInfo, SessionState, SettingInfo, SnapshotInfo, Summary, SummaryTable, Timing, Variable,
 } from "../../generated/openapi";
 
 export type ServerEvent = made.Event;

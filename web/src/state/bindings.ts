@@ -17,7 +17,7 @@ export const helpOpen = signal(false);
 
 const WINDS: Wind[] = ["none", "arrows", "particles"];
 const THEMES: Theme[] = ["auto", "light", "dark"];
-const PANELS: Panel[] = ["view", "place", "steer", "runs", "about"];
+const PANELS: Panel[] = ["view", "place", "steer", "runs", "budget", "about"];
 
 const after = <T,>(all: readonly T[], one: T): T => all[(all.indexOf(one) + 1) % all.length] as T;
 
@@ -68,7 +68,7 @@ export const BINDINGS: Binding[] = [
   { keys: ["d"], group: "Run", text: "Two runs beside each other, or their difference",
     run: () => look({ compare: view.value.compare === "beside" ? "difference" : "beside" }) },
   { keys: ["Home"], group: "Run", text: "Back to the start of the case", run: () => void restart() },
-  { keys: ["1", "2", "3", "4", "5"], group: "Page", text: "Panels, from left to right", run: () => undefined },
+  { keys: ["1", "2", "3", "4", "5", "6"], group: "Page", text: "Panels, from left to right", run: () => undefined },
   { keys: ["t"], group: "Page", text: "Light, dark, or as the system has it", run: () => look({ theme: after(THEMES, view.value.theme) }) },
   { keys: ["?"], group: "Page", text: "This help", run: () => (helpOpen.value = !helpOpen.value) },
 ];

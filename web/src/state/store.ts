@@ -117,7 +117,7 @@ function event(told: ServerEvent): void {
   }
   if (told.state) sessions.value = { ...sessions.value, [name]: told.state };
   if (told.event === "log" && told.entry) logs.value = { ...logs.value, [name]: [...(logs.value[name] ?? []), told.entry] };
-  if (told.event === "hello" || told.event === "opened") void learn(name);
+  if (told.event === "opened" || (told.event === "hello" && !learning.has(name))) void learn(name);
   if (told.event !== "state") void askWhoControls(name);
 }
 
@@ -130,17 +130,33 @@ export async function askWhoControls(name: string): Promise<void> {
   }
 }
 
+const learning = new Set<string>();
+
 /** Ask what a session's model is. */
 export async function learn(name: string): Promise<void> {
+  learning.add(name);
   try {
     const found = await http.get<ModelInfo>(`/sessions/${name}/info`);
     infos.value = { ...infos.value, [name]: found };
     sessions.value = { ...sessions.value, [name]: { ...found.state, ...sessions.value[name] } };
-    if (!geography.value) void world(name).then((found) => (geography.value = found));
+    if (!past(name).last) await firstFrame(name);
+    geography.value ??= await world(name);
     logs.value = { ...logs.value, [name]: await http.get<LogEntry[]>(`/sessions/${name}/log`) };
   } catch (error) {
-    if (error instanceof Refused) notify("problem", error.message);
+    if (error instanceof Refused && connection.value === "open") notify("problem", error.message);
+  } finally {
+    learning.delete(name);
   }
+}
+
+/** Ask for the field that is shown: it comes before the WebSocket, which says hello first, has sent it. */
+async function firstFrame(name: string): Promise<void> {
+  const what = variable.value;
+  if (!what || name !== view.value.session) return;
+  const [frame] = await http.frames(`/sessions/${name}/data/${what.name}${what.dims.length > 2 ? `?level=${level.value}` : ""}`);
+  if (!frame || past(name).last) return;
+  past(name).add(frame);
+  arrived.value += 1;
 }
 
 async function world(name: string): Promise<Geography | null> {
@@ -156,8 +172,9 @@ async function world(name: string): Promise<Geography | null> {
   }
 }
 
-/** Begin: connect, keep to a session that is there, and to a variable that it has. */
+/** Begin: connect, and ask at the same time; keep to a session that is there, and to a variable that it has. */
 export function begin(): void {
+  void learn(view.value.session);
   link.open();
   effect(() => {
     const names = Object.keys(sessions.value);

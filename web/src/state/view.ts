@@ -6,7 +6,7 @@ export const VERSION = 1;
 
 export type Wind = "none" | "arrows" | "particles";
 export type Compare = "beside" | "difference";
-export type Panel = "view" | "place" | "steer" | "runs" | "about";
+export type Panel = "view" | "place" | "steer" | "runs" | "budget" | "about";
 export type Theme = "auto" | "light" | "dark";
 
 export interface View {

@@ -2,21 +2,24 @@
 import { useEffect } from "preact/hooks";
 import { number, span } from "../maths/format";
 import { renameAuthor } from "../protocol/access";
+import type { ModelInfo } from "../protocol/types";
 import { identity, info, learn, session } from "../state/store";
 import { view } from "../state/view";
 
 export function AboutPanel() {
   const about = info.value;
   const running = session.value?.status === "running";
+  const version = running ? null : session.value?.version;
   useEffect(() => {
     const again = () => void learn(view.value.session);
     again();
     const timer = running ? setInterval(again, 2000) : undefined;
     return () => clearInterval(timer);
-  }, [running, view.value.session]);
+  }, [running, version, view.value.session]);
   if (!about) return <p class="empty">Nothing is known of the model yet.</p>;
   const { state } = about;
   const whole = about.timing.reduce((sum, each) => sum + each.seconds, 0);
+  const cost = costOf(about);
   return (
     <>
       <section>
@@ -36,11 +39,18 @@ export function AboutPanel() {
       {whole > 0 && (
         <section>
           <h2>Where the time goes</h2>
-          <table>
+          <table class="timing">
+            <thead><tr><th scope="col">part</th><th scope="col">so far</th><th scope="col">share</th><th scope="col">a step</th></tr></thead>
             <tbody>
-              {about.timing.map((each) => <Row key={each.part} name={each.part} value={`${number(each.seconds)} s · ${Math.round((100 * each.seconds) / whole)} %`} />)}
+              {about.timing.map(({ part, seconds }) => (
+                <tr key={part}>
+                  <th scope="row">{part}</th><td>{number(seconds)} s</td><td>{Math.round((100 * seconds) / whole)} %</td>
+                  <td>{cost.has(part) ? `${number(1000 * (cost.get(part) ?? 0))} ms` : "–"}</td>
+                </tr>
+              ))}
             </tbody>
           </table>
+          {!cost.size && <p class="empty">What a step costs is seen when steps are made.</p>}
         </section>
       )}
       {about.notices.length > 0 && <section><h2>Notices</h2>{about.notices.map((each) => <p key={each}>{each}</p>)}</section>}
@@ -54,6 +64,21 @@ export function AboutPanel() {
       </section>
     </>
   );
+}
+
+let before: ModelInfo | null = null;
+let costs = new Map<string, number>();
+
+/** Return what each part of the latest steps took, for a step [s]; nothing before steps were made. */
+function costOf(about: ModelInfo): Map<string, number> {
+  const from = before?.state.session === about.state.session ? before : null;
+  const steps = from ? about.state.step - from.state.step : 0;
+  if (from && steps > 0) {
+    const earlier = new Map(from.timing.map((each) => [each.part, each.seconds]));
+    costs = new Map(about.timing.map((each) => [each.part, (each.seconds - (earlier.get(each.part) ?? 0)) / steps]));
+  } else if (!from) costs = new Map();
+  before = about;
+  return costs;
 }
 
 function rename(name: string): void {

@@ -2,6 +2,7 @@
 import type { ComponentType } from "preact";
 import { look, view, type Panel } from "../state/view";
 import { AboutPanel } from "./AboutPanel";
+import { BudgetPanel } from "./BudgetPanel";
 import { PlacePanel } from "./PlacePanel";
 import { RunsPanel } from "./RunsPanel";
 import { SteerPanel } from "./SteerPanel";
@@ -9,7 +10,7 @@ import { ViewPanel } from "./ViewPanel";
 
 const PANELS: [Panel, string, ComponentType][] = [
   ["view", "View", ViewPanel], ["place", "Place", PlacePanel], ["steer", "Steer", SteerPanel], ["runs", "Runs", RunsPanel],
-  ["about", "About", AboutPanel],
+  ["budget", "Budget", BudgetPanel], ["about", "About", AboutPanel],
 ];
 
 export function Side() {

@@ -1,0 +1,105 @@
+// What came, what went and what stays: the tables that the model sums up, as at the end of a run.
+import { useComputed, useSignal, type ReadonlySignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { number } from "../maths/format";
+import type { Summary, SummaryTable } from "../protocol/types";
+import { http, session, variable } from "../state/store";
+import { view } from "../state/view";
+
+/** Seconds from one sum to the next of a model that runs: it is made between two steps. */
+const AGAIN = 2000;
+/** Rows from which on a table is searched rather than read. */
+const LONG = 12;
+
+export function BudgetPanel() {
+  const summary = useSummary();
+  if (!summary.value) return <p class="empty" role="status">The model sums up what came and what went …</p>;
+  return (
+    <>
+      <Chosen tables={summary.value.tables} />
+      {summary.value.tables.map((each) => <Table key={each.title} of={each} />)}
+      <section>
+        <h2>In all</h2>
+        <dl class="facts">
+          {Object.entries(summary.value.facts).map(([name, fact]) => <div key={name}><dt>{name}</dt><dd>{text(fact)}</dd></div>)}
+        </dl>
+      </section>
+    </>
+  );
+}
+
+/** Ask for the summary of the session that is shown: at once, at each change of a run that rests, and every now and then of one that runs. */
+function useSummary(): ReadonlySignal<Summary | null> {
+  const found = useSignal<Summary | null>(null);
+  const name = view.value.session;
+  const running = session.value?.status === "running";
+  const version = running ? null : session.value?.version;
+  useEffect(() => {
+    let wanted = true;
+    const ask = () => void http.get<Summary>(`/sessions/${name}/summary`).then((got) => wanted && (found.value = got), () => undefined);
+    ask();
+    const timer = running ? setInterval(ask, AGAIN) : undefined;
+    return () => {
+      wanted = false;
+      clearInterval(timer);
+    };
+  }, [name, running, version]);
+  return useComputed(() => (found.value?.state.session === view.value.session ? found.value : null));
+}
+
+/** What the tables say of the field that is shown, from top to bottom. */
+function Chosen({ tables }: { tables: SummaryTable[] }) {
+  const name = variable.value?.name;
+  const found = tables.flatMap((of) => {
+    const rows = of.rows.filter((row) => row[0] === name);
+    return rows.length === 1 && rows[0] ? [{ of, row: rows[0] }] : [];
+  });
+  if (!found.length) return null;
+  return (
+    <section aria-label={`Budget of ${name}`}>
+      <h2>{name}</h2>
+      {found.map(({ of, row }) => (
+        <table key={of.title}>
+          <caption>{of.title}</caption>
+          <tbody>{of.columns.slice(1).map((each, k) => <tr key={each}><th scope="row">{each}</th><td>{text(row[k + 1] ?? null)}</td></tr>)}</tbody>
+        </table>
+      ))}
+    </section>
+  );
+}
+
+function Table({ of }: { of: SummaryTable }) {
+  const search = useSignal("");
+  const words = search.value.toLowerCase();
+  const rows = of.rows.filter((row) => String(row[0]).toLowerCase().includes(words));
+  const many = of.rows.length > LONG;
+  return (
+    <details open={!many || of.title.startsWith("Budget")}>
+      <summary>{of.title}</summary>
+      <div>
+        {many && (
+          <label class="field">Find a {of.columns[0]}
+            <input type="search" value={search.value} autocomplete="off" onInput={(event) => (search.value = event.currentTarget.value)} />
+          </label>
+        )}
+        <div class="wide" tabIndex={0} role="region" aria-label={of.title}>
+          <table class="numbers">
+            <thead><tr>{of.columns.map((each) => <th key={each} scope="col">{each}</th>)}</tr></thead>
+            <tbody>
+              {rows.map((row) => (
+                <tr key={String(row[0])}>
+                  {row.map((cell, k) => (k ? <td key={of.columns[k]}>{text(cell)}</td> : <th key={of.columns[k]} scope="row">{text(cell)}</th>))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+        {of.note && <p class="empty">{of.note}</p>}
+      </div>
+    </details>
+  );
+}
+
+function text(cell: string | number | boolean | null): string {
+  return typeof cell === "number" ? number(cell) : cell === null ? "–" : String(cell);
+}
