@@ -10,11 +10,13 @@ from airshed.air.species_map import EmissionMap
 from airshed.core.errors import CaseError
 from airshed.core.files import resource
 from airshed.grid import Grid
+from airshed.parallel.subdomain import Subdomain
 from airshed.process.release import Source
 
 START = np.datetime64("2022-08-31T00:00:00")
 GRID = Grid.regular((4.0, 8.0), (49.0, 52.0), 1.0, [50.0, 200.0, 1000.0])
 FOLDER = resource("cases/west-europe/emissions")
+ALONE = Subdomain.of(*GRID.shape[1:], 4)
 SPLIT = FOLDER / "species_split.csv"
 ROAD = "F_RoadTransport"
 
@@ -36,7 +38,7 @@ def control(**given: object) -> ControlSection:
 
 
 def scaled(source: Source, controls: list[ControlSection], values: dict[str, object]) -> Source:
-    factors = Factors(START)
+    factors = Factors(START, ALONE)
     factors.controls = {name: np.array(value, float) for name, value in values.items()}
     return factored([source], controls, factors)[0]
 
@@ -96,4 +98,4 @@ def test_names_that_emit_nothing_are_refused_with_the_nearest(whole: Inventory) 
         ({"regions": ["ES"]}, "'ES' of its regions emits nothing here"),
     ):
         with pytest.raises(CaseError, match=message):
-            factored([whole], [control(**given)], Factors(START))
+            factored([whole], [control(**given)], Factors(START, ALONE))

@@ -13,6 +13,7 @@ from airshed.air.emissions import Inventory
 from airshed.core.constants import SECONDS_PER_DAY, SECONDS_PER_HOUR
 from airshed.core.errors import CaseError
 from airshed.core.text import suggestion
+from airshed.parallel.subdomain import Subdomain
 from airshed.process.release import Source
 
 Array = npt.NDArray[np.float64]
@@ -46,10 +47,14 @@ class Part:
 
 
 class Factors:
-    """The factors of all controls, and the hour of the day that holds a time [s] since the start."""
+    """The factors of all controls, and the hour of the day that holds a time [s] since the start.
 
-    def __init__(self, start: np.datetime64) -> None:
+    subdomain  the columns of this rank, which its sources emit into; controls are of the whole area on all ranks
+    """
+
+    def __init__(self, start: np.datetime64, subdomain: Subdomain) -> None:
         self.controls: Controls = {}
+        self.subdomain = subdomain
         self._late = float((start - start.astype("datetime64[D]")) / np.timedelta64(1, "s"))
 
     def hour(self, seconds: float) -> int:
@@ -57,8 +62,9 @@ class Factors:
         return int((self._late + seconds) % SECONDS_PER_DAY // SECONDS_PER_HOUR)
 
     def of(self, acting: Acting, hour: int) -> Any:
-        """Return a factor in an hour of the day: a number, or an array (lat, lon)."""
-        return self.controls[acting.control.name][acting.place(hour)]
+        """Return a factor in an hour of the day: a number, or an array (lat, lon) of this rank's columns."""
+        factor = self.controls[acting.control.name][acting.place(hour)]
+        return self.subdomain.window.of(factor) if acting.control.per == "cell" else factor
 
 
 class FactoredSource:
@@ -88,19 +94,20 @@ class FactoredSource:
             dJ/df_b = sum over cells of  dJ/drate  x  rate_p  x  product of the other factors
 
         adjoint  dJ/drate [s/mol] of a period by species, (level, lat, lon): of a rate, so that its length is in it
+        Adjoints and gradients are of the whole area; all ranks call this together.
         """
-        hour = self._factors.hour(seconds)
+        hour, own = self._factors.hour(seconds), self._factors.subdomain.window.of
         for part in self._parts:
             if any(part.acting):
                 rate = part.source.rate(seconds)
                 for row, acting in enumerate(part.acting):
-                    worth = np.sum(adjoint[self.species[row]][: rate.shape[1]] * rate[row], axis=0)
+                    worth = np.sum(own(adjoint[self.species[row]][: rate.shape[1]]) * rate[row], axis=0)
                     self._share(worth, acting, hour, into)
 
     def _share(self, worth: Array, acting: Sequence[Acting], hour: int, into: Mapping[str, Array]) -> None:
         for each in acting:
             others = prod(self._factors.of(other, hour) for other in acting if other is not each)
-            found, place = worth * others, each.place(hour)
+            found, place = self._factors.subdomain.whole(worth * others), each.place(hour)
             into[each.control.name][place] += found if each.control.per == "cell" else found.sum()
 
 

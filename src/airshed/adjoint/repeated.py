@@ -17,6 +17,7 @@ from airshed.adjoint.gradient import Progress, costs_of, run_forward
 from airshed.adjoint.options import Options
 from airshed.adjoint.trajectory import Trajectory, as_arrays, as_snapshot
 from airshed.air.model import AirModel
+from airshed.parallel.swap import edge_swap
 from airshed.runtime.simulation import Simulation
 
 Array = npt.NDArray[np.float64]
@@ -70,8 +71,8 @@ class KeptRun:
 
     def __init__(self, model: AirModel, times: Sequence[float], species: Sequence[str]) -> None:
         self._model, self._times, self._species = model, times, species
-        self._folder = TemporaryDirectory(prefix="airshed-")
-        self._stores: Stores = make_stores(model.case.adjoint, Path(self._folder.name))
+        self._folder = TemporaryDirectory(prefix="airshed-", ignore_cleanup_errors=True)
+        self._stores: Stores = make_stores(model.case.adjoint, Path(self._folder.name), model.subdomain.ranks)
         self.trajectory = Trajectory(model, self._stores)
         self.actions: list[Action] = []
         self.there = True
@@ -85,7 +86,8 @@ class KeptRun:
         costs = costs_of(_Forced(self._times, self._species, force), self._model)
         options = Options(source_levels=source_levels, read=False)
         try:
-            with closing(Backward(self._model, self.trajectory.derivatives, costs, options)) as backward:
+            swap = edge_swap(self._model.subdomain)
+            with closing(Backward(self._model, self.trajectory.derivatives, costs, options, swap)) as backward:
                 return backward.run(self.trajectory, self.actions, lambda done: progress("backward", done))
         finally:
             self.close()

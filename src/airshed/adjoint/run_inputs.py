@@ -47,7 +47,7 @@ class EmissionFactors(Inputs):
     """
 
     def __init__(self, model: AirModel, controls: Sequence[ControlSection]) -> None:
-        self._model, self._factors = model, Factors(model.parts.start)
+        self._model, self._factors = model, Factors(model.parts.start, model.subdomain)
         self._sources = factored(model.sources.sources, controls, self._factors)
         self.source_levels = max((source.levels for source in self._sources), default=1)
         self._shapes = {each.name: _shape(each, model.grid.shape[1:]) for each in controls}

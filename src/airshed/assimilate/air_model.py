@@ -13,7 +13,7 @@ from airshed.adjoint.repeated import KeptRun, RepeatedRun
 from airshed.air.model import AirModel
 from airshed.assimilate.initial import InitialControls
 from airshed.assimilate.seam import Controls, Force, See
-from airshed.core.errors import CaseError, NumericalError
+from airshed.core.errors import NumericalError
 from airshed.runtime.simulation import Simulation
 
 Array = npt.NDArray[np.float64]
@@ -25,7 +25,9 @@ class AirFieldModel:
     times     [s] since the start: the instants of the window at which fields are shown; steps end there
     species   that are shown, in the order of the fields
     progress  is told how far a run is, "forward" or "backward"; what it raises ends the run, and the next one may begin
-    raises    CaseError for several ranks, and for controls that act on nothing
+    raises    CaseError for controls that act on nothing
+
+    On several ranks all of them make the same calls, and are shown and return what is of the whole area.
     """
 
     def __init__(
@@ -33,11 +35,9 @@ class AirFieldModel:
         progress: Progress = lambda part, done: None,
     ) -> None:  # fmt: skip
         model: AirModel = simulation.model
-        if not model.domain.alone:
-            raise CaseError("4D-Var runs on one rank; leave --ranks and mpiexec away")
-        self._model, self._shape = model, (len(times), len(species), *model.grid.shape)
+        self._model, self._shape = model, (len(times), len(species), *model.whole.shape)
         controls = simulation.case.assimilation.control
-        self._factors = Factors(model.parts.start)
+        self._factors = Factors(model.parts.start, model.subdomain)
         self._sources = factored(model.sources.sources, controls, self._factors)
         self._initial = InitialControls(controls, model.network.names)
         self._runs = RepeatedRun(simulation, times, species, progress)
@@ -76,10 +76,10 @@ class AirFieldModel:
         model = self._model
         self._factors.controls = controls
         model.sources.replace(self._sources)
-        q = np.array(model.mixing_ratios())
+        q = np.array(model.subdomain.whole(model.mixing_ratios()))
         before = self._initial.apply(controls, q)
         if before:
-            model.begin_with(q)
+            model.begin_with(model.subdomain.window.of(q))
         return before
 
     def _gradient(self, run: "_Run", adjoints: Adjoints) -> Controls:

@@ -56,7 +56,10 @@ class FourDVar:
 
     check             limit of the background check in standard deviations; infinity rejects none
     background_share  there, the deviation of H(x_b) as a share of it: what the assimilation is to mend is not rejected
+    writes            whether it writes the file, and does not only go on from it: of several ranks one does
     """
+
+    writes = True
 
     def __init__(
         self, model: Observed, control: ControlVector, observations: Observations, *,
@@ -117,7 +120,7 @@ class FourDVar:
         return Saved(memory, (first,), background, found.simulated, accepted)
 
     def _keep(self, saved: Saved, see: See | None) -> None:
-        if self.file:
+        if self.file and self.writes:
             state_file.save(self.file, saved, self._problem)
         if see:
             see(saved.history[-1])

@@ -62,7 +62,7 @@ def analysis_dataset(study: Study, outcome: Outcome) -> "xr.Dataset":
     """
     import xarray as xr
 
-    grid, analysis = study.air_model.grid, outcome.analysis
+    grid, analysis = study.air_model.whole, outcome.analysis
     variables: Variables = {
         "lat": ("lat", grid.lat, {"units": "degrees_north"}),
         "lon": ("lon", grid.lon, {"units": "degrees_east"}),

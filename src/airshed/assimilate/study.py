@@ -23,6 +23,7 @@ from airshed.assimilate.posterior import Posterior, estimate, exact, hessian
 from airshed.assimilate.seam import Controls, Sampled
 from airshed.core.errors import CaseError
 from airshed.core.report import Cell, Report, Table
+from airshed.parallel.failure import raising_together
 from airshed.runtime.simulation import Simulation
 
 Array = npt.NDArray[np.float64]
@@ -102,6 +103,7 @@ class Study:
     def run(self, file: Path | None = None, see: See | None = None) -> Outcome:
         """Minimise; with a file it goes on from there."""
         minimisation = fourdvar(self.case, self._sampled, self.seen.observations, file)
+        minimisation.writes = self.air_model.subdomain.ranks.rank == 0
         analysis = minimisation.run(see)
         posterior, withheld = self._posterior(minimisation, analysis), self.seen.withheld
         if withheld is None:
@@ -135,12 +137,16 @@ def check_case(case: object) -> None:
 
 @contextmanager
 def opened(case: Case, seen: Seen, progress: Progress = lambda part, done: None) -> Iterator[Study]:
-    """Build the model of a case and yield the study; raises what a simulation of the case does, and CaseError."""
-    with Simulation(case.without_groups()) as simulation:
+    """Build the model of a case and yield the study; raises what a simulation of the case does, and CaseError.
+
+    With several ranks all of them make the same study, and only the first one writes.
+    """
+    with Simulation(case.without_groups()) as simulation, raising_together(simulation.model.subdomain.ranks):
         species, model = case.assimilation.observations.species, simulation.model
         masses = {each.name: each.molar_mass for each in model.network.species if each.molar_mass is not None}
         domain = Domain(
-            model.grid, seen.instants, species, masses, air=lambda time: model.parts.meteorology.at(time).air_density,
+            model.whole, seen.instants, species, masses,
+            air=lambda time: model.subdomain.whole(model.parts.meteorology.at(time).air_density),
             volume=case.assimilation.observations.volume,
         )  # fmt: skip
         with closing(AirFieldModel(simulation, domain.times.tolist(), species, progress)) as fields:

@@ -57,6 +57,7 @@ def make_twin(case: Case, progress: Progress = lambda part, done: None) -> list[
     observations = Observations.of(rows)
     with opened(case, Seen(observations, None, {}), progress) as study:
         exact = study.simulated(truth(case, study.control), observations)
+        first = study.air_model.subdomain.ranks.rank == 0
     random = np.random.default_rng([twin.seed, 2])
     sigma = np.empty_like(exact)
     for numbers in observations.groups().values():
@@ -64,7 +65,7 @@ def make_twin(case: Case, progress: Progress = lambda part, done: None) -> list[
     values = exact + sigma * random.standard_normal(exact.size)
     lines = [_line(case, row, *pair) for row, *pair in zip(rows, values.tolist(), sigma.tolist(), strict=True)]
     kept = len(rows) * twin.stations // (twin.stations + twin.withheld)
-    for path, mine in zip(paths, (lines[:kept], lines[kept:]), strict=False):
+    for path, mine in zip(paths, (lines[:kept], lines[kept:]), strict=False) if first else ():
         with write_whole(path) as part, part.open("w", newline="", encoding="utf-8") as file:
             csv.writer(file, lineterminator="\n").writerows([COLUMNS, *mine])
     return paths

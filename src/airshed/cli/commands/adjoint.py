@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from airshed.cli.first_rank import is_first, on_first
-from airshed.cli.options import AllowCode, AsJson, CasePath, Overrides, Threads, settings
+from airshed.cli.options import AllowCode, AsJson, CasePath, Overrides, Ranks, Threads, hand_to_ranks, settings
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -48,6 +48,7 @@ def adjoint(
         bool, typer.Option("--resume", help="Go on from the last commit in the folder; without one, begin.")
     ] = False,
     overrides: Overrides = None,
+    ranks: Ranks = None,
     threads: Threads = None,
     allow_code: AllowCode = False,
     maps: Annotated[bool, typer.Option(help="Draw maps and the ranking.")] = True,
@@ -60,6 +61,7 @@ def adjoint(
     as long, give the sensitivity to all emissions, boundaries and rate constants at once. Its state is committed about
     once a minute, forward and back; --resume goes on from there, to the same bits.
     """
+    hand_to_ranks(ranks)
     given = {"species": species, "place": place, "time": time, "measure": measure, "level": level, "every": every}
     chosen = [f"{key}={value}" for key, value in given.items() if value is not None]
     chosen += [*([] if fields is None else [f"fields={_list(fields)}"]), *(receptor or ())]

@@ -1,13 +1,15 @@
 """`airshed assimilate`: 4D-Var of a case."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from airshed.cli.first_rank import is_first, on_first
 from airshed.cli.interrupt import INTERRUPTED
 from airshed.cli.iterations import Iterations, StoppedError
-from airshed.cli.options import AllowCode, CasePath, Overrides, Threads, settings
+from airshed.cli.options import AllowCode, CasePath, Overrides, Ranks, Threads, hand_to_ranks, settings
 
 if TYPE_CHECKING:
     from airshed.assimilate.study import Outcome, Study
@@ -17,6 +19,7 @@ def assimilate(
     case: CasePath,
     overrides: Overrides = None,
     output: Annotated[Path | None, typer.Option(help="Folder for the results; by default runs/NAME.")] = None,
+    ranks: Ranks = None,
     threads: Threads = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on after the last iteration in the folder; without one, begin.")
@@ -32,6 +35,7 @@ def assimilate(
     A line tells each iteration; its state is on the disk then. Ctrl-C ends it with valid files, and --resume goes on
     with the same iterates. Results are analysis.nc, report.txt and pictures.
     """
+    hand_to_ranks(ranks)
     from airshed import load_case
     from airshed.cli.render import say
     from airshed.io.folder import RUNS
@@ -41,7 +45,8 @@ def assimilate(
     if make_twin:
         from airshed.assimilate.twin import make_twin as write_twin
 
-        for path in write_twin(loaded):
+        paths = write_twin(loaded)
+        for path in paths if is_first() else ():
             say(path)
         return
     _assimilate(loaded, output or RUNS / loaded.name, resume=resume, quiet=quiet)
@@ -55,18 +60,19 @@ def _assimilate(case: Any, folder: Path, *, resume: bool, quiet: bool) -> None:
     from airshed.cli.render import say, show
     from airshed.plot.assimilation import plot_assimilation
 
-    seen, teller = Seen.of_case(case), Iterations(quiet=quiet)
-    state = prepared(folder, case, resume=resume)
+    seen, teller = Seen.of_case(case), Iterations(quiet=quiet or not is_first())
+    state = on_first(partial(prepared, folder, case, resume=resume))
     try:
         with stop_on_interrupt(teller.request_stop), opened(case, seen, teller.progress) as study:
             outcome = _minimised(study, state, teller)
-            report = write_results(folder, study, outcome)
+            report = on_first(partial(write_results, folder, study, outcome))
     except StoppedError:
         teller.wipe()
-        say(f"airshed: stopped after {teller.done}; {folder} holds valid files, and --resume goes on", err=True)
+        if is_first():
+            say(f"airshed: stopped after {teller.done}; {folder} holds valid files, and --resume goes on", err=True)
         raise typer.Exit(INTERRUPTED) from None
-    pictures = plot_assimilation(folder / "analysis.nc")
-    if not quiet:
+    pictures = on_first(partial(plot_assimilation, folder / "analysis.nc"))
+    if not teller.quiet:
         show(report)
         say(f"Results: {folder}   Pictures: {' '.join(path.name for path in pictures)}")
 
