@@ -2,16 +2,21 @@
 
 from itertools import islice
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from airshed.adjoint import CostOfFunction, gradient
 from airshed.adjoint.actions import Advance, Bytes, Sizes
 from airshed.adjoint.online import OnlinePlan, as_executed
+from airshed.adjoint.options import Options, Watcher
 from airshed.adjoint.plans import fewest_repetitions
 from airshed.adjoint.room import Room
 from airshed.adjoint.simulator import PlanError, simulate
 from airshed.core.errors import CaseError
+
+from .small import small
 
 WEST_EUROPE = Sizes(restart=46_000_000, level=15_200_000)
 rooms = st.builds(
@@ -63,3 +68,35 @@ def test_a_run_that_goes_on_behind_its_end_is_found():
     plan = as_executed(OnlinePlan(room), 50)
     with pytest.raises(PlanError, match="beyond step 49"):
         simulate(49, plan.actions, room.sizes, Bytes(room.memory, 0))
+
+
+def test_every_level_is_kept_in_the_first_run_in_memory_and_then_on_disk(tmp_path, monkeypatch):
+    """Whose number of steps nobody knows before."""
+    asked, lines = gradient.__globals__, []
+
+    def beside(section, sizes):
+        return Room(sizes, sizes.restart + 5 * sizes.level, 10 * sizes.level if section.plan == "all" else 2**30)
+
+    monkeypatch.setitem(asked, "room_of", beside)
+
+    class Told(Watcher):
+        def planned(self, line):
+            lines.append(line)
+
+    def found(**adjoint):
+        case, options = small(tmp_path, adjoint=adjoint), Options(read=False, watcher=Told())
+        return gradient(case, CostOfFunction(1800.0, ["O3"], mean_and_slope), options=options)
+
+    kept, other = found(plan="all"), found(plan="two-level")
+    assert kept.recomputed == 0
+    assert lines[0].startswith(f"all levels: {kept.steps} steps")
+    assert "on disk" in lines[0]
+    assert kept.value == other.value
+    assert np.array_equal(kept.adjoints.initial, other.adjoints.initial)
+    monkeypatch.setitem(asked, "room_of", lambda section, sizes: Room(sizes, sizes.restart + 5 * sizes.level))
+    with pytest.raises(CaseError, match=r"hold 5 of .* GB beside a restart"):
+        found(plan="all")
+
+
+def mean_and_slope(q):
+    return float(q["O3"].mean()), {"O3": np.ones_like(q["O3"]) / q["O3"].size}

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Final
 
 from airshed.adjoint.actions import Place, Plan, Sizes
-from airshed.adjoint.plans import all_levels, fewest_repetitions, two_levels
+from airshed.adjoint.online import EveryLevel, FromStep, OnlinePlan, as_executed
+from airshed.adjoint.plans import fewest_repetitions, two_levels
 from airshed.adjoint.room import Room
 from airshed.adjoint.schedules import packaged
 from airshed.adjoint.stores.behind import BehindStore
@@ -45,8 +46,18 @@ def make_plan(name: str, steps: int, room: Room) -> Plan:
     if name == "auto":
         return fewest_repetitions(steps, room)
     if name == "all":
-        return all_levels(steps, room)
+        return as_executed(EveryLevel(room), steps)
     return two_levels(steps, room) if name == "two-level" else packaged(name, steps, room)
+
+
+def plan_from_step(name: str, room: Room, expected: int | None) -> FromStep | None:
+    """Return the plan of a name that is followed before the number of steps is known; None where it has to be.
+
+    expected  about how many steps there will be
+    """
+    if name == "all":
+        return EveryLevel(room)
+    return OnlinePlan(room, expected) if name in ("auto", "two-level") else None
 
 
 @dataclass(frozen=True)

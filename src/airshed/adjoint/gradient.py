@@ -13,11 +13,11 @@ import numpy.typing as npt
 
 from airshed.adjoint.actions import Action, Advance, Restore
 from airshed.adjoint.backward import Adjoints, Backward
-from airshed.adjoint.choice import make_plan, make_stores, room_of
+from airshed.adjoint.choice import make_plan, make_stores, plan_from_step, room_of
 from airshed.adjoint.commits import NOWHERE, AnyCommits, Commits, Problem, committing
 from airshed.adjoint.cost import Cost, times_of
 from airshed.adjoint.fingerprints import fingerprints
-from airshed.adjoint.online import OnlinePlan, as_executed
+from airshed.adjoint.online import as_executed
 from airshed.adjoint.options import DEFAULT, Options
 from airshed.adjoint.schemes.of_model import simulation_of
 from airshed.adjoint.schemes.protocol import Derivatives
@@ -145,7 +145,7 @@ def run_forward(
         raise CaseError(f"a cost at the beginning of the run, {first:g} s, depends on no step; give a later time")
     seen, room = Seen(model, cost, times, keeps=commits.keeps), room_of(section, trajectory.sizes)
     expected = steps_expected(model, times[-1]) if section.plan == "auto" else None
-    known = section.plan not in ("auto", "two-level")
+    first_plan, plan = (plan_from_step(section.plan, room, expected) for _ in range(2))
     if commits.note is not None:
         trajectory.resume(commits)
         seen.resume(commits)
@@ -159,15 +159,15 @@ def run_forward(
 
     if trajectory.left is None:
         look()
-        actions = iter([Advance(0, _ENDLESS, restarts=(0,))]) if known else OnlinePlan(room, expected).first_run()
+        actions = first_plan.first_run() if first_plan else iter([Advance(0, _ENDLESS, restarts=(0,))])
         due = due_in(simulation.case)
         with quick_turns():
             trajectory.run(actions, [(Clock(model, due, time, trajectory.planned), time) for time in times], look)
         commits.turn()
-    steps, online = len(trajectory.ends), OnlinePlan(room, expected)
-    chosen = make_plan(section.plan, steps, room) if known else as_executed(online, steps)
+    steps = len(trajectory.ends)
+    chosen = as_executed(plan, steps) if plan else make_plan(section.plan, steps, room)
     planned(chosen.line(room.sizes))
-    return [Restore(0, "memory"), *chosen.actions] if known else online.backward(steps)
+    return plan.backward(steps) if plan else [Restore(0, "memory"), *chosen.actions]
 
 
 def costs_of(cost: Cost, model: AirModel) -> Mapping[float, Callable[[AnyArray], None]]:

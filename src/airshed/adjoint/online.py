@@ -1,21 +1,76 @@
-"""The checkpoint plan of a run whose number of steps is known at its end, because steps adapt."""
+"""The checkpoint plans of a run whose number of steps is known at its end, because steps adapt."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Final
+from typing import Protocol
 
 from airshed.adjoint.actions import (
     Action,
     Advance,
     DiscardLevels,
     DiscardRestart,
+    Place,
     Plan,
     Reverse,
 )
 from airshed.adjoint.plans import take_back
 from airshed.adjoint.room import MOST_REPETITIONS, Capacities, Room
+from airshed.core.errors import CaseError
 
-_NAME: Final = "online"
+
+class FromStep(Protocol):
+    """A plan that is followed without knowing how many steps there will be."""
+
+    name: str
+
+    def first_run(self) -> Iterator[Action]:
+        """Yield actions; take the next one when the last one is done, and none after the run's end.
+
+        The end of the run may lie within an :class:`Advance`, which is then cut short. Raises CaseError where there is
+        no room to go on.
+        """
+        ...
+
+    def backward(self, steps: int) -> Iterator[Action]:
+        """Yield what takes back a run that turned out to have so many steps, after its last action forward."""
+        ...
+
+
+class EveryLevel:
+    """Keeps every level of the first run, and runs nothing again: in memory, if levels go there, and then on disk."""
+
+    name = "all levels"
+
+    def __init__(self, room: Room) -> None:
+        self._room, self._restart = room, room.place(1)
+        here, on_disk = room.levels_beside(1), replace(room, levels="disk").levels_beside(1)
+        self._most = {room.levels: here} | ({"disk": on_disk} if room.levels == "memory" else {})
+
+    def first_run(self) -> Iterator[Action]:
+        """Yield a restart and all levels; see :class:`FromStep`."""
+        yield Advance(0, 0, restarts=(0,), store=self._restart)
+        for place, first, last in self._spans():
+            yield Advance(first, last, keep_levels=True, store=place)
+        sizes, steps = self._room.sizes, sum(self._most.values())
+        raise CaseError(
+            f'adjoint.plan = "all" keeps every level, and adjoint.memory and adjoint.disk hold {steps} of '
+            f'{sizes.level / 1e9:.3g} GB beside a restart; take plan "auto", or give more'
+        )
+
+    def backward(self, steps: int) -> Iterator[Action]:
+        """Yield one stretch; see :class:`FromStep`."""
+        yield Reverse(0, steps)
+        kept = [(first, min(last, steps), place) for place, first, last in self._spans() if first < steps]
+        yield from (DiscardLevels(*each) for each in kept)
+        yield DiscardRestart(0, self._restart)
+
+    def _spans(self) -> Iterator[tuple[Place, int, int]]:
+        """Yield where levels are kept, from the first to the last step of each place."""
+        first = 0
+        for place, most in self._most.items():
+            if most:
+                yield place, first, first + most
+            first += most
 
 
 class OnlinePlan:
@@ -26,8 +81,11 @@ class OnlinePlan:
 
     expected  about how many steps the run will have: restarts begin with the spacing that it asks for, and the levels
               of the stretches that end there or later are kept at once; a wrong number costs time, never more
+    See :class:`FromStep`.
     After Wang, Moin & Iaccarino 2009, SIAM J. Sci. Comput. 31, 2549-2567, who place restarts without knowing the end.
     """
+
+    name = "online"
 
     def __init__(self, room: Room, expected: int | None = None) -> None:
         on_disk = room.disk >= 2 * room.sizes.restart
@@ -40,10 +98,7 @@ class OnlinePlan:
         self._levels: list[tuple[int, int]] = []
 
     def first_run(self) -> Iterator[Action]:
-        """Yield actions without end; take the next one when the last one is done, and none after the run's end.
-
-        The end of the run may lie within an :class:`Advance`, which is then cut short.
-        """
+        """Yield actions without end; see :class:`FromStep`."""
         yield from self._save(0)
         step = 0
         while True:
@@ -61,7 +116,7 @@ class OnlinePlan:
                 yield from self._save(step)
 
     def backward(self, steps: int) -> Iterator[Action]:
-        """Yield what takes back a run that turned out to have so many steps, after its last action forward."""
+        """Yield stretch after stretch; see :class:`FromStep`."""
         kept = [(first, min(last, steps)) for first, last in self._levels]
         end = steps
         for held, first in reversed(list(enumerate(self._restarts, 1))):
@@ -116,10 +171,10 @@ class OnlinePlan:
         self._levels = []
 
 
-def as_executed(plan: OnlinePlan, steps: int) -> Plan:
-    """Return all that an online plan does with a run that has so many steps."""
+def as_executed(plan: FromStep, steps: int) -> Plan:
+    """Return all that a plan does with a run that has so many steps."""
     actions: list[Action] = list(_until(steps, plan.first_run()))
-    return Plan(_NAME, steps, (*actions, *plan.backward(steps)))
+    return Plan(plan.name, steps, (*actions, *plan.backward(steps)))
 
 
 def _until(steps: int, actions: Iterable[Action]) -> Iterator[Action]:

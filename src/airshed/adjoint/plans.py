@@ -20,22 +20,6 @@ from airshed.core.errors import CaseError
 _NAMES: Final = {1: "all levels", 2: "two levels"}
 
 
-def all_levels(steps: int, room: Room) -> Plan:
-    """Return the plan that keeps every level of one forward run: on disk where memory does not hold them.
-
-    Raises CaseError where neither does.
-    """
-    for place in (room.levels, "disk"):
-        there = replace(room, levels=place)
-        if there.levels_beside(1) >= steps:
-            return Plan("all levels", steps, tuple(_with_start(steps, Capacities(there))))
-    wanted = room.sizes.restart + steps * room.sizes.level
-    raise CaseError(
-        f'adjoint.plan = "all" keeps {wanted / 1e9:.3g} GB of {steps} steps, more than adjoint.memory or adjoint.disk; '
-        'take plan "auto", or give more'
-    )
-
-
 def two_levels(steps: int, room: Room) -> Plan:
     """Return the plan with restarts in the first run, then stretch after stretch from the last to the first.
 
