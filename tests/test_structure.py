@@ -30,6 +30,7 @@ SHORT = {
     "serve/document.py": "an entry point that writes a page",
     "serve/limits.py": "what a server bears, said in one place",
     "serve/picture.py": "pictures are imported when somebody asks for one",
+    "serve/types/base.py": "all documents are made of it, in each of the modules beside it",
     "verify/figure.py": "every check returns it",
 }
 """Modules below 40 lines; beside them ``__init__`` of packages, and processes, each of which is one file."""
@@ -37,7 +38,6 @@ SHORT = {
 LONG = {
     "air/box/forcing.py": "to be cut",
     "runtime/simulation.py": "to be cut",
-    "serve/types.py": "all documents and messages of the server, from which OpenAPI and the browser's types are made",
 }
 """Modules above 350 lines."""
 

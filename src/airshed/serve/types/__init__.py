@@ -1,0 +1,65 @@
+"""What server and clients say to each other: every document, command and message, as one set of types.
+
+OpenAPI and the types of the browser are made from these. Times are seconds since the start of the case; `time` is UTC
+in ISO 8601.
+
+    base      what all of them are made of
+    sessions  the server, its sessions, who controls them
+    model     what a session's model is
+    commands  what a client may command, and what that gave
+    live      frames, and the messages of the WebSocket
+"""
+
+from airshed.serve.types.base import PROTOCOL, Document, Encoding, Index, Name, Number, Problem, Value, Window
+from airshed.serve.types.commands import (
+    Branch,
+    Command,
+    Forget,
+    LogEntry,
+    Paint,
+    Pause,
+    Release,
+    Replay,
+    ReplayResult,
+    Restart,
+    Restore,
+    Result,
+    Run,
+    Set,
+    Snapshot,
+    SnapshotInfo,
+    Step,
+)
+from airshed.serve.types.live import (
+    ClientMessage,
+    Commanding,
+    Event,
+    FrameHeader,
+    Hello,
+    Reply,
+    ServerMessage,
+    Subscribe,
+    Subscription,
+    Unsubscribe,
+)
+from airshed.serve.types.model import (
+    City,
+    Coordinate,
+    GridInfo,
+    ModelInfo,
+    SettingInfo,
+    Summary,
+    SummaryTable,
+    Timing,
+    Variable,
+)
+from airshed.serve.types.sessions import AskControl, CaseEntry, Control, OpenSession, ServerInfo, SessionState, Status
+
+__all__ = [
+    "PROTOCOL", "AskControl", "Branch", "CaseEntry", "City", "ClientMessage", "Command", "Commanding", "Control",
+    "Coordinate", "Document", "Encoding", "Event", "Forget", "FrameHeader", "GridInfo", "Hello", "Index",
+    "LogEntry", "ModelInfo", "Name", "Number", "OpenSession", "Paint", "Pause", "Problem", "Release", "Replay",
+    "ReplayResult", "Reply", "Restart", "Restore", "Result", "Run", "ServerInfo", "ServerMessage", "SessionState",
+    "Set", "SettingInfo", "Snapshot", "SnapshotInfo", "Status", "Step", "Subscribe", "Subscription", "Summary",
+    "SummaryTable", "Timing", "Unsubscribe", "Value", "Variable", "Window",
+]  # fmt: skip

@@ -1,0 +1,117 @@
+"""Frames of data and the messages of the WebSocket."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from airshed.serve.types.base import Document, Encoding, Index, Name, Number, Problem, Window
+from airshed.serve.types.commands import Command, LogEntry, Result
+from airshed.serve.types.sessions import SessionState
+
+
+class FrameHeader(Document):
+    """The header of a binary frame, see docs/serve.md."""
+
+    variable: str
+    unit: str
+    dims: list[str]
+    shape: list[int]
+    dtype: Literal["<f4", "|u1"]
+    encoding: Encoding
+    range: tuple[float, float] | None
+    missing: Literal["NaN"] | int
+    compression: Literal["gzip"] | None
+    length: int
+    session: str
+    version: int
+    step: int
+    seconds: float
+    time: str
+    level: int | None
+    window: Window | None
+    stride: int
+    less: str | None = None
+    subscription: str | None = None
+    dropped: int = 0
+
+
+class Subscription(Document):
+    """Data that are to come again and again.
+
+    id      under which its frames come; an earlier one of the same id is replaced
+    every   versions from one frame to the next;  hz: frames a second at most
+    since   the version that the client has already, after a reconnection
+    less    another session, whose values are taken off: the difference comes whenever either changes
+    """
+
+    id: Name
+    session: Name = "main"
+    variable: Name
+    level: Index | None = None
+    window: Window | None = None
+    stride: Annotated[int, Field(ge=1, le=10_000)] = 1
+    encoding: Encoding = "float32"
+    range: tuple[Number, Number] | None = None
+    compress: bool = False
+    every: Annotated[int, Field(ge=1, le=1_000_000)] = 1
+    hz: Annotated[float, Field(gt=0, le=60)] = 20.0
+    since: int | None = None
+    less: Name | None = None
+
+
+class Hello(Document):
+    """The first message of a client on the WebSocket."""
+
+    token: Annotated[str, Field(max_length=200)]
+    client: Annotated[str, Field(max_length=100)] = ""
+    author: Annotated[str, Field(max_length=100)] = "anonymous"
+
+
+class Subscribe(Document):
+    """Client: begin a subscription."""
+
+    subscribe: Subscription
+
+
+class Unsubscribe(Document):
+    """Client: end a subscription."""
+
+    unsubscribe: Name
+
+
+class Commanding(Document):
+    """Client: a command to a session; `id` comes back with the reply."""
+
+    command: Command
+    session: Name = "main"
+    id: int
+
+
+ClientMessage = Subscribe | Unsubscribe | Commanding
+
+
+class Reply(Document):
+    """Server: what became of a command or a subscription."""
+
+    reply: int | str
+    ok: bool
+    result: Result | None = None
+    problem: Problem | None = None
+
+
+class Event(Document):
+    """Server: something happened. hello | state | log | control | opened | closed | problem.
+
+    `state` comes with hello (once for each session), state, opened and control; `entry` with log.
+    """
+
+    event: Literal["hello", "state", "log", "control", "opened", "closed", "problem"]
+    session: str | None = None
+    state: SessionState | None = None
+    entry: LogEntry | None = None
+    problem: Problem | None = None
+    client: str | None = None
+    protocol: int | None = None
+
+
+ServerMessage = Reply | Event
