@@ -19,16 +19,18 @@ from airshed.parallel.communicator import Alone
 from airshed.runtime.registry import load_case
 from airshed.serve.client import Remote
 from airshed.serve.limits import Limits
-from airshed.serve.server import Server
+from airshed.serve.server import Address, Server
 
 Serve = Callable[..., Server]
 Start = Callable[..., tuple[subprocess.Popen[str], Remote]]
 
 
 @contextmanager
-def serving(case: RunCase | None, limits: Limits | None = None) -> Iterator[Server]:
+def serving(
+    case: RunCase | None, limits: Limits | None = None, address: Address | None = None, folder: Path | None = None
+) -> Iterator[Server]:
     """Serve a case, and end with the block."""
-    server = Server(Alone(), limits=limits or Limits())
+    server = Server(Alone(), address or Address(), limits or Limits(), folder=folder)
     thread = threading.Thread(target=server.run)
     with server.listening():
         thread.start()

@@ -7,6 +7,7 @@ import ssl
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
@@ -37,10 +38,14 @@ class Remote:
         remote.set("emissions.scale.NOx", 0.5)
         remote["O3"].sel(level=10, method="nearest").plot()
 
+    certificate  file with a certificate that is trusted besides those that the system trusts, for https
     One thread at a time may use it. Raises ServerError with what the server says.
     """
 
-    def __init__(self, url: str, session: str = "main", author: str = "python", *, timeout: float = 600.0) -> None:
+    def __init__(
+        self, url: str, session: str = "main", author: str = "python", *, timeout: float = 600.0,
+        certificate: str | Path | None = None,
+    ) -> None:  # fmt: skip
         parts = urlsplit(url)
         tokens = parse_qs(parts.fragment).get("token", [])
         if parts.scheme not in ("http", "https") or not parts.hostname or not tokens:
@@ -50,14 +55,13 @@ class Remote:
             "Authorization": f"Bearer {tokens[0]}", "X-Airshed-Client": secrets.token_hex(16),
             "X-Airshed-Author": author,
         }  # fmt: skip
-        secure = parts.scheme == "https"
+        self._trust = trusting(certificate) if parts.scheme == "https" else None
         self._connection: http.client.HTTPConnection = (
-            http.client.HTTPSConnection(
-                parts.hostname, parts.port, timeout=timeout, context=ssl.create_default_context()
-            )
-            if secure
-            else http.client.HTTPConnection(parts.hostname, parts.port, timeout=timeout)
+            http.client.HTTPConnection(parts.hostname, parts.port, timeout=timeout)
+            if self._trust is None
+            else http.client.HTTPSConnection(parts.hostname, parts.port, timeout=timeout, context=self._trust)
         )
+        self._certificate = certificate
         self._info: types.ModelInfo | None = None
         self._lock = threading.Lock()
 
@@ -117,7 +121,8 @@ class Remote:
         """Return a new session that goes on from a snapshot, by default from now, with changes."""
         state = self.command(types.Branch(snapshot=snapshot, changes=dict(changes or {}))).branch
         assert state is not None
-        return Remote(self.url, state.session, self._author, timeout=self._connection.timeout or 600.0)
+        timeout = self._connection.timeout or 600.0
+        return Remote(self.url, state.session, self._author, timeout=timeout, certificate=self._certificate)
 
     def replay(self) -> types.ReplayResult:
         """Let the server make the run again from its log and compare the bits."""
@@ -222,9 +227,14 @@ class Remote:
         return content
 
 
-def connect(url: str, session: str = "main", author: str = "python") -> Remote:
-    """Return a session of a live server by the address that `airshed serve` printed."""
-    remote = Remote(url, session, author)
+def connect(
+    url: str, session: str = "main", author: str = "python", *, certificate: str | Path | None = None
+) -> Remote:
+    """Return a session of a live server by the address that `airshed serve` printed.
+
+    certificate  file with the certificate of a server that signed it itself
+    """
+    remote = Remote(url, session, author, certificate=certificate)
     try:
         remote.state  # noqa: B018 - raises where nobody answers
     except BaseException:
@@ -233,10 +243,29 @@ def connect(url: str, session: str = "main", author: str = "python") -> Remote:
     return remote
 
 
+def trusting(certificate: str | Path | None) -> ssl.SSLContext:
+    """Return whom to trust: whom the system does, and a certificate in a file; raises CaseError for a wrong file."""
+    trust = ssl.create_default_context()
+    if certificate is not None:
+        try:
+            trust.load_verify_locations(certificate)
+        except OSError as error:
+            reason = error.strerror or "no certificate is in it"
+            raise CaseError(
+                f"{certificate} cannot be trusted: {reason}; give the file of a certificate in PEM"
+            ) from None
+    return trust
+
+
 @contextmanager
 def _reaching(connection: http.client.HTTPConnection) -> Iterator[None]:
     try:
         yield
+    except ssl.SSLCertVerificationError as error:
+        connection.close()
+        raise ServerError(
+            f"the certificate of {connection.host} is not trusted ({error.verify_message}); give certificate=, its file"
+        ) from None
     except (OSError, http.client.HTTPException) as error:
         connection.close()
         where = f"{connection.host}:{connection.port}"

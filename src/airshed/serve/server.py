@@ -3,6 +3,7 @@
 import asyncio
 import secrets
 import socket
+import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from pathlib import Path
 import uvicorn
 
 from airshed.core.errors import CaseError
+from airshed.core.files import read_text
 from airshed.parallel.communicator import Communicator
 from airshed.serve.api import add_pages, application
 from airshed.serve.asking import Asking
@@ -59,6 +61,7 @@ class Server:
     folder: Path | None = None
 
     def __post_init__(self) -> None:
+        _check_certificate(self.address)
         self.engine = Engine(Host(self.ranks), self.limits, self.folder)
         self._socket = _listening(self.address)
         self.port: int = self._socket.getsockname()[1]
@@ -112,6 +115,24 @@ class Server:
             await self._uvicorn.serve([self._socket])
 
         asyncio.run(serve())
+
+
+def _check_certificate(address: Address) -> None:
+    """Raise CaseError for files of TLS that are none, before anything is begun."""
+    if address.certificate is None:
+        if address.key is not None:
+            raise CaseError(f"--key {address.key} is of no use without a certificate; give --certificate too")
+        return
+    for file in filter(None, (address.certificate, address.key)):
+        read_text(file)
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(address.certificate, address.key, password="")
+    except (ssl.SSLError, ValueError) as error:
+        files = " and ".join(str(each) for each in (address.certificate, address.key) if each is not None)
+        reason = getattr(error, "reason", None) or error
+        raise CaseError(
+            f"{files}: no certificate with its private key ({reason}); give both in PEM, the key without a password"
+        ) from None
 
 
 def _listening(address: Address) -> socket.socket:

@@ -1,0 +1,81 @@
+"""TLS: HTTPS and the WebSocket with a certificate that the server signed itself, and files that are none."""
+
+import json
+import ssl
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.serve.conftest import serving
+from websockets.sync.client import connect
+
+import airshed
+from airshed.core.errors import CaseError
+from airshed.parallel.communicator import Alone
+from airshed.runtime.registry import load_case
+from airshed.serve.client import ServerError, trusting
+from airshed.serve.server import Address, Server
+
+OPENSSL = "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-days", "2"
+
+
+@pytest.fixture(scope="module")
+def signed(tmp_path_factory: pytest.TempPathFactory) -> Address:
+    """A certificate of 127.0.0.1, and its key."""
+    folder = tmp_path_factory.mktemp("tls")
+    here = Address(certificate=folder / "mine.crt", key=folder / "mine.key")
+    names = ["-nodes", "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
+    files = ["-out", str(here.certificate), "-keyout", str(here.key)]
+    subprocess.run([*OPENSSL, *names, *files], check=True, capture_output=True, timeout=60)
+    return here
+
+
+def test_requests_and_the_socket_are_encrypted(signed: Address) -> None:
+    with serving(load_case(Path("tracer-rotation")), address=signed) as server:
+        assert server.url.startswith("https://127.0.0.1:")
+        with airshed.connect(server.url, certificate=signed.certificate) as remote:
+            assert remote.step(2).step == 2
+            with remote.branch() as branch:
+                assert branch.state.step == 2
+        with pytest.raises(ServerError, match=r"is not trusted .*; give certificate="):
+            airshed.connect(server.url)
+        with pytest.raises(ServerError, match="no answer"):
+            airshed.connect(server.url.replace("https", "http"))
+        where = f"wss://127.0.0.1:{server.port}/api/live"
+        with connect(where, ssl=trusting(signed.certificate), origin=f"https://127.0.0.1:{server.port}") as socket:
+            socket.send(json.dumps({"token": server.token}))
+            assert json.loads(socket.recv(timeout=10))["event"] == "hello"
+        with pytest.raises(ssl.SSLCertVerificationError):
+            connect(where)
+
+
+def test_files_that_are_none_are_told(signed: Address, tmp_path: Path) -> None:
+    wrong, missing = tmp_path / "wrong.pem", tmp_path / "missing.pem"
+    wrong.write_text("no certificate\n", encoding="utf-8")
+    program = [Path(sys.executable).with_name("airshed"), "serve", "tracer-rotation", "--no-browser"]
+    for options, told in (
+        (["--certificate", wrong, "--key", signed.key], "no certificate with its private key"),
+        (["--certificate", signed.certificate, "--key", wrong], "no certificate with its private key"),
+        (["--certificate", signed.certificate], "no certificate with its private key"),
+        (["--certificate", missing, "--key", signed.key], "missing.pem"),
+        (["--key", signed.key], "give --certificate too"),
+    ):
+        done = subprocess.run(
+            [*program, *options], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+        )
+        assert done.returncode == 2
+        assert told in done.stderr
+        assert len(done.stderr.strip().splitlines()) == 1
+        assert done.stdout == ""
+    for file in (wrong, missing):
+        with pytest.raises(CaseError, match="cannot be trusted"):
+            trusting(file)
+
+
+def test_a_key_behind_a_password_asks_nobody(signed: Address, tmp_path: Path) -> None:
+    locked = tmp_path / "locked.key"
+    encrypt = ["openssl", "ec", "-in", str(signed.key), "-aes256", "-passout", "pass:secret", "-out", str(locked)]
+    subprocess.run(encrypt, check=True, capture_output=True, timeout=60)
+    with pytest.raises(CaseError, match="the key without a password"):
+        Server(Alone(), Address(certificate=signed.certificate, key=locked))
