@@ -239,14 +239,28 @@ def bench_serve(
         int | None, typer.Option(min=1, help="Instead, that many readers of west-europe at 10 Hz while it runs.")
     ] = None,
     seconds: Annotated[float, typer.Option(min=1.0, help="For how long they read, in each of three rounds.")] = 10.0,
+    soak: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help='Instead of rounds, read once, for a time: "10 min".'),
+    ] = None,
+    ranks: Annotated[int, typer.Option("--ranks", "-n", min=1, help="Ranks of the model that they read from.")] = 1,
     as_json: AsJson = False,
 ) -> None:
-    """Measure the live server: a year of Queensland stepped by a client, and what messages and images take."""
+    """Measure the live server: a year of Queensland stepped by a client, and what messages and images take.
+
+    With --readers: how much they slow the model, what the slowest of them gets, and the server's memory.
+    """
     from rich.console import Console
 
     from airshed.cli.render import show
+    from airshed.core.units import to
     from airshed.serve import load, timing
 
     with Console(stderr=True).status("bench serve"):
-        report = timing.run(days) if readers is None else load.run(readers, 10.0, seconds)
+        if soak is not None:
+            report = load.soak(readers or 50, 10.0, to(soak, "s", where="--soak"), ranks)
+        elif readers is not None:
+            report = load.run(readers, 10.0, seconds, ranks)
+        else:
+            report = timing.run(days)
     show(report, as_json=as_json)
