@@ -37,6 +37,10 @@ def test_info_lists_what_can_change(remote: Remote) -> None:
     settings = {each.key: each for each in remote.info().settings}
     assert settings["transport.advection"].value is True
     assert settings["deposition.velocities"].keys == ["TRACER", "TRACER2"]
+    rate = settings["emissions.point.0.rate"]
+    assert (rate.value, rate.kind) == ("1 mol/s", "quantity")
+    assert rate.range
+    assert "emissions.point.1.rate" not in settings
     assert not {"grid.spacing", "time.start", "output.N.every", "model"} & set(settings)
 
 

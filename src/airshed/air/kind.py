@@ -1,8 +1,8 @@
 """The air-quality model as a kind of model: what the runtime makes of a case of it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from airshed.air.box.failure import FAILED_CELL
 from airshed.air.case import Case, case_notices
@@ -10,6 +10,7 @@ from airshed.air.case_weather import Given
 from airshed.air.emission_report import emission_notices
 from airshed.air.emissions.inventory import Inventory
 from airshed.air.estimate import describe
+from airshed.air.fields import WEATHER
 from airshed.air.model import AirModel
 from airshed.air.rate_factors import RateFactors
 from airshed.air.report import budget_dataset
@@ -25,10 +26,17 @@ from airshed.kernels.backend import backend
 from airshed.parallel.binding import cores_each
 from airshed.parallel.communicator import Communicator
 from airshed.parallel.decomposition import Decomposition
-from airshed.runtime.registry import Built, ModelKind
+from airshed.runtime.registry import Built, ModelKind, Told
 
 if TYPE_CHECKING:
     import xarray as xr
+
+
+_BY_SPECIES: Final = (
+    "deposition.velocities", "boundary.scale", "boundary.values", "wet_deposition.coefficients", "settling.diameters",
+    "settling.densities",
+)  # fmt: skip
+"""Tables of settings whose keys are species."""
 
 
 def build(
@@ -64,17 +72,22 @@ def check_ranks(case: Case, ranks: int) -> None:
     Decomposition.of(*case.make_grid().shape[1:], backend().width, case.parallel.groups.chemistry or ranks, tiles)
 
 
-def table_keys(model: AirModel) -> Mapping[str, Sequence[str]]:
-    """Return the keys that tables of settings can have: species, and what factors on emission are for."""
-    species = tuple(each.name for each in model.network.species)
+def tell(model: AirModel) -> Told:
+    """Return its processes, kinds of fields, and keys of tables: species, and what factors on emission are for."""
+    species = model.network.names
     scaled = [
         name
         for source in model.parts.sources
         if isinstance(source, Inventory)
         for name in (*source.pollutants, *source.sectors, *source.countries)
     ]
-    by_species = ("deposition.velocities", "boundary.scale", "boundary.values")
-    return {"emissions.scale": tuple(dict.fromkeys(scaled)), **dict.fromkeys(by_species, species)}
+    groups = {
+        **dict.fromkeys(species, "species"),
+        **{spec.name: "weather" for spec in WEATHER},
+        **{name: model.settable.place(name)[0].process.section for name in model.settable},
+    }
+    keys = {"emissions.scale": tuple(dict.fromkeys(scaled)), **dict.fromkeys(_BY_SPECIES, species)}
+    return Told([each.process.section for each in model.parts.processes], groups, keys)
 
 
 def _help(case: Case, ranks: Communicator) -> None:
@@ -88,7 +101,7 @@ KIND = ModelKind(
     helps=only_transports,
     help=_help,
     budget=budget_dataset,
-    table_keys=table_keys,
+    tell=tell,
     cells=lambda case: prod(case.make_grid().shape),
     evidence=(FAILED_CELL,),
     describe=describe,

@@ -6,6 +6,7 @@ source  Eaton et al. 2023, NetCDF Climate and Forecast Metadata Conventions 1.11
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -161,7 +162,8 @@ def _field(spec: FieldSpec, beside: Sequence[str]) -> Variable:
     if spec.standard_name is not None:
         attributes["standard_name"] = spec.standard_name
     if spec.valid is not None:
-        attributes["valid_min"], attributes["valid_max"] = spec.valid
+        ends = zip(("valid_min", "valid_max"), spec.valid, strict=True)
+        attributes |= {name: end for name, end in ends if isfinite(end)}
     if beside:
         attributes["coordinates"] = " ".join(beside)
     if spec.molar_mass is not None:

@@ -8,6 +8,8 @@ Australian grassland and rangeland assessment by spatial simulation (Aussie-GRAS
 """
 
 from collections.abc import Collection, Iterator
+from dataclasses import replace
+from math import inf
 from typing import Final
 
 from airshed.fields.spec import FieldSpec
@@ -29,6 +31,11 @@ def _layered(name: str, unit: str, text: str) -> Iterator[FieldSpec]:
     return (_field(f"{name}_{layer}", unit, f"{text} of layer {layer}") for layer in LAYERS)
 
 
+def _amount(spec: FieldSpec) -> FieldSpec:
+    """A store that may be set while the model runs: burnt, mown, watered."""
+    return replace(spec, valid=(0.0, inf), settable=True)
+
+
 POOLS: Final = ("green_leaf", "green_stem", "dead_leaf", "dead_stem")
 """The fields of standing dry matter."""
 
@@ -48,12 +55,12 @@ TOTALS: Final = (
 """What came and went since the start, for balances."""
 
 STATE: Final = (
-    *_layered("water", "mm", "Water"),
-    _field("green_leaf", "kg ha-1", "Dry matter of green leaf"),
-    _field("green_stem", "kg ha-1", "Dry matter of green stem"),
-    _field("dead_leaf", "kg ha-1", "Dry matter of dead leaf that stands"),
-    _field("dead_stem", "kg ha-1", "Dry matter of dead stem that stands"),
-    _field("litter", "kg ha-1", "Dry matter of litter"),
+    *map(_amount, _layered("water", "mm", "Water")),
+    _amount(_field("green_leaf", "kg ha-1", "Dry matter of green leaf")),
+    _amount(_field("green_stem", "kg ha-1", "Dry matter of green stem")),
+    _amount(_field("dead_leaf", "kg ha-1", "Dry matter of dead leaf that stands")),
+    _amount(_field("dead_stem", "kg ha-1", "Dry matter of dead stem that stands")),
+    _amount(_field("litter", "kg ha-1", "Dry matter of litter")),
     _field("basal_area", "%", "Ground that is covered by the bases of grass (p005)"),
     _field("nitrogen_transpiration", "mm", "Transpiration since nitrogen was reset"),
     _field("nitrogen_growth", "kg ha-1", "Growth since nitrogen was reset"),

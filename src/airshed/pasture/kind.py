@@ -45,4 +45,4 @@ def build(
     return Built(PastureModel(case, inputs, domain, threads=threads))
 
 
-KIND = ModelKind(PastureCase, build, describe=describe)
+KIND = ModelKind(PastureCase, build, describe=describe, tell=PastureModel.tell)

@@ -42,8 +42,8 @@ class PastureModel(PointModel):
             domain.box, domain.ranks, reading=case.inputs.strategy,
             dtype=np.float64 if case.precision == "double" else np.float32,
         )  # fmt: skip
-        self.start = _initial(inputs, domain.box)
-        values = PointValues(self.start, _parameters(inputs, domain.box), self._weather_of(case, inputs))
+        self._initial = _initial(inputs, domain.box)
+        values = PointValues(self._initial, _parameters(inputs, domain.box), self._weather_of(case, inputs))
         batch = self._block_days = inputs.source.block_days
         self._first_day = inputs.calendar.number(case.start)
         super().__init__(points, domain, values, step=DAY, precision=case.precision, threads=threads, batch=batch)
@@ -51,6 +51,11 @@ class PastureModel(PointModel):
             replace(spec, written="all" if spec.name in EXPORTS else "named") for spec in self.fields.values()
         )
         self._area = np.cos(np.radians(domain.box.of(inputs.grid.cell_lat)))
+
+    @property
+    def start(self) -> dict[str, Array]:
+        """The state at the start, with what was set since as if it had been there then: what balances count from."""
+        return {**self._initial, **{name: self._initial[name] + more for name, more in self.was_set.items()}}
 
     def next_change(self) -> float:
         """The time at which another block of weather begins: a batch of days within one reads it as it is."""

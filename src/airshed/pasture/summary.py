@@ -21,7 +21,11 @@ class Summed(Protocol):
     steps: int
     domain: Domain
     fields: FieldRegistry
-    start: dict[str, Array]
+
+    @property
+    def start(self) -> dict[str, Array]:
+        """The state that balances count from."""
+        ...
 
     def view(self, name: str) -> Any:
         """This rank's part of a field."""

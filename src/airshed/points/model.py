@@ -17,9 +17,12 @@ from airshed.fields.spec import FieldRegistry
 from airshed.kernels.cells import Precision
 from airshed.kernels.memory import AnyArray
 from airshed.parallel.domain import Domain
-from airshed.points.weather import SettableWeather, Values
+from airshed.points.weather import SettableWeather, Values, values_to_set
 from airshed.process.points import Points
-from airshed.runtime.model import Pace, PlainModel, Saved, Snapshot, Timings
+from airshed.runtime.model import BESIDE, Pace, PlainModel, Saved, Snapshot, Timings
+from airshed.runtime.registry import Told
+
+_SET, _FLUX = f"{BESIDE}set.", f"{BESIDE}flux."
 
 
 def _no_weather(begins: Sequence[float]) -> Values:
@@ -76,6 +79,8 @@ class PointModel(PlainModel):
             for spec in points.fluxes
         }
         self._parameters = {name: np.asarray(value, dtype) for name, value in values.parameters.items()}
+        self.was_set: dict[str, AnyArray] = {}
+        """What was set of fields of the state, more than there was: it counts as if it had been there at the start."""
         self._kept: dict[str, AnyArray] = {}
         self._kept_steps = 0
         self._seconds = {"weather": 0.0, "cells": 0.0}
@@ -121,6 +126,14 @@ class PointModel(PlainModel):
             raise CaseError(f"results of {len(next(iter(self._kept.values())))} steps are kept, and more are made")
         return rows
 
+    def tell(self) -> Told:
+        """Return the processes, and what the fields are."""
+        points = self._points
+        kinds = {"state": points.fields.state, "flux": points.fluxes, "weather": self._weather.fields.values()}
+        groups = {spec.name: kind for kind, specs in kinds.items() for spec in specs}
+        groups |= {name: points.settable.place(name)[0].process.section for name in points.settable}
+        return Told(points.processes, groups)
+
     def timings(self) -> Timings:
         """The wall time of getting weather, which may be waiting for it, and of the compiled function."""
         return Timings(dict(self._seconds), waiting=("weather",))
@@ -135,23 +148,36 @@ class PointModel(PlainModel):
         return self._points.settable.value(name) if name in self._points.settable else self._state[name]
 
     def set(self, name: str, value: object) -> None:
-        """Change the weather or a settable number of a process, from the next step on until it is set again."""
+        """Change the state, from which the next step goes on; the weather or a number of a process, until set again."""
         if name in self._weather.fields:
             self._weather.set(name, value)
         elif name in self._points.settable:
             self._points.settable.set(name, value)
         else:
-            super().set(name, value)
+            before = self._state[name].copy()
+            self._state[name][...] = values_to_set(self.fields[name], value, self.domain, before.dtype)
+            self.was_set[name] = self.was_set.get(name, 0.0) + (self._state[name] - before)
 
     def save(self) -> Snapshot:
         """State, fluxes of the last step, and what was set."""
-        was_set = {"settable": self._points.settable.changed, "weather": self._weather.names}
-        return Snapshot({**self._state, **self._weather.save()}, {}, {**self._moment(), **was_set})
+        metadata = {
+            **self._moment(), "settable": self._points.settable.changed, "weather": self._weather.names,
+            "set": list(self.was_set), "fluxes": [spec.name for spec in self._points.fluxes],
+        }  # fmt: skip
+        fluxes = {spec.name for spec in self._points.fluxes}
+        now = {_FLUX + name if name in fluxes else name: array for name, array in self._state.items()}
+        more = {_SET + name: values for name, values in self.was_set.items()}
+        return Snapshot({**now, **self._weather.save(), **more}, {}, metadata)
 
     def restore(self, saved: Saved) -> None:
-        """Take over a saved state."""
+        """Take over a saved state; fluxes of processes that were off then are 0 until the next step."""
+        held, fluxes = self.domain.held, {spec.name for spec in self._points.fluxes}
         for name, array in self._state.items():
-            array[...] = saved.part(name, self.domain.held)
+            if name not in fluxes:
+                array[...] = saved.part(name, held)
+            else:
+                array[...] = saved.part(_FLUX + name, held) if name in saved.metadata["fluxes"] else 0.0
+        self.was_set = {name: np.array(saved.part(_SET + name, held)) for name in saved.metadata["set"]}
         self._points.settable.restore(saved.metadata["settable"])
         self._weather.restore(saved, saved.metadata["weather"])
         self._set_moment(saved)

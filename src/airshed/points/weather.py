@@ -11,12 +11,32 @@ from airshed.core.errors import CaseError
 from airshed.core.units import to
 from airshed.fields.spec import FieldSpec
 from airshed.parallel.domain import Domain
-from airshed.runtime.model import Saved
+from airshed.runtime.model import BESIDE, Saved
 
 Values = Mapping[str, npt.ArrayLike]
 Array = npt.NDArray[Any]
 
-_KEPT = "weather."
+_KEPT = f"{BESIDE}weather."
+
+
+def values_to_set(spec: FieldSpec, value: object, domain: Domain, dtype: npt.DTypeLike) -> Array:
+    """Return what the cells of this rank are to be set to; raises CaseError for what is no such field.
+
+    value  an array of the whole domain, a number for all its cells, or a text with a unit
+    """
+    whole = np.asarray(to(value, spec.unit, where=spec.name) if isinstance(value, str) else value)
+    if whole.dtype.kind not in "fiu":
+        raise CaseError(f"{spec.name} cannot be {value!r}: give numbers [{spec.unit}], or a text with a unit")
+    if whole.ndim and whole.shape != domain.axes.whole.shape:
+        raise CaseError(f"{spec.name} has the shape {domain.axes.whole.shape}; values of {whole.shape} cannot be set")
+    low, high = spec.valid or (-np.inf, np.inf)
+    strange = np.argwhere(~(np.isfinite(whole) & (whole >= low) & (whole <= high)))
+    if len(strange):
+        cell = tuple(strange[0].tolist())
+        ends = "" if spec.valid is None else f" between {low:g} and {high:g}"
+        where = f", as in cell {cell} of what is to be set" if cell else ""
+        raise CaseError(f"{spec.name} cannot be {whole[cell]}{where}; give numbers{ends}")
+    return np.array(domain.box.of(np.broadcast_to(whole, domain.axes.whole.shape)), dtype)
 
 
 class SettableWeather:
@@ -45,17 +65,7 @@ class SettableWeather:
 
     def set(self, name: str, value: object) -> None:
         """Set a field, as :meth:`airshed.runtime.model.Model.set` says; raises CaseError for what cannot be."""
-        spec, domain = self.fields[name], self._domain
-        whole = np.asarray(to(value, spec.unit, where=name) if isinstance(value, str) else value)
-        if whole.dtype.kind not in "fiu":
-            raise CaseError(f"{name} cannot be {value!r}: give numbers [{spec.unit}], or a text with a unit")
-        if whole.ndim and whole.shape != domain.axes.whole.shape:
-            raise CaseError(f"{name} has the shape {domain.axes.whole.shape}; values of {whole.shape} cannot be set")
-        strange = np.argwhere(~np.isfinite(whole))
-        if len(strange):
-            cell = tuple(strange[0].tolist())
-            raise CaseError(f"{name} cannot be {whole[cell]}, as in cell {cell} of what is to be set; give numbers")
-        self._set[name] = np.array(domain.box.of(np.broadcast_to(whole, domain.axes.whole.shape)), self._dtype)
+        self._set[name] = values_to_set(self.fields[name], value, self._domain, self._dtype)
 
     def save(self) -> dict[str, Array]:
         """Return what was set, by names of a snapshot's arrays."""

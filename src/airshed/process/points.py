@@ -30,11 +30,12 @@ Array = npt.NDArray[np.float64]
 class Points:
     """What processes do to the cells of a model in a step.
 
-    fields    of its cells
-    fluxes    that processes make, as fields
-    settable  numbers of processes that can be changed between steps
-    formulas  of a step: inputs are state, weather, parameters and settable numbers, as far as it needs them
-    outputs   names of what a step returns: fields of the state that it changes, and fluxes
+    fields     of its cells
+    fluxes     that processes make, as fields
+    processes  sections of those that are on, in their order
+    settable   numbers of them that can be changed between steps
+    formulas   of a step: inputs are state, weather, parameters and settable numbers, as far as it needs them
+    outputs    names of what a step returns: fields of the state that it changes, and fluxes
 
     Raises CaseError for processes that do not fit together, or that the model cannot have.
     """
@@ -45,6 +46,7 @@ class Points:
             check_alone(each)
         acting = [each for each in everyone if each.is_on()]
         bound = Processes(map(Bound, acting))
+        self.processes = tuple(each.process.section for each in bound)
         self.fields, self.settable = fields, Settable(bound)
         check_names(fields, everyone)
         self.fluxes = tuple(

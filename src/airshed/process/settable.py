@@ -29,6 +29,7 @@ class Settable(Mapping[str, FieldSpec]):
         self._processes = processes
         self._set: dict[str, float] = {}
         self._of_case: dict[str, float] = {}
+        self._of_others: dict[str, float] = {}
         self._places: dict[str, tuple[Bound, str, str | None]] = {}
         for bound in processes:
             for name, setting in bound.own.settings.items():
@@ -72,12 +73,17 @@ class Settable(Mapping[str, FieldSpec]):
         return bound, setting, 0 if species is None else bound.species_of(setting).index(species)
 
     def restore(self, numbers: Mapping[str, float]) -> None:
-        """Take over numbers that were set, see :attr:`changed`; others are again as the case has them."""
+        """Take over numbers that were set, see :attr:`changed`; others are again as the case has them.
+
+        Those of processes that are off are kept for when they are on again.
+        """
         for name in list(self._set):
             self._put(name, self._of_case[name])
         self._set.clear()
+        self._of_others = {name: number for name, number in numbers.items() if name not in self._places}
         for name, number in numbers.items():
-            self._put(name, number)
+            if name in self._places:
+                self._put(name, number)
 
     def _put(self, name: str, plain: float) -> None:
         self._of_case.setdefault(name, float(self.value(name)))
@@ -90,7 +96,7 @@ class Settable(Mapping[str, FieldSpec]):
     @property
     def changed(self) -> dict[str, float]:
         """The numbers that were set, by the names of their fields."""
-        return dict(self._set)
+        return {**self._set, **self._of_others}
 
     def _checked(self, name: str, value: object) -> float:
         """Return a value as its section of the case file would take it."""

@@ -42,6 +42,10 @@ class Saved(Protocol):
         ...
 
 
+BESIDE: Final = "beside."
+"""What names of arrays begin with that another case need not have: what was set, and what the last step showed."""
+
+
 @dataclass(frozen=True)
 class Snapshot:
     """The state of a model in memory; satisfies Saved.

@@ -61,8 +61,23 @@ def _few(case: Any) -> int:
     return 0
 
 
-def _no_keys(model: Any) -> Mapping[str, Sequence[str]]:
-    return {}
+@dataclass(frozen=True)
+class Told:
+    """What a model tells those who steer it, besides its fields.
+
+    processes  the sections of the processes that are on, in their order
+    groups     what a field belongs to: of a settable number the section of its process, else its kind, such as
+               "species" or "weather"
+    keys       the keys that tables of settings can have, by setting: {"emissions.scale": ("NOx", ...)}
+    """
+
+    processes: Sequence[str] = ()
+    groups: Mapping[str, str] = field(default_factory=dict)
+    keys: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+def _nothing_told(model: Any) -> Told:
+    return Told()
 
 
 @dataclass(frozen=True)
@@ -75,7 +90,7 @@ class ModelKind:
     check_ranks  raises CaseError for a number of ranks that cannot run a case, before any is started
     helps        whether a rank holds no part of the domain, but serves the others by `help` until they end
     budget       returns the budget of a model: what came in, went out and stays
-    table_keys   the keys that tables of settings can have in a model, by setting: {"emissions.scale": ("NOx", ...)}
+    tell         returns what a model tells those who steer it
     cells        returns how many cells a case has, before anything is built
     evidence     files that the model leaves in the run folder where a run fails
     describe     returns what `airshed show` tells of a case besides its settings
@@ -87,7 +102,7 @@ class ModelKind:
     helps: "Callable[[Any, Communicator], bool]" = _nobody
     help: "Callable[[Any, Communicator], None]" = _nothing
     budget: "Callable[[Any], xr.Dataset] | None" = None
-    table_keys: Callable[[Any], Mapping[str, Sequence[str]]] = _no_keys
+    tell: Callable[[Any], Told] = _nothing_told
     cells: Callable[[Any], int] = _few
     evidence: Sequence[str] = field(default=())
     describe: "Callable[[Any], Report]" = _only_settings

@@ -25,7 +25,7 @@ from airshed.fields.spec import FieldView
 from airshed.parallel.communicator import Communicator, world
 from airshed.parallel.failure import raising_together
 from airshed.runtime.clock import Clock, ProvisionalStep, due_in, outputs_due
-from airshed.runtime.model import CASE_HASH, Model, Saved, Snapshot
+from airshed.runtime.model import BESIDE, CASE_HASH, Model, Saved, Snapshot
 from airshed.runtime.records import PLANNED, RunRecords, check_folder
 from airshed.runtime.registry import Built, load_case, model_kind
 from airshed.runtime.using import by_one_thread, free_unreferenced, quick_turns
@@ -351,11 +351,11 @@ class Simulation:
     def _check_same_state(self, other: "Simulation") -> None:
         """Raise CaseError where the state of another simulation consists of other arrays than this one's.
 
-        Of those that are whole the names alone count: some grow as a run goes on.
+        Of those that are whole the names alone count: some grow as a run goes on. Those beside the state do not.
         """
         states = [each.save() for each in (self._model, other._model)]
         parts = [
-            {(name, array.shape, array.dtype.str) for name, array in each.tiled.items()}
+            {(name, array.shape, array.dtype.str) for name, array in each.tiled.items() if not name.startswith(BESIDE)}
             | {(name,) for name in each.whole}
             for each in states
         ]

@@ -235,10 +235,11 @@ class Engine:
             raise CaseError(f"the log of {asked.session} holds {len(hosted.log)} commands and takes no more; branch")
         if isinstance(asked.command, types.Snapshot):
             self._check_snapshots(hosted)
+        before = hosted.simulation
         kept = self.host.give(Apply(asked.session, asked.command, asked.author))
-        session = self.sessions[asked.session]
-        session.log = list(hosted.log)
-        session.snapshots = [each.about for each in hosted.snapshots.values()]
+        if hosted.simulation is not before:  # another model may have other fields
+            self.sessions[asked.session].shape = shape_of(hosted)
+        self._renew(asked.session)
         self.told(types.Event(event="log", session=asked.session, entry=hosted.log[-1]))
         return {"snapshot": kept}
 

@@ -1,7 +1,9 @@
 """Settings of a case that change while its model runs: the model is made anew under them, and takes over the state."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from airshed.case.case import RunCase
@@ -36,11 +38,22 @@ def changed(simulation: Simulation, setting: str) -> Simulation:
     key = setting.partition("=")[0].strip()
     if not can_change(key):
         raise CaseError(f"{key} cannot change while the model runs; open a session of a case with another {key}")
+    _begin_item(data, key)
     override(data, setting)
     for text in texts(data):
         check_text(text, case.base, known=set(texts(case.to_dict())))
     other = type(case).from_dict(data, case.base)
     return simulation.branch(case=other.allowing_code() if case.allow_code else other)
+
+
+def _begin_item(data: Mapping[str, Any], key: str) -> None:
+    """Where a key names the item behind the last one of a list of tables, such as another fire, begin that item."""
+    if match := re.fullmatch(r"([^.]+(?:\.[^.]+)*?)\.(\d{1,6})\..+", key):
+        node: Any = data
+        for part in match[1].split("."):
+            node = node.get(part) if isinstance(node, Mapping) else None
+        if isinstance(node, list) and int(match[2]) == len(node):
+            node.append({})
 
 
 def release_setting(simulation: Simulation, command: types.Release) -> str:
@@ -69,11 +82,26 @@ def _toml(value: Any) -> str:
 def settings_info(simulation: Simulation) -> Iterator[types.SettingInfo]:
     """Yield the settings that may change while the model runs, with their values, in the order of a case file."""
     case = simulation.case
-    values = {".".join(map(str, path)): value for path, value in flatten(case.to_dict()).items()}
-    keys = model_kind(case.model).table_keys(simulation.model)
+    data = case.to_dict()
+    values = {".".join(map(str, path)): value for path, value in flatten(data).items()}
+    tables = model_kind(case.model).tell(simulation.model).keys
     for setting in settings_of(type(case)):
-        if can_change(setting.key) and ".N." not in setting.key:
-            yield _info(setting, values, keys.get(setting.key, ()))
+        if can_change(setting.key):
+            for key in _items(setting.key, data):
+                yield _info(replace(setting, key=key), values, tables.get(setting.key, ()))
+
+
+def _items(key: str, data: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a key; of one within a list of tables that of each item there is: emissions.point.0.rate."""
+    before, within, after = key.partition(".N.")
+    if not within:
+        yield key
+        return
+    held: Any = data
+    for part in before.split("."):
+        held = held[int(part)] if isinstance(held, list) else held.get(part, [])
+    for number in range(len(held)):
+        yield from _items(f"{before}.{number}.{after}", data)
 
 
 def _info(setting: Setting, values: Mapping[str, Any], keys: Sequence[str]) -> types.SettingInfo:

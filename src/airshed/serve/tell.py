@@ -1,10 +1,10 @@
 """What clients are told of a session's model: where it stands, and what it is."""
 
-from collections.abc import Mapping
 from math import isfinite
 
 from airshed.core.report import Cell, Report
 from airshed.core.version import __version__
+from airshed.runtime.registry import model_kind
 from airshed.runtime.simulation import Simulation
 from airshed.serve import types
 from airshed.serve.goal import Goal
@@ -39,7 +39,8 @@ def state_of(
 def shape_of(hosted: Hosted) -> Shape:
     """Return what a session's model looks like."""
     model = hosted.simulation.model
-    return Shape.of(model.fields, model.domain.axes, _groups(model), model.domain.attributes)
+    groups = model_kind(hosted.simulation.case.model).tell(model).groups
+    return Shape.of(model.fields, model.domain.axes, groups, model.domain.attributes)
 
 
 def info_of(hosted: Hosted, shape: Shape, state: types.SessionState) -> types.ModelInfo:
@@ -51,13 +52,11 @@ def info_of(hosted: Hosted, shape: Shape, state: types.SessionState) -> types.Mo
         version=__version__, state=state, start=iso(simulation.case.start), variables=variables,
         grid=shape.grid, notices=list(simulation.notices),
         timing=[types.Timing(part=part, seconds=float(seconds)) for part, seconds in timings.parts.items()],
+        species=[name for name, each in shape.variables.items() if each.group == "species"],
+        processes=list(model_kind(simulation.case.model).tell(model).processes),
         settings=list(settings_info(simulation)),
         ranks=model.domain.ranks.size, capabilities=list(CAPABILITIES), attributes=dict(shape.attributes),
     )  # fmt: skip
-
-
-def _groups(model: object) -> Mapping[str, str]:
-    return {}
 
 
 def _with_value(variable: types.Variable, simulation: Simulation) -> types.Variable:
