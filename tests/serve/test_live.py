@@ -155,3 +155,22 @@ def test_a_client_that_vanishes_amid_frames_harms_nobody(rotation: Server, remot
             next_frame(socket)
             socket.socket.close()
     assert remote.step(1).status == "paused"
+
+
+def test_budgets_come_at_once_and_where_the_state_is_another_one(rotation: Server, remote: Remote) -> None:
+    with live(rotation) as socket:
+        tell(socket, subscribe_budgets={"every": 0.1})
+        first = until(socket, "event", "budget")
+        assert first["session"] == "main"
+        assert any("Budgets" in table["title"] for table in first["summary"]["tables"])
+        remote.step(1)
+        second = until(socket, "event", "budget")
+        assert second["summary"]["state"]["version"] > first["summary"]["state"]["version"]
+        with pytest.raises(TimeoutError):
+            until(socket, "event", "budget", seconds=0.5)
+        tell(socket, unsubscribe_budgets="main")
+        remote.step(1)
+        with pytest.raises(TimeoutError):
+            until(socket, "event", "budget", seconds=0.5)
+        tell(socket, subscribe_budgets={"session": "none"})
+        assert "no session 'none'" in until(socket, "reply")["problem"]["message"]

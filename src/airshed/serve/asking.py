@@ -2,7 +2,10 @@
 
 import asyncio
 import time
+from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass
+from typing import Any
 
 from airshed.case.case import RunCase
 from airshed.core.errors import AirshedError, CaseError
@@ -18,12 +21,12 @@ class NotThereError(AirshedError):
 
 @dataclass
 class Asking:
-    """An engine, for one event loop. A field that several ask for is asked for once."""
+    """An engine, for one event loop. A field or a summary that several ask for is asked for once."""
 
     engine: Engine
 
     def __post_init__(self) -> None:
-        self._fields: dict[tuple[str, str], asyncio.Future[Copy]] = {}
+        self._asked: dict[tuple[str, str], asyncio.Future[Any]] = {}
 
     def session(self, name: str) -> Session:
         """Return a session; raises NotThereError for one that is not there."""
@@ -45,12 +48,8 @@ class Asking:
         present = found.present(name)
         if present is not None:
             return present
-        key = session, name
-        if key not in self._fields:
-            future = asyncio.wrap_future(self.engine.field(session, name))
-            self._fields[key] = future
-            future.add_done_callback(lambda done: self._forget(key, done))
-        return await asyncio.shield(self._fields[key])
+        copy: Copy = await self._once((session, name), lambda: self.engine.field(session, name))
+        return copy
 
     async def difference(self, session: str, other: str, name: str) -> Copy:
         """Return a field of one session less that of another."""
@@ -58,8 +57,15 @@ class Asking:
         one, two = await asyncio.gather(self.copy(session, name), self.copy(other, name))
         return one.less(two)
 
-    def _forget(self, key: tuple[str, str], done: "asyncio.Future[Copy]") -> None:
-        self._fields.pop(key, None)
+    async def _once(self, key: tuple[str, str], ask: "Callable[[], Future[Any]]") -> Any:
+        if key not in self._asked:
+            future = asyncio.wrap_future(ask())
+            self._asked[key] = future
+            future.add_done_callback(lambda done: self._forget(key, done))
+        return await asyncio.shield(self._asked[key])
+
+    def _forget(self, key: tuple[str, str], done: "asyncio.Future[Any]") -> None:
+        self._asked.pop(key, None)
         if not done.cancelled():
             done.exception()  # is raised where somebody still waits
 
@@ -88,7 +94,8 @@ class Asking:
     async def summary(self, session: str) -> types.Summary:
         """Return what happened so far."""
         self.session(session)
-        return await asyncio.wrap_future(self.engine.summary(session))
+        summary: types.Summary = await self._once((session, ""), lambda: self.engine.summary(session))
+        return summary
 
     async def info(self, session: str) -> types.ModelInfo:
         """Return all there is to know about a session's model."""

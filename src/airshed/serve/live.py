@@ -47,6 +47,15 @@ class _Watched:
         )
 
 
+@dataclass
+class _Summed:
+    """A subscription to summaries, the version of the state that was summed up last, and when."""
+
+    wanted: types.Budgets
+    sent: int = -1
+    at: float = 0.0
+
+
 @dataclass(eq=False)
 class Connection:
     """One client's WebSocket. One task reads, one sends; what is to be sent is bounded."""
@@ -56,6 +65,7 @@ class Connection:
     client: Client
     bucket: Bucket
     watched: dict[str, _Watched] = field(default_factory=dict)
+    summed: dict[str, _Summed] = field(default_factory=dict)
     wake: asyncio.Event = field(default_factory=asyncio.Event)
     _events: deque[types.Document] = field(default_factory=lambda: deque(maxlen=_EVENTS))
     _states: dict[str, types.Event] = field(default_factory=dict)
@@ -121,6 +131,11 @@ class Connection:
                     self.watched[wanted.id] = _Watched(wanted, -1 if wanted.since is None else wanted.since)
             case types.Unsubscribe(unsubscribe=name):
                 self.watched.pop(name, None)
+            case types.SubscribeBudgets(subscribe_budgets=wanted):
+                self.asking.session(wanted.session)
+                self.summed[wanted.session] = _Summed(wanted)
+            case types.UnsubscribeBudgets(unsubscribe_budgets=name):
+                self.summed.pop(name, None)
             case types.Commanding():
                 if len(self._commands) >= self.asking.engine.limits.subscriptions:
                     self._wrong(message.id, "CaseError", "too many commands wait; wait for their replies")
@@ -153,6 +168,9 @@ class Connection:
             for name in list(self.watched):
                 if name in self.watched:
                     await self._send_frame(name)
+            for name in list(self.summed):
+                if name in self.summed:
+                    await self._send_summary(name)
 
     async def _send_document(self, document: types.Document) -> None:
         await self.socket.send_text(document.model_dump_json(exclude_none=True))
@@ -164,6 +182,7 @@ class Connection:
             if each.wanted.session in self.asking.engine.sessions:
                 self.asking.session(each.wanted.session)  # is not idle
         waits = [each.at + 1.0 / each.wanted.hz - now for each in self.watched.values() if self._is_new(each)]
+        waits += [each.at + each.wanted.every - now for each in self.summed.values() if self._has_changed(each)]
         if self._states:
             waits.append(self._stated + _STATES - now)
         return 0.0 if self._events else max(min(waits, default=2.0), 0.0)
@@ -177,6 +196,23 @@ class Connection:
         if behind == 0:
             return False
         return each.sent < 0 or behind < 0 or behind >= each.wanted.every or session.state.status != "running"
+
+    def _has_changed(self, each: _Summed) -> bool:
+        session = self.asking.engine.sessions.get(each.wanted.session)
+        return session is None or session.state.version != each.sent
+
+    async def _send_summary(self, name: str) -> None:
+        """Send what happened so far in a session, where it is due."""
+        each, now = self.summed[name], time.monotonic()
+        if not self._has_changed(each) or now < each.at + each.wanted.every:
+            return
+        try:
+            summary = await self.asking.summary(name)
+        except AirshedError:  # the session has ended, of which an event tells
+            self.summed.pop(name, None)
+            return
+        each.sent, each.at = summary.state.version, now
+        await self._send_document(types.Event(event="budget", session=name, summary=summary))
 
     async def _copy(self, wanted: types.Subscription) -> Copy:
         if wanted.less is None:

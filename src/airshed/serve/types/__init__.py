@@ -31,6 +31,7 @@ from airshed.serve.types.commands import (
     Step,
 )
 from airshed.serve.types.live import (
+    Budgets,
     ClientMessage,
     Commanding,
     Event,
@@ -39,8 +40,10 @@ from airshed.serve.types.live import (
     Reply,
     ServerMessage,
     Subscribe,
+    SubscribeBudgets,
     Subscription,
     Unsubscribe,
+    UnsubscribeBudgets,
 )
 from airshed.serve.types.model import (
     City,
@@ -56,10 +59,11 @@ from airshed.serve.types.model import (
 from airshed.serve.types.sessions import AskControl, CaseEntry, Control, OpenSession, ServerInfo, SessionState, Status
 
 __all__ = [
-    "PROTOCOL", "AskControl", "Branch", "CaseEntry", "City", "ClientMessage", "Command", "Commanding", "Control",
-    "Coordinate", "Document", "Encoding", "Event", "Forget", "FrameHeader", "GridInfo", "Hello", "Index",
+    "PROTOCOL", "AskControl", "Branch", "Budgets", "CaseEntry", "City", "ClientMessage", "Command", "Commanding",
+    "Control", "Coordinate", "Document", "Encoding", "Event", "Forget", "FrameHeader", "GridInfo", "Hello", "Index",
     "LogEntry", "ModelInfo", "Name", "Number", "OpenSession", "Paint", "Pause", "Problem", "Release", "Replay",
     "ReplayResult", "Reply", "Restart", "Restore", "Result", "Run", "ServerInfo", "ServerMessage", "SessionState",
-    "Set", "SettingInfo", "Snapshot", "SnapshotInfo", "Status", "Step", "Subscribe", "Subscription", "Summary",
-    "SummaryTable", "Timing", "Unsubscribe", "Value", "Variable", "Window",
+    "Set", "SettingInfo", "Snapshot", "SnapshotInfo", "Status", "Step", "Subscribe", "SubscribeBudgets",
+    "Subscription", "Summary", "SummaryTable", "Timing", "Unsubscribe", "UnsubscribeBudgets", "Value", "Variable",
+    "Window",
 ]  # fmt: skip

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from airshed.serve.types.base import Document, Encoding, Index, Name, Number, Problem, Window
 from airshed.serve.types.commands import Command, LogEntry, Result
+from airshed.serve.types.model import Summary
 from airshed.serve.types.sessions import SessionState
 
 
@@ -79,6 +80,25 @@ class Unsubscribe(Document):
     unsubscribe: Name
 
 
+class Budgets(Document):
+    """Summaries of a session that are to come: at most one in `every` seconds, where the state is another one."""
+
+    session: Name = "main"
+    every: Annotated[float, Field(ge=0.1, le=86_400)] = 2.0
+
+
+class SubscribeBudgets(Document):
+    """Client: begin to get summaries of a session; an earlier one of the same session is replaced."""
+
+    subscribe_budgets: Budgets
+
+
+class UnsubscribeBudgets(Document):
+    """Client: get no more summaries of a session."""
+
+    unsubscribe_budgets: Name
+
+
 class Commanding(Document):
     """Client: a command to a session; `id` comes back with the reply."""
 
@@ -87,7 +107,7 @@ class Commanding(Document):
     id: int
 
 
-ClientMessage = Subscribe | Unsubscribe | Commanding
+ClientMessage = Subscribe | Unsubscribe | SubscribeBudgets | UnsubscribeBudgets | Commanding
 
 
 class Reply(Document):
@@ -100,15 +120,17 @@ class Reply(Document):
 
 
 class Event(Document):
-    """Server: something happened. hello | state | log | control | opened | closed | problem.
+    """Server: something happened. hello | state | log | budget | control | opened | closed | problem.
 
-    `state` comes with hello (once for each session), state, opened and control; `entry` with log.
+    `state` comes with hello (once for each session), state, opened and control; `entry` with log; `summary` with
+    budget.
     """
 
-    event: Literal["hello", "state", "log", "control", "opened", "closed", "problem"]
+    event: Literal["hello", "state", "log", "budget", "control", "opened", "closed", "problem"]
     session: str | None = None
     state: SessionState | None = None
     entry: LogEntry | None = None
+    summary: Summary | None = None
     problem: Problem | None = None
     client: str | None = None
     protocol: int | None = None
