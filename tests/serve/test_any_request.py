@@ -1,6 +1,10 @@
-"""Requests of all kinds, made from the OpenAPI document: none ends in a status of 500, and the server goes on."""
+"""Requests of all kinds, made from the OpenAPI document: none ends in a status of 500, and the server goes on.
+
+Where AIRSHED_REQUESTS is set, that many are made of each operation, in place of 12.
+"""
 
 import json
+import os
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -19,8 +23,8 @@ from airshed.serve.limits import Limits
 from airshed.serve.server import Server
 
 WITHIN = settings(
-    max_examples=12, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), phases=[Phase.generate],
-    database=None,
+    max_examples=int(os.environ.get("AIRSHED_REQUESTS", "12")), deadline=None, derandomize=True,
+    suppress_health_check=list(HealthCheck), phases=[Phase.generate], database=None,
 )  # fmt: skip
 
 

@@ -61,14 +61,20 @@ class RunCase(Section):
         return cls._build(data, file.parent, overrides, file, key_lines(text))
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any], base: str | Path | None = None, overrides: Sequence[str] = ()) -> Self:
+    def from_dict(
+        cls, data: Mapping[str, Any], base: str | Path | None = None, overrides: Sequence[str] = (), *,
+        name: str | None = None,
+    ) -> Self:  # fmt: skip
         """Build a case from nested dictionaries with the keys of a case file.
 
-        Paths in it are relative to ``base``, by default the working folder. Raises CaseError.
+        Paths in it are relative to ``base``, by default the working folder; ``name`` is that of the case that it comes
+        from. Raises CaseError.
         """
-        return cls._build(
+        case = cls._build(
             copy.deepcopy(dict(data)), Path(base) if base is not None else Path.cwd(), overrides, None, {}
         )
+        case._name = name or case._name
+        return case
 
     @classmethod
     def _build(

@@ -19,12 +19,19 @@ def defect(error: Exception) -> DefectError:
     return DefectError("a defect of Airshed, told where the server was started; restore a snapshot, or go on")
 
 
+def _awaited() -> "Future[Any]":
+    """Return a reply that a client who vanishes does not cancel: what it asked for is done all the same."""
+    reply: Future[Any] = Future()
+    reply.set_running_or_notify_cancel()
+    return reply
+
+
 @dataclass(frozen=True)
 class Asked:
     """What a client waits for: `what` is done between steps."""
 
     what: Any
-    reply: "Future[Any]" = field(default_factory=Future)
+    reply: "Future[Any]" = field(default_factory=_awaited)
 
 
 @dataclass(frozen=True)

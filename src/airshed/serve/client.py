@@ -5,11 +5,12 @@ import json
 import secrets
 import ssl
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 import numpy as np
@@ -20,6 +21,10 @@ from airshed.serve.frames import Frame, frames
 
 if TYPE_CHECKING:
     import xarray as xr
+
+
+_SILENT: Final = 20.0
+"""Seconds without a request after which a connection is made anew; the server keeps it for a minute."""
 
 
 class ServerError(AirshedError):
@@ -64,6 +69,7 @@ class Remote:
         self._certificate = certificate
         self._info: types.ModelInfo | None = None
         self._lock = threading.Lock()
+        self._used = time.monotonic()
 
     def info(self) -> types.ModelInfo:
         """Return all there is to know about the model."""
@@ -217,6 +223,10 @@ class Remote:
         self.close()
 
     def _ask(self, method: str, path: str, body: str | None = None) -> bytes:
+        now = time.monotonic()
+        if now - self._used > _SILENT:
+            self._connection.close()  # the server may just be closing it
+        self._used = now
         headers = {**self._headers, **({} if body is None else {"Content-Type": "application/json"})}
         with _reaching(self._connection):
             self._connection.request(method, f"/api/sessions/{quote(self.session, safe='')}{path}", body, headers)

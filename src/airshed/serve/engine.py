@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,15 +15,17 @@ from airshed.parallel.failure import catching_together
 from airshed.runtime.using import quick_turns
 from airshed.serve import types
 from airshed.serve.asked import Asked, CommandTo, FieldOf, InfoOf, defect
+from airshed.serve.folders import MAIN, Began, SessionFolders
+from airshed.serve.gathering import hand_out
 from airshed.serve.goal import Goal
-from airshed.serve.host import Advance, Apply, BranchOff, Close, Gather, Host, Open, Repeat, Save, Stop, Summarise
-from airshed.serve.hosted import Hosted
+from airshed.serve.host import Advance, Apply, BranchOff, Close, Host, Open, Repeat, Save, Stop, Summarise
+from airshed.serve.hosted import START, Hosted
 from airshed.serve.lease import Lease
 from airshed.serve.limits import Limits
+from airshed.serve.opening import Made, Openings
 from airshed.serve.session import Session
 from airshed.serve.tell import info_of, shape_of, state_of, summary_of
 
-MAIN: Final = "main"
 _KEEP: Final = 30.0
 """Seconds of wall time after which the state of a session that runs is kept again."""
 
@@ -40,20 +43,24 @@ class Engine:
     """
 
     def __init__(self, host: Host, limits: Limits, folder: Path | None = None) -> None:
-        self.host, self.limits, self._folder = host, limits, folder
+        self.host, self.limits, self._folders = host, limits, SessionFolders(folder)
         self.sessions: dict[str, Session] = {}
         self.told: Told = lambda event: None
         self._asked: queue.SimpleQueue[Asked] = queue.SimpleQueue()
         self._goals: dict[str, Goal] = {}
         self._fields: list[Asked] = []
         self._kept: dict[str, float] = {}
+        self._openings = Openings(host, self._asked.put)
         self._branches = 0
         self._ends = False
 
     # what other threads call
 
     def open(self, case: RunCase, name: str | None = None, *, resume: bool = False) -> "Future[types.SessionState]":
-        """Ask for a session of a case; with `resume` it goes on from the newest state in its folder."""
+        """Ask for a session of a case; with `resume` it goes on from the newest state in its folder.
+
+        With the main one all others come back that have a state there, unless somebody ended them.
+        """
         return self._ask(Open(name or "", case, resume=resume))
 
     def close(self, session: str) -> "Future[None]":
@@ -97,7 +104,8 @@ class Engine:
             with catching_together(self.host.ranks), quick_turns():
                 while not self._ends:
                     self._take_all()
-                    self._gather()
+                    hand_out(self._fields, self.host, self.sessions)
+                    self._fields.clear()
                     self._end_idle()
                     for name in list(self._goals):
                         self._advance(name)
@@ -133,7 +141,7 @@ class Engine:
             if name == MAIN:
                 self._ends = True
             else:
-                self._close(name)
+                self._close(name)  # its folder stays: it comes back with --resume
 
     def _do(self, asked: Asked) -> None:
         try:
@@ -141,9 +149,12 @@ class Engine:
                 case FieldOf():
                     self._fields.append(asked)
                 case Open():
-                    asked.reply.set_result(self._open(asked.what))
+                    self._open(asked)
+                case Made():
+                    self._made(asked)
                 case Close():
                     self._close(asked.what.session)
+                    self._folders.forget(asked.what.session)
                     asked.reply.set_result(None)
                 case InfoOf():
                     asked.reply.set_result(self._info(asked.what.session))
@@ -163,27 +174,52 @@ class Engine:
             self._reached(name)
         while not self._asked.empty():
             asked = self._asked.get()
+            if isinstance(asked.what, Made) and isinstance(asked.what.result, Hosted):
+                asked.what.result.close()
             asked.reply.set_exception(CaseError("the server ends"))
         for asked in self._fields:
             asked.reply.set_exception(CaseError("the server ends"))
 
     def _new_name(self) -> str:
-        self._branches += 1
-        return f"b{self._branches}"
+        while True:
+            self._branches += 1
+            name = f"b{self._branches}"
+            if not (name in self.sessions or name in self._openings.names or self._folders.is_taken(name)):
+                return name
 
     def _check_room(self) -> None:
-        if len(self.sessions) >= self.limits.sessions:
-            raise CaseError(f"there are {len(self.sessions)} sessions, no more are allowed; end one")
+        there = len(self.sessions) + len(self._openings.names)
+        if there >= self.limits.sessions:
+            raise CaseError(f"there are {there} sessions, no more are allowed; end one")
 
-    def _folder_of(self, name: str) -> Path | None:
-        return None if self._folder is None else self._folder / name
-
-    def _open(self, asked: Open) -> types.SessionState:
+    def _open(self, asked: Asked) -> None:
         self._check_room()
-        name = asked.session or self._new_name()
-        return self._begin(name, self.host.give(replace(asked, session=name, folder=self._folder_of(name))))
+        name = asked.what.session or self._new_name()
+        self._openings.start(replace(asked.what, session=name, folder=self._folders.of(name)), asked.reply)
+
+    def _made(self, asked: Asked) -> None:
+        """Let a session begin that is ready."""
+        order, result = asked.what.order, asked.what.result
+        self._openings.names.discard(order.session)
+        if isinstance(result, AirshedError):
+            raise result
+        self.host.sessions[order.session] = result
+        if order.resume and order.session == MAIN:
+            self._resume_others(result)
+        asked.reply.set_result(self._begin(order.session, result))
+
+    def _resume_others(self, main: Hosted) -> None:
+        """Ask for all sessions that were there besides the main one; why one cannot come back is among its notices."""
+        notices = main.simulation.notices
+        for found in self._folders.others(main.kept(START).case):
+            if isinstance(found, str):
+                notices.append(found)
+                continue
+            reply = self._ask(Open(found.name, found.case, resume=True, parent=found.parent))
+            reply.add_done_callback(partial(_note_failure, notices, found.name))
 
     def _begin(self, name: str, hosted: Hosted) -> types.SessionState:
+        self._folders.note(Began(name, hosted.kept(START).case, hosted.parent))
         state = state_of(name, hosted)
         self.sessions[name] = Session(shape_of(hosted), state, Lease(self.limits.lease))
         self._renew(name)
@@ -219,7 +255,7 @@ class Engine:
             case types.Branch():
                 self._check_room()
                 name = self._new_name()
-                order = BranchOff(asked.session, name, command, asked.author, self._folder_of(name))
+                order = BranchOff(asked.session, name, command, asked.author, self._folders.of(name))
                 hosted = self.host.give(order)
                 made = {"branch": self._begin(name, hosted)}
             case types.Replay():
@@ -281,7 +317,7 @@ class Engine:
     def _keep(self, name: str) -> None:
         """Keep the state of a session that runs on disk, every now and then: the clock of rank 0 decides."""
         now = time.monotonic()
-        if self._folder is not None and now - self._kept.setdefault(name, now) > _KEEP:
+        if self._folders.folder is not None and now - self._kept.setdefault(name, now) > _KEEP:
             self._kept[name] = now
             self.host.give(Save(name))
 
@@ -316,26 +352,7 @@ class Engine:
         session = self.sessions.get(name)
         self.told(types.Event(event=event, session=name, state=None if session is None else session.view()))
 
-    def _gather(self) -> None:
-        """Copy the fields that were asked for, each once, and hand them out."""
-        asked, self._fields = self._fields, []
-        wanted: dict[str, list[str]] = {}
-        for each in asked:
-            if (
-                each.what.session in self.sessions
-                and each.what.name in self.sessions[each.what.session].shape.variables
-            ):
-                names = wanted.setdefault(each.what.session, [])
-                if each.what.name not in names and self.sessions[each.what.session].present(each.what.name) is None:
-                    names.append(each.what.name)
-        for name, names in wanted.items():
-            if names:
-                session = self.sessions[name]
-                session.publish(self.host.give(Gather(name, tuple(names))), session.state)
-        for each in asked:
-            try:
-                session = self._session(each.what.session)
-                session.shape.variable(each.what.name)
-                each.reply.set_result(session.copies[each.what.name])
-            except AirshedError as error:
-                each.reply.set_exception(error)
+
+def _note_failure(notices: list[str], name: str, opened: "Future[Any]") -> None:
+    if opened.exception() is not None:
+        notices.append(f"session {name} does not come back: {opened.exception()}")

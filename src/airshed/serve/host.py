@@ -29,19 +29,22 @@ class Open:
     case: RunCase
     folder: Path | None = None
     resume: bool = False
+    parent: str | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Send a case to other ranks as its settings: classes of a case may be made at run time."""
         case = self.case
-        told = case.to_toml(), case.base, case.allow_code
-        return _opened, (self.session, told, self.folder, self.resume)
+        told = case.to_toml(), case.base, case.name, case.allow_code
+        return _opened, (self.session, told, self.folder, self.resume, self.parent)
 
 
-def _opened(session: str, told: tuple[str, Path, bool], folder: Path | None, resume: bool) -> "Open":
-    text, base, allow_code = told
+def _opened(
+    session: str, told: tuple[str, Path, str, bool], folder: Path | None, resume: bool, parent: str | None
+) -> "Open":
+    text, base, name, allow_code = told
     data = tomllib.loads(text)
-    case = model_kind(data["model"]).case.from_dict(data, base)
-    return Open(session, case.allowing_code() if allow_code else case, folder, resume)
+    case = model_kind(data["model"]).case.from_dict(data, base, name=name)
+    return Open(session, case.allowing_code() if allow_code else case, folder, resume, parent)
 
 
 @dataclass(frozen=True)
@@ -146,15 +149,19 @@ class Host:
         barrier(self.ranks.handle)
         return self.ranks.broadcast(order)
 
-    def _open(self, order: Open) -> Hosted:
-        hosted = Hosted(Simulation(order.case, ranks=self.ranks))
+    def prepare(self, order: Open) -> Hosted:
+        """Return the session to begin; without other ranks any thread may call this."""
+        hosted = Hosted(Simulation(order.case, ranks=self.ranks), parent=order.parent)
         try:
             if order.folder is not None:
                 hosted.keep_in(order.folder, self.ranks, resume=order.resume)
         except BaseException:
             hosted.close()
             raise
-        self.sessions[order.session] = hosted
+        return hosted
+
+    def _open(self, order: Open) -> Hosted:
+        self.sessions[order.session] = hosted = self.prepare(order)
         return hosted
 
     def _advance(self, order: Advance) -> None:
@@ -171,6 +178,7 @@ class Host:
         try:
             if order.folder is not None:
                 made.keep_in(order.folder, self.ranks, resume=False)
+                made.save()
         except BaseException:
             made.close()
             raise

@@ -101,7 +101,7 @@ class Hosted:
 
     def keep_in(self, folder: Path, ranks: Communicator, *, resume: bool) -> None:
         """Keep states in a folder from now on; with `resume` go on from the newest one there."""
-        keeper = FolderKeeper(folder, self.simulation, ranks, resume=resume)
+        keeper = FolderKeeper(folder, self.kept(START).case, self.simulation, ranks, resume=resume)
         self.keeper, restart = keeper, keeper.resumed
         if restart is None:
             return

@@ -44,13 +44,15 @@ class NoKeeper:
 class FolderKeeper:
     """Keeps the last two states of a session in a run folder.
 
+    case     that the session began as
     resumed  the state to go on from, if that is wanted and there is one
     Raises OutputError for a folder that cannot be used, CaseError where that of another case is to be resumed. All
     ranks make one, and the same calls.
     """
 
-    def __init__(self, folder: Path, simulation: Simulation, ranks: Communicator, *, resume: bool) -> None:
-        case: RunCase = simulation.case
+    def __init__(
+        self, folder: Path, case: RunCase, simulation: Simulation, ranks: Communicator, *, resume: bool
+    ) -> None:
         self._run = RunFolder(folder, case.to_toml(), resume=resume, may_differ=_MAY_DIFFER, ranks=ranks)
         try:
             self._store = RestartStore(self._run, simulation.model.domain.held, STRATEGY)
@@ -91,5 +93,5 @@ def case_of(restart: Restart, case: RunCase) -> RunCase:
     text: Any = restart.metadata.get(_CASE)
     if text is None or text == case.to_toml():
         return case
-    found = type(case).from_dict(tomllib.loads(text), case.base)
+    found = type(case).from_dict(tomllib.loads(text), case.base, name=case.name)
     return found.allowing_code() if case.allow_code else found

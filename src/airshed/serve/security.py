@@ -152,7 +152,8 @@ class Guard:
         if path.startswith("/api") and path not in _OPEN_PATHS:
             kind, _, token = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
             self._gate.check_token(token if kind.lower() == "bearer" else "")
-            self._gate.check_rate((scope.get("client") or ("",))[0])
+            address, client = (scope.get("client") or ("",))[0], headers.get(b"x-airshed-client", b"")
+            self._gate.check_rate(f"{address} {client[:100].decode('latin-1')}")
 
 
 def _bounded(receive: Receive, most: int) -> Receive:

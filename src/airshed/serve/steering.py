@@ -42,7 +42,7 @@ def changed(simulation: Simulation, setting: str) -> Simulation:
     override(data, setting)
     for text in texts(data):
         check_text(text, case.base, known=set(texts(case.to_dict())))
-    other = type(case).from_dict(data, case.base)
+    other = type(case).from_dict(data, case.base, name=case.name)
     return simulation.branch(case=other.allowing_code() if case.allow_code else other)
 
 

@@ -1,0 +1,84 @@
+"""Where sessions are on disk: a folder of states for each, and beside it what it began as, so that all come back."""
+
+import json
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from airshed.case.case import RunCase
+from airshed.core.atomic import write_whole
+from airshed.core.errors import AirshedError, DataError
+from airshed.core.files import read_text
+from airshed.io.folder import RESTARTS
+from airshed.io.strategies.states import found_states
+from airshed.runtime.registry import model_kind
+
+MAIN: Final = "main"
+
+
+@dataclass(frozen=True)
+class Began:
+    """What a session began as: its case before anything was changed, and the session that it branched off."""
+
+    name: str
+    case: RunCase
+    parent: str | None
+
+
+@dataclass(frozen=True)
+class SessionFolders:
+    """The folder of a server; None keeps all in memory alone."""
+
+    folder: Path | None
+
+    def of(self, name: str) -> Path | None:
+        """Return where the states of a session are."""
+        return None if self.folder is None else self.folder / name
+
+    def is_taken(self, name: str) -> bool:
+        """Whether a session of this name is there, which may be resumed another time."""
+        return self.folder is not None and self._file(name).exists()
+
+    def note(self, began: Began) -> None:
+        """Write down what a session began as."""
+        if self.folder is not None:
+            case = began.case
+            told = {
+                "case": case.to_toml(), "name": case.name, "base": str(case.base), "allow_code": case.allow_code,
+                "parent": began.parent,
+            }  # fmt: skip
+            with write_whole(self._file(began.name)) as part:
+                part.write_text(json.dumps(told, indent=1), encoding="utf-8")
+
+    def forget(self, name: str) -> None:
+        """Let a session not come back: somebody ended it."""
+        if self.folder is not None:
+            self._file(name).unlink(missing_ok=True)
+
+    def others(self, main: RunCase) -> Iterator[Began | str]:
+        """Yield the sessions besides the main one that have a state here, or why one cannot come back.
+
+        Code that a case brings runs if that of the main one may.
+        """
+        for file in [] if self.folder is None else sorted(self.folder.glob("*.json")):
+            if file.stem == MAIN or not found_states(file.with_suffix("") / RESTARTS):
+                continue
+            try:
+                yield _read(file, main)
+            except (AirshedError, ValueError, KeyError, TypeError) as error:
+                yield f"session {file.stem} cannot come back: {error}"
+
+    def _file(self, name: str) -> Path:
+        assert self.folder is not None
+        return self.folder / f"{name}.json"
+
+
+def _read(file: Path, main: RunCase) -> Began:
+    told: dict[str, Any] = json.loads(read_text(file))
+    data = tomllib.loads(told["case"])
+    case = model_kind(data["model"]).case.from_dict(data, told["base"], name=told["name"])
+    if told["allow_code"] and not main.allow_code:
+        raise DataError("its case brings code; allow it with --allow-code")
+    return Began(file.stem, case.allowing_code() if told["allow_code"] else case, told["parent"])

@@ -1,0 +1,36 @@
+"""Fields that were asked for: each is gathered from the ranks once for a version of the state, and handed out."""
+
+from collections.abc import Mapping, Sequence
+
+from airshed.core.errors import AirshedError, CaseError
+from airshed.serve.asked import Asked
+from airshed.serve.host import Gather, Host
+from airshed.serve.session import Session
+
+
+def hand_out(asked: Sequence[Asked], host: Host, sessions: Mapping[str, Session]) -> None:
+    """Copy the fields that were asked for, each once, and answer all who asked."""
+    wanted: dict[str, list[str]] = {}
+    for each in asked:
+        session = sessions.get(each.what.session)
+        if session is not None and each.what.name in session.shape.variables:
+            names = wanted.setdefault(session.name, [])
+            if each.what.name not in names and session.present(each.what.name) is None:
+                names.append(each.what.name)
+    for name, names in wanted.items():
+        if names:
+            session = sessions[name]
+            session.publish(host.give(Gather(name, tuple(names))), session.state)
+    for each in asked:
+        _answer(each, sessions)
+
+
+def _answer(asked: Asked, sessions: Mapping[str, Session]) -> None:
+    try:
+        session = sessions.get(asked.what.session)
+        if session is None:
+            raise CaseError(f"there is no session {asked.what.session!r} any more")
+        session.shape.variable(asked.what.name)
+        asked.reply.set_result(session.copies[asked.what.name])
+    except AirshedError as error:
+        asked.reply.set_exception(error)

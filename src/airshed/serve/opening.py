@@ -1,0 +1,50 @@
+"""Sessions are made ready beside those that run, and join them between two steps."""
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any
+
+from airshed.core.errors import AirshedError
+from airshed.serve.asked import Asked, defect
+from airshed.serve.host import Host, Open
+from airshed.serve.hosted import Hosted
+
+
+@dataclass(frozen=True)
+class Made:
+    """A session that is ready to begin, or what was wrong with it."""
+
+    order: Open
+    result: Hosted | AirshedError
+
+
+class Openings:
+    """Makes sessions: in a thread of its own on one rank; several ranks, which do all together, stop for it.
+
+    names      of sessions that are not ready yet
+    hand_over  is given each that is
+    """
+
+    def __init__(self, host: Host, hand_over: Callable[[Asked], None]) -> None:
+        self.names: set[str] = set()
+        self._host, self._hand_over = host, hand_over
+
+    def start(self, order: Open, reply: "Future[Any]") -> None:
+        """Begin to make a session ready."""
+        self.names.add(order.session)
+        if self._host.ranks.handle is None:
+            making = threading.Thread(target=self._make, args=(self._host.prepare, order, reply), daemon=True)
+            making.start()
+        else:
+            self._make(self._host.give, order, reply)
+
+    def _make(self, by: Callable[[Open], Hosted], order: Open, reply: "Future[Any]") -> None:
+        try:
+            result: Hosted | AirshedError = by(order)
+        except AirshedError as error:
+            result = error
+        except Exception as error:
+            result = defect(error)
+        self._hand_over(Asked(Made(order, result), reply))
