@@ -27,7 +27,12 @@ Start = Callable[..., tuple[subprocess.Popen[str], Remote]]
 
 @contextmanager
 def serving(
-    case: RunCase | None, limits: Limits | None = None, address: Address | None = None, folder: Path | None = None
+    case: RunCase | None,
+    limits: Limits | None = None,
+    address: Address | None = None,
+    folder: Path | None = None,
+    *,
+    resume: bool = False,
 ) -> Iterator[Server]:
     """Serve a case, and end with the block."""
     server = Server(Alone(), address or Address(), limits or Limits(), folder=folder)
@@ -36,7 +41,7 @@ def serving(
         thread.start()
         try:
             if case is not None:
-                server.engine.open(case, "main").result(120.0)
+                server.engine.open(case, "main", resume=resume).result(120.0)
             yield server
         finally:
             server.stop()
@@ -92,12 +97,12 @@ def start(tmp_path: Path) -> Iterator[Start]:
         process.communicate()
 
 
-def reached(url: str) -> Remote:
-    """Return a client, once the model is there."""
+def reached(url: str, session: str = "main") -> Remote:
+    """Return a client of a session, once that is there."""
     deadline = time.monotonic() + 60.0
     while True:
         try:
-            return airshed.connect(url)
+            return airshed.connect(url, session)
         except AirshedError:
             if time.monotonic() > deadline:
                 raise

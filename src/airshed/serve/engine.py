@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,7 +21,7 @@ from airshed.serve.host import Advance, Apply, BranchOff, Close, Host, Open, Rep
 from airshed.serve.hosted import START, Hosted
 from airshed.serve.lease import Lease
 from airshed.serve.limits import Limits
-from airshed.serve.opening import Made, Openings
+from airshed.serve.opening import Made, Openings, resume_others
 from airshed.serve.session import Session
 from airshed.serve.tell import info_of, shape_of, state_of, summary_of
 
@@ -205,18 +204,8 @@ class Engine:
             raise result
         self.host.sessions[order.session] = result
         if order.resume and order.session == MAIN:
-            self._resume_others(result)
+            resume_others(self._folders, result, self._ask)
         asked.reply.set_result(self._begin(order.session, result))
-
-    def _resume_others(self, main: Hosted) -> None:
-        """Ask for all sessions that were there besides the main one; why one cannot come back is among its notices."""
-        notices = main.simulation.notices
-        for found in self._folders.others(main.kept(START).case):
-            if isinstance(found, str):
-                notices.append(found)
-                continue
-            reply = self._ask(Open(found.name, found.case, resume=True, parent=found.parent))
-            reply.add_done_callback(partial(_note_failure, notices, found.name))
 
     def _begin(self, name: str, hosted: Hosted) -> types.SessionState:
         self._folders.note(Began(name, hosted.kept(START).case, hosted.parent))
@@ -351,8 +340,3 @@ class Engine:
     def _tell(self, event: Any, name: str) -> None:
         session = self.sessions.get(name)
         self.told(types.Event(event=event, session=name, state=None if session is None else session.view()))
-
-
-def _note_failure(notices: list[str], name: str, opened: "Future[Any]") -> None:
-    if opened.exception() is not None:
-        notices.append(f"session {name} does not come back: {opened.exception()}")

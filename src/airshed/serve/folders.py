@@ -38,8 +38,8 @@ class SessionFolders:
         return None if self.folder is None else self.folder / name
 
     def is_taken(self, name: str) -> bool:
-        """Whether a session of this name is there, which may be resumed another time."""
-        return self.folder is not None and self._file(name).exists()
+        """Whether a session of this name is there, or was: its states are not written over."""
+        return self.folder is not None and (self.folder / name).exists()
 
     def note(self, began: Began) -> None:
         """Write down what a session began as."""

@@ -9,7 +9,11 @@ from airshed.serve.session import Session
 
 
 def hand_out(asked: Sequence[Asked], host: Host, sessions: Mapping[str, Session]) -> None:
-    """Copy the fields that were asked for, each once, and answer all who asked."""
+    """Copy the fields that were asked for, each once, and answer all who asked.
+
+    Those who ask for the same get the same copy: it is published with the session, and stays until its next version. A
+    field that is not there, and one of a session that has ended meanwhile, is an error of those who asked for it alone.
+    """
     wanted: dict[str, list[str]] = {}
     for each in asked:
         session = sessions.get(each.what.session)

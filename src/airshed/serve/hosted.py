@@ -93,6 +93,9 @@ class Hosted:
                 command=command.model_dump(mode="json"),
             )
         )  # fmt: skip
+        if isinstance(command, types.Snapshot):
+            self.save()  # with the log, of which it is part
+            self.keeper.wait()
         return told
 
     def save(self) -> None:
@@ -144,9 +147,7 @@ class Hosted:
         self._exchange(changed(self.simulation, setting))
 
     def _snapshot(self, command: types.Snapshot) -> types.SnapshotInfo:
-        about = self.keep(f"s{len(self.log)}", command.text)
-        self.save()
-        return about
+        return self.keep(f"s{len(self.log)}", command.text)
 
     def _forget(self, command: types.Forget) -> None:
         if command.snapshot == START:

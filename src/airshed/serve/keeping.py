@@ -26,8 +26,12 @@ class Keeper(Protocol):
         """Keep the state, with the log of commands."""
         ...
 
+    def wait(self) -> None:
+        """Return when what was saved is on disk: nothing that ends the server afterwards can take it away."""
+        ...
+
     def close(self) -> None:
-        """Return when all is on disk."""
+        """Return when all is on disk, and keep no more."""
         ...
 
 
@@ -36,6 +40,9 @@ class NoKeeper:
 
     def save(self, simulation: Simulation, log: Sequence[types.LogEntry]) -> None:
         """Keep nothing."""
+
+    def wait(self) -> None:
+        """Nothing is to be done."""
 
     def close(self) -> None:
         """Nothing is to be done."""
@@ -71,6 +78,10 @@ class FolderKeeper:
             **saved.metadata, _LOG: [each.model_dump(mode="json") for each in log], _CASE: simulation.case.to_toml()
         }  # fmt: skip
         self._store.save(simulation.seconds, saved.tiled, saved.whole, metadata)
+
+    def wait(self) -> None:
+        """Return when what was saved is on disk."""
+        self._run.wait()
 
     def close(self) -> None:
         """Return when all is on disk, and give the folder back."""

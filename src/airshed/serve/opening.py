@@ -4,12 +4,14 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from airshed.core.errors import AirshedError
 from airshed.serve.asked import Asked, defect
+from airshed.serve.folders import SessionFolders
 from airshed.serve.host import Host, Open
-from airshed.serve.hosted import Hosted
+from airshed.serve.hosted import START, Hosted
 
 
 @dataclass(frozen=True)
@@ -48,3 +50,19 @@ class Openings:
         except Exception as error:
             result = defect(error)
         self._hand_over(Asked(Made(order, result), reply))
+
+
+def resume_others(folders: SessionFolders, main: Hosted, ask: "Callable[[Open], Future[Any]]") -> None:
+    """Ask for all sessions that were there besides the main one; why one cannot come back is among its notices."""
+    notices = main.simulation.notices
+    for found in folders.others(main.kept(START).case):
+        if isinstance(found, str):
+            notices.append(found)
+        else:
+            reply = ask(Open(found.name, found.case, resume=True, parent=found.parent))
+            reply.add_done_callback(partial(_note_failure, notices, found.name))
+
+
+def _note_failure(notices: list[str], name: str, opened: "Future[Any]") -> None:
+    if opened.exception() is not None:
+        notices.append(f"session {name} cannot come back: {opened.exception()}")

@@ -1,0 +1,130 @@
+"""Sessions on disk: all come back after whatever ended the server, with their logs, on one rank and on two."""
+
+import json
+import signal
+import threading
+import time
+from collections import deque
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.serve.conftest import Start, reached, serving
+from websockets.sync.client import connect
+
+import airshed
+from airshed.core.errors import AirshedError
+from airshed.runtime.registry import load_case
+from airshed.serve.client import ServerError
+from airshed.serve.host import Host
+from airshed.serve.limits import Limits
+
+RATE = "emissions.point.0.rate"
+
+
+@pytest.mark.parametrize(("how", "options"), [("kill", ()), ("kill", ("-n", "2")), ("interrupt", ("-n", "2"))])
+def test_branches_come_back(start: Start, how: str, options: tuple[str, ...]) -> None:
+    process, main = start(*options, "--threads", "1")
+    main.step(3)
+    at = main.snapshot()
+    with main.branch(at, {RATE: "0.5 mol/s"}) as less, main.branch(at) as ended:
+        less.step(2)
+        less.snapshot("here")
+        kept = less["TRACER"].values
+        ended.end()
+    main.step(2)
+    main.snapshot()
+    if how == "kill":
+        process.kill()
+        process.wait(20.0)
+    else:
+        began = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20.0) == 0
+        assert time.monotonic() - began < 5.0  # a second on an idle machine
+    _, again = start("--resume")
+    with pytest.raises(AirshedError, match="no session"):
+        airshed.connect(again.url, ended.session)
+    with reached(again.url, less.session) as branch:
+        assert (branch.state.step, branch.state.parent, branch.state.case) == (5, "main", "tracer-rotation")
+        assert np.array_equal(branch["TRACER"].values, kept)
+        assert [each.command["kind"] for each in branch.log()][-2:] == ["set", "snapshot"]
+        branch.step(2)
+        with airshed.Simulation("tracer-rotation") as wanted:
+            for _ in range(3):
+                wanted.step()
+            data = wanted.case.to_dict()
+            data["emissions"]["point"][0]["rate"] = "0.5 mol/s"
+            with wanted.branch(case=type(wanted.case).from_dict(data, wanted.case.base)) as changed:
+                for _ in range(4):
+                    changed.step()
+                assert np.array_equal(branch["TRACER"].values, changed["TRACER"].values.astype(np.float32))
+        assert branch.replay().equal
+        with branch.branch() as other:
+            assert other.session not in (less.session, ended.session, "main")
+    assert again.state.step == 5
+
+
+def test_an_idle_session_ends_with_its_state_on_disk_and_comes_back(tmp_path: Path) -> None:
+    case = load_case(Path("tracer-rotation"))
+    with serving(case, Limits(idle=0.5), folder=tmp_path / "live") as server:
+        server.engine.sessions["main"].used += 1000.0
+        with airshed.connect(server.url) as main, main.branch() as branch:
+            branch.step(3)
+            kept, name = branch["TRACER"].values, branch.session
+        server.engine.sessions["main"].used += 1000.0
+        until = time.monotonic() + 30.0
+        while name in server.engine.sessions and time.monotonic() < until:
+            server.engine.info("main").result(10.0)
+        assert list(server.engine.sessions) == ["main"]
+    with serving(case, folder=tmp_path / "live", resume=True) as server, reached(server.url, name) as branch:
+        assert branch.state.step == 3
+        assert np.array_equal(branch["TRACER"].values, kept)
+
+
+def test_a_case_is_opened_while_others_step_and_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ready, prepare = threading.Event(), Host.prepare
+    with serving(load_case(Path("tracer-rotation"))) as server, airshed.connect(server.url) as main:
+
+        def held(host: Host, order: object) -> object:
+            assert ready.wait(60.0)
+            return prepare(host, order)
+
+        monkeypatch.setattr(Host, "prepare", held)
+        opening = server.engine.open(load_case(Path("tracer-rotation")))
+        assert main.step(3).step == 3
+        assert np.isfinite(main["TRACER"].values).all()
+        assert not opening.done()
+        ready.set()
+        assert opening.result(60.0).step == 0
+
+
+def test_a_client_that_vanishes_while_its_command_runs_harms_nobody() -> None:
+    with serving(load_case(Path("tracer-rotation"), ['time.step="10 s"'])) as server:
+        for _ in range(3):
+            with connect(f"ws://127.0.0.1:{server.port}/api/live", max_size=None) as socket:
+                socket.send(json.dumps({"token": server.token, "client": "gone"}))
+                socket.recv(timeout=10)
+                socket.send(json.dumps({"command": {"kind": "step", "steps": 20}, "id": 1}))
+                socket.send(json.dumps({"command": {"kind": "replay"}, "id": 2}))
+                time.sleep(0.05)
+                socket.socket.close()
+        server.engine.sessions["main"].lease.holder = None
+        with airshed.connect(server.url) as remote:
+            until = time.monotonic() + 60.0
+            while remote.state.status == "running" and time.monotonic() < until:
+                time.sleep(0.05)
+            assert remote.step(1).step >= 21
+
+
+def test_one_client_that_asks_too_often_does_not_hold_up_another() -> None:
+    limits = Limits(requests=5.0, burst=20.0)
+    with (
+        serving(load_case(Path("tracer-rotation")), limits) as server,
+        airshed.connect(server.url) as greedy,
+        airshed.connect(server.url) as other,
+    ):
+        with pytest.raises(ServerError, match="ask less often") as refused:
+            deque((greedy.state for _ in range(100)), maxlen=0)
+        assert refused.value.status == 429
+        assert other.state.step == 0
