@@ -207,6 +207,28 @@ def test_behind_a_run_errors_come_with_the_next_call_and_waiting_copies_are_boun
     behind.close()
 
 
+def test_behind_a_run_copies_use_memory_again_but_none_that_still_waits():
+    gate, store, seen = threading.Event(), MemoryStore(), []
+
+    def slow(key, arrays):
+        gate.wait()
+        seen.append((address(arrays["q"]), float(arrays["q"][0])))
+
+    store.put = slow
+    behind = BehindStore(store)
+    for number in range(2):
+        behind.put(f"level-{number}", {"q": np.full(200_000, number)})
+    gate.set()
+    behind.wait()
+    behind.put("level-2", {"q": np.full(200_000, 2)})
+    behind.wait()
+    (first, _), (second, _), (third, _) = seen
+    assert [value for _, value in seen] == [0.0, 1.0, 2.0]
+    assert first != second
+    assert third in (first, second)
+    behind.close()
+
+
 def test_a_slow_store_takes_as_long_as_its_disk(tmp_path):
     store = SlowStore(MemoryStore(), bandwidth=8e5)
     began = time.monotonic()

@@ -28,10 +28,9 @@ from airshed.adjoint.choice import Stores
 from airshed.adjoint.commits import AnyCommits, Part
 from airshed.adjoint.schemes.of_model import derivatives_of
 from airshed.adjoint.schemes.protocol import Passed
-from airshed.adjoint.stores.store import Arrays, size_of
+from airshed.adjoint.stores.store import Arrays, aligned, size_of
 from airshed.air.model import AirModel
 from airshed.air.schemes.taken import TakenStep
-from airshed.kernels.memory import ALIGNMENT, AnyArray, address, aligned_copy
 from airshed.kernels.step.data import Level
 from airshed.runtime.clock import Clock
 from airshed.runtime.model import Snapshot
@@ -208,7 +207,7 @@ class Trajectory:
         assert newest is not None
         if restart is not None:
             first, earlier = self._level(restart, "q", "air"), self._level(restart, "q_other", "air_other")
-            return Passed(self._taken[step], (earlier, first, newest), _aligned(restart[f"{_STATE}tendency"]))
+            return Passed(self._taken[step], (earlier, first, newest), aligned(restart[f"{_STATE}tendency"]))
         beginning, now = self._restart(step - 1), self._kept(step)
         before = self._kept(step - 1) if beginning is None else self._level(beginning, "q", "air")
         assert now is not None
@@ -222,14 +221,14 @@ class Trajectory:
             return None
         if number not in self._at_hand:
             arrays = store.get(_level(number))
-            self._at_hand[number] = Level(_aligned(arrays["q"]), _aligned(arrays["air"]))
+            self._at_hand[number] = Level(aligned(arrays["q"]), aligned(arrays["air"]))
         return self._at_hand[number]
 
     def _restart(self, step: int) -> Arrays | None:
         return next((s.get(_restart(step)) for s in self._stores.restarts.values() if _restart(step) in s.keys), None)
 
     def _level(self, restart: Arrays, q: str, air: str) -> Level:
-        return Level(_aligned(restart[_STATE + q]), _aligned(restart[_STATE + air]))
+        return Level(aligned(restart[_STATE + q]), aligned(restart[_STATE + air]))
 
 
 def _restart(step: int) -> str:
@@ -242,10 +241,6 @@ def _level(number: int) -> str:
 
 def _number(key: str) -> int:
     return int(key.rpartition("-")[2])
-
-
-def _aligned(array: AnyArray) -> AnyArray:
-    return array if address(array) % ALIGNMENT == 0 else aligned_copy(array)
 
 
 def steps_expected(model: AirModel, until: float) -> int:

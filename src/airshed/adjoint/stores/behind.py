@@ -4,7 +4,7 @@ from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Final
 
-from airshed.adjoint.stores.store import Arrays, Store, copies, size_of
+from airshed.adjoint.stores.store import Arrays, MemoryStore, Store, size_of
 from airshed.io.background import LIMIT
 
 _AHEAD: Final = 2
@@ -14,8 +14,9 @@ _AHEAD: Final = 2
 class BehindStore:
     """Hands everything to another store, in order, on a thread of its own.
 
-    What is put is copied and written behind the run; who asks for a key will next ask for those that were put before
-    it, which are then read ahead. An error of writing is raised by the next call, one of reading by the call that asks.
+    What is put is copied, into memory of what has been written, and written behind the run; who asks for a key will
+    next ask for those that were put before it, which are then read ahead. An error of writing is raised by the next
+    call, one of reading by the call that asks.
 
     limit  bytes of copies that may wait to be written; one alone may be larger
     """
@@ -23,7 +24,8 @@ class BehindStore:
     def __init__(self, inner: Store, limit: int = LIMIT) -> None:
         self._inner, self._limit = inner, limit
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="airshed-store")
-        self._jobs: deque[tuple[Future[None], int]] = deque()
+        self._jobs: deque[tuple[Future[None], str | None]] = deque()
+        self._waiting, self._serial = MemoryStore(), 0
         self._reads: dict[str, Future[Arrays]] = {}
         self._order = dict.fromkeys(inner.keys)
 
@@ -41,12 +43,15 @@ class BehindStore:
     def put(self, key: str, arrays: Arrays) -> None:
         """Copy arrays to be written; see :class:`airshed.adjoint.stores.store.Store`."""
         size = size_of(arrays)
-        while self._jobs and (self._jobs[0][0].done() or sum(each for _, each in self._jobs) + size > self._limit):
-            self._jobs.popleft()[0].result()
+        while self._jobs and (self._jobs[0][0].done() or self._waiting.bytes + size > self._limit):
+            self._finish_oldest()
         self._reads.pop(key, None)
         self._order.pop(key, None)
         self._order[key] = None
-        self._jobs.append((self._thread.submit(self._inner.put, key, copies(arrays)), size))
+        self._serial += 1
+        name = str(self._serial)
+        self._waiting.put(name, arrays)
+        self._jobs.append((self._thread.submit(self._inner.put, key, self._waiting.get(name)), name))
 
     def get(self, key: str) -> Arrays:
         """Return what was read ahead, or read it; see :class:`airshed.adjoint.stores.store.Store`."""
@@ -64,12 +69,12 @@ class BehindStore:
         self._raise_errors()
         del self._order[key]
         self._reads.pop(key, None)
-        self._jobs.append((self._thread.submit(self._inner.drop, key), 0))
+        self._jobs.append((self._thread.submit(self._inner.drop, key), None))
 
     def wait(self) -> None:
         """Return when all is written, and what is read ahead is there; raises an error of writing."""
         while self._jobs:
-            self._jobs.popleft()[0].result()
+            self._finish_oldest()
         for read in self._reads.values():
             read.exception()
 
@@ -77,10 +82,20 @@ class BehindStore:
         """Leave what is not yet done, end the thread and close the other store."""
         self._thread.shutdown(cancel_futures=True)
         self._inner.close()
+        self._waiting.close()
 
     def _read(self, key: str) -> Future[Arrays]:
         return self._thread.submit(self._inner.get, key)
 
     def _raise_errors(self) -> None:
         while self._jobs and self._jobs[0][0].done():
-            self._jobs.popleft()[0].result()
+            self._finish_oldest()
+
+    def _finish_oldest(self) -> None:
+        """Wait for the oldest job; its copy may be overwritten then."""
+        job, name = self._jobs.popleft()
+        try:
+            job.result()
+        finally:
+            if name is not None:
+                self._waiting.drop(name)

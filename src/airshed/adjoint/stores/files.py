@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from airshed.adjoint.stores.store import Arrays
+from airshed.adjoint.stores.store import Arrays, aligned
 from airshed.core.atomic import guarded, part_path, remove_parts, sync, write_whole
 from airshed.core.errors import OutputError
 from airshed.io.archive import load_arrays, load_metadata, reading, save_arrays
@@ -72,7 +72,7 @@ class FileStore:
     def get(self, key: str) -> Arrays:
         """Read a file and compare its checksums; see :class:`airshed.adjoint.stores.store.Store`."""
         path = self._folder / self._files[key]
-        return _loaded(path, key)
+        return {name: aligned(array) for name, array in _loaded(path, key).items()}
 
     def drop(self, key: str) -> None:
         """Remove a file, unless a manifest names it; see :class:`airshed.adjoint.stores.store.Store`."""

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Final
 
-from airshed.adjoint.stores.store import Arrays, Sums, check, checksums
+from airshed.adjoint.stores.store import Arrays, Sums, aligned, check, checksums
 from airshed.core.atomic import guarded
 from airshed.core.errors import OutputError
 from airshed.io.zarr_arrays import load_group, remove_group, save_group
@@ -52,7 +52,7 @@ class GroupStore:
         path, sums, _ = self._kept[key]
         if not path.exists():
             raise OutputError(f"there is no {path}")
-        arrays = load_group(path)
+        arrays = {name: aligned(array) for name, array in load_group(path).items()}
         check(arrays, sums, path)
         return arrays
 

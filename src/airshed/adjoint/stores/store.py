@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.core.errors import OutputError
-from airshed.kernels.memory import aligned_copy
+from airshed.kernels.memory import ALIGNMENT, address, aligned_copy
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 Sums = dict[str, int]
@@ -127,9 +127,9 @@ class OuterStore:
         self._inner.close()
 
 
-def copies(arrays: Arrays) -> dict[str, npt.NDArray[Any]]:
-    """Return copies that no one else changes, where kernels can read them."""
-    return {name: aligned_copy(array) for name, array in arrays.items()}
+def aligned(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return an array where kernels can read it: a copy, unless it lies so."""
+    return array if address(array) % ALIGNMENT == 0 else aligned_copy(array)
 
 
 def size_of(arrays: Arrays) -> int:
