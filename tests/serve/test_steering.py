@@ -1,12 +1,18 @@
 """Steering: settings of the case, painting, releases; each replays with the same bits and is undone by a snapshot."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import airshed
+from airshed.core.errors import CaseError
 from airshed.runtime.registry import load_case
 from airshed.serve.client import Remote, ServerError
-from airshed.serve.types import Paint, Release
+from airshed.serve.hosted import Hosted
+from airshed.serve.steering import settings_info
+from airshed.serve.types import Paint, Release, Set
 
 
 def test_a_setting_of_the_case_changes_while_it_runs(remote: Remote) -> None:
@@ -132,3 +138,23 @@ def test_a_release_that_lasts_is_that_of_a_case() -> None:
         budget = simulation.budget()
     assert float(budget["emitted"].sel(species="TRACER2")) == pytest.approx(1200.0, rel=1e-3)
     assert float(budget["emitted"].sel(species="TRACER")) == pytest.approx(7200.0, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("name", "sections"),
+    [("tracer-rotation", ("chemistry", "time", "transport", "emissions")), ("queensland", ("runoff", "grazing"))],
+)
+def test_settings_that_are_listed_can_be_set(name: str, sections: tuple[str, ...]) -> None:
+    with airshed.Simulation(load_case(Path(name), ["run.threads=1"])) as simulation:
+        simulation.step(2)
+        session = Hosted(simulation)
+        listed = [each for each in settings_info(simulation) if each.key.partition(".")[0] in sections]
+        assert {each.key.partition(".")[0] for each in listed} == set(sections)
+        for each in listed:
+            if isinstance(each.value, bool | int | float | str):
+                session.apply(Set(name=each.key, value=each.value), "me")
+                assert session.simulation.case == simulation.case, each.key
+            if each.kind in ("number", "quantity", "whole number") and each.range:
+                with pytest.raises(CaseError, match=re.escape(each.key.rpartition(".")[2])):
+                    session.apply(Set(name=each.key, value=-1e300), "me")
+        session.close()

@@ -157,7 +157,8 @@ class Hosted:
 
     def _set(self, command: types.Set) -> None:
         name = command.name.replace(".", "_")
-        if name in self.simulation.model.fields or "." not in command.name:
+        field = self.simulation.model.fields.get(name)
+        if "." not in command.name or (field is not None and field.settable):
             self.simulation[name] = command.value
         else:
             self._change(f"{command.name}={json.dumps(command.value)}")

@@ -13,7 +13,7 @@ Index = Annotated[int, Field(ge=0, le=2**31)]
 Window = tuple[Index, Index, Index, Index]
 """First row, end of rows, first column, end of columns; ends are not part of it."""
 
-Value = bool | Number | Annotated[str, Field(max_length=200)]
+Value = bool | Annotated[int, Field(ge=-(2**53), le=2**53)] | Number | Annotated[str, Field(max_length=200)]
 """What a field or a setting can be set to."""
 
 
