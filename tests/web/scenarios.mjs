@@ -120,9 +120,10 @@ export async function looks({ open, given }) {
 }
 
 /** Change an emission factor on a branch, let both go on, and look at the difference. */
-export async function branches({ open, given }) {
+export async function branches({ open, given, ask }) {
   const page = await open({ view: { variable: given.variable, panel: "steer", lines: false, cities: false } });
-  await page.locator('select[data-table="emissions.scale"]').selectOption(given.pollutant);
+  await page.getByLabel("Add to emissions.scale").fill(given.pollutant);
+  await page.getByLabel("Add to emissions.scale").press("Enter");
   await page.getByLabel(given.pollutant, { exact: true }).fill("0");
   await page.getByLabel(given.pollutant, { exact: true }).press("Enter");
   await page.getByRole("button", { name: "On a branch" }).click();
@@ -136,7 +137,56 @@ export async function branches({ open, given }) {
   await settle(page);
   await page.mouse.move(...(await pixel(page, ...given.place)));
   await settle(page);
-  return { names, scale: await scale(page), value: await page.locator(".readout strong").innerText() };
+  const seen = { names, difference: await ask("look"), scale: await scale(page), value: await page.locator(".readout strong").innerText() };
+  await page.evaluate(() => {
+    globalThis.blanks = 0;
+    new MutationObserver(() => (globalThis.blanks += document.querySelectorAll(".map .blank").length)).observe(document.body, { subtree: true, childList: true });
+  });
+  await page.locator(".speed select").selectOption("5"); // slow enough for a frame of each step
+  await page.getByRole("button", { name: "Play" }).click();
+  await atStep(page, 6);
+  await page.getByRole("button", { name: "Pause" }).click();
+  return { ...seen, blanks: await page.evaluate(() => globalThis.blanks), drawn: Number(await page.locator(".map").getAttribute("data-version")) };
+}
+
+const CORNERS = ["ArrowUp", "ArrowUp", "Enter", ...Array(3).fill("ArrowRight"), "Enter", ...Array(4).fill("ArrowDown"), "Enter"];
+
+/** With keys alone: switch a process off and on, change a factor of a country and sector, release something, paint an area. */
+export async function steers({ open, given }) {
+  const page = await open({ view: { variable: given.variable, panel: "steer" } });
+  const press = async (what, ...keys) => {
+    await what.and(page.locator(":enabled, summary, .map")).focus(); // what is not enabled yet takes no focus
+    for (const key of keys) await page.keyboard.press(key);
+  };
+  const button = (name) => page.getByRole("button", { name, exact: true });
+  const done = (words) => page.waitForFunction((wanted) => [...document.querySelectorAll(".notice.done")].some((each) => each.innerText.includes(wanted)), words);
+  await press(page.locator("summary", { hasText: "Transport" }), "Enter");
+  for (const value of ["false", "true"]) {
+    await press(page.getByLabel("advection", { exact: true }), "Space");
+    await press(button("Apply here"), "Enter");
+    await done(`transport.advection is ${value}`);
+  }
+  await page.getByLabel("Add to emissions.scale").focus();
+  await page.keyboard.type(given.factor);
+  await page.keyboard.press("Enter");
+  await page.waitForFunction((name) => document.activeElement.id.endsWith(name), given.factor);
+  await page.keyboard.press("ControlOrMeta+a");
+  await page.keyboard.type("0.5");
+  await page.keyboard.press("Enter");
+  await press(button("Apply here"), "Enter");
+  await done(given.factor);
+  await press(page.getByText("Release something"), "Enter");
+  for (const [label, value] of [["Longitude", given.place[0]], ["Latitude", given.place[1]], ["Rate [kg/s]", 3]]) {
+    await press(page.getByLabel(label), "ControlOrMeta+a");
+    await page.keyboard.type(String(value));
+  }
+  await page.keyboard.press("Enter");
+  await done("released");
+  await press(page.getByText(`Paint ${given.variable}`), "Enter");
+  await press(button("Draw an area on the map"), "Enter");
+  await press(page.locator(".map"), ...CORNERS);
+  await press(button("Paint"), "Enter");
+  await done("painted");
 }
 
 /** Release something at a place, then undo that. */

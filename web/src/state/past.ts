@@ -25,6 +25,12 @@ export class Past {
     if (this.kept.length > room) this.kept.shift();
   }
 
+  /** Return the latest time [s] of which both have a frame, or null. */
+  together(other: Past): number | null {
+    const times = new Set(other.kept.map((frame) => frame.header.seconds));
+    return this.kept.findLast((frame) => times.has(frame.header.seconds))?.header.seconds ?? null;
+  }
+
   /** Return the latest frame at or before a time [s], or the first one. */
   at(seconds: number): Frame | null {
     return this.kept.findLast((frame) => frame.header.seconds <= seconds) ?? this.kept[0] ?? null;

@@ -4,7 +4,7 @@ import { SIGNED, tableOf } from "../maths/colours";
 import { automatic, extent, symmetric, type Range } from "../maths/range";
 import { convert, unitFor, unitsOf, type Unit } from "../maths/units";
 import type { Frame } from "../protocol/frames";
-import { hasAir, latest, shown, variable } from "./store";
+import { arrived, back, hasAir, latest, past, shown, variable } from "./store";
 import { view } from "./view";
 import { watched } from "./watched";
 
@@ -28,14 +28,22 @@ export const unit = computed<Unit | null>(() => {
 
 export const comparing = computed(() => view.value.compare === "difference" && watched.value.length > 1);
 
+/** The frame of a session: of two that are compared while they run, that of the latest time that both have. */
+function frameOf(name: string): Frame | null {
+  const [one = name, other = name] = watched.value;
+  const time = comparing.value && back.value === null ? past(one).together(past(other)) : null;
+  return time === null ? shown(name) : past(name).at(time);
+}
+
 /** The fields of the sessions that are watched, in the unit of the scale. */
 export const fields = computed<Shown[]>(() => {
   const what = variable.value;
   if (!what) return [];
+  void arrived.value;
   const air = latest.value["air"]?.values ?? null;
   const found: Shown[] = [];
   for (const session of watched.value) {
-    const frame = shown(session);
+    const frame = frameOf(session);
     if (frame?.header.variable !== what.name) continue;
     if (unit.value) found.push({ session, frame, values: convert(frame.values, unit.value, air) });
   }

@@ -1,5 +1,6 @@
 // An accidental release: what, where, how much, how long.
 import { useSignal } from "@preact/signals";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { change } from "../state/actions";
 import { span } from "../maths/format";
 import { releasable } from "../state/store";
@@ -52,10 +53,16 @@ export function Release() {
   );
 }
 
+/** A number to type. Its text is left as it is while it means the value: else the point of "48." would go as it is typed. */
 export function Number({ label, value, set }: { label: string; value: number | null; set(value: number): void }) {
+  const input = useRef<HTMLInputElement>(null);
+  useLayoutEffect(() => {
+    const shown = input.current!;
+    if (value !== null && shown.valueAsNumber !== value) shown.valueAsNumber = value;
+  }, [value]);
   return (
     <label class="field">{label}
-      <input type="number" step="any" value={value ?? ""} onInput={(event) => {
+      <input ref={input} type="number" step="any" onInput={(event) => {
         const next = event.currentTarget.valueAsNumber;
         if (globalThis.Number.isFinite(next)) set(next);
       }} />

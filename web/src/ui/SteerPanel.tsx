@@ -1,5 +1,6 @@
 // What people change: settings and numbers of the model, out of what it tells of itself; releases; painting.
 import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
 import { branch, change, undo, undoable } from "../state/actions";
 import { added, enter, forget, groups, knobs, pending, tables, type Knob, type Table, type Value } from "../state/settings";
 import { info, releasable } from "../state/store";
@@ -73,27 +74,28 @@ function Group({ name }: { name: string }) {
 }
 
 function Rows({ of }: { of: Table }) {
-  const free = useSignal("");
+  const newest = useSignal<string | null>(null);
   const add = (name: string) => {
-    if (name) added.value = { ...added.value, [of.name]: [...(added.value[of.name] ?? []), name] };
-    free.value = "";
+    if (!name) return;
+    added.value = { ...added.value, [of.name]: [...(added.value[of.name] ?? []), name] };
+    newest.value = `${of.name}.${name}`;
   };
+  useEffect(() => { // who has added a row wants to give its value
+    if (newest.value) document.getElementById(`set-${newest.value}`)?.focus();
+  }, [newest.value]);
   return (
     <div>
       <p class="empty" id={`about-${of.name}`}>{of.text.replaceAll("`", "")}</p>
       {of.rows.map((each) => <Setting key={each.name} of={each} />)}
-      {of.keys.length > 0 && (
-        <label class="field">
-          <span class="hidden">Add to {of.name}</span>
-          <select value="" aria-describedby={`about-${of.name}`} data-table={of.name} onChange={(event) => {
-            add(event.currentTarget.value);
+      <label class="field">
+        <span class="hidden">Add to {of.name}</span>
+        <input type="text" list={`keys-${of.name}`} placeholder="add …" aria-describedby={`about-${of.name}`} autocomplete="off" spellcheck={false}
+          onChange={(event) => {
+            add(event.currentTarget.value.trim());
             event.currentTarget.value = "";
-          }}>
-            <option value="">add …</option>
-            {of.keys.map((key) => <option key={key}>{key}</option>)}
-          </select>
-        </label>
-      )}
+          }} />
+        <datalist id={`keys-${of.name}`}>{of.keys.map((key) => <option key={key} value={key} />)}</datalist>
+      </label>
     </div>
   );
 }

@@ -192,7 +192,10 @@ class EmissionsSection(Section):
     )
     biogenic: Switch = setting(False, "Whether vegetation emits isoprene, by temperature and light.")
     scale: Mapping[str, Factor] = setting(
-        {}, "Factors on pollutants of the inventory, such as `{ NOx = 0.7 }`.", unit="1"
+        {},
+        "Factors on pollutants, sectors and countries of the inventory, alone or joined by a slash, such as "
+        '`{ NOx = 0.7, "DE/F_RoadTransport" = 0.5 }`.',
+        unit="1",
     )
     gridded: tuple[PathText, ...] = setting((), "netCDF files of gridded emissions, relative to the case.")
     point: tuple[PointSource, ...] = setting((), "Point sources.")
