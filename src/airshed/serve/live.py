@@ -67,25 +67,25 @@ class Connection:
     watched: dict[str, _Watched] = field(default_factory=dict)
     summed: dict[str, _Summed] = field(default_factory=dict)
     wake: asyncio.Event = field(default_factory=asyncio.Event)
-    _events: deque[types.Document] = field(default_factory=lambda: deque(maxlen=_EVENTS))
-    _states: dict[str, types.Event] = field(default_factory=dict)
+    _events: deque[str] = field(default_factory=lambda: deque(maxlen=_EVENTS))
+    _states: dict[str, str] = field(default_factory=dict)
     _stated: float = 0.0
     _commands: set[asyncio.Task[None]] = field(default_factory=set)
 
-    def tell(self, event: types.Event) -> None:
-        """Take an event to send; of states of a session the newest alone."""
+    def tell(self, event: types.Event, text: str) -> None:
+        """Take an event to send, and its text, which all connections share; of states of a session the newest alone."""
         if event.event == "state" and event.session is not None:
-            self._states[event.session] = event
+            self._states[event.session] = text
         else:
-            self._events.append(event)
+            self._events.append(text)
         self.wake.set()
 
     async def run(self) -> None:
         """Talk until one side ends it."""
         for session in list(self.asking.engine.sessions.values()):
-            self._events.append(self._hello(session.view()))
+            self._events.append(_text(self._hello(session.view())))
         if not self._events:
-            self._events.append(self._hello(None))
+            self._events.append(_text(self._hello(None)))
         sender = asyncio.create_task(self._send_all())
         try:
             await self._read_all()
@@ -120,7 +120,7 @@ class Connection:
 
     def _wrong(self, reply: int | str, kind: str, message: str) -> None:
         problem = types.Problem(error=kind, message=message)
-        self._events.append(types.Reply(reply=reply, ok=False, problem=problem))
+        self._events.append(_text(types.Reply(reply=reply, ok=False, problem=problem)))
 
     def _read(self, message: Any) -> None:
         match message:
@@ -147,7 +147,7 @@ class Connection:
     async def _command(self, asked: types.Commanding) -> None:
         try:
             result = await self.asking.command(asked.session, asked.command, self.client)
-            self._events.append(types.Reply(reply=asked.id, ok=True, result=result))
+            self._events.append(_text(types.Reply(reply=asked.id, ok=True, result=result)))
         except AirshedError as error:
             self._wrong(asked.id, type(error).__name__, str(error))
         self.wake.set()
@@ -159,21 +159,18 @@ class Connection:
                 await asyncio.wait_for(self.wake.wait(), wait)
             self.wake.clear()
             while self._events:
-                await self._send_document(self._events.popleft())
+                await self.socket.send_text(self._events.popleft())
             now = time.monotonic()
             if self._states and now - self._stated >= _STATES:
                 states, self._states, self._stated = self._states, {}, now
-                for event in states.values():
-                    await self._send_document(event)
+                for text in states.values():
+                    await self.socket.send_text(text)
             for name in list(self.watched):
                 if name in self.watched:
                     await self._send_frame(name)
             for name in list(self.summed):
                 if name in self.summed:
                     await self._send_summary(name)
-
-    async def _send_document(self, document: types.Document) -> None:
-        await self.socket.send_text(document.model_dump_json(exclude_none=True))
 
     def _rest(self) -> float:
         """Return how long [s] nothing is to be sent unless something happens."""
@@ -212,7 +209,7 @@ class Connection:
             self.summed.pop(name, None)
             return
         each.sent, each.at = summary.state.version, now
-        await self._send_document(types.Event(event="budget", session=name, summary=summary))
+        await self.socket.send_text(_text(types.Event(event="budget", session=name, summary=summary)))
 
     async def _copy(self, wanted: types.Subscription) -> Copy:
         if wanted.less is None:
@@ -254,8 +251,9 @@ class Hub:
                 self.loop.call_soon_threadsafe(self._tell, event)
 
     def _tell(self, event: types.Event) -> None:
+        text = _text(event)
         for each in self.connections:
-            each.tell(event)
+            each.tell(event, text)
 
     def add_to(self, app: FastAPI) -> None:
         """Add the route of the WebSocket."""
@@ -289,6 +287,10 @@ class Hub:
         finally:
             if connection is not None:
                 self.connections.discard(connection)
+
+
+def _text(document: types.Document) -> str:
+    return document.model_dump_json(exclude_none=True)
 
 
 def _words(error: ValidationError) -> str:

@@ -24,6 +24,7 @@ const REFUSED = 1008;
 export class Link {
   private socket: WebSocket | null = null;
   private readonly wanted = new Map<string, Subscription>();
+  private budgets: string | null = null;
   private readonly waiting = new Map<number, Waiting>();
   private next = 1;
   private wait = FIRST_WAIT;
@@ -56,6 +57,17 @@ export class Link {
 
   unsubscribe(id: string): void {
     if (this.wanted.delete(id)) this.tell({ unsubscribe: id });
+  }
+
+  /** Ask for the budgets of a session, now and as they change, or, with null, for none. */
+  subscribeBudgets(session: string | null): void {
+    if (this.budgets !== null) this.tell({ unsubscribe_budgets: this.budgets });
+    this.budgets = session;
+    this.tellBudgets();
+  }
+
+  private tellBudgets(): void {
+    if (this.budgets !== null) this.tell({ subscribe_budgets: { session: this.budgets } });
   }
 
   command(session: string, command: Command): Promise<Result> {
@@ -97,6 +109,7 @@ export class Link {
     this.wait = 0;
     this.listener.connection("open", null);
     for (const subscription of this.wanted.values()) this.tell({ subscribe: subscription });
+    this.tellBudgets();
   }
 
   private gotReply(reply: Reply): void {

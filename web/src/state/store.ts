@@ -6,7 +6,7 @@ import { access } from "../protocol/access";
 import type { Frame } from "../protocol/frames";
 import { Http, Refused } from "../protocol/http";
 import { Link, type Connection } from "../protocol/link";
-import type { City, Control, LogEntry, ModelInfo, ServerEvent, SessionState, Variable } from "../protocol/types";
+import type { City, Control, LogEntry, ModelInfo, ServerEvent, SessionState, Summary, Variable } from "../protocol/types";
 import { Past } from "./past";
 import { look, view } from "./view";
 
@@ -54,6 +54,8 @@ export const level = computed<number>(() => {
   const levels = variable.value && variable.value.dims.length > 2 ? (variable.value.shape[0] ?? 1) : 1;
   return Math.min(view.value.level, levels - 1);
 });
+/** What a session sums up, while a panel wants it. */
+export const summary = signal<Summary | null>(null);
 export const hasAir = computed(() => variables.value.some((each) => each.name === AIR));
 
 /** Species of which so many kilograms can be released. */
@@ -113,6 +115,10 @@ function event(told: ServerEvent): void {
   if (told.event === "closed") {
     const { [name]: _gone, ...others } = sessions.value;
     sessions.value = others;
+    return;
+  }
+  if (told.event === "budget") {
+    summary.value = told.summary ?? null;
     return;
   }
   if (told.state) sessions.value = { ...sessions.value, [name]: told.state };

@@ -3,48 +3,37 @@ import { useComputed, useSignal, type ReadonlySignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { number } from "../maths/format";
 import type { Summary, SummaryTable } from "../protocol/types";
-import { http, session, variable } from "../state/store";
+import { link, summary, variable } from "../state/store";
 import { view } from "../state/view";
 
-/** Seconds from one sum to the next of a model that runs: it is made between two steps. */
-const AGAIN = 2000;
 /** Rows from which on a table is searched rather than read. */
 const LONG = 12;
 
 export function BudgetPanel() {
-  const summary = useSummary();
-  if (!summary.value) return <p class="empty" role="status">The model sums up what came and what went …</p>;
+  const found = useSummary();
+  if (!found.value) return <p class="empty" role="status">The model sums up what came and what went …</p>;
   return (
     <>
-      <Chosen tables={summary.value.tables} />
-      {summary.value.tables.map((each) => <Table key={each.title} of={each} />)}
+      <Chosen tables={found.value.tables} />
+      {found.value.tables.map((each) => <Table key={each.title} of={each} />)}
       <section>
         <h2>In all</h2>
         <dl class="facts">
-          {Object.entries(summary.value.facts).map(([name, fact]) => <div key={name}><dt>{name}</dt><dd>{text(fact)}</dd></div>)}
+          {Object.entries(found.value.facts).map(([name, fact]) => <div key={name}><dt>{name}</dt><dd>{text(fact)}</dd></div>)}
         </dl>
       </section>
     </>
   );
 }
 
-/** Ask for the summary of the session that is shown: at once, at each change of a run that rests, and every now and then of one that runs. */
+/** Have the budgets of the session that is shown as long as the panel is. */
 function useSummary(): ReadonlySignal<Summary | null> {
-  const found = useSignal<Summary | null>(null);
   const name = view.value.session;
-  const running = session.value?.status === "running";
-  const version = running ? null : session.value?.version;
   useEffect(() => {
-    let wanted = true;
-    const ask = () => void http.get<Summary>(`/sessions/${name}/summary`).then((got) => wanted && (found.value = got), () => undefined);
-    ask();
-    const timer = running ? setInterval(ask, AGAIN) : undefined;
-    return () => {
-      wanted = false;
-      clearInterval(timer);
-    };
-  }, [name, running, version]);
-  return useComputed(() => (found.value?.state.session === view.value.session ? found.value : null));
+    link.subscribeBudgets(name);
+    return () => link.subscribeBudgets(null);
+  }, [name]);
+  return useComputed(() => (summary.value?.state.session === view.value.session ? summary.value : null));
 }
 
 /** What the tables say of the field that is shown, from top to bottom. */
