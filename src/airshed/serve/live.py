@@ -25,7 +25,7 @@ _HELLO: Final = 5.0
 _EVENTS: Final = 1000
 """Events that wait for a client at most; older ones are lost, and its log shows that."""
 
-_STATES: Final = 0.05
+_STATES: Final = 0.1
 """Seconds from one state of a session to the next, at least."""
 
 _MESSAGE: TypeAdapter[Any] = TypeAdapter(types.ClientMessage)
@@ -153,10 +153,11 @@ class Connection:
         self.wake.set()
 
     async def _send_all(self) -> None:
+        loop = asyncio.get_running_loop()
         while True:
-            wait = self._rest()
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self.wake.wait(), wait)
+            timer = loop.call_later(self._rest(), self.wake.set)  # lighter than asyncio.wait_for
+            await self.wake.wait()
+            timer.cancel()
             self.wake.clear()
             while self._events:
                 await self.socket.send_text(self._events.popleft())
