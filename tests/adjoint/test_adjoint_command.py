@@ -103,7 +103,7 @@ def test_frozen_limiters_change_what_a_plume_is_worth_but_not_the_run(case: Path
         ((*ASKED, "--measure", "max"), "receptor.measure"),
         ((*ASKED, "--time", "3 h"), "is not within the case"),
         ((*ASKED, "--fields", "HNO3"), "'HNO3' is not a species"),
-        ((*ASKED, "--set", "chemistry.integrator=strang", "--set", "chemistry.concurrent=true"), "has no adjoint"),
+        ((*ASKED, "--set", "chemistry.integrator=strang", "--set", "adjoint.rounding=float"), "adjoint.rounding"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_a_line_and_leaves_no_folder(

@@ -18,6 +18,7 @@ INPUTS = {
     "air": ("TRACER", "TRACER2", "settling_diameters_TRACER", "settling_densities_TRACER"), "lorenz": ("x", "y", "z"),
     "bucket": ("rain", "drainage_share"), "row": (),
     "pasture": (
+        "water_1", "water_2", "water_3", "water_4", "green_leaf", "green_stem", "dead_leaf", "dead_stem", "litter",
         "rain", "pan_evaporation", "radiation", "max_temperature", "min_temperature", "vapour_pressure", "day_of_year",
     ),
 }  # fmt: skip

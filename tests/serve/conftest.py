@@ -86,7 +86,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
         assert process.stdout is not None
         line = process.stdout.readline().strip()
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+/#token=[\w-]{40,}", line), process.communicate()[1]
-        begun.append((process, reached(line)))
+        begun.append((process, airshed.connect(line)))
         return begun[-1]
 
     yield serve

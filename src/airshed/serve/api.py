@@ -13,7 +13,7 @@ from airshed.core.errors import AirshedError
 from airshed.core.version import __version__
 from airshed.serve import types
 from airshed.serve.asked import DefectError
-from airshed.serve.asking import Asking, NotThereError
+from airshed.serve.asking import Asking, NotThereError, NotYetError
 from airshed.serve.catalogue import case_of, catalogue
 from airshed.serve.data_api import data_routes, file_routes
 from airshed.serve.document import schemas
@@ -166,7 +166,7 @@ def _control(routes: APIRouter, asking: Asking) -> None:
 
 
 async def _problem(request: Request, error: Exception) -> JSONResponse:
-    known: dict[type, int] = {NotThereError: 404, ControlledError: 409, DefectError: 500}
+    known: dict[type, int] = {NotThereError: 404, NotYetError: 503, ControlledError: 409, DefectError: 500}
     status = known.get(type(error), 400)
     return JSONResponse({"error": type(error).__name__, "message": str(error)}, status)
 

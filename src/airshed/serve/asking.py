@@ -19,6 +19,10 @@ class NotThereError(AirshedError):
     """There is no such session, variable or file."""
 
 
+class NotYetError(AirshedError):
+    """The model of the server is still being set up."""
+
+
 @dataclass
 class Asking:
     """An engine, for one event loop. A field or a summary that several ask for is asked for once."""
@@ -29,8 +33,10 @@ class Asking:
         self._asked: dict[tuple[str, str], asyncio.Future[Any]] = {}
 
     def session(self, name: str) -> Session:
-        """Return a session; raises NotThereError for one that is not there."""
+        """Return a session; raises NotThereError for one that is not there, NotYetError before the first one is."""
         found = self.engine.sessions.get(name)
+        if not self.engine.began:
+            raise NotYetError("the model is being set up; ask again soon")
         if found is None:
             there = ", ".join(self.engine.sessions) or "none yet"
             raise NotThereError(f"there is no session {name!r}; there are: {there}")

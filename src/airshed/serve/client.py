@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from http import HTTPStatus
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 
 _SILENT: Final = 20.0
 """Seconds without a request after which a connection is made anew; the server keeps it for a minute."""
+
+
+_AGAIN: Final = 0.1
+"""Seconds after which a server whose model is being set up is asked again."""
 
 
 class ServerError(AirshedError):
@@ -238,19 +243,32 @@ class Remote:
 
 
 def connect(
-    url: str, session: str = "main", author: str = "python", *, certificate: str | Path | None = None
-) -> Remote:
+    url: str, session: str = "main", author: str = "python", *, certificate: str | Path | None = None,
+    wait: float = 120.0,
+) -> Remote:  # fmt: skip
     """Return a session of a live server by the address that `airshed serve` printed.
 
     certificate  file with the certificate of a server that signed it itself
+    wait         seconds that a model may still take to be set up
     """
     remote = Remote(url, session, author, certificate=certificate)
     try:
-        remote.state  # noqa: B018 - raises where nobody answers
+        _wait_for_model(remote, time.monotonic() + wait)
     except BaseException:
         remote.close()
         raise
     return remote
+
+
+def _wait_for_model(remote: Remote, until: float) -> None:
+    while True:
+        try:
+            remote.state  # noqa: B018 - raises where nobody answers
+            return
+        except ServerError as error:
+            if error.status != HTTPStatus.SERVICE_UNAVAILABLE or time.monotonic() > until:
+                raise
+        time.sleep(_AGAIN)
 
 
 def trusting(certificate: str | Path | None) -> ssl.SSLContext:

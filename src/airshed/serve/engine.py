@@ -51,7 +51,7 @@ class Engine:
         self._kept: dict[str, float] = {}
         self._openings = Openings(host, self._asked.put)
         self._branches = 0
-        self._ends = False
+        self._ends = self.began = False
 
     # what other threads call
 
@@ -211,6 +211,7 @@ class Engine:
         self._folders.note(Began(name, hosted.kept(START).case, hosted.parent))
         state = state_of(name, hosted)
         self.sessions[name] = Session(shape_of(hosted), state, Lease(self.limits.lease))
+        self.began = True
         self._renew(name)
         self._tell("opened", name)
         return self.sessions[name].view()

@@ -5,6 +5,7 @@ import json
 import resource
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -150,12 +151,9 @@ async def _read(url: str, wanted: dict[str, Any], seconds: float) -> list[int]:
     async with connect(f"ws://{parts.netloc}/api/live", max_size=None, compression=None) as socket:
         await socket.send(json.dumps({"token": token}))
         await socket.send(json.dumps({"subscribe": wanted}))
-        end = time.monotonic() + seconds
-        while (left := end - time.monotonic()) > 0.0:
-            try:
-                message = await asyncio.wait_for(socket.recv(), left)
-            except TimeoutError:
-                break
-            if isinstance(message, bytes):
-                missed += [each.header.dropped for each in frames(message)]
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                async for message in socket:
+                    if isinstance(message, bytes):
+                        missed += [each.header.dropped for each in frames(message)]
     return missed

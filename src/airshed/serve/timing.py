@@ -19,7 +19,7 @@ from airshed.core.errors import AirshedError
 from airshed.core.report import Report, Table
 from airshed.runtime.registry import load_case
 from airshed.runtime.simulation import Simulation
-from airshed.serve.client import Remote, ServerError, connect
+from airshed.serve.client import Remote, connect
 
 CASE: Final = "queensland"
 DAYS: Final = 365
@@ -28,7 +28,6 @@ _REPEATS: Final = 200
 _SIZES: Final = (10, 30, 100)
 """Sides of square windows of the map."""
 
-_START: Final = 120.0
 _MICRO: Final = 1e6
 
 
@@ -58,23 +57,16 @@ def serving(case: str, *options: str) -> Iterator[tuple[Remote, int]]:
         process = subprocess.Popen([*program, *options], stdout=subprocess.PIPE, text=True, cwd=Path.cwd())
         try:
             assert process.stdout is not None
-            with _reached(process.stdout.readline().strip(), process) as remote:
+            url = process.stdout.readline().strip()
+            if not url:
+                raise AirshedError("the server of the benchmark did not start; its message stands above")
+            with connect(url) as remote:
                 yield remote, process.pid
         finally:
             process.terminate()
             process.wait(60.0)
             if process.stdout is not None:
                 process.stdout.close()
-
-
-def _reached(url: str, process: "subprocess.Popen[str]") -> Remote:
-    deadline = time.monotonic() + _START
-    while url and process.poll() is None and time.monotonic() < deadline:
-        try:
-            return connect(url)
-        except ServerError:
-            time.sleep(0.1)
-    raise AirshedError("the server of the benchmark did not start; its message stands above")
 
 
 def year(remote: Remote, days: int) -> float:
