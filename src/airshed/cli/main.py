@@ -1,11 +1,15 @@
 """The program `airshed`; light, so that Ctrl-C has an answer while everything else is loaded."""
 
+import atexit
+import gc
+
 from airshed.cli.interrupt import answer_early
 
 
 def main() -> None:
     """Run the program with the arguments of this process."""
     answer_early()
+    atexit.register(gc.freeze)  # else Python ends by a look at all objects for garbage, which takes half a second
     from airshed.cli.program import app
     from airshed.parallel.launch import join
 
