@@ -20,7 +20,7 @@ function opener(address, said) {
   return async ({ url = address, view = {}, width = 1280, height = 800, theme = "light", wait = true, before } = {}) => {
     const context = await browser.newContext({ viewport: { width, height }, colorScheme: theme, reducedMotion: "reduce" });
     const page = await context.newPage();
-    page.setDefaultTimeout(60000);
+    page.setDefaultTimeout(240000);
     page.on("pageerror", (error) => said.push(String(error.stack)));
     page.on("request", (request) => {
       const { hostname, protocol } = new URL(request.url());
