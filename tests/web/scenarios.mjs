@@ -155,11 +155,16 @@ const CORNERS = ["ArrowUp", "ArrowUp", "Enter", ...Array(3).fill("ArrowRight"), 
 export async function steers({ open, given }) {
   const page = await open({ view: { variable: given.variable, panel: "steer" } });
   const press = async (what, ...keys) => {
-    await what.and(page.locator(":enabled, summary, .map")).focus(); // what is not enabled yet takes no focus
-    for (const key of keys) await page.keyboard.press(key);
+    const ready = what.and(page.locator(":enabled, summary, .map")); // what is not enabled yet takes no focus
+    for (const key of keys) await ready.press(key);
   };
   const button = (name) => page.getByRole("button", { name, exact: true });
-  const done = (words) => page.waitForFunction((wanted) => [...document.querySelectorAll(".notice.done")].some((each) => each.innerText.includes(wanted)), words);
+  await page.evaluate(() => { // a notice goes after four seconds, in which a busy machine may draw nothing
+    globalThis.told = "";
+    const look = () => { for (const each of document.querySelectorAll(".notice.done")) globalThis.told += each.textContent; };
+    new MutationObserver(look).observe(document.body, { subtree: true, childList: true });
+  });
+  const done = (words) => page.waitForFunction((wanted) => globalThis.told.includes(wanted), words, { polling: 100 });
   await press(page.locator("summary", { hasText: "Transport" }), "Enter");
   for (const value of ["false", "true"]) {
     await press(page.getByLabel("advection", { exact: true }), "Space");
