@@ -149,7 +149,6 @@ export async function branches({ open, given, ask }) {
   return { ...seen, blanks: await page.evaluate(() => globalThis.blanks), drawn: Number(await page.locator(".map").getAttribute("data-version")) };
 }
 
-
 /** Release something at a place, then undo that. */
 export async function releases({ open, given, ask }) {
   const page = await open({ view: { variable: given.species, panel: "steer" } });

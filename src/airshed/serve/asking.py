@@ -38,7 +38,7 @@ class Asking:
         if not self.engine.began:
             raise NotYetError("the model is being set up; ask again soon")
         if found is None:
-            there = ", ".join(self.engine.sessions) or "none yet"
+            there = ", ".join(self.engine.sessions) or "none"
             raise NotThereError(f"there is no session {name!r}; there are: {there}")
         found.used = time.monotonic()
         return found

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 _SILENT: Final = 20.0
 """Seconds without a request after which a connection is made anew; the server keeps it for a minute."""
 
-
 _AGAIN: Final = 0.1
 """Seconds after which a server whose model is being set up is asked again."""
 
