@@ -149,6 +149,55 @@ export async function branches({ open, given, ask }) {
   return { ...seen, blanks: await page.evaluate(() => globalThis.blanks), drawn: Number(await page.locator(".map").getAttribute("data-version")) };
 }
 
+const CORNERS = ["ArrowUp", "ArrowUp", "Enter", ...Array(3).fill("ArrowRight"), "Enter", ...Array(4).fill("ArrowDown"), "Enter"];
+
+/** With keys alone: switch a process off and on, change a factor of a country and sector, release something, paint an area. */
+export async function steers({ open, given }) {
+  const page = await open({ view: { variable: given.variable, panel: "steer" } });
+  await page.route("**/info", async (route) => { // what the model tells of itself comes late on a busy machine
+    await new Promise((done) => setTimeout(done, 300));
+    await route.continue();
+  });
+  const press = async (what, ...keys) => {
+    const ready = what.and(page.locator(":enabled, summary, .map")); // what is not enabled yet takes no focus
+    for (const key of keys) await ready.press(key);
+  };
+  const button = (name) => page.getByRole("button", { name, exact: true });
+  await page.evaluate(() => { // a notice goes after four seconds, in which a busy machine may draw nothing
+    globalThis.told = "";
+    const look = () => { for (const each of document.querySelectorAll(".notice.done")) globalThis.told += each.textContent; };
+    new MutationObserver(look).observe(document.body, { subtree: true, childList: true });
+  });
+  const done = (words) => page.waitForFunction((wanted) => globalThis.told.includes(wanted), words, { polling: 100 });
+  await press(page.locator("summary", { hasText: "Transport" }), "Enter");
+  for (const value of ["false", "true"]) {
+    await press(page.getByLabel("advection", { exact: true }), "Space");
+    await press(button("Apply here"), "Enter");
+    await done(`transport.advection is ${value}`);
+  }
+  await page.getByLabel("Add to emissions.scale").focus();
+  await page.keyboard.type(given.factor);
+  await page.keyboard.press("Enter");
+  await page.waitForFunction((name) => document.activeElement.id.endsWith(name), given.factor);
+  await page.keyboard.press("ControlOrMeta+a");
+  await page.keyboard.type("0.5");
+  await page.keyboard.press("Enter");
+  await press(button("Apply here"), "Enter");
+  await done(given.factor);
+  await press(page.getByText("Release something"), "Enter");
+  for (const [label, value] of [["Longitude", given.place[0]], ["Latitude", given.place[1]], ["Rate [kg/s]", 3]]) {
+    await press(page.getByLabel(label), "ControlOrMeta+a");
+    await page.keyboard.type(String(value));
+  }
+  await page.keyboard.press("Enter");
+  await done("released");
+  await press(page.getByText(`Paint ${given.variable}`), "Enter");
+  await press(button("Draw an area on the map"), "Enter");
+  await press(page.locator(".map"), ...CORNERS);
+  await press(button("Paint"), "Enter");
+  await done("painted");
+}
+
 /** Release something at a place, then undo that. */
 export async function releases({ open, given, ask }) {
   const page = await open({ view: { variable: given.species, panel: "steer" } });

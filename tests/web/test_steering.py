@@ -36,6 +36,20 @@ def test_an_emission_factor_makes_a_branch_differ(chemistry: Server, browse: Bro
     assert seen["blanks"] == 0  # while both run, the map never waits for the slower one
 
 
+def test_keys_alone_steer(chemistry: Server, browse: Browse) -> None:
+    with airshed.connect(chemistry.url) as client:
+        since, before = len(client.log()), client.values("O3", level=0)
+        browse("steers", chemistry, variable="O3", factor="DE/F_RoadTransport", place=PARIS)
+        done = [each.command for each in client.log(since) if each.command["kind"] not in ("snapshot", "forget")]
+        painted = client.values("O3", level=0) / before
+    assert [(each["name"], each["value"]) for each in done[:3]] == [
+        ("transport.advection", False), ("transport.advection", True), ("emissions.scale.DE/F_RoadTransport", 0.5),
+    ]  # fmt: skip
+    assert (done[3]["species"], done[3]["lon"], done[3]["lat"], done[3]["rate"]) == ("SO2", *PARIS, 3.0)
+    assert done[4]["kind"] == "paint"
+    assert set(np.unique(painted.round(5))) == {1.0, 2.0}
+
+
 def test_a_release_is_made_and_undone(chemistry: Server, browse: Browse) -> None:
     with airshed.connect(chemistry.url) as client:
         before, since = client.values("SO2", level=0), len(client.log())

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from math import inf
 from typing import Any, Final
 
 import numpy as np
@@ -9,12 +10,14 @@ import numpy.typing as npt
 
 from airshed.core.errors import CaseError
 from airshed.core.units import to
-from airshed.fields.spec import FieldRegistry, FieldSpec
+from airshed.fields.spec import FieldRegistry, FieldSpec, Written
 
 Array = npt.NDArray[Any]
 
 VOLUME: Final = ("level", "lat", "lon")
 SURFACE: Final = ("lat", "lon")
+_POSITIVE: Final = (0.0, inf)
+_FRACTION: Final = (0.0, 1.0)
 
 _WEATHER: Final = (
     FieldSpec("air_temperature", VOLUME, "K", "Temperature of the air", "air_temperature"),
@@ -35,11 +38,16 @@ _WEATHER: Final = (
     FieldSpec("friction_velocity", SURFACE, "m s-1", "Friction velocity at the ground"),
     FieldSpec("obukhov_length", SURFACE, "m", "Obukhov length, positive in stable air"),
 )
-_WITH_EVERY_OUTPUT: Final = ("air_temperature", "air_pressure")
-"""By them mixing ratios become mass concentrations."""
+_WRITTEN: Final[Mapping[str, Written]] = {"air_temperature": "always", "air_pressure": "always"}
+"""By these two mixing ratios become mass concentrations."""
+_VALID: Final = {
+    "water_vapour": _FRACTION, "cloud_cover": _FRACTION,
+    "eastward_wind": None, "northward_wind": None, "obukhov_length": None,
+}  # fmt: skip
+"""What may be negative, or not above one; the others are positive."""
 
 WEATHER: Final = tuple(
-    replace(spec, written="always" if spec.name in _WITH_EVERY_OUTPUT else "named") for spec in _WEATHER
+    replace(spec, valid=_VALID.get(spec.name, _POSITIVE), written=_WRITTEN.get(spec.name, "named")) for spec in _WEATHER
 )
 """The weather fields that output may hold, named as in the state of the meteorology."""
 
@@ -93,6 +101,7 @@ def species_fields(
             f"Mixing ratio of {text.strip() or name}",
             f"mole_fraction_of_{CF_SPECIES[name]}_in_air" if name in CF_SPECIES else None,
             molar_mass=masses.get(name),
+            valid=_FRACTION,
             settable=True,
         )
         for name, text in species
@@ -109,9 +118,10 @@ def mixing_ratios_of(spec: FieldSpec, shape: tuple[int, ...], value: object) -> 
         raise CaseError(f"{spec.name} cannot be {value!r}: give numbers [mol mol-1], or a text with a unit")
     if found.ndim and found.shape != shape:
         raise CaseError(f"{spec.name} has the shape {shape}; values of {found.shape} cannot be set")
-    strange = found[~((found >= 0.0) & (found <= 1.0))]
+    low, high = _FRACTION
+    strange = found[~((found >= low) & (found <= high))]
     if strange.size:
-        raise CaseError(f"{spec.name} cannot be {strange.flat[0]}: mixing ratios lie between 0 and 1")
+        raise CaseError(f"{spec.name} cannot be {strange.flat[0]}: mixing ratios lie between {low:g} and {high:g}")
     return np.broadcast_to(found.astype(np.float64), shape)
 
 

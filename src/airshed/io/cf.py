@@ -6,7 +6,6 @@ source  Eaton et al. 2023, NetCDF Climate and Forecast Metadata Conventions 1.11
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from math import isfinite
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -161,9 +160,7 @@ def _field(spec: FieldSpec, beside: Sequence[str]) -> Variable:
         attributes["units_metadata"] = "temperature: on_scale"
     if spec.standard_name is not None:
         attributes["standard_name"] = spec.standard_name
-    if spec.valid is not None:
-        ends = zip(("valid_min", "valid_max"), spec.valid, strict=True)
-        attributes |= {name: end for name, end in ends if isfinite(end)}
+    # No valid_min and valid_max: readers hide what lies outside, which is what people must see.
     if beside:
         attributes["coordinates"] = " ".join(beside)
     if spec.molar_mass is not None:

@@ -50,8 +50,8 @@ export async function change(wanted: Command, done: string): Promise<boolean> {
   const before = [...(undoable.value[name] ?? []), kept.snapshot];
   for (const old of before.splice(0, before.length - MOST_UNDO)) void command(name, { kind: "forget", snapshot: old });
   undoable.value = { ...undoable.value, [name]: before };
+  await learn(name); // controls that show the value before would ask for what is done already
   notify("done", done);
-  void learn(name);
   return true;
 }
 
@@ -63,9 +63,9 @@ export async function undo(): Promise<void> {
   back.value = null;
   if (!(await command(name, { kind: "restore", snapshot }))) return;
   undoable.value = { ...undoable.value, [name]: before.slice(0, -1) };
-  notify("done", "The run is back before the last change.");
   void command(name, { kind: "forget", snapshot });
-  void learn(name);
+  await learn(name);
+  notify("done", "The run is back before the last change.");
 }
 
 export async function restore(snapshot: string): Promise<void> {

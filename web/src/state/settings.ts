@@ -39,9 +39,10 @@ export function enter(name: string, value: Value | null): void {
   pending.value = value === null ? others : { ...others, [name]: value };
 }
 
-export function forget(): void {
-  pending.value = {};
-  added.value = {};
+/** What was sent is no longer pending, unless it was entered anew since. */
+export function forget(sent: Record<string, Value>): void {
+  pending.value = Object.fromEntries(Object.entries(pending.value).filter(([name, value]) => sent[name] !== value));
+  added.value = Object.fromEntries(Object.entries(added.value).map(([table, rows]) => [table, rows.filter((row) => !(`${table}.${row}` in sent))]));
 }
 
 export const knobs = computed<Knob[]>(() => {

@@ -32,11 +32,12 @@ function Pending() {
   const apply = async () => {
     for (const [name, value] of entered) {
       if (!(await change({ kind: "set", name, value }, `${name} is ${value} from the next step on.`))) return;
+      forget({ [name]: value });
     }
-    forget();
   };
   const open = async () => {
-    if (await branch(pending.value)) forget();
+    const sent = pending.value;
+    if (await branch(sent)) forget(sent);
   };
   return (
     <section aria-label="Changes">
