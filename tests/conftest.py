@@ -4,7 +4,6 @@ Where AIRSHED_SKIPPED names a file, the names of the tests that were skipped are
 a reason that MAY_LACK does not hold fails the run. Where AIRSHED_SECONDS names one, longest.txt is written there anew.
 """
 
-import math
 import os
 import re
 import signal
@@ -36,26 +35,27 @@ settings.load_profile("airshed")
 HERE = Path(__file__).parent
 
 
-def seconds_of_longest(text: str) -> dict[str, float]:
-    """Return the files of tests that take longest and their time of processors [s]; endless where none is given."""
+def longest(text: str) -> dict[str, tuple[float, int]]:
+    """Return the files of tests that take longest: the time of processors [s] and the number of their tests."""
     lines = [line.split() for line in text.splitlines()]
-    return {name: float(seconds[0]) if seconds else math.inf for *seconds, name in lines}
+    return {name: (float(seconds), int(tests)) for seconds, tests, name in lines}
 
 
-SECONDS = {HERE / name: each for name, each in seconds_of_longest((HERE / "longest.txt").read_text()).items()}
-"""The files that take longest, about the longest first: what their tests and all that these start compute, [s]."""
-QUICK = 1.5
-"""`make quick` leaves away the files that take longer [s]."""
+LONGEST = {HERE / name: each for name, each in longest((HERE / "longest.txt").read_text()).items()}
+"""The files that take longest, about the longest first: what their tests and all that these start compute."""
+QUICK = 0.05
+"""`make quick` leaves away those of them that take longer for each test [s]."""
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
     """Leave the longest away where AIRSHED_QUICK says so."""
-    return True if os.environ.get("AIRSHED_QUICK") and SECONDS.get(collection_path, 0.0) > QUICK else None
+    seconds, tests = LONGEST.get(collection_path, (0.0, 1))
+    return True if os.environ.get("AIRSHED_QUICK") and seconds > QUICK * tests else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put what takes longest first, so that at the end no core waits for another."""
-    place = {path: number for number, path in enumerate(SECONDS)}
+    place = {path: number for number, path in enumerate(LONGEST)}
     items.sort(key=lambda item: place.get(item.path, len(place)))
 
 
@@ -90,6 +90,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 _COUNTED_FROM = -1.0
 _SPENT = Counter[str]()
+_TESTS = Counter[str]()
 _LISTED = 1.0
 """What takes less [s] has no place in longest.txt."""
 
@@ -118,6 +119,7 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Add up what the tests of each file computed."""
     _SPENT[report.location[0]] += dict(report.user_properties).get("computed", 0.0)
+    _TESTS[report.location[0]] += report.when == "setup"
 
 
 @pytest.hookimpl(trylast=True)
@@ -126,7 +128,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     to = os.environ.get("AIRSHED_SECONDS")
     if to and not hasattr(config, "workerinput"):
         lines = [
-            f"{seconds:5.1f} {(config.rootpath / name).relative_to(HERE)}\n"
+            f"{seconds:5.1f} {_TESTS[name]:3d} {(config.rootpath / name).relative_to(HERE)}\n"
             for name, seconds in _SPENT.most_common()
             if seconds >= _LISTED
         ]

@@ -44,13 +44,13 @@ def test_a_test_may_be_skipped_for_a_reason_on_the_list_alone(tmp_path: Path) ->
 
 
 def test_the_longest_come_first_and_are_not_among_the_quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / "longest.txt").write_text("  9.1 test_c.py\ntest_d.py\n  1.5 test_b.py\n")
+    (tmp_path / "longest.txt").write_text("  9.1 1 test_c.py\n 9.0 300 test_d.py\n  1.5 9 test_b.py\n")
     conftest = runpy.run_path(shutil.copy(Path(__file__).with_name("conftest.py"), tmp_path))
     paths = [tmp_path / f"test_{name}.py" for name in "abcd"]
     items = [SimpleNamespace(path=path) for path in paths]
     conftest["pytest_collection_modifyitems"](items)
     assert [each.path.name for each in items] == ["test_c.py", "test_d.py", "test_b.py", "test_a.py"]
-    for quick, ignored in (("", [None] * 4), ("1", [None, None, True, True])):
+    for quick, ignored in (("", [None] * 4), ("1", [None, True, True, None])):
         monkeypatch.setenv("AIRSHED_QUICK", quick)
         assert [conftest["pytest_ignore_collect"](path) for path in paths] == ignored
 
@@ -79,13 +79,17 @@ def test_the_list_of_the_longest_is_what_they_and_all_that_they_start_compute(tm
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2", "--rootdir", tmp_path, tmp_path],
         cwd=tmp_path, check=True, capture_output=True, env={**environment, "AIRSHED_SECONDS": str(tmp_path / "found")},
     )  # fmt: skip
-    ((seconds, name),) = [line.split() for line in (tmp_path / "found").read_text().splitlines()]
-    assert name == "test_busy.py"
+    ((seconds, tests, name),) = [line.split() for line in (tmp_path / "found").read_text().splitlines()]
+    assert (tests, name) == ("2", "test_busy.py")
     assert float(seconds) >= 1.2
 
 
-def test_the_list_of_the_longest_names_files_that_there_are_and_leaves_a_minute_of_quick_ones() -> None:
+def test_the_list_of_the_longest_names_files_that_there_are_and_leaves_a_minute_of_quick_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("AIRSHED_QUICK", "1")
     here = Path(__file__).parent
     conftest = runpy.run_path(str(here / "conftest.py"))
-    assert [path.name for path in conftest["SECONDS"] if not path.is_file()] == []
-    assert sum(seconds for seconds in conftest["SECONDS"].values() if seconds <= conftest["QUICK"]) < 50.0
+    assert [path.name for path in conftest["LONGEST"] if not path.is_file()] == []
+    quick = [path for path in conftest["LONGEST"] if not conftest["pytest_ignore_collect"](path)]
+    assert sum(conftest["LONGEST"][path][0] for path in quick) < 40.0
