@@ -9,6 +9,7 @@ spoilt on the way back, and with CASES of a coarse cut of the real one; and of t
 
 import json
 import sys
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,7 +22,9 @@ from worlds import digest, group, wait_for_all
 
 from airshed import adjoint
 from airshed.adjoint import choice
+from airshed.adjoint.direction import Direction
 from airshed.adjoint.receptor import Receptor, ReceptorCost
+from airshed.adjoint.run_function import RunFunction
 from airshed.air.case import Case
 from airshed.parallel.communicator import Alone
 from airshed.parallel.swap import EdgeSwap
@@ -70,6 +73,7 @@ RUNS = (  # ranks, their tiles, threads, what is kept, how steps forward get the
     (3, "[1, 3]", 1, LITTLE, "auto"), (4, "[2, 2]", 1, LITTLE, "messages"),
     (4, "[1, 4]", 1, ONCE, "auto"),
 )  # fmt: skip
+RUNS_VERIFIED = RUNS[0], RUNS[2], RUNS[3], RUNS[7]
 RUNS_SPLIT = ((1, "auto", 1, ONCE, "auto"), (2, "[1, 2]", 2, ONCE, "auto"), (4, "[2, 2]", 1, LITTLE, "messages"))
 RUNS_IN_GROUPS = (  # of ranks that move species, and of others; all ranks take all steps back
     (2, "[1, 2]", 1, ONCE, "auto"),
@@ -128,8 +132,55 @@ def gradients(make, receptor, runs, given):
     return found
 
 
+def verified(make, runs):
+    """Return both sides of dot products, the remainders of a Taylor test, and the hash of changes of the state."""
+    found = {}
+    for size, tiles, threads, _, _ in runs:
+        ranks = group(size)
+        if ranks is not None:
+            case = make([f"parallel.tiles={tiles}", f"run.threads={threads}"])
+            asked = {"steps": 3, "ranks": ranks, **given(case)}
+            dots = adjoint.dot_product_test(case, **asked)
+            taylor = adjoint.taylor_test(case, kind="emission", **asked)
+            shape = (2, *case.make_grid().shape)
+            along = Direction(initial=np.random.default_rng(3).uniform(-1e-9, 1e-9, shape))
+            changed = adjoint.tangent(case, along, **asked)
+            found[f"{size} {tiles} {threads}"] = {
+                "ok": [dots.ok, taylor.ok], "dots": [dict(dots.by_tangent), dict(dots.by_adjoint)],
+                "taylor": [taylor.derivative, [list(vars(each).values()) for each in taylor.remainders]],
+                "change": digest(changed.state, changed.change), "error": dots.worst,
+            }  # fmt: skip
+        wait_for_all()
+    return found
+
+
+def functions(make, runs):
+    """Return hashes of the fields of a run as a function of changed inputs, and of the adjoints of all inputs."""
+    found = {}
+    for size, tiles, threads, kept, _ in runs:
+        ranks = group(size)
+        if ranks is not None:
+            case = make([f"parallel.tiles={tiles}", f"run.threads={threads}", kept])
+            inputs = {
+                "factors": {"all": {"species": ["A"], "per": "cell"}},
+                "initial": ["A"],
+                "boundary": ["A"],
+                "rates": ["1"],
+            }
+            with closing(RunFunction(case, {"B": [1200.0, 2400.0]}, inputs, ranks=ranks, **given(case))) as run:
+                numbers = np.random.default_rng(7)
+                changed = {key: own * numbers.uniform(0.5, 1.0, own.shape) for key, own in run.own.items()}
+                fields = run(changed)
+                adjoints = run.vjp(changed, {"B": numbers.uniform(0.0, 1.0, run.shapes["B"])})
+            parts = {"B": fields["B"], **{" ".join(key): each for key, each in adjoints.items()}}
+            assert all(np.any(each) for each in parts.values())
+            found[f"{size} {tiles} {threads}"] = {name: digest(each) for name, each in parts.items()}
+        wait_for_all()
+    return found
+
+
 def spoilt(make):
-    """A gradient on two ranks of which one gets edges on the way back that are not its neighbour's."""
+    """A gradient on two ranks, and what verifies it, where one gets edges that are not its neighbour's."""
     plain = EdgeSwap.__call__
 
     def swap(self, given, taken):
@@ -138,8 +189,9 @@ def spoilt(make):
             edge[...] = edge[::-1].copy()
 
     EdgeSwap.__call__ = swap if MPI.COMM_WORLD.rank == 0 else plain
+    one = [(2, "[1, 2]", 1, ONCE, "auto")]
     try:
-        return gradients(make, AT, [(2, "[1, 2]", 1, ONCE, "auto")], given)
+        return gradients(make, AT, one, given), verified(make, one)
     finally:
         EdgeSwap.__call__ = plain
 
@@ -181,7 +233,10 @@ def main(folder, cases=None):
     def concurrent_apart(settings):
         return split_apart([*settings, "chemistry.concurrent=true"])
 
-    told = {"small": gradients(small, AT, RUNS, given), "spoilt": spoilt(small)}
+    told = {"small": gradients(small, AT, RUNS, given)}
+    told["spoilt"], told["spoilt, verified"] = spoilt(small)
+    told["functions"] = functions(small, RUNS_VERIFIED)
+    told["small, verified"] = verified(small, RUNS_VERIFIED)
     makers = {
         "split": split,
         "split apart": split_apart,
@@ -191,6 +246,8 @@ def main(folder, cases=None):
     for name, make in makers.items():
         told[name] = gradients(make, AT, RUNS_SPLIT, given)
         in_groups = lambda settings: make([*settings, GROUPS_OF_RANKS])  # noqa: B023, E731
+        if name in ("split apart", "concurrent"):
+            told[f"{name}, verified"] = verified(make, RUNS_SPLIT)
         (told[name]["in groups"],) = gradients(in_groups, AT, RUNS_IN_GROUPS, given).values() or (None,)
     told["sensitivity"] = sensitivities(small(["run.threads=1"]))
     if cases is not None:

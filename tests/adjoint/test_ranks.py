@@ -54,10 +54,30 @@ def test_concurrent_steps_are_other_steps(printed):
     assert printed["split"][ALONE]["value"] != printed["concurrent"][ALONE]["value"]
 
 
+@pytest.mark.parametrize("case", ["small", "split apart", "concurrent"])
+def test_derivatives_are_verified_on_ranks_with_the_bits_of_one(printed, case):
+    """By dot products and a Taylor test; the tangent of a run, too."""
+    runs = printed[f"{case}, verified"]
+    alone = runs["1 auto 1"]
+    assert len(runs) == (4 if case == "small" else 3)
+    assert {name: found for name, found in runs.items() if found != alone} == {}
+    assert alone["ok"] == [True, True]
+    assert alone["error"] < 1e-13
+
+
+def test_a_run_as_a_function_is_the_same_on_ranks(printed):
+    runs = printed["functions"]
+    alone = runs["1 auto 1"]
+    assert len(runs) == 4
+    assert {name: found for name, found in runs.items() if found != alone} == {}
+
+
 def test_spoilt_edges_are_noticed(printed):
     """The negative control: one of two ranks gets the rows of its neighbour upside down on the way back."""
     alone, (spoilt,) = printed["small"][ALONE], printed["spoilt"].values()
     assert {name for name in alone if spoilt[name] == alone[name]} == {"value", "steps"}
+    alone, (spoilt,) = printed["small, verified"]["1 auto 1"], printed["spoilt, verified"].values()
+    assert [name for name in alone if spoilt[name] == alone[name]] == []
 
 
 def test_all_ranks_get_the_sensitivities_of_one(printed):

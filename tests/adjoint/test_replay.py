@@ -166,7 +166,7 @@ def test_values_that_one_run_alone_clips_are_counted(run):
     terms, species = len(run.derivatives.kernel.terms), len(run.derivatives.kernel.network.species)
     q = np.ones_like(run.levels[0].q)
     q[1, 0, 1, 2, 0] = q[0, 0, 1, 2, 0] = q[1, 0, 2, 0, 0] = 0.0
-    sums = np.zeros((run.layout.rows, run.layout.blocks, terms, species))
+    sums = np.zeros((run.area.layout.rows, run.area.layout.blocks, terms, species))
     crossings = Crossings(run, run.constants)
     crossings.note(run.steps[0], q, q, sums.reshape(-1, terms * species))
     sums[1, 0, TERMS.index("clipped"), 1] = 1e-9

@@ -56,7 +56,7 @@ def test_a_run_is_repeated(run):
     def look(part, before, after, sums):
         if part is ends[len(found)]:
             level = run.levels[len(found) + 1]
-            found.append(np.abs(run.layout.unpack(after) - run.layout.unpack(level.q)).max())
+            found.append(np.abs(run.area.layout.unpack(after) - run.area.layout.unpack(level.q)).max())
 
     replay = Replay(run, random_cost(run, 1))
     replay.value(look=look)

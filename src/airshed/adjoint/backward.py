@@ -18,7 +18,7 @@ from airshed.adjoint.trajectory import Trajectory
 from airshed.air.model import AirModel
 from airshed.air.schemes.taken import TakenStep
 from airshed.kernels.memory import AnyArray, aligned_copy
-from airshed.kernels.step.data import Level, Swap
+from airshed.kernels.step.data import Level
 from airshed.runtime.using import quick_turns
 
 Array = npt.NDArray[np.float64]
@@ -55,17 +55,16 @@ class Backward:
 
     derivatives  of the steps of its scheme
     costs  by the time [s] of a level: adds what the cost at that time is worth to the adjoint of its mixing ratios
-    swap   with the ranks beside this one; None for one rank alone
     """
 
     def __init__(
         self, model: AirModel, derivatives: Derivatives, costs: Mapping[float, Callable[[AnyArray], None]],
-        options: Options = DEFAULT, swap: Swap | None = None,
+        options: Options = DEFAULT,
     ) -> None:  # fmt: skip
         self._model, self._costs, self._source_levels = model, costs, options.source_levels
-        asked = Asked(model.stepper.threads, read=options.read, frozen=options.frozen, swap=swap)
+        asked = Asked(model.stepper.threads, read=options.read, frozen=options.frozen)
         self._reverser = derivatives.reverser(asked)
-        self._instants = Instants(model)
+        self._area, self._instants = derivatives.area, Instants(model, derivatives.area)
         self._sources: dict[float, AnyArray] = {}
         self._changed: dict[float, int] = {}  # steps that were left when a source was added to last
         self._left = 0
@@ -129,7 +128,7 @@ class Backward:
     def _jump(self, now: Level, seconds: float) -> Array:
         worth = self._reverser.jump(now)
         self._add_cost(seconds, worth)
-        return self._whole(worth)
+        return self._area.whole(worth)
 
     def _add_cost(self, seconds: float, adjoint: AnyArray) -> None:
         time = time_at(self._costs, seconds)
@@ -145,17 +144,11 @@ class Backward:
             self._changed[begin] = self._left
 
     def _found(self) -> Adjoints:
-        totals, model = self._reverser.totals, self._model
-        outside, top, reactions = (
-            model.subdomain.total(each.reshape(len(each) * each.shape[1], *each.shape[2:]), model.kernel.sums)
-            for each in (totals.outside, totals.top, totals.reactions)
-        )
-        sources = {begin: self._whole(each) for begin, each in sorted(self._sources.items())}
+        totals = self._reverser.totals
+        outside, top, reactions = map(self._area.total, (totals.outside, totals.top, totals.reactions))
+        sources = {begin: self._area.whole(each) for begin, each in sorted(self._sources.items())}
         read = None if totals.read is None else self._instants.read(totals.read)
-        return Adjoints(self._whole(self._reverser.x), sources, outside, top, reactions, read)
-
-    def _whole(self, packed: AnyArray) -> Array:
-        return self._model.subdomain.whole(self._model.layout.unpack(packed))
+        return Adjoints(self._area.whole(self._reverser.x), sources, outside, top, reactions, read)
 
     def close(self) -> None:
         """End the threads."""

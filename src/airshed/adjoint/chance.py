@@ -40,7 +40,7 @@ def random_cost(recorded: Recording, seed: int, change: Array | None = None) -> 
     change  (species, level, lat, lon) [mol/mol] by whose mean a species is divided where that is greater
     """
     random = np.random.default_rng(seed)
-    q = recorded.layout.unpack(recorded.levels[-1].q)
+    q = recorded.area.whole(recorded.levels[-1].q)
     sizes = np.abs(q if change is None else np.maximum(q, np.abs(change))).mean(axis=(1, 2, 3))
     cells = q[0].size
     weights = {
@@ -57,8 +57,8 @@ def random_direction(recorded: Recording, seed: int = 0, *, zeros: bool = False)
     zeros  whether what is zero changes too: by up to a tenth of the mean of the array; mixing ratios by a tenth of the
            mean of their species at the end, since a species that lives for a nanosecond is to stay as rare as it is
     """
-    random, unpack = np.random.default_rng(seed), recorded.layout.unpack
-    means = np.abs(unpack(recorded.levels[-1].q)).mean(axis=(1, 2, 3))
+    random, whole = np.random.default_rng(seed), recorded.area.whole
+    means = np.abs(whole(recorded.levels[-1].q)).mean(axis=(1, 2, 3))
 
     def change(values: Array, mean: Array | float | None = None) -> Array:
         if mean is None:
@@ -73,14 +73,14 @@ def random_direction(recorded: Recording, seed: int = 0, *, zeros: bool = False)
     for stage in recorded.stages if recorded.constants.emitted else ():
         for begin, _ in stage.emission:
             if begin not in first and stage.forcing.column is not None:
-                first[begin] = change(np.abs(unpack(stage.forcing.column.emission)))
+                first[begin] = change(np.abs(whole(stage.forcing.column.emission)))
     constants = recorded.constants
     fields = {
-        name: [allowed(recorded.members[name], change(recorded.layout.unpack(each))) for each in instants]
+        name: [allowed(recorded.members[name], change(whole(each))) for each in instants]
         for name, instants in recorded.instants.items()
     }
     return Direction(
-        change_of_ratios(unpack(recorded.first.q)), first, change_of_ratios(constants.ghosts),
+        change_of_ratios(whole(recorded.first.q)), first, change_of_ratios(constants.ghosts),
         change_of_ratios(constants.top),
         random.uniform(-1.0, 1.0, len(recorded.network.reactions)),
         {name: change(each) for name, each in recorded.numbers().items()}, fields,

@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from airshed.adjoint.area import Area
 from airshed.adjoint.direction import Direction
 from airshed.air.schemes.taken import Taken
 from airshed.core.errors import CaseError
-from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray, aligned_copy
 from airshed.kernels.step.data import Pair, StepChanges, StepConstants, StepForcing
 from airshed.kernels.step.operator_fields import Member
@@ -18,13 +18,13 @@ Array = npt.NDArray[np.float64]
 
 
 class Changes:
-    """The changes of steps in a direction, packed once."""
+    """The changes of steps in a direction, packed once: of the columns of this rank."""
 
-    def __init__(self, direction: Direction, layout: Layout, members: Mapping[str, Member]) -> None:
-        self.direction, self._layout, self._members = direction, layout, members
-        self._emission = {begin: layout.pack(each, padding="constant") for begin, each in direction.emission.items()}
+    def __init__(self, direction: Direction, area: Area, members: Mapping[str, Member]) -> None:
+        self.direction, self._area, self._members = direction, area, members
+        self._emission = {begin: area.own(each, padding="constant") for begin, each in direction.emission.items()}
         self._fields: dict[str, list[AnyArray]] = {
-            name: [layout.pack(each, padding="constant") for each in some] for name, some in direction.fields.items()
+            name: [area.own(each, padding="constant") for each in some] for name, some in direction.fields.items()
         }
         self._seen: dict[str, dict[int, tuple[AnyArray, int]]] = {name: {} for name in direction.fields}
         self._perturbed: dict[int, tuple[AnyArray, AnyArray]] = {}
@@ -65,7 +65,7 @@ class Changes:
     def add_to_initial(self, packed: AnyArray, size: float) -> None:
         """Add so many times the changes of the beginning to packed mixing ratios."""
         if self.direction.initial is not None:
-            packed += packed.dtype.type(size) * self._layout.pack(self.direction.initial)
+            packed += packed.dtype.type(size) * self._area.own(self.direction.initial)
 
     def constants(self, given: StepConstants, size: float) -> StepConstants:
         """Return what stays the same from step to step at so many times the direction."""
@@ -79,7 +79,7 @@ class Changes:
         shares = [(share, self._emission[begin]) for begin, share in taken.emission if begin in self._emission]
         if not shares:
             return None
-        total = self._layout.memory.zeros(shares[0][1].shape, self._layout.dtype)
+        total = self._area.layout.memory.zeros(shares[0][1].shape, self._area.layout.dtype)
         for share, change in shares:
             total += total.dtype.type(share) * change
         return total

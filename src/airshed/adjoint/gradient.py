@@ -29,7 +29,6 @@ from airshed.core.errors import CaseError
 from airshed.core.every import INSTANT
 from airshed.kernels.memory import AnyArray
 from airshed.parallel.failure import raising_together
-from airshed.parallel.swap import edge_swap
 from airshed.runtime.clock import Clock, due_in
 from airshed.runtime.simulation import Simulation
 from airshed.runtime.using import quick_turns
@@ -125,8 +124,8 @@ def _commits(simulation: Simulation, cost: Cost, options: Options) -> AnyCommits
 @contextmanager
 def _backward(model: AirModel, derivatives: Derivatives, cost: Cost, options: Options) -> Iterator[Backward]:
     levels = options.source_levels or max((source.levels for source in model.parts.own_sources), default=1)
-    swap, chosen = edge_swap(model.subdomain), replace(options, source_levels=levels)
-    with closing(Backward(model, derivatives, costs_of(cost, model), chosen, swap)) as backward:
+    chosen = replace(options, source_levels=levels)
+    with closing(Backward(model, derivatives, costs_of(cost, model), chosen)) as backward:
         yield backward
 
 

@@ -72,7 +72,7 @@ class Crossings:
         if isinstance(part, Taken) and any(each.kind == "face_flux" for each in run.derivatives.operators):
             self.kinks += self._faces(part, before, other)
         differs = self._clipped_in(after, sums) != clipped
-        self.clips += int(run.layout.unpack(differs).sum())
+        self.clips += int(run.area.whole(differs).sum())
         self._compared += 1
 
     def _clipped_in(self, q: AnyArray, sums: Array | None) -> AnyArray:
@@ -85,7 +85,7 @@ class Crossings:
 
     def _faces(self, taken: Taken, one: AnyArray, other: AnyArray) -> int:
         """Count faces with other branches; species by species, since that fits caches."""
-        unpack, transport = self.recorded.layout.unpack, taken.forcing.transport
+        whole, transport = self.recorded.area.whole, taken.forcing.transport
         x, y = (self._between(pair, transport.weight) for pair in (transport.flux_x, transport.flux_y))
         z = self._between(transport.flux_z, transport.weight_z)
         ghosts = self.constants.ghosts, self.recorded.constants.ghosts
@@ -93,7 +93,7 @@ class Crossings:
         for number in range(one.shape[2]):
             some = slice(number, number + 1)
             both = (
-                self._branches(unpack(q[:, :, some]), (x, y, z), outside[some])
+                self._branches(whole(q[:, :, some]), (x, y, z), outside[some])
                 for q, outside in zip((one, other), ghosts, strict=True)
             )
             count += sum(int(np.count_nonzero(a != b)) for a, b in zip(*both, strict=True))
@@ -107,5 +107,5 @@ class Crossings:
         yield upward(q, z, self.constants.vertical_weights)
 
     def _between(self, pair: Pair, weight: float) -> Array:
-        first, last = (self.recorded.layout.unpack(each) for each in pair)
+        first, last = (self.recorded.area.whole(each) for each in pair)
         return np.asarray(first + weight * (last - first))

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from airshed.adjoint.area import Area
 from airshed.adjoint.commits import AnyCommits, Part
 from airshed.adjoint.stores.store import Arrays
 from airshed.air.model import AirModel
@@ -47,8 +48,8 @@ class Instants:
     so adjoints add up in one order under every plan.
     """
 
-    def __init__(self, model: AirModel) -> None:
-        self._model = model
+    def __init__(self, model: AirModel, area: Area) -> None:
+        self._model, self._area = model, area
         self._fields: dict[tuple[str, float], AnyArray] = {}
         self._when: dict[int, float] = {}
 
@@ -109,21 +110,11 @@ class Instants:
         for each in sorted(
             found.fields, key=lambda each: (each.name, self._when[id(each.field)])
         ):  # alike on all ranks
-            unpack = self._model.layout.unpack
-            adjoint, field = (self._whole(unpack(array)) for array in (each.adjoint, each.field))
+            adjoint, field = self._area.whole(each.adjoint), self._area.whole(each.field)
             at, seconds = fields[each.name], self._when[id(each.field)]
             at[seconds] = at[seconds] + adjoint if seconds in at else adjoint
             relative[each.name] = relative.get(each.name, 0.0) + field * adjoint
         return Read(fields, relative, self._numbers(found.numbers, fields))
-
-    def _whole(self, field: Array) -> Array:
-        """A field of the whole area; of faces, those at its northern and eastern edges are zero: nothing acts there."""
-        if field.ndim < 2:  # alike everywhere
-            return field
-        layout, subdomain = self._model.layout, self._model.subdomain
-        faces = [(0, field.shape[-2] - layout.rows), (0, field.shape[-1] - layout.columns)]
-        inside = subdomain.whole(field[..., : layout.rows, : layout.columns])
-        return np.pad(inside, [(0, 0)] * (field.ndim - 2) + faces)
 
     def _numbers(self, found: Mapping[str, Array], fields: Mapping[str, Mapping[float, Array]]) -> dict[str, float]:
         model, totals = self._model, {}
@@ -138,14 +129,17 @@ class Instants:
                 state = model.parts.meteorology.at(seconds)
                 slopes = field_derivatives(bound, (setting, place), state, seconds, around)
                 total += sum(
-                    float(np.sum(fields[each].get(seconds, 0.0) * self._whole(slopes[each]))) for each in sorted(wanted)
+                    float(np.sum(fields[each].get(seconds, 0.0) * self._joined(slopes[each])))
+                    for each in sorted(wanted)
                 )
             totals[name] = total
         return totals
 
+    def _joined(self, field: Array) -> Array:
+        return field if field.ndim < 2 else self._area.joined(field)  # else alike everywhere
+
     def _sum(self, columns: Array) -> float:
-        """The sum over [lat][block] of all ranks."""
-        return float(self._model.subdomain.total(columns.reshape(-1, 1), self._model.kernel.sums)[0])
+        return float(self._area.total(columns[..., None])[0])
 
 
 def _with_last(reads: Sequence[SummedReads]) -> Iterator[tuple[int, FieldAdjoint, int]]:

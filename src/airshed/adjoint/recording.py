@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from airshed.adjoint.area import Area
 from airshed.adjoint.changes import given_fields, given_numbers
 from airshed.adjoint.cost import Cost, times_of
 from airshed.adjoint.schemes.of_model import derivatives_of, simulation_of
@@ -19,7 +20,6 @@ from airshed.air.case import Case
 from airshed.air.model import AirModel
 from airshed.air.schemes.taken import Note, Taken, TakenStep
 from airshed.core.errors import CaseError
-from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray, aligned_copy
 from airshed.kernels.step.data import Level, State, StepConstants
 from airshed.kernels.step.operator_fields import Member
@@ -50,9 +50,9 @@ class Recording:
     begin: float
 
     @property
-    def layout(self) -> Layout:
-        """How the state lies."""
-        return self.derivatives.layout
+    def area(self) -> Area:
+        """Of which a rank holds columns."""
+        return self.derivatives.area
 
     @property
     def constants(self) -> StepConstants:
@@ -138,11 +138,10 @@ def step_ends(simulation: Simulation, steps: int, until: float | None) -> Iterat
 def record(simulation: Simulation, steps: int = STEPS, until: float | None = None) -> Recording:
     """Return the first steps of a simulation that has not begun, or all up to a time [s].
 
-    Raises CaseError for a scheme that has no adjoint, and for several ranks.
+    With several ranks all of them call this, and each records its own columns. Raises CaseError for a scheme that has
+    no adjoint.
     """
     model: AirModel = simulation.model
-    if not model.domain.alone:
-        raise CaseError("a recording is of the whole area: run this on one rank")
     derivatives = derivatives_of(model)
     taken: list[TakenStep] = []
     state, begin = model.stepper.state, model.seconds

@@ -17,7 +17,6 @@ from airshed.adjoint.gradient import Progress, costs_of, run_forward
 from airshed.adjoint.options import Options
 from airshed.adjoint.trajectory import Trajectory, as_arrays, as_snapshot
 from airshed.air.model import AirModel
-from airshed.parallel.swap import edge_swap
 from airshed.runtime.simulation import Simulation
 
 Array = npt.NDArray[np.float64]
@@ -86,8 +85,7 @@ class KeptRun:
         costs = costs_of(_Forced(self._times, self._species, force), self._model)
         options = Options(source_levels=source_levels, read=False)
         try:
-            swap = edge_swap(self._model.subdomain)
-            with closing(Backward(self._model, self.trajectory.derivatives, costs, options, swap)) as backward:
+            with closing(Backward(self._model, self.trajectory.derivatives, costs, options)) as backward:
                 return backward.run(self.trajectory, self.actions, lambda done: progress("backward", done))
         finally:
             self.close()

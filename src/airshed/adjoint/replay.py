@@ -34,7 +34,7 @@ class Replay:
 
     def __init__(self, recording: Recording, cost: Unseen, *, threads: int = 1, read: bool = True) -> None:
         self.recording, self._threads, self._read = recording, threads, read
-        self._layout, self._names = recording.layout, recording.network.names
+        self._area, self._names = recording.area, recording.network.names
         self.look_through(cost)
 
     def look_through(self, cost: Unseen) -> None:
@@ -54,7 +54,7 @@ class Replay:
         return self.cost.value
 
     def _repeater_of(self, direction: Direction, size: float) -> Repeater:
-        changes = Changes(direction, self._layout, self.recording.members)
+        changes = Changes(direction, self._area, self.recording.members)
         return self.recording.derivatives.repeater(changes, size, self._threads)
 
     @cached_property
@@ -65,20 +65,20 @@ class Replay:
         """Return the derivative of the cost in a direction, by the tangent-linear model along the recorded levels."""
         recorded, tangent, self.cost = self.recording, self._tangent, self._make_cost()
         tangent.start(recorded.first, direction, recorded.members)
-        found = [(recorded.begin, self._layout.unpack(tangent.change))] if self._looks_at(recorded.begin) else []
+        found = [(recorded.begin, self._area.whole(tangent.change))] if self._looks_at(recorded.begin) else []
         self._see(recorded.begin, tangent.q)
         for taken, level in zip(recorded.steps, recorded.levels[1:], strict=True):
             tangent.step(taken)
             tangent.reached(level)
             self._see(taken.end, tangent.q)
             if self._looks_at(taken.end):
-                found.append((taken.end, self._layout.unpack(tangent.change)))
+                found.append((taken.end, self._area.whole(tangent.change)))
         return sum(worth(self.cost, time, change, self._names) for time, change in found)
 
     @property
     def change(self) -> Array:
         """The changes of mixing ratios (species, level, lat, lon) at the end of the last tangent."""
-        return self._layout.unpack(self._tangent.change)
+        return self._area.whole(self._tangent.change)
 
     def backward(self) -> Direction:
         """Return the adjoints of the cost by all inputs, each as a direction has it."""
@@ -107,7 +107,7 @@ class Replay:
     def _go_back(self) -> dict[float, AnyArray]:
         recorded, reverser = self.recording, self._reverser
         reverser.start(recorded.tendency)
-        sources = {begin: self._layout.zeros(len(self._names), each) for begin, each in recorded.emission.items()}
+        sources = {begin: self._area.layout.zeros(len(self._names), each) for begin, each in recorded.emission.items()}
         for number in reversed(range(len(recorded.steps))):
             self._add_cost(recorded.steps[number].end, reverser)
             reverser.reverse(self._passed(number), sources)
@@ -122,23 +122,20 @@ class Replay:
         return Passed(recorded.steps[number], (earlier, recorded.levels[number], recorded.levels[number + 1]), before)
 
     def _adjoints(self, reverser: StepReverser, sources: dict[float, AnyArray]) -> Direction:
-        recorded, layout, totals = self.recording, self._layout, reverser.totals
-        read = totals.read
+        recorded, whole, totals = self.recording, self._area.whole, reverser.totals
+        read, total = totals.read, self._area.total
         assert read is not None
         emitted = list(recorded.constants.emitted)
         by_field = {id(each.field): each.adjoint for each in read.fields}
         fields = {
-            name: [
-                layout.unpack(by_field[id(each)] if id(each) in by_field else np.zeros_like(each)) for each in instants
-            ]
+            name: [whole(by_field[id(each)] if id(each) in by_field else np.zeros_like(each)) for each in instants]
             for name, instants in recorded.instants.items()
         }
         return Direction(
-            initial=layout.unpack(reverser.x),
-            emission={begin: layout.unpack(each)[emitted] for begin, each in sources.items()} if emitted else {},
-            outside=totals.outside.sum(axis=(0, 1)), top=totals.top.sum(axis=(0, 1)),
-            rates=totals.reactions.sum(axis=(0, 1)),
-            numbers={name: each.sum(axis=(0, 1)) for name, each in read.numbers.items()}, fields=fields,
+            initial=whole(reverser.x),
+            emission={begin: whole(each)[emitted] for begin, each in sources.items()} if emitted else {},
+            outside=total(totals.outside), top=total(totals.top), rates=total(totals.reactions),
+            numbers={name: total(each) for name, each in read.numbers.items()}, fields=fields,
         )  # fmt: skip
 
     def _looks_at(self, seconds: float) -> bool:
@@ -148,14 +145,14 @@ class Replay:
         time = time_at(self.cost.times, seconds)
         if time is not None:
             index = self.recording.network.index
-            self.cost.see(time, lambda name: self._layout.unpack(packed[:, :, index(name)]))
+            self.cost.see(time, lambda name: self._area.whole(packed[:, :, index(name)]))
 
     def _add_cost(self, seconds: float, reverser: StepReverser) -> None:
         time = time_at(self.cost.times, seconds)
         if time is not None:
             for name, values in self.cost.gradient(time).items():
                 number = self.recording.network.index(name)
-                reverser.x[:, :, number] += self._layout.pack(values, padding="constant")
+                reverser.x[:, :, number] += self._area.own(values, padding="constant")
 
     def close(self) -> None:
         """End threads."""

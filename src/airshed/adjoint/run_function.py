@@ -46,7 +46,9 @@ class RunFunction:
     about four times a run, with the second run forward of the checkpoint plan in it; it gives all inputs at once, and
     is linear in the cotangents. A vjp of another run than the last, or a second one of the same, runs forward before.
 
-    Raises AirshedError for what is wrong with the case, for several ranks, and for a case that has no adjoint.
+    With several ranks all of them call everything together, with the same whole fields, and get the same.
+
+    Raises AirshedError for what is wrong with the case, and for a case that has no adjoint.
     """
 
     def __init__(
@@ -68,7 +70,7 @@ class RunFunction:
             raise
         self._model = model
         self.own: dict[Key, Array] = {(k, name): v for k, each in self._kinds.items() for name, v in each.own.items()}
-        self.shapes = {name: (len(times), *model.grid.shape) for name, times in self._times_of.items()}
+        self.shapes = {name: (len(times), *model.whole.shape) for name, times in self._times_of.items()}
         self._times = sorted({time for times in self._times_of.values() for time in times})
         self._species = list(self._times_of)
         self._runs = RepeatedRun(self._simulation, self._times, self._species, lambda part, done: None)
@@ -98,7 +100,7 @@ class RunFunction:
         values = self._filled(inputs)
 
         def force(k: int) -> Array:
-            time, nothing = self._times[k], np.zeros(self._model.grid.shape)
+            time, nothing = self._times[k], np.zeros(self._model.whole.shape)
             return np.stack([
                 cotangents[name][times.index(time)] if time in times else nothing
                 for name, times in self._times_of.items()
@@ -164,8 +166,6 @@ def _kinds(
     model: AirModel, factors: Sequence[ControlSection], species: Mapping[str, tuple[str, ...]], rates: RateFactors
 ) -> dict[str, Inputs]:
     derivatives_of(model)
-    if not model.domain.alone:
-        raise CaseError("a run as a function is one of one rank; leave mpiexec away")
     found: dict[str, Inputs] = {}
     if factors:
         found["factors"] = EmissionFactors(model, factors)

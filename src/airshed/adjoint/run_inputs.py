@@ -50,7 +50,7 @@ class EmissionFactors(Inputs):
         self._model, self._factors = model, Factors(model.parts.start, model.subdomain)
         self._sources = factored(model.sources.sources, controls, self._factors)
         self.source_levels = max((source.levels for source in self._sources), default=1)
-        self._shapes = {each.name: _shape(each, model.grid.shape[1:]) for each in controls}
+        self._shapes = {each.name: _shape(each, model.whole.shape[1:]) for each in controls}
         self.own = {name: np.ones(each[1:] if each[0] == 1 else each) for name, each in self._shapes.items()}
 
     def apply(self, values: Mapping[str, Array]) -> None:
@@ -103,11 +103,13 @@ class InitialAir(_OfSpecies):
 
     def __init__(self, model: AirModel, names: Iterable[str]) -> None:
         super().__init__(model, "initial", names)
-        self.own = self._of(model.mixing_ratios())
+        self.own = self._of(model.subdomain.whole(model.mixing_ratios()))
 
     def apply(self, values: Mapping[str, Array]) -> None:
         """See :class:`Inputs`."""
-        self._model.begin_with(self._taken(values, self._model.mixing_ratios()))
+        subdomain = self._model.subdomain
+        whole = self._taken(values, subdomain.whole(self._model.mixing_ratios()))
+        self._model.begin_with(subdomain.window.of(whole))
 
     def adjoints(self, values: Mapping[str, Array], found: Adjoints) -> dict[str, Array]:
         """See :class:`Inputs`."""

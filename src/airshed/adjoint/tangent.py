@@ -49,7 +49,8 @@ def tangent(
     direction  changes of inputs, or what makes them for a model, which knows its species, grid and emission
     cost       see :func:`airshed.adjoint.gradient`: the run goes to its last time, of any length
     given      what :class:`airshed.Simulation` takes besides: meteorology, initial, allow_code
-    Takes three times as long as the run alone, once the tangent is compiled. Raises AirshedError for what is wrong with
+    Takes three times as long as the run alone, once the tangent is compiled. With several ranks all of them call this,
+    and get the whole of it. Raises AirshedError for what is wrong with
     the case.
     """
     with simulation_of(case, **given) as simulation:
@@ -62,14 +63,14 @@ def tangent(
 def _run(simulation: Simulation, to: Direction, cost: Cost | None, steps: int) -> Tangent:
     model: AirModel = simulation.model
     derivatives = derivatives_of(model)
-    names, layout, found = model.network.names, model.layout, {}
+    names, whole, found = model.network.names, derivatives.area.whole, {}
     beside = derivatives.tangent(model.stepper.threads)
 
     def see(seconds: float) -> None:
         time = None if cost is None else time_at(cost.times, seconds)
         if cost is not None and time is not None:
-            cost.see(time, model.value)
-            found[time] = layout.unpack(beside.change)
+            cost.see(time, lambda name: model.subdomain.whole(model.value(name)))
+            found[time] = whole(beside.change)
 
     with closing(beside), following(model, beside.step):
         beside.start(model.stepper.state, to, derivatives.members)
@@ -78,5 +79,6 @@ def _run(simulation: Simulation, to: Direction, cost: Cost | None, steps: int) -
             beside.reached(Level(model.stepper.state.q, model.stepper.state.air))
             see(end)
         derivative = None if cost is None else sum(worth(cost, time, each, names) for time, each in found.items())
-        change = layout.unpack(beside.change)
-    return Tangent(model.seconds, model.mixing_ratios(), change, None if cost is None else cost.value, derivative)
+        change = whole(beside.change)
+        state = whole(model.stepper.state.q)
+    return Tangent(model.seconds, state, change, None if cost is None else cost.value, derivative)

@@ -130,7 +130,7 @@ def remainders(replay: Replay, kind: str, direction: Direction, sizes: Sequence[
     value = replay.value(look=crossings.note)
     found = []
     for size in sizes:
-        crossings.constants = Changes(direction, run.layout, run.members).constants(run.constants, size)
+        crossings.constants = Changes(direction, run.area, run.members).constants(run.constants, size)
         crossings.start()
         there = replay.value(direction, size, crossings.compare)
         left = abs(there - value - size * derivative)

@@ -6,8 +6,9 @@ What is open is the change rather than the factor: the schedule of a step's spec
 and so stays the one of the mechanism without factors.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from airshed.core.errors import CaseError
@@ -42,8 +43,8 @@ class RateFactors:
         return replace(
             network,
             reactions=reactions,
-            callables={**network.callables, **{_OPEN + n: self._of(n) for n in self.values}},
+            callables={**network.callables, **{_OPEN + n: partial(self._above_one, n) for n in self.values}},
         )
 
-    def _of(self, label: str) -> Callable[[Environment], Value]:
-        return lambda environment: self.values[label] - 1.0
+    def _above_one(self, label: str, environment: Environment) -> Value:
+        return self.values[label] - 1.0

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from airshed.adjoint.area import Area
 from airshed.adjoint.recording import Recording
 from airshed.adjoint.schemes.two_step import TwoStep
 from airshed.air.schemes.taken import Taken
@@ -38,7 +39,7 @@ def random_air(mechanism: str, steps: int, cells: tuple[int, int, int] = (18, 20
         levels.append(Level(aligned_copy(state.q), aligned_copy(state.air)))
         taken.append(Taken(100.0 * number, 100.0 * (number + 1), step, ((0.0, 1.0),)))
     stepper.close()
-    scheme = TwoStep(kernel, layout, constants)
+    scheme = TwoStep(kernel, Area.alone(layout), constants)
     return Recording(scheme, first, aligned_copy(state.tendency), tuple(levels), tuple(taken), 0.0)
 
 

@@ -182,10 +182,12 @@ class TangentKernel(Protocol):
         ...
 
     def stepper(
-        self, layout: Layout, constants: StepConstants, *, threads: int = 1, states: StateAndChanges | None = None
-    ) -> TangentStepper:
+        self, layout: Layout, constants: StepConstants, *, threads: int = 1, states: StateAndChanges | None = None,
+        swap: Swap | None = None,
+    ) -> TangentStepper:  # fmt: skip
         """Return what advances a state of this layout and its changes.
 
         states  those of another one, to be advanced by both in turn; None for some of its own
+        swap    what lies beyond the sides where the area goes on; None where it ends on all of them
         """
         ...

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from airshed.adjoint.area import Area
 from airshed.adjoint.schemes.protocol import Derivatives
 from airshed.adjoint.schemes.split import Split
 from airshed.adjoint.schemes.split_again import Again
@@ -31,15 +32,15 @@ def derivatives_of(model: AirModel, *, lend: bool = False) -> Derivatives:
 
     lend  whether they may use the model's own state and threads, so that they end with it
     """
-    scheme = model.scheme
+    scheme, area = model.scheme, Area.of(model)
     if isinstance(scheme, Imex):
-        return TwoStep(model.kernel, model.layout, model.constants)
+        return TwoStep(model.kernel, area, model.constants)
     assert isinstance(scheme, Strang)
     _refuse(model.case, scheme)
     columns = None if scheme.vertical is None else scheme.vertical.stepper
     lent = Again(scheme.stepper, columns, scheme.chemistry, scheme.density_factor) if lend else None
     return Split(
-        model.kernel, None if columns is None else columns.kernel, model.layout, model.constants,
+        model.kernel, None if columns is None else columns.kernel, area, model.constants,
         None if scheme.chemistry is None else scheme.chemistry.alike, model.network, scheme.density_factor, lent,
     )  # fmt: skip
 

@@ -7,14 +7,14 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from airshed.adjoint.area import Area
 from airshed.adjoint.changes import Changes
 from airshed.adjoint.direction import Direction
 from airshed.air.schemes.taken import Both, Reacted, Taken, TakenStep
 from airshed.kernels.backend import StepKernel
 from airshed.kernels.derivatives import ReadAdjoints, SummedReads
-from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray
-from airshed.kernels.step.data import Level, State, StepConstants, Swap
+from airshed.kernels.step.data import Level, State, StepConstants
 from airshed.kernels.step.operator_fields import Member
 from airshed.kernels.step.operators import Operator
 from airshed.mechanism.network import ReactionNetwork
@@ -41,13 +41,11 @@ class Asked:
 
     read    whether adjoints of what operators read are asked for
     frozen  whether limiters of the transport stay as they were
-    swap    with the ranks beside this one; None for one rank alone
     """
 
     threads: int = 1
     read: bool = True
     frozen: bool = False
-    swap: Swap | None = None
 
 
 @dataclass(frozen=True)
@@ -181,8 +179,8 @@ class Derivatives(Protocol):
         ...
 
     @property
-    def layout(self) -> Layout:
-        """How the state lies."""
+    def area(self) -> Area:
+        """Of which a rank holds columns."""
         ...
 
     @property

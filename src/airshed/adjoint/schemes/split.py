@@ -1,12 +1,13 @@
 """Derivatives of steps of Strang splitting: of the chemistry of cells, and of what moves species between its halves."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from airshed.adjoint.area import Area
 from airshed.adjoint.changes import Changes
 from airshed.adjoint.schemes.protocol import Asked
 from airshed.adjoint.schemes.split_again import Again
@@ -15,8 +16,7 @@ from airshed.adjoint.schemes.split_reverser import ReversedCells, SplitReverser
 from airshed.air.cell_chemistry import CellChemistry
 from airshed.kernels.backend import StepKernel, Stepper
 from airshed.kernels.derivatives import Reverser
-from airshed.kernels.layout import Layout
-from airshed.kernels.step.data import State, StateAndChanges, StepConstants
+from airshed.kernels.step.data import State, StateAndChanges, StepConstants, Swap
 from airshed.kernels.step.operator_fields import Member, members
 from airshed.kernels.step.operators import Operator
 from airshed.mechanism.network import ReactionNetwork
@@ -36,7 +36,7 @@ class Split:
 
     kernel: StepKernel
     columns: StepKernel | None
-    layout: Layout
+    area: Area
     constants: StepConstants
     chemistry: Callable[[int], CellChemistry] | None
     network: ReactionNetwork
@@ -46,7 +46,8 @@ class Split:
     @property
     def noted(self) -> int:
         """The bytes of the steps that chemistry tries first, and of how many it takes, in both halves."""
-        cells = self.layout.rows * self.layout.blocks * self.layout.width * self.kernel.shape.levels
+        layout = self.area.layout
+        cells = layout.rows * layout.blocks * layout.width * self.kernel.shape.levels
         return 0 if self.chemistry is None else 2 * 12 * cells
 
     @cached_property
@@ -65,7 +66,7 @@ class Split:
         if self.lent is not None:
             return self.lent
         chemistry = None if self.chemistry is None else self.chemistry(threads)
-        stepper = self.kernel.stepper(self.layout, self.constants, threads=threads)
+        stepper = self._stepper(self.constants, threads)
         return Again(
             stepper, self._columns_beside(stepper.state, self.constants, threads), chemistry, self.density_factor
         )
@@ -73,30 +74,40 @@ class Split:
     def reverser(self, asked: Asked) -> SplitReverser:
         """Return what takes steps back."""
         again = self.again(asked.threads)
-        columns = None if self.columns is None else self._reversed(self.columns, replace(asked, swap=None))
+        columns = None if self.columns is None else self._reversed(self.columns, asked, None)
         cells = None if again.chemistry is None else ReversedCells(again.chemistry)
-        return SplitReverser(self._reversed(self.kernel, asked), columns, cells, again, own=self.lent is None)
+        return SplitReverser(
+            self._reversed(self.kernel, asked, self.area.swap), columns, cells, again, own=self.lent is None
+        )
 
-    def _reversed(self, kernel: StepKernel, asked: Asked) -> Reverser:
+    def _reversed(self, kernel: StepKernel, asked: Asked, swap: Swap | None) -> Reverser:
         return kernel.reversed(frozen=asked.frozen).reverser(
-            self.layout, self.constants, threads=asked.threads, read=asked.read, swap=asked.swap
+            self.area.layout, self.constants, threads=asked.threads, read=asked.read, swap=swap
         )  # fmt: skip
 
     def repeater(self, changes: Changes, size: float, threads: int = 1) -> SplitRepeater:
         """Return what makes steps once more."""
         constants = changes.constants(self.constants, size)
-        moving = self.kernel.stepper(self.layout, constants, threads=threads)
+        moving = self._stepper(constants, threads)
         columns = self._columns_beside(moving.state, constants, threads)
         return SplitRepeater(moving, columns, self._cells_along(threads), changes, size)
 
     def tangent(self, threads: int = 1) -> SplitTangent:
         """Return what makes steps once more, and changes beside them."""
-        moving = self._moved(self.kernel, threads)
-        columns = None if self.columns is None else self._moved(self.columns, threads, moving.stepper.states)
-        return SplitTangent(moving, columns, self._cells_along(threads), self.layout)
+        moving = self._moved(self.kernel, threads, swap=self.area.swap)
+        columns = None if self.columns is None else self._moved(self.columns, threads, states=moving.stepper.states)
+        return SplitTangent(moving, columns, self._cells_along(threads), self.area)
 
-    def _moved(self, kernel: StepKernel, threads: int, states: StateAndChanges | None = None) -> Moved:
-        stepper = kernel.tangent().stepper(self.layout, self.constants, threads=threads, states=states)
+    def _stepper(self, constants: StepConstants, threads: int) -> Stepper:
+        kernel, area = self.kernel, self.area
+        return kernel.stepper(area.layout, constants, threads=threads, others=area.others(kernel))
+
+    def _moved(
+        self, kernel: StepKernel, threads: int, *, states: StateAndChanges | None = None, swap: Swap | None = None
+    ) -> Moved:
+        stepper = kernel.tangent().stepper(
+            self.area.layout, self.constants, threads=threads, states=states, swap=swap
+        )  # fmt: skip
         return Moved(stepper, {each.key for each in members(kernel.shape.operators)})
 
     def _cells_along(self, threads: int) -> CellsAlong | None:
@@ -105,4 +116,4 @@ class Split:
     def _columns_beside(self, state: State, constants: StepConstants, threads: int) -> Stepper | None:
         if self.columns is None:
             return None
-        return self.columns.stepper(self.layout, constants, threads=threads, state=state)
+        return self.columns.stepper(self.area.layout, constants, threads=threads, state=state)

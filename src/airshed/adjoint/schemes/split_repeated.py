@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from airshed.adjoint.area import Area
 from airshed.adjoint.changes import Changes
 from airshed.adjoint.direction import Direction
 from airshed.adjoint.schemes.protocol import Look
@@ -23,7 +24,6 @@ from airshed.air.schemes.taken import Both, Carried, Reacted, SplitTaken, Taken,
 from airshed.kernels.backend import Stepper
 from airshed.kernels.chemistry import AIR_INPUTS
 from airshed.kernels.derivatives import TangentStepper
-from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray, aligned_copy
 from airshed.kernels.step.data import Level, State
 from airshed.kernels.step.operator_fields import Member
@@ -170,8 +170,8 @@ class Moved:
 class SplitTangent:
     """Makes steps once more, and changes beside them; `columns` moves the state of `moving`."""
 
-    def __init__(self, moving: Moved, columns: Moved | None, cells: CellsAlong | None, layout: Layout) -> None:
-        self._moving, self._columns, self._cells, self._layout = moving, columns, cells, layout
+    def __init__(self, moving: Moved, columns: Moved | None, cells: CellsAlong | None, area: Area) -> None:
+        self._moving, self._columns, self._cells, self._area = moving, columns, cells, area
 
     @property
     def q(self) -> AnyArray:
@@ -186,8 +186,8 @@ class SplitTangent:
     def start(self, first: State, direction: Direction, members: Mapping[str, Member]) -> None:
         """Begin with a state, and changes in a direction."""
         self._rates = 0.0 if direction.rates is None else direction.rates
-        self._changes = Changes(replace(direction, rates=None), self._layout, members)
-        start_tangent(self._moving.stepper, first, direction, self._layout)
+        self._changes = Changes(replace(direction, rates=None), self._area, members)
+        start_tangent(self._moving.stepper, first, direction, self._area)
 
     def step(self, taken: TakenStep) -> None:
         """Make a step."""

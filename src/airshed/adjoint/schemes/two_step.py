@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
+from airshed.adjoint.area import Area
 from airshed.adjoint.changes import Changes
 from airshed.adjoint.direction import Direction
 from airshed.adjoint.rate_factors import with_rates
@@ -13,7 +14,6 @@ from airshed.adjoint.schemes.protocol import Asked, Look, Passed, Totals
 from airshed.air.schemes.taken import TakenStep
 from airshed.kernels.backend import StepKernel
 from airshed.kernels.derivatives import Reverser, SummedReads, TangentStepper
-from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray
 from airshed.kernels.step.data import Level, Share, State, StepConstants
 from airshed.kernels.step.operator_fields import Member, members
@@ -26,7 +26,7 @@ class TwoStep:
     """Derivatives of the two-step formula; see :class:`airshed.adjoint.schemes.protocol.Derivatives`."""
 
     kernel: StepKernel
-    layout: Layout
+    area: Area
     constants: StepConstants
     noted = 0
 
@@ -49,7 +49,7 @@ class TwoStep:
         """Return what takes steps back."""
         kernel = self.kernel.reversed(frozen=asked.frozen)
         reverser = kernel.reverser(
-            self.layout, self.constants, threads=asked.threads, read=asked.read, swap=asked.swap
+            self.area.layout, self.constants, threads=asked.threads, read=asked.read, swap=self.area.swap
         )  # fmt: skip
         return TwoStepReverser(reverser)
 
@@ -59,7 +59,8 @@ class TwoStep:
 
     def tangent(self, threads: int = 1) -> "TwoStepTangent":
         """Return what makes steps once more, and changes beside them."""
-        return TwoStepTangent(self.kernel.tangent().stepper(self.layout, self.constants, threads=threads), self.layout)
+        area, kernel = self.area, self.kernel.tangent()
+        return TwoStepTangent(kernel.stepper(area.layout, self.constants, threads=threads, swap=area.swap), area)
 
 
 class TwoStepReverser:
@@ -121,9 +122,10 @@ class TwoStepRepeater:
     """Makes steps once more by a stepper of its own."""
 
     def __init__(self, scheme: TwoStep, changes: Changes, size: float, threads: int) -> None:
-        self._changes, self._size, layout = changes, size, scheme.layout
-        kernel, self._forcing_of = with_rates(scheme.kernel, changes.direction.rates, size, layout)
-        self._stepper = kernel.stepper(layout, changes.constants(scheme.constants, size), threads=threads)
+        self._changes, self._size, area = changes, size, scheme.area
+        kernel, self._forcing_of = with_rates(scheme.kernel, changes.direction.rates, size, area.layout)
+        constants, others = changes.constants(scheme.constants, size), area.others(kernel)
+        self._stepper = kernel.stepper(area.layout, constants, threads=threads, others=others)
 
     @property
     def q(self) -> AnyArray:
@@ -150,8 +152,8 @@ class TwoStepRepeater:
 class TwoStepTangent:
     """Makes steps once more, and changes beside them, by the compiled tangent."""
 
-    def __init__(self, stepper: TangentStepper, layout: Layout) -> None:
-        self._stepper, self._layout = stepper, layout
+    def __init__(self, stepper: TangentStepper, area: Area) -> None:
+        self._stepper, self._area = stepper, area
 
     @property
     def q(self) -> AnyArray:
@@ -165,8 +167,8 @@ class TwoStepTangent:
 
     def start(self, first: State, direction: Direction, members: Mapping[str, Member]) -> None:
         """Begin with a state, and changes in a direction."""
-        self._changes = Changes(direction, self._layout, members)
-        start_tangent(self._stepper, first, direction, self._layout)
+        self._changes = Changes(direction, self._area, members)
+        start_tangent(self._stepper, first, direction, self._area)
 
     def step(self, taken: TakenStep) -> None:
         """Make a step."""
@@ -182,13 +184,13 @@ class TwoStepTangent:
         self._stepper.close()
 
 
-def start_tangent(stepper: TangentStepper, first: State, direction: Direction, layout: Layout) -> None:
+def start_tangent(stepper: TangentStepper, first: State, direction: Direction, area: Area) -> None:
     """Set a state, and the changes of the mixing ratios that a direction has at the beginning."""
     copy_state(first, stepper.state)
     for each in (stepper.changes.q, stepper.changes.q_other, stepper.changes.tendency):
         each[...] = 0.0
     if direction.initial is not None:
-        stepper.changes.q[...] = layout.pack(direction.initial)
+        stepper.changes.q[...] = area.own(direction.initial)
 
 
 def put_level(level: Level, target: State) -> None:

@@ -26,7 +26,6 @@ from airshed.bench.adjoint import mean_cost
 from airshed.core.errors import CaseError
 from airshed.io.strategies.names import STRATEGIES
 from airshed.parallel.communicator import Communicator
-from airshed.parallel.swap import edge_swap
 from airshed.runtime.simulation import Simulation
 
 STORES: Final = ("files", "mpiio", "zarr")
@@ -159,9 +158,7 @@ def _gradient(case: Case, sizes: _Sizes, folder: Path, bandwidth: float | None) 
             trajectory, costs = Trajectory(model, stores), costs_of(cost, model)
             began = time.perf_counter()
             actions = run_forward(simulation, trajectory, cost, lambda part, done: None)
-            with closing(
-                Backward(model, trajectory.derivatives, costs, Options(read=False), edge_swap(model.subdomain))
-            ) as backward:
+            with closing(Backward(model, trajectory.derivatives, costs, Options(read=False))) as backward:
                 backward.run(trajectory, actions)
             spent = time.perf_counter() - began
         sizes.look(model)

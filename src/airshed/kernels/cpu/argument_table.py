@@ -31,7 +31,10 @@ class ArgumentTable:
 
     address     of a ring of `room` structures of `size` bytes, for the compiled code: step n is at n % room
     open_sides  the sides with a neighbour
+    parts       numbers of a value in memory
     """
+
+    parts = 1
 
     def __init__(
         self, layout: Layout, room: int, open_sides: Collection[Side], constants: StepConstants,
@@ -174,8 +177,18 @@ class ArgumentTable:
         """The address of a neighbour's edge; as there are few arrays, each is computed once."""
         found = self._edges.get(id(edge))
         if found is None:
-            found = self._edges[id(edge)] = edge, _beside(edge, side)
+            found = self._edges[id(edge)] = edge, self._place_of(edge, side)
         return found[1]
+
+    def _place_of(self, edge: AnyArray, side: Side) -> Ghost:
+        """The address of a neighbour's packs, contiguous."""
+        along_rows = side in ("west", "east")
+        pack = int(np.prod(edge.shape[1 if along_rows else 2 :])) // self.parts
+        if along_rows:
+            return Ghost(address(edge), pack, 0, 0, 0)
+        row = pack * edge.shape[1]
+        nearest, farther = (edge[-1], -row) if side == "south" else (edge[0], row)
+        return Ghost(address(nearest), 0, pack, farther, 0)
 
 
 def placed(values: npt.NDArray[np.generic], dtype: npt.DTypeLike) -> AnyArray:
@@ -196,13 +209,3 @@ def _splat(values: Array, layout: Layout) -> AnyArray:
 def _outside(ghost: AnyArray) -> Ghost:
     """The same air along the whole edge."""
     return Ghost(address(ghost), 0, 0, 0, 1)
-
-
-def _beside(buffer: AnyArray, side: Side) -> Ghost:
-    """The neighbour's packs, contiguous."""
-    pack = int(np.prod(buffer.shape[-3:]))
-    if side in ("west", "east"):
-        return Ghost(address(buffer), pack, 0, 0, 0)
-    row = pack * buffer.shape[1]
-    nearest, farther = (buffer[-1], -row) if side == "south" else (buffer[0], row)
-    return Ghost(address(nearest), 0, pack, farther, 0)

@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from airshed.kernels.cpu.argument_table import ArgumentTable
+from airshed.kernels.edges import empty_edges, fetch, sides_of
 from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray, aligned_empty
-from airshed.kernels.step.data import REACH, Pair, Side, Swap, TransportForcing
+from airshed.kernels.step.data import Pair, Side, Swap, TransportForcing
 from airshed.kernels.step.operator_fields import Member
 
 _ALONG: Final[Mapping[str, tuple[Side, ...]]] = {"flux_x": ("west", "east"), "flux_y": ("south", "north")}
@@ -26,28 +27,13 @@ class Beyond:
     """
 
     def __init__(self, layout: Layout, middle: tuple[int, int], swap: Swap | None) -> None:
-        self._layout, self._swap = layout, swap
-        self.sides: tuple[Side, ...] = () if swap is None else tuple(swap.sides)
-        self.newest, self.older = (self._edges(middle) for _ in range(2))
-        self.adjoint = self._edges(middle)
+        self._layout, self._swap, self.sides = layout, swap, sides_of(swap)
+        self.newest, self.older, self.adjoint = (empty_edges(layout, middle, self.sides) for _ in range(3))
         self._fields: dict[int, tuple[AnyArray, dict[Side, AnyArray]]] = {}
-
-    def _edges(self, middle: tuple[int, int]) -> dict[Side, AnyArray]:
-        layout, lanes = self._layout, (*middle, self._layout.width)
-        shapes = dict.fromkeys(("south", "north"), (REACH, layout.blocks)) | dict.fromkeys(
-            ("west", "east"), (layout.rows,)
-        )
-        return {side: aligned_empty((*shapes[side], *lanes), layout.dtype) for side in self.sides}
 
     def fetch(self, field: AnyArray, edges: Mapping[Side, AnyArray]) -> None:
         """Fill the edges with those of neighbours, and send them the like of a packed field."""
-        given: dict[Side, AnyArray] = {}
-        for side, edge in edges.items():
-            if side in ("south", "north"):
-                given[side] = field[: len(edge)] if side == "south" else field[-len(edge) :]
-            else:
-                given[side] = field[:, 0] if side == "west" else field[:, -1]
-        self._exchange(given, edges)
+        fetch(self._swap, field, edges)
 
     def fill(
         self, table: ArgumentTable, rows: Mapping[Side, int], step: TransportForcing, read: Sequence[Member]
@@ -75,10 +61,7 @@ class Beyond:
             }  # fmt: skip
             given = {side: places[side] for side in _ALONG[along] if side in self.sides}
             taken = {side: aligned_empty(each.shape, field.dtype) for side, each in given.items()}
-            self._exchange(given, taken)
+            if self._swap is not None and given:
+                self._swap(given, taken)
             kept = self._fields[id(field)] = field, taken
         return kept[1]
-
-    def _exchange(self, given: Mapping[Side, AnyArray], taken: Mapping[Side, AnyArray]) -> None:
-        if self._swap is not None and given:
-            self._swap(given, taken)

@@ -13,7 +13,7 @@ from airshed.kernels.cpu.emit import factors_of
 from airshed.kernels.cpu.step_structure import Ghost, Step
 from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray, address, aligned_zeros
-from airshed.kernels.step.data import CHANGE, VALUE, ColumnForcing, Pair, StepChanges, StepConstants, StepForcing
+from airshed.kernels.step.data import CHANGE, VALUE, ColumnForcing, Pair, Side, StepChanges, StepConstants, StepForcing
 from airshed.kernels.step.operator_fields import Member, members
 from airshed.kernels.step.operators import Operator
 from airshed.mechanism.network import ReactionNetwork
@@ -26,13 +26,15 @@ _ROW: Final = 0  # one step at a time
 class TangentTable(ArgumentTable):
     """The argument table of one step, and the changes of what it is given."""
 
+    parts = 2
+
     def __init__(
-        self, layout: Layout, constants: StepConstants, operators: Sequence[Operator], network: ReactionNetwork,
-        levels: int,
+        self, layout: Layout, open_sides: Collection[Side], constants: StepConstants, operators: Sequence[Operator],
+        network: ReactionNetwork, levels: int,
     ) -> None:  # fmt: skip
         self._factors = factors_of(network)
         self._changes: dict[str, Array] = {}
-        super().__init__(layout, 1, (), constants, operators, levels)
+        super().__init__(layout, 1, open_sides, constants, operators, levels)
         self._top = aligned_zeros((max(constants.top.size, 1), 2), layout.dtype)
         self._top[: constants.top.size, VALUE] = constants.top
         self._outside = aligned_zeros((*constants.ghosts.shape, 2, layout.width), layout.dtype)

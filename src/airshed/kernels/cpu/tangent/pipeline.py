@@ -8,7 +8,7 @@ from airshed.kernels.cpu.compiled import CompiledKernel, Signatures, compile_and
 from airshed.kernels.cpu.emit import Source, emit
 from airshed.kernels.cpu.pipeline import ALIKE, MechanismKernel, units_of
 from airshed.kernels.layout import Layout
-from airshed.kernels.step.data import StateAndChanges, StepConstants
+from airshed.kernels.step.data import StateAndChanges, StepConstants, Swap
 from airshed.kernels.step.shape import MechanismShape
 
 if TYPE_CHECKING:
@@ -28,12 +28,13 @@ class TangentKernel(CompiledKernel[MechanismShape, Source]):
     forward: MechanismKernel
 
     def stepper(
-        self, layout: Layout, constants: StepConstants, *, threads: int = 1, states: StateAndChanges | None = None
-    ) -> "TangentStepper":
+        self, layout: Layout, constants: StepConstants, *, threads: int = 1, states: StateAndChanges | None = None,
+        swap: Swap | None = None,
+    ) -> "TangentStepper":  # fmt: skip
         """Return what advances a state of this layout and its changes."""
         from airshed.kernels.cpu.tangent.stepper import TangentStepper
 
-        return TangentStepper(self, layout, constants, threads=threads, states=states)
+        return TangentStepper(self, layout, constants, threads=threads, states=states, swap=swap)
 
 
 def compile_tangent(forward: MechanismKernel) -> TangentKernel:

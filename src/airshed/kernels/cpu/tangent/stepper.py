@@ -9,33 +9,36 @@ from airshed.kernels.cpu.pieces import Open, cut
 from airshed.kernels.cpu.tangent.argument_table import TangentTable
 from airshed.kernels.cpu.tangent.pipeline import TangentKernel
 from airshed.kernels.cpu.work_sharing import WorkSharing
+from airshed.kernels.edges import empty_edges, fetch, sides_of
 from airshed.kernels.layout import Layout
 from airshed.kernels.memory import aligned_zeros
-from airshed.kernels.step.data import State, StateAndChanges, StepChanges, StepConstants, StepForcing
+from airshed.kernels.step.data import SIDES, State, StateAndChanges, StepChanges, StepConstants, StepForcing, Swap
 from airshed.kernels.step.shape import MechanismShape
 
 
 class TangentStepper:
     """Advances a state and its changes, see :class:`airshed.kernels.derivatives.TangentStepper`.
 
-    states  that of another one, to be advanced by both in turn; None for one of its own
+    The parameters are those of :meth:`airshed.kernels.derivatives.TangentKernel.stepper`.
     """
 
     def __init__(
         self, kernel: TangentKernel, layout: Layout, constants: StepConstants, *, threads: int = 1,
-        states: StateAndChanges | None = None,
+        states: StateAndChanges | None = None, swap: Swap | None = None,
     ) -> None:  # fmt: skip
         self.kernel, self.layout, self._sweeps = kernel, layout, constants.sweeps
         shape, network = kernel.shape, kernel.network
         species, levels = len(network.species), shape.levels
         self.states = states or StateAndChanges.zeros(layout, species, levels)
-        self._table = TangentTable(layout, constants, shape.operators, network, levels)
+        self._swap, sides = swap, sides_of(swap)
+        self._edges = empty_edges(layout, (species, levels, 2), sides)
+        self._table = TangentTable(layout, sides, constants, shape.operators, network, levels)
         self._sums: npt.NDArray[np.float64] = aligned_zeros(
             (layout.rows * layout.blocks, _sums(shape, species)), np.float64
         ).view(np.float64)
         threads = max(1, min(threads, layout.rows))
         self._pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
-        pieces = cut(layout.rows, layout.blocks, threads, Open())
+        pieces = cut(layout.rows, layout.blocks, threads, Open(**{side: side in sides for side in SIDES}))
         self._work = WorkSharing(kernel, self._table, pieces, layout.blocks, threads=threads, pool=self._pool)
 
     @property
@@ -53,7 +56,8 @@ class TangentStepper:
         changes = changes or StepChanges()
         self._table.set_changes(changes)
         both = self._table.both(forcing, changes)
-        self._table.fill(self._work.steps + 1, self.states.both, both, {}, self._sums, self._sweeps)
+        fetch(self._swap, self.states.both.q, self._edges)
+        self._table.fill(self._work.steps + 1, self.states.both, both, self._edges, self._sums, self._sweeps)
         self.states.rotate()
         self._work.work(1)
 
