@@ -15,13 +15,13 @@ from airshed.serve.hosted import START, Hosted
 _COMMAND: TypeAdapter[Any] = TypeAdapter(types.Command)
 
 
-def branch_of(parent: Hosted, command: types.Branch, author: str, name: str) -> Hosted:
+def branch_of(parent: Hosted, command: types.Branch, author: str, of: str) -> Hosted:
     """Return a session that goes on from a snapshot of another, with changes; its log is the parent's until there."""
     kept = None if command.snapshot is None else parent.kept(command.snapshot)
-    log = parent.log if kept is None else parent.log[: kept.log]
+    log = parent.log if kept is None else parent.log[: kept.log + (command.snapshot != START)]  # with its own entry
     simulation = parent.simulation.branch() if kept is None else parent.simulation.branch(kept.state, kept.case)
-    earlier = {each: other for each, other in parent.snapshots.items() if other.log <= len(log)}
-    made = Hosted(simulation, list(log), earlier, parent=name)
+    earlier = {each: other for each, other in parent.snapshots.items() if each == START or other.log < len(log)}
+    made = Hosted(simulation, list(log), earlier, parent=of)
     try:
         for field, value in command.changes.items():
             made.apply(types.Set(name=field, value=value), author)

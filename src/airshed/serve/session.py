@@ -113,7 +113,7 @@ class Session:
         }, payload.data  # fmt: skip
 
     def _payload(self, copy: Copy, chosen: Selection) -> tuple[Array, Payload]:
-        key = copy.variable.name, copy.version, chosen
+        key = copy.variable.name, copy.state.version, copy.other, chosen
         if key not in self._payloads:
             values = window_of(copy.values, chosen.level, chosen.window, chosen.stride)
             self._payloads[key] = values, encode(values, chosen.encoding, chosen.range, compress=chosen.compress)
