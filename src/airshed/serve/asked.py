@@ -13,8 +13,17 @@ class DefectError(AirshedError):
     """Something is wrong with Airshed itself."""
 
 
-def defect(error: Exception) -> DefectError:
-    """Tell a defect where the server was started, and return what clients are told."""
+class EndsError(AirshedError):
+    """The server ends, and with it what was asked for."""
+
+    def __init__(self) -> None:
+        super().__init__("the server ends")
+
+
+def as_told(error: Exception) -> AirshedError:
+    """Return an error as clients are told it; a defect is told where the server was started."""
+    if isinstance(error, AirshedError):
+        return error
     traceback.print_exception(error)
     return DefectError("a defect of Airshed, told where the server was started; restore a snapshot, or go on")
 

@@ -13,7 +13,7 @@ from airshed.core.errors import AirshedError, CaseError
 from airshed.parallel.failure import catching_together
 from airshed.runtime.using import quick_turns
 from airshed.serve import types
-from airshed.serve.asked import Asked, CommandTo, FieldOf, InfoOf, defect
+from airshed.serve.asked import Asked, CommandTo, EndsError, FieldOf, InfoOf, as_told
 from airshed.serve.folders import MAIN, Began, SessionFolders
 from airshed.serve.gathering import hand_out
 from airshed.serve.goal import Goal
@@ -90,7 +90,7 @@ class Engine:
     def _ask(self, what: Any) -> "Future[Any]":
         asked = Asked(what)
         if self._ends:
-            asked.reply.set_exception(CaseError("the server ends"))
+            asked.reply.set_exception(EndsError())
         else:
             self._asked.put(asked)
         return asked.reply
@@ -139,8 +139,13 @@ class Engine:
         for name in [name for name, each in self.sessions.items() if name not in self._goals and each.used < late]:
             if name == MAIN:
                 self._ends = True
-            else:
+                continue
+            try:
                 self._close(name)  # its folder stays: it comes back with --resume
+            except Exception as error:
+                told = as_told(error)
+                problem = types.Problem(error=type(told).__name__, message=f"session {name} was not kept: {told}")
+                self.told(types.Event(event="problem", session=name, problem=problem))
 
     def _do(self, asked: Asked) -> None:
         try:
@@ -152,8 +157,9 @@ class Engine:
                 case Made():
                     self._made(asked)
                 case Close():
-                    self._close(asked.what.session)
+                    self._session(asked.what.session)
                     self._folders.forget(asked.what.session)
+                    self._close(asked.what.session)
                     asked.reply.set_result(None)
                 case InfoOf():
                     asked.reply.set_result(self._info(asked.what.session))
@@ -162,10 +168,8 @@ class Engine:
                     asked.reply.set_result(summary_of(self.host.give(asked.what), state))
                 case CommandTo():
                     self._command(asked.what, asked.reply)
-        except AirshedError as error:
-            asked.reply.set_exception(error)
         except Exception as error:
-            asked.reply.set_exception(defect(error))
+            asked.reply.set_exception(as_told(error))
 
     def _leave(self) -> None:
         """Answer all who still wait."""
@@ -174,10 +178,10 @@ class Engine:
         while not self._asked.empty():
             asked = self._asked.get()
             if isinstance(asked.what, Made) and isinstance(asked.what.result, Hosted):
-                asked.what.result.close()
-            asked.reply.set_exception(CaseError("the server ends"))
+                self.host.sessions[asked.what.order.session] = asked.what.result  # which all ranks close together
+            asked.reply.set_exception(EndsError())
         for asked in self._fields:
-            asked.reply.set_exception(CaseError("the server ends"))
+            asked.reply.set_exception(EndsError())
 
     def _new_name(self) -> str:
         while True:
@@ -208,7 +212,11 @@ class Engine:
         asked.reply.set_result(self._begin(order.session, result))
 
     def _begin(self, name: str, hosted: Hosted) -> types.SessionState:
-        self._folders.note(Began(name, hosted.kept(START).case, hosted.parent))
+        try:
+            self._folders.note(Began(name, hosted.kept(START).case, hosted.parent))
+        except BaseException:
+            self.host.give(Close(name))  # nobody could ever ask for it
+            raise
         state = state_of(name, hosted)
         self.sessions[name] = Session(shape_of(hosted), state, Lease(self.limits.lease))
         self.began = True
@@ -217,11 +225,12 @@ class Engine:
         return self.sessions[name].view()
 
     def _close(self, name: str) -> None:
-        self._session(name)
         self._reached(name)
         del self.sessions[name]
-        self.host.give(Close(name))
-        self._tell("closed", name)
+        try:
+            self.host.give(Close(name))
+        finally:
+            self._tell("closed", name)
 
     def _session(self, name: str) -> Session:
         if name not in self.sessions:
@@ -241,7 +250,7 @@ class Engine:
                 return
             case types.Pause():
                 self._reached(asked.session)
-                made: dict[str, Any] = {}
+                made: dict[str, Any] = {}  # and the state is the one it was
             case types.Branch():
                 self._check_room()
                 name = self._new_name()
@@ -252,7 +261,6 @@ class Engine:
                 made = {"replay": self.host.give(Repeat(asked.session))}
             case _:
                 made = self._apply(asked)
-        self._change(asked.session)
         reply.set_result(types.Result(state=session.view(), **made))
 
     def _apply(self, asked: CommandTo) -> dict[str, Any]:
@@ -267,6 +275,7 @@ class Engine:
             self.sessions[asked.session].shape = shape_of(hosted)
         self._renew(asked.session)
         self.told(types.Event(event="log", session=asked.session, entry=hosted.log[-1]))
+        self._change(asked.session, changed=not isinstance(asked.command, types.Snapshot | types.Forget))
         return {"snapshot": kept}
 
     def _check_snapshots(self, hosted: Hosted) -> None:
@@ -275,7 +284,9 @@ class Engine:
             raise CaseError(f"{len(hosted.snapshots)} snapshots are kept, no more are allowed; forget one")
 
     def _set_goal(self, name: str, command: types.Step | types.Run, reply: "Future[types.Result]") -> None:
-        hosted = self.host.sessions[name]
+        hosted, error = self.host.sessions[name], self.sessions[name].state.error
+        if error is not None:
+            raise CaseError(f"the session ended by an error: {error}; restart it, or restore a snapshot")
         goal = Goal.of(command, hosted, self._goals.get(name))
         waits = not isinstance(command, types.Run) or command.wait
         if waits:
@@ -293,11 +304,8 @@ class Engine:
             self.host.give(Advance(name, goal.most(self.host.sessions[name])))
             goal.made()
             self._keep(name)
-        except AirshedError as error:
-            self._fail(name, error)
-            return
         except Exception as error:
-            self._fail(name, defect(error))
+            self._fail(name, as_told(error))
             return
         if goal.is_reached(self.host.sessions[name]):
             self._reached(name, changed=True)
@@ -326,8 +334,9 @@ class Engine:
                 reply.set_result(types.Result(state=self.sessions[name].view()))
 
     def _change(self, name: str, *, changed: bool = True, error: str | None = None) -> None:
-        """Publish the state of a session, of a new version if it changed."""
+        """Publish the state of a session, of a new version if it changed; one that failed stays so until then."""
         session = self.sessions[name]
+        error = error if changed else session.state.error
         version = session.state.version + (1 if changed else 0)
         goal = self._goals.get(name)
         session.state = state_of(name, self.host.sessions[name], goal, version=version, error=error)

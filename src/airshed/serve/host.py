@@ -2,7 +2,7 @@
 
 import tomllib
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 from airshed.case.case import RunCase
 from airshed.core.report import Report
 from airshed.parallel.communicator import Communicator
-from airshed.parallel.failure import catching_together
+from airshed.parallel.failure import catching_together, raising_together
 from airshed.parallel.waiting import barrier
 from airshed.runtime.registry import model_kind
 from airshed.runtime.simulation import Simulation
@@ -135,13 +135,14 @@ class Host:
         """Do the orders of rank 0 until it stops; for the others, which sleep between orders."""
         with catching_together(self.ranks):
             while not isinstance(order := self._hand_on(None), Stop):
-                with suppress(Exception):  # rank 0 tells; one of some ranks alone has ended all
+                with suppress(Exception):  # rank 0 tells
                     self.do(order)
         self.do(order)
 
     def do(self, order: Order) -> Any:
-        """Do an order on this rank."""
-        return _DONE[type(order)](self, order)
+        """Do an order on this rank; an error of some ranks alone ends all, as the others could only wait."""
+        with raising_together(self.ranks):
+            return _DONE[type(order)](self, order)
 
     def _hand_on(self, order: Order | None) -> Any:
         if self.ranks.handle is None:
@@ -198,8 +199,9 @@ class Host:
         self.sessions.pop(order.session).close()
 
     def _stop(self, order: Stop) -> None:
-        for name in list(self.sessions):
-            self.sessions.pop(name).close()
+        with ExitStack() as stack:  # what one of them raises keeps no other from being closed
+            for name in list(self.sessions):
+                stack.callback(self.sessions.pop(name).close)
 
 
 _DONE: Mapping[type, Callable[[Host, Any], Any]] = {

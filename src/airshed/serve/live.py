@@ -13,6 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from airshed.core.errors import AirshedError
 from airshed.serve import types
+from airshed.serve.asked import as_told
 from airshed.serve.asking import Asking
 from airshed.serve.frames import frame
 from airshed.serve.lease import Client
@@ -86,11 +87,12 @@ class Connection:
             self._events.append(_text(self._hello(session.view())))
         if not self._events:
             self._events.append(_text(self._hello(None)))
-        sender = asyncio.create_task(self._send_all())
+        talk = [asyncio.create_task(each) for each in (self._read_all(), self._send_all())]
         try:
-            await self._read_all()
+            await asyncio.wait(talk, return_when=asyncio.FIRST_COMPLETED)
+            next(task for task in talk if task.done()).result()  # raises what ended it
         finally:
-            for task in (sender, *self._commands):
+            for task in (*talk, *self._commands):
                 task.cancel()
                 with suppress(asyncio.CancelledError, WebSocketDisconnect, RuntimeError):
                     await task
@@ -177,8 +179,8 @@ class Connection:
         """Return how long [s] nothing is to be sent unless something happens."""
         now = time.monotonic()
         for each in self.watched.values():
-            if each.wanted.session in self.asking.engine.sessions:
-                self.asking.session(each.wanted.session)  # is not idle
+            if session := self.asking.engine.sessions.get(each.wanted.session):
+                session.used = now  # is not idle
         waits = [each.at + 1.0 / each.wanted.hz - now for each in self.watched.values() if self._is_new(each)]
         waits += [each.at + each.wanted.every - now for each in self.summed.values() if self._has_changed(each)]
         if self._states:
@@ -190,10 +192,17 @@ class Connection:
         session, other = sessions.get(wanted.session), sessions.get(wanted.less or "")
         if session is None or (wanted.less and other is None):
             return each.sent < 0  # that is told
+        if self._has_failed(wanted):
+            return False  # an event tells; it has fields again when it is restored
         behind = session.state.version + (0 if other is None else other.state.version) - each.sent
         if behind == 0:
             return False
         return each.sent < 0 or behind < 0 or behind >= each.wanted.every or session.state.status != "running"
+
+    def _has_failed(self, wanted: types.Subscription) -> bool:
+        sessions = self.asking.engine.sessions
+        found = (sessions.get(each) for each in (wanted.session, wanted.less or ""))
+        return any(each is not None and each.state.error is not None for each in found)
 
     def _has_changed(self, each: _Summed) -> bool:
         session = self.asking.engine.sessions.get(each.wanted.session)
@@ -226,14 +235,17 @@ class Connection:
             copy = await self._copy(each.wanted)
             session = self.asking.session(each.wanted.session)
             dropped = 0 if each.sent < 0 else max(copy.version - each.sent - 1, 0)
-            header, payload = session.frame(copy, each.selection, name, dropped)
-        except AirshedError as error:
+            data = frame(*session.frame(copy, each.selection, name, dropped))
+        except Exception as error:
+            if self._has_failed(each.wanted):  # meanwhile
+                return
             self.watched.pop(name, None)
-            self._wrong(name, type(error).__name__, str(error))
+            told = as_told(error)
+            self._wrong(name, type(told).__name__, str(told))
             self.wake.set()
             return
         each.sent, each.at = copy.version, now
-        await self.socket.send_bytes(frame(header, payload))
+        await self.socket.send_bytes(data)
 
 
 @dataclass
@@ -285,6 +297,9 @@ class Hub:
             await socket.close(1008, str(refused)[:100])
         except WebSocketDisconnect:
             pass
+        except Exception as error:
+            with suppress(RuntimeError):
+                await socket.close(1011, str(as_told(error))[:100])
         finally:
             if connection is not None:
                 self.connections.discard(connection)

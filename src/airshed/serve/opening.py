@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from airshed.core.errors import AirshedError
-from airshed.serve.asked import Asked, defect
+from airshed.serve.asked import Asked, as_told
 from airshed.serve.folders import SessionFolders
 from airshed.serve.host import Host, Open
 from airshed.serve.hosted import START, Hosted
@@ -45,10 +45,8 @@ class Openings:
     def _make(self, by: Callable[[Open], Hosted], order: Open, reply: "Future[Any]") -> None:
         try:
             result: Hosted | AirshedError = by(order)
-        except AirshedError as error:
-            result = error
         except Exception as error:
-            result = defect(error)
+            result = as_told(error)
         self._hand_over(Asked(Made(order, result), reply))
 
 

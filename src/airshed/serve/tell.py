@@ -47,7 +47,8 @@ def info_of(hosted: Hosted, shape: Shape, state: types.SessionState) -> types.Mo
     """Return all there is to know about a session's model; for the model's thread, on rank 0."""
     simulation, model = hosted.simulation, hosted.simulation.model
     timings = model.timings()
-    variables = [_with_value(each, simulation) for each in shape.variables.values()]
+    known = state.error is None  # an error within a step leaves a state of no time
+    variables = [_with_value(each, simulation) if known else each for each in shape.variables.values()]
     return types.ModelInfo(
         version=__version__, state=state, start=iso(simulation.case.start), variables=variables,
         grid=shape.grid, notices=list(simulation.notices),

@@ -78,17 +78,17 @@ def serve(
 def _serve(server: "Server", case: "RunCase", *, resume: bool, browser: bool) -> None:
     from airshed.cli.interrupt import stop_on_interrupt
     from airshed.cli.render import say
+    from airshed.serve.asked import EndsError
 
-    with server.listening():
+    with stop_on_interrupt(server.stop), server.listening():
         say(server.url)
         main = server.engine.open(case, "main", resume=resume)
         main.add_done_callback(lambda done: server.stop() if done.exception() else None)
         if browser:
             typer.launch(server.url)
-        with stop_on_interrupt(server.stop):
-            server.run()
+        server.run()
     error = main.exception() if main.done() else None
-    if error is not None:
+    if error is not None and not isinstance(error, EndsError):
         raise error
 
 

@@ -1,0 +1,187 @@
+"""What goes wrong in one place of the server stays there: others go on, and who asked is told."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.serve.conftest import serving
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import ClientConnection, connect
+
+import airshed
+from airshed.core.errors import DataError, OutputError
+from airshed.runtime.registry import load_case
+from airshed.serve.client import Remote, ServerError
+from airshed.serve.frames import frames
+from airshed.serve.hosted import Hosted
+from airshed.serve.live import Connection
+from airshed.serve.server import Server
+from airshed.serve.session import Session
+from airshed.serve.types import Forget
+
+CASE = Path("tracer-rotation")
+
+
+@pytest.fixture
+def served() -> Iterator[Server]:
+    with serving(load_case(CASE)) as server:
+        yield server
+
+
+@pytest.fixture
+def main(served: Server) -> Iterator[Remote]:
+    with airshed.connect(served.url) as client:
+        yield client
+
+
+def test_a_session_whose_step_failed_can_be_asked_and_restored(
+    served: Server, main: Remote, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with main.branch() as other:
+        main.step(1)
+        model = served.engine.host.sessions["main"].simulation.model
+
+        def no_weather(ends: object) -> None:
+            raise DataError("the weather ends here")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(model, "step_through", no_weather)
+            with pytest.raises(ServerError, match="the weather ends here"):
+                main.step(1)
+        assert (main.state.status, main.state.error) == ("failed", "the weather ends here")
+        with pytest.raises(ServerError, match="ended by an error"):
+            main.values("TRACER")
+        assert other.step(1).step == 1
+        assert np.isfinite(other.values("TRACER")).all()
+        main.restart()
+        assert main.step(1).status == "paused"
+        assert np.isfinite(main.values("TRACER")).all()
+
+
+def test_a_branch_can_go_back_to_where_it_began(main: Remote) -> None:
+    main.step(2)
+    name = main.snapshot()
+    main.step(1)
+    with main.branch(name) as branch:
+        branch.step(1)
+        assert branch.restore(name).step == 2
+        assert branch.snapshot() != name
+        branch.step(1)
+        assert branch.replay().equal
+
+
+@contextmanager
+def live(server: Server) -> Iterator[ClientConnection]:
+    with connect(f"ws://127.0.0.1:{server.port}/api/live") as socket:
+        socket.send(json.dumps({"token": server.token}))
+        yield socket
+
+
+def fail(*given: object) -> None:
+    raise ValueError("a defect")
+
+
+def test_a_frame_that_cannot_be_made_ends_its_subscription_alone(
+    served: Server, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(Session, "frame", fail)
+    with live(served) as socket:
+        socket.send(json.dumps({"subscribe": {"id": "map", "variable": "TRACER"}}))
+        while "reply" not in (reply := json.loads(socket.recv(timeout=20.0))):
+            pass
+        assert (reply["reply"], reply["problem"]["error"]) == ("map", "DefectError")
+        socket.send(json.dumps({"command": {"kind": "step"}, "id": 1}))
+        while "reply" not in (reply := json.loads(socket.recv(timeout=20.0))):
+            pass
+        assert (reply["reply"], reply["ok"]) == (1, True)
+    assert "ValueError: a defect" in capfd.readouterr().err
+
+
+def test_a_connection_that_cannot_send_any_more_is_closed(
+    served: Server, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(Connection, "_rest", fail)
+    with live(served) as socket, pytest.raises(ConnectionClosed) as closed:
+        for _ in range(10):
+            socket.recv(timeout=20.0)
+    assert closed.value.rcvd is not None
+    assert closed.value.rcvd.code == 1011
+    assert "ValueError: a defect" in capfd.readouterr().err
+
+
+def test_a_subscription_goes_on_when_a_failed_session_is_restored(
+    served: Server, main: Remote, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = served.engine.host.sessions["main"].simulation.model
+    with live(served) as socket:
+        socket.send(json.dumps({"subscribe": {"id": "map", "variable": "TRACER", "level": 0}}))
+        while isinstance(socket.recv(timeout=20.0), str):
+            pass
+        with monkeypatch.context() as patch:
+            patch.setattr(model, "step_through", fail)
+            with pytest.raises(ServerError, match="a defect of Airshed"):
+                main.step(1)
+        main.info()
+        with pytest.raises(ServerError, match="restart it, or restore a snapshot"):
+            main.step(1)
+        assert main.pause().status == "failed"
+        main.restart()
+        while isinstance(message := socket.recv(timeout=20.0), str):
+            assert "reply" not in json.loads(message)
+        (frame,) = frames(message)
+        assert frame.header.version == main.state.version
+
+
+def test_a_version_is_that_of_the_state_alone(main: Remote) -> None:
+    version = main.step(1).version
+    name = main.snapshot()
+    with main.branch(name) as branch:
+        branch.end()
+    main.command(Forget(snapshot=name))
+    main.replay()
+    assert main.pause().version == version
+    assert main.restart().version == version + 1
+
+
+def test_a_state_that_cannot_be_kept_takes_no_other_session_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed: list[Hosted] = []
+    close = Hosted.close
+
+    def failing(hosted: Hosted) -> None:
+        close(hosted)
+        closed.append(hosted)
+        raise OutputError("the disk is full")
+
+    with serving(load_case(CASE), folder=tmp_path) as server, airshed.connect(server.url) as main:
+        with main.branch() as other:
+            with monkeypatch.context() as patch:
+                patch.setattr(Hosted, "close", failing)
+                with pytest.raises(ServerError, match="the disk is full"):
+                    other.end()
+            assert main.step(1).step == 1
+            assert other.session not in server.engine.sessions
+
+
+def test_an_interrupt_while_the_model_is_set_up_ends_all_ranks(tmp_path: Path) -> None:
+    program = [Path(sys.executable).with_name("airshed"), "serve", str(CASE), "-n", "2", "--threads", "1"]
+    with subprocess.Popen(
+        [*program, "--no-browser"], cwd=tmp_path, env=os.environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True,
+    ) as process:  # fmt: skip
+        try:
+            assert process.stdout is not None
+            process.stdout.readline()
+            process.send_signal(signal.SIGINT)
+            errors = process.communicate(timeout=30.0)[1]
+        finally:
+            process.kill()
+    assert (process.returncode, errors) == (0, "")
