@@ -5,6 +5,7 @@ import signal
 import threading
 import time
 from collections import deque
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -126,3 +127,25 @@ def test_one_client_that_asks_too_often_does_not_hold_up_another() -> None:
             deque((greedy.state for _ in range(100)), maxlen=0)
         assert refused.value.status == 429
         assert other.state.step == 0
+
+
+def test_a_server_stays_while_any_session_is_of_use(tmp_path: Path) -> None:
+    with serving(load_case(Path("tracer-rotation")), Limits(idle=0.5), folder=tmp_path / "live") as server:
+        server.engine.sessions["main"].used += 1000.0
+        with airshed.connect(server.url) as main:
+            branch = main.branch()
+        server.engine.sessions[branch.session].used += 1000.0
+        server.engine.sessions["main"].used -= 2000.0
+        for _ in range(3):
+            server.engine.info("main").result(10.0)
+        with branch:
+            assert branch.step(1).step == 1
+        server.engine.sessions[branch.session].used -= 2000.0
+        until = time.monotonic() + 30.0
+        while (tmp_path / "live" / "main").exists() and time.monotonic() < until:
+            with suppress(AirshedError):
+                server.engine.info("main").result(10.0)
+                continue
+            break
+        with pytest.raises(AirshedError, match="the server ends"):
+            server.engine.info("main").result(10.0)

@@ -132,14 +132,17 @@ class Engine:
         return max(min((goal.due - now for goal in self._goals.values()), default=_LOOK), 0.0)
 
     def _end_idle(self) -> None:
-        """End sessions that neither run nor have had a client for long; with the first one the server."""
+        """End sessions that neither run nor have had a client for long; with the last of all the server."""
         if not self.limits.idle:
             return
         late = time.monotonic() - self.limits.idle
-        for name in [name for name, each in self.sessions.items() if name not in self._goals and each.used < late]:
+        idle = [name for name, each in self.sessions.items() if name not in self._goals and each.used < late]
+        if idle and len(idle) == len(self.sessions) and not self._openings.names:
+            self._ends = True
+            return
+        for name in idle:
             if name == MAIN:
-                self._ends = True
-                continue
+                continue  # stays while others are of use
             try:
                 self._close(name)  # its folder stays: it comes back with --resume
             except Exception as error:
