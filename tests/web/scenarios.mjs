@@ -348,3 +348,22 @@ export async function types({ open, given }) {
   await stranger.waitForSelector('[data-connection="refused"]');
   return { rows, level, refused: await stranger.locator(".standing").innerText() };
 }
+
+/** Open another case; give the words that stand on its map then. */
+export async function opens({ open, given }) {
+  const before = () => {
+    globalThis.written = [];
+    const write = CanvasRenderingContext2D.prototype.fillText;
+    CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+      globalThis.written.push(text);
+      write.call(this, text, x, y);
+    };
+  };
+  const page = await open({ view: { panel: "runs" }, before });
+  await settle(page);
+  await page.getByText("Open another case").click();
+  await page.getByRole("button", { name: given.name }).click();
+  await page.waitForFunction((title) => document.querySelector(".top .title")?.innerText === title, given.title);
+  await page.waitForFunction((word) => globalThis.written.includes(word), given.word, { timeout: 10000 });
+  return true;
+}

@@ -82,6 +82,10 @@ def test_contours_are_labelled_with_the_values_along_them(air: Server, browse: B
         assert np.abs(_between(values, labels[::-1, 1:]) - labels[:, 0]).max() <= 0.03 * values.max()
 
 
+def test_another_case_has_a_map_of_its_own(air: Server, browse: Browse) -> None:
+    assert browse("opens", air, name="queensland", title="A year of pasture over Queensland", word="Townsville")
+
+
 def _between(values: Any, places: Any) -> Any:
     """Return values at places (lon, lat), bilinear between the centres of the cells of tracer-rotation."""
     column, row = ((places + 4.0) / 0.2 - 0.5).T

@@ -1,6 +1,6 @@
 // What the page knows: signals that components read, written by the link alone.
 import { computed, effect, signal } from "@preact/signals";
-import { gridOf, type Cell, type Grid, type Place } from "../maths/grid";
+import { gridOf, type Grid, type Place } from "../maths/grid";
 import { AIR } from "../maths/units";
 import { access } from "../protocol/access";
 import type { Frame } from "../protocol/frames";
@@ -32,7 +32,8 @@ export const logs = signal<Record<string, LogEntry[]>>({});
 /** Who controls each session, as the server tells this page. */
 export const controls = signal<Record<string, Control>>({});
 export const notices = signal<Notice[]>([]);
-export const geography = signal<Geography | null>(null);
+/** Coasts, borders and cities of each session's map; null where it has none. */
+const geographies = signal<Record<string, Geography | null>>({});
 export const cursor = signal<Place | null>(null);
 /** The time [s] that is looked back to; null for the present. */
 export const back = signal<number | null>(null);
@@ -45,6 +46,7 @@ const pasts = new Map<string, Past>();
 
 export const session = computed<SessionState | null>(() => sessions.value[view.value.session] ?? null);
 export const info = computed<ModelInfo | null>(() => infos.value[view.value.session] ?? null);
+export const geography = computed<Geography | null>(() => geographies.value[view.value.session] ?? null);
 export const grid = computed<Grid | null>(() => (info.value ? gridOf(info.value.grid) : null));
 export const variables = computed<Variable[]>(() => info.value?.variables.filter(hasMap) ?? []);
 export const variable = computed<Variable | null>(
@@ -75,10 +77,6 @@ export function past(of: string): Past {
 export function shown(of: string): Frame | null {
   void arrived.value;
   return back.value === null ? past(of).last : past(of).at(back.value);
-}
-
-export function cellText(cell: Cell | null): string {
-  return cell ? `row ${cell.row}, column ${cell.column}` : "outside the map";
 }
 
 let noticed = 0;
@@ -115,6 +113,7 @@ function event(told: ServerEvent): void {
   if (told.event === "closed") {
     const { [name]: _gone, ...others } = sessions.value;
     sessions.value = others;
+    pasts.delete(name);
     return;
   }
   if (told.event === "budget") {
@@ -146,7 +145,10 @@ export async function learn(name: string): Promise<void> {
     infos.value = { ...infos.value, [name]: found };
     sessions.value = { ...sessions.value, [name]: { ...found.state, ...sessions.value[name] } };
     if (!past(name).last) await firstFrame(name);
-    geography.value ??= await world(name);
+    if (!(name in geographies.value)) {
+      const same = geographies.value[found.state.parent ?? ""] ?? (await world(name)); // a branch has its parent's map
+      geographies.value = { ...geographies.value, [name]: same };
+    }
     logs.value = { ...logs.value, [name]: await http.get<LogEntry[]>(`/sessions/${name}/log`) };
   } catch (error) {
     if (error instanceof Refused && connection.value === "open") notify("problem", error.message);
