@@ -5,9 +5,13 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+from collections import deque
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +22,7 @@ from websockets.sync.client import ClientConnection, connect
 import airshed
 from airshed.core.errors import DataError, OutputError
 from airshed.runtime.registry import load_case
+from airshed.serve.asked import Asked, EndsError, InfoOf
 from airshed.serve.client import Remote, ServerError
 from airshed.serve.frames import frames
 from airshed.serve.hosted import Hosted
@@ -109,8 +114,7 @@ def test_a_connection_that_cannot_send_any_more_is_closed(
 ) -> None:
     monkeypatch.setattr(Connection, "_rest", fail)
     with live(served) as socket, pytest.raises(ConnectionClosed) as closed:
-        for _ in range(10):
-            socket.recv(timeout=20.0)
+        deque(iter(lambda: socket.recv(timeout=20.0), None), maxlen=0)
     assert closed.value.rcvd is not None
     assert closed.value.rcvd.code == 1011
     assert "ValueError: a defect" in capfd.readouterr().err
@@ -153,20 +157,19 @@ def test_a_version_is_that_of_the_state_alone(main: Remote) -> None:
 def test_a_state_that_cannot_be_kept_takes_no_other_session_with_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    closed: list[Hosted] = []
     close = Hosted.close
 
     def failing(hosted: Hosted) -> None:
         close(hosted)
-        closed.append(hosted)
         raise OutputError("the disk is full")
 
     with serving(load_case(CASE), folder=tmp_path) as server, airshed.connect(server.url) as main:
-        with main.branch() as other:
-            with monkeypatch.context() as patch:
-                patch.setattr(Hosted, "close", failing)
-                with pytest.raises(ServerError, match="the disk is full"):
-                    other.end()
+        other = main.branch()
+        with other, monkeypatch.context() as patch:
+            patch.setattr(Hosted, "close", failing)
+            with pytest.raises(ServerError, match="the disk is full"):
+                other.end()
+        with other:
             assert main.step(1).step == 1
             assert other.session not in server.engine.sessions
 
@@ -185,3 +188,30 @@ def test_an_interrupt_while_the_model_is_set_up_ends_all_ranks(tmp_path: Path) -
         finally:
             process.kill()
     assert (process.returncode, errors) == (0, "")
+
+
+class Slow:
+    """A queue into which a question about a model comes only after the server has ended."""
+
+    def __init__(self, queue: Any) -> None:
+        self.queue, self.began, self.ended = queue, threading.Event(), threading.Event()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.queue, name)
+
+    def put(self, asked: Asked) -> None:
+        if isinstance(asked.what, InfoOf):
+            self.began.set()
+            assert self.ended.wait(20.0)
+        self.queue.put(asked)
+
+
+def test_what_is_asked_while_a_server_ends_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        with serving(load_case(CASE)) as server:
+            slow = Slow(server.engine._asked)
+            monkeypatch.setattr(server.engine, "_asked", slow)
+            asked = pool.submit(server.engine.info, "main")
+            assert slow.began.wait(20.0)
+        slow.ended.set()
+        assert isinstance(asked.result(20.0).exception(10.0), EndsError)

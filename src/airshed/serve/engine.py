@@ -4,6 +4,7 @@ import queue
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -51,7 +52,7 @@ class Engine:
         self._kept: dict[str, float] = {}
         self._openings = Openings(host, self._asked.put)
         self._branches = 0
-        self._ends = self.began = False
+        self._ends = self._left = self.began = False
 
     # what other threads call
 
@@ -89,10 +90,9 @@ class Engine:
 
     def _ask(self, what: Any) -> "Future[Any]":
         asked = Asked(what)
-        if self._ends:
-            asked.reply.set_exception(EndsError())
-        else:
-            self._asked.put(asked)
+        self._asked.put(asked)
+        if self._left:  # nobody will take it
+            self._refuse_all()
         return asked.reply
 
     # what the model's thread does
@@ -178,13 +178,19 @@ class Engine:
         """Answer all who still wait."""
         for name in list(self._goals):
             self._reached(name)
-        while not self._asked.empty():
-            asked = self._asked.get()
-            if isinstance(asked.what, Made) and isinstance(asked.what.result, Hosted):
-                self.host.sessions[asked.what.order.session] = asked.what.result  # which all ranks close together
-            asked.reply.set_exception(EndsError())
         for asked in self._fields:
             asked.reply.set_exception(EndsError())
+        self._left = True
+        self._refuse_all()
+
+    def _refuse_all(self) -> None:
+        """Answer what is asked for when nobody does it any more; also from other threads."""
+        with suppress(queue.Empty):
+            while True:
+                asked = self._asked.get_nowait()
+                if isinstance(asked.what, Made) and isinstance(asked.what.result, Hosted):
+                    self.host.sessions[asked.what.order.session] = asked.what.result  # all ranks close them together
+                asked.reply.set_exception(EndsError())
 
     def _new_name(self) -> str:
         while True:

@@ -12,8 +12,8 @@ def hand_out(asked: Sequence[Asked], host: Host, sessions: Mapping[str, Session]
     """Copy the fields that were asked for, each once, and answer all who asked.
 
     Those who ask for the same get the same copy: it is published with the session, and stays until its next version. A
-    field that is not there or cannot be gathered, and one of a session that has ended or failed meanwhile, is an error of
-    those who asked for it alone.
+    field that is not there or cannot be gathered, and one of a session that has ended or failed meanwhile, is an error
+    of those who asked for it alone.
     """
     wanted: dict[str, list[str]] = {}
     for each in asked:
