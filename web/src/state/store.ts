@@ -145,7 +145,7 @@ export async function learn(name: string): Promise<void> {
     infos.value = { ...infos.value, [name]: found };
     sessions.value = { ...sessions.value, [name]: { ...found.state, ...sessions.value[name] } };
     if (!past(name).last) await firstFrame(name);
-    if (!(name in geographies.value)) {
+    if (!geographies.value[name]) {
       const same = geographies.value[found.state.parent ?? ""] ?? (await world(name)); // a branch has its parent's map
       geographies.value = { ...geographies.value, [name]: same };
     }
