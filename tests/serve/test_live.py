@@ -110,7 +110,7 @@ def test_a_slow_reader_gets_the_newest_and_is_told_what_it_missed(rotation: Serv
         "no json",
         "{}",
         '{"subscribe": 3}',
-        '{"command": {"kind": "shell"}, "id": 1}',
+        '{"command": {"kind": "shell"}, "id": true}',
         '{"subscribe": {"id": "a"}}',
         "[" * 5000,
     ],
@@ -174,3 +174,10 @@ def test_budgets_come_at_once_and_where_the_state_is_another_one(rotation: Serve
             until(socket, "event", "budget", seconds=0.5)
         tell(socket, subscribe_budgets={"session": "none"})
         assert "no session 'none'" in until(socket, "reply")["problem"]["message"]
+
+
+def test_a_command_that_cannot_be_is_answered_by_its_number_and_says_why(rotation: Server) -> None:
+    with live(rotation) as socket:
+        tell(socket, command={"kind": "step", "steps": -3}, id=71)
+        problem = until(socket, "reply", 71)["problem"]
+    assert problem["message"] == "command.step.steps: Input should be greater than or equal to 1"

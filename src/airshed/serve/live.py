@@ -1,11 +1,12 @@
 """The WebSocket: subscriptions, of which the newest data win, commands, and events."""
 
 import asyncio
+import json
 import time
 from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, get_args
 from uuid import uuid4
 
 from fastapi import FastAPI, WebSocket, WebSocketDisconnect
@@ -30,6 +31,7 @@ _STATES: Final = 0.1
 """Seconds from one state of a session to the next, at least."""
 
 _MESSAGE: TypeAdapter[Any] = TypeAdapter(types.ClientMessage)
+_MESSAGES: tuple[type[types.Document], ...] = get_args(types.ClientMessage)
 
 
 @dataclass
@@ -115,7 +117,7 @@ class Connection:
             try:
                 self._read(_MESSAGE.validate_json(text or ""))
             except ValidationError as error:
-                self._wrong("message", "TypeError", _words(error))
+                self._wrong(_identity(text or ""), "TypeError", _words(error, text or ""))
             except AirshedError as error:
                 self._wrong("message", type(error).__name__, str(error))
             self.wake.set()
@@ -309,6 +311,25 @@ def _text(document: types.Document) -> str:
     return document.model_dump_json(exclude_none=True)
 
 
-def _words(error: ValidationError) -> str:
-    first = error.errors()[0]
-    return f"{'.'.join(str(each) for each in first['loc']) or 'message'}: {first['msg']}"
+def _given(text: str) -> dict[str, Any]:
+    """Return what a client's message holds, whatever is wrong with it; nothing where it is no document."""
+    try:
+        given = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return given if isinstance(given, dict) else {}
+
+
+def _identity(text: str) -> int | str:
+    """Return by what a client knows the answer to a wrong message: the number of its command, as it waits for it."""
+    given = _given(text).get("id")
+    return given if isinstance(given, int) and not isinstance(given, bool) and abs(given) < 2**53 else "message"
+
+
+def _words(error: ValidationError, text: str) -> str:
+    """Return what is wrong with a message, of the type that it was meant to be: the others lack all it has."""
+    errors, given = error.errors(), _given(text)
+    meant = {each.__name__ for each in _MESSAGES if next(iter(each.model_fields)) in given}
+    first = next((each for each in errors if each["loc"] and each["loc"][0] in meant), errors[0])
+    where = [str(each) for each in first["loc"] if each not in meant]
+    return f"{'.'.join(where) or 'message'}: {first['msg']}"
