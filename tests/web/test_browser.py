@@ -86,6 +86,17 @@ def test_another_case_has_a_map_of_its_own(air: Server, browse: Browse) -> None:
     assert browse("opens", air, name="queensland", title="A year of pasture over Queensland", word="Townsville")
 
 
+def test_no_contour_runs_along_cells_without_a_value(pasture: Server, browse: Browse) -> None:
+    """What grows is everywhere the same at the start: a line would be that between land and sea."""
+    with airshed.connect(pasture.url) as client:
+        client.restart()
+        values = client.values("standing_dry_matter")
+        client._ask("DELETE", "/control")
+    assert np.isnan(values).any()
+    assert np.nanmin(values) == np.nanmax(values)
+    assert browse("labels", pasture, view={"variable": "standing_dry_matter"}) == []
+
+
 def _between(values: Any, places: Any) -> Any:
     """Return values at places (lon, lat), bilinear between the centres of the cells of tracer-rotation."""
     column, row = ((places + 4.0) / 0.2 - 0.5).T

@@ -33,12 +33,17 @@ export function drawContours(
   drawLabels(pen, all, camera, ink);
 }
 
-/** Return the lines inside the map: those along its edge only close areas. */
+/** Return the lines inside the map: those along its edge, and along cells without a value, only close areas. */
 export function contoursOf(values: Float32Array, grid: Grid, range: Range, camera: Camera): Contour[] {
   const made = contours().size([grid.columns, grid.rows]).thresholds(ticks(range, COUNT))(Array.from(values));
   const width = (grid.east - grid.west) / grid.columns;
   const height = (grid.north - grid.south) / grid.rows;
-  const inside = ([x = 0, y = 0]: number[]) => x > 0.5 && y > 0.5 && x < grid.columns - 0.5 && y < grid.rows - 0.5;
+  const within = (x: number, y: number) => x > 0.5 && y > 0.5 && x < grid.columns - 0.5 && y < grid.rows - 0.5;
+  const known = (x: number, y: number) => Number.isFinite(values[Math.floor(y) * grid.columns + Math.floor(x)]);
+  // A line comes between the centres of two cells; where one of these has no value, it stands on the centre of the other.
+  const central = (x: number, y: number) => x % 1 === 0.5 && y % 1 === 0.5;
+  const beside = (x: number, y: number) => known(x - 1, y) && known(x + 1, y) && known(x, y - 1) && known(x, y + 1);
+  const inside = ([x = 0, y = 0]: number[]) => within(x, y) && (!central(x, y) || beside(x, y));
   return made.flatMap(({ value, coordinates }) =>
     coordinates.flat().flatMap((ring) => stretches(ring, inside)).map((stretch) => ({
       value,
