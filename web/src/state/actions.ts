@@ -46,7 +46,11 @@ export async function change(wanted: Command, done: string): Promise<boolean> {
   const name = view.value.session;
   back.value = null;
   const kept = (await command(name, { kind: "snapshot", text: UNDO }))?.snapshot;
-  if (!kept || !(await command(name, wanted))) return false;
+  if (!kept) return false;
+  if (!(await command(name, wanted))) {
+    void command(name, { kind: "forget", snapshot: kept.snapshot }); // nothing is there to be undone
+    return false;
+  }
   const before = [...(undoable.value[name] ?? []), kept.snapshot];
   for (const old of before.splice(0, before.length - MOST_UNDO)) void command(name, { kind: "forget", snapshot: old });
   undoable.value = { ...undoable.value, [name]: before };
