@@ -75,12 +75,20 @@ export const BINDINGS: Binding[] = [
 
 const TYPING = new Set(["INPUT", "SELECT", "TEXTAREA"]);
 const PRESSED = new Set(["BUTTON", "SUMMARY", "A"]);
+/** Inputs that nobody types into, and the keys that are theirs. */
+const MOVED: Record<string, string[]> = { range: ["Home"], checkbox: [" "] };
+
+/** Whether a key is for what has the focus, not for the page. */
+function isTaken(target: HTMLElement, key: string): boolean {
+  const own = target instanceof HTMLInputElement ? MOVED[target.type] : undefined;
+  if (own) return own.includes(key);
+  return TYPING.has(target.tagName) || (key === " " && PRESSED.has(target.tagName));
+}
 
 export function listen(): void {
   addEventListener("keydown", (event) => {
     const target = event.target as HTMLElement;
-    if (event.ctrlKey || event.metaKey || event.altKey || TYPING.has(target.tagName)) return;
-    if (event.key === " " && PRESSED.has(target.tagName)) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || isTaken(target, event.key)) return;
     if (target.closest("dialog") && event.key !== "?") return;
     const panel = PANELS[Number(event.key) - 1];
     const found = BINDINGS.find((each) => each.keys.includes(event.key));

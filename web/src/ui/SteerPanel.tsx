@@ -129,7 +129,11 @@ function Entry({ of, value }: { of: Knob; value: Value | null }) {
   }
   if (of.kind === "number") {
     return <input id={id} type="number" step="any" value={value === null ? "" : Number(value)}
-      onChange={(event) => Number.isFinite(event.currentTarget.valueAsNumber) && put(event.currentTarget.valueAsNumber)} />;
+      onChange={(event) => {
+        const next = event.currentTarget.valueAsNumber;
+        if (Number.isFinite(next)) put(next);
+        else event.currentTarget.value = value === null ? "" : String(value); // what is no number changes nothing
+      }} />;
   }
   return <input id={id} type="text" value={value === null ? "" : String(value)} placeholder={of.unit} spellcheck={false}
     onChange={(event) => event.currentTarget.value.trim() && put(event.currentTarget.value.trim())} />;
