@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import airshed
+from airshed.core.errors import CaseError
 from airshed.serve.client import Remote, ServerError
 from airshed.serve.server import Server
 
@@ -99,8 +100,12 @@ def test_what_cannot_be_is_told(remote: Remote) -> None:
         remote.set("air_temperature", 1.0)
     with pytest.raises(ServerError, match="no snapshot 'x'"):
         remote.restore("x")
-    with pytest.raises(ServerError, match="beyond the end"):
+    with pytest.raises(ServerError, match=r"beyond the end of the case, 1 d$"):
         remote.run(until="3 day")
+    with pytest.raises(CaseError, match="steps = -1: Input should be greater than or equal to 1"):
+        remote.step(-1)
+    with pytest.raises(CaseError, match="value = inf: "):
+        remote.set("emissions.scale.NOx", float("inf"))
     with pytest.raises(ServerError, match="no session 'other'"):
         airshed.connect(remote.url, "other")
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 import numpy as np
+from pydantic import ValidationError
 
 from airshed.core.errors import AirshedError, CaseError
 from airshed.serve import types
@@ -91,31 +92,31 @@ class Remote:
 
     def step(self, n: int = 1) -> types.SessionState:
         """Advance by steps."""
-        return self.command(types.Step(steps=n)).state
+        return self._do(types.Step, steps=n).state
 
     def run(self, until: str | float | None = None) -> types.SessionState:
         """Advance to the end of the first step at or after a time, by default to the end of the case."""
-        return self.command(types.Run(until=until, wait=True)).state
+        return self._do(types.Run, until=until, wait=True).state
 
     def start(self, until: str | float | None = None, *, steps_per_second: float | None = None) -> types.SessionState:
         """Let the model run, and return at once."""
-        return self.command(types.Run(until=until, steps_per_second=steps_per_second)).state
+        return self._do(types.Run, until=until, steps_per_second=steps_per_second).state
 
     def pause(self) -> types.SessionState:
         """Stop at the end of the present step."""
-        return self.command(types.Pause()).state
+        return self._do(types.Pause).state
 
     def restart(self) -> types.SessionState:
         """Go back to the start of the case."""
-        return self.command(types.Restart()).state
+        return self._do(types.Restart).state
 
     def set(self, name: str, value: float | str) -> types.SessionState:
         """Set a settable field; dots in its name stand for underscores."""
-        return self.command(types.Set(name=name, value=value)).state
+        return self._do(types.Set, name=name, value=value).state
 
     def snapshot(self, text: str = "") -> str:
         """Keep the state; return the name of the snapshot."""
-        kept = self.command(types.Snapshot(text=text)).snapshot
+        kept = self._do(types.Snapshot, text=text).snapshot
         assert kept is not None
         return kept.snapshot
 
@@ -125,18 +126,18 @@ class Remote:
 
     def restore(self, snapshot: str) -> types.SessionState:
         """Go back, or forward, to a snapshot."""
-        return self.command(types.Restore(snapshot=snapshot)).state
+        return self._do(types.Restore, snapshot=snapshot).state
 
     def branch(self, snapshot: str | None = None, changes: Mapping[str, float | str] | None = None) -> "Remote":
         """Return a new session that goes on from a snapshot, by default from now, with changes."""
-        state = self.command(types.Branch(snapshot=snapshot, changes=dict(changes or {}))).branch
+        state = self._do(types.Branch, snapshot=snapshot, changes=dict(changes or {})).branch
         assert state is not None
         timeout = self._connection.timeout or 600.0
         return Remote(self.url, state.session, self._author, timeout=timeout, certificate=self._certificate)
 
     def replay(self) -> types.ReplayResult:
         """Let the server make the run again from its log and compare the bits."""
-        result = self.command(types.Replay()).replay
+        result = self._do(types.Replay).replay
         assert result is not None
         return result
 
@@ -147,6 +148,15 @@ class Remote:
     def command(self, command: types.Document) -> types.Result:
         """Let the session do what a command says."""
         return types.Result.model_validate_json(self._ask("POST", "/commands", command.model_dump_json()))
+
+    def _do(self, kind: type[types.Document], **given: Any) -> types.Result:
+        """Command what is given; what cannot be is said as the server would say it."""
+        try:
+            command = kind(**given)
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise CaseError(f"{first['loc'][0]} = {first['input']!r}: {first['msg']}") from None
+        return self.command(command)
 
     def frame(self, name: str, **chosen: Any) -> Frame:
         """Return a frame; `chosen` are level, window, stride, encoding, range, compress as in docs/serve.md."""

@@ -11,6 +11,8 @@ from airshed.core.units import to
 from airshed.serve import types
 from airshed.serve.hosted import Hosted
 
+_UNITS = (86400.0, "d"), (3600.0, "h"), (60.0, "min")
+
 
 @dataclass
 class Goal:
@@ -33,11 +35,11 @@ class Goal:
         """Return where a command leads from the present goal; raises CaseError where it cannot lead anywhere."""
         now, end = session.simulation.seconds, session.simulation.end
         if now >= end:
-            raise CaseError(f"the case has ended, at {end:g} s; restart it, or restore a snapshot")
+            raise CaseError(f"the case has ended, at {_span(end)}; restart it, or restore a snapshot")
         if isinstance(command, types.Run):
             until = _seconds(command.until, end)
             if until <= now:
-                raise CaseError(f"until = {command.until!r} is past: it is {now:g} s; restore a snapshot to go back")
+                raise CaseError(f"until = {command.until!r} is past: it is {_span(now)}; restore a snapshot to go back")
             pause = 1.0 / command.steps_per_second if command.steps_per_second else 0.0
             return cls(until=until, pause=pause, waiting=[] if present is None else present.waiting)
         if present is not None and present.steps is None:
@@ -69,5 +71,11 @@ def _seconds(until: float | str | None, end: float) -> float:
         return end
     seconds = to(until, "s", where="until") if isinstance(until, str) else float(until)
     if seconds > end:
-        raise CaseError(f"until = {until!r} lies beyond the end of the case, {end:g} s")
+        raise CaseError(f"until = {until!r} lies beyond the end of the case, {_span(end)}")
     return float(seconds)
+
+
+def _span(seconds: float) -> str:
+    """Return a time after the start of the case as people write it, in the largest unit of which it has one."""
+    size, unit = next((each for each in _UNITS if abs(seconds) >= each[0]), (1.0, "s"))
+    return f"{seconds / size:.4g} {unit}"

@@ -70,6 +70,8 @@ function lengths(state: SessionState): number[] {
 
 function Until({ state }: { state: SessionState }) {
   const text = useSignal("");
+  const example = span(lengths(state)[1] ?? 6 * 3600);
+  const zero = new Date(Date.parse(state.time) - 1000 * state.seconds).toISOString();
   const go = (until: number | null) => void play(until === null ? null : Math.min(until, state.end));
   return (
     <form class="until" onSubmit={(event) => {
@@ -90,7 +92,7 @@ function Until({ state }: { state: SessionState }) {
       </label>
       <label>
         <span class="hidden">Run until, after the start of the case</span>
-        <input class="time" placeholder="until 6 h" title="A time after the start of the case, such as 6 h; Enter runs" value={text.value}
+        <input class="time" disabled={state.status === "ended"} placeholder={`until ${example}`} title={`A time after ${clock(zero)} ${day(zero)} UTC, such as ${example}; Enter runs`} value={text.value}
           onInput={(event) => (text.value = event.currentTarget.value)} />
       </label>
     </form>
