@@ -48,6 +48,7 @@ class Engine:
         self.told: Told = lambda event: None
         self._asked: queue.SimpleQueue[Asked] = queue.SimpleQueue()
         self._goals: dict[str, Goal] = {}
+        self._replays: dict[str, list[Future[types.Result]]] = {}
         self._fields: list[Asked] = []
         self._kept: dict[str, float] = {}
         self._openings = Openings(host, self._asked.put)
@@ -108,6 +109,8 @@ class Engine:
                     self._end_idle()
                     for name in list(self._goals):
                         self._advance(name)
+                    for name in list(self._replays):
+                        self._repeat(name)
         finally:
             self._ends = True
             self._leave()
@@ -126,7 +129,7 @@ class Engine:
 
     def _rest(self) -> float:
         """Return how long [s] the next step can wait: none of a session that runs as fast as it can."""
-        if self._fields:
+        if self._fields or self._replays:
             return 0.0
         now = time.monotonic()
         return max(min((goal.due - now for goal in self._goals.values()), default=_LOOK), 0.0)
@@ -136,7 +139,8 @@ class Engine:
         if not self.limits.idle:
             return
         late = time.monotonic() - self.limits.idle
-        idle = [name for name, each in self.sessions.items() if name not in self._goals and each.used < late]
+        busy = {*self._goals, *self._replays}
+        idle = [name for name, each in self.sessions.items() if name not in busy and each.used < late]
         if idle and len(idle) == len(self.sessions) and not self._openings.names:
             self._ends = True
             return
@@ -178,6 +182,8 @@ class Engine:
         """Answer all who still wait."""
         for name in list(self._goals):
             self._reached(name)
+        for name in list(self._replays):
+            self._refuse_replay(name, EndsError())
         for asked in self._fields:
             asked.reply.set_exception(EndsError())
         self._left = True
@@ -235,6 +241,7 @@ class Engine:
 
     def _close(self, name: str) -> None:
         self._reached(name)
+        self._refuse_replay(name, CaseError(f"session {name} has ended"))
         del self.sessions[name]
         try:
             self.host.give(Close(name))
@@ -267,7 +274,8 @@ class Engine:
                 hosted = self.host.give(order)
                 made = {"branch": self._begin(name, hosted)}
             case types.Replay():
-                made = {"replay": self.host.give(Repeat(asked.session))}
+                self._replays.setdefault(asked.session, []).append(reply)
+                return
             case _:
                 made = self._apply(asked)
         reply.set_result(types.Result(state=session.view(), **made))
@@ -321,6 +329,36 @@ class Engine:
         else:
             self._change(name)
 
+    def _repeat(self, name: str) -> None:
+        """Go on with a replay by a batch of steps; at its end answer those who wait for it."""
+        if self._ends:
+            return
+        try:
+            found = self.host.give(Repeat(name))
+        except Exception as error:
+            self._refuse_replay(name, as_told(error))
+            return
+        if isinstance(found, types.ReplayResult):
+            waiting = self._replays.pop(name)
+            self._replayed(name, None)
+            for reply in waiting:
+                reply.set_result(types.Result(state=self.sessions[name].view(), replay=found))
+        else:
+            self._replayed(name, found)
+
+    def _replayed(self, name: str, step: int | None) -> None:
+        """Tell the step that a replay has reached; None where none is under way."""
+        session = self.sessions[name]
+        session.state = session.state.model_copy(update={"replayed": step})
+        self._tell("state", name)
+
+    def _refuse_replay(self, name: str, error: AirshedError) -> None:
+        waiting = self._replays.pop(name, [])
+        if waiting:
+            self._replayed(name, None)
+        for reply in waiting:
+            reply.set_exception(error)
+
     def _keep(self, name: str) -> None:
         """Keep the state of a session that runs on disk, every now and then: the clock of rank 0 decides."""
         now = time.monotonic()
@@ -348,7 +386,8 @@ class Engine:
         error = error if changed else session.state.error
         version = session.state.version + (1 if changed else 0)
         goal = self._goals.get(name)
-        session.state = state_of(name, self.host.sessions[name], goal, version=version, error=error)
+        state = state_of(name, self.host.sessions[name], goal, version=version, error=error)
+        session.state = state.model_copy(update={"replayed": session.state.replayed})
         self._tell("state", name)
 
     def _renew(self, name: str) -> None:

@@ -1,11 +1,11 @@
 """What every rank does: orders from rank 0, one after the other, on the simulations of all sessions."""
 
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from airshed.runtime.registry import model_kind
 from airshed.runtime.simulation import Simulation
 from airshed.serve import types
 from airshed.serve.hosted import Hosted
-from airshed.serve.replay import branch_of, replay
+from airshed.serve.replay import Replay, branch_of, replay
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class Summarise:
 
 @dataclass(frozen=True)
 class Repeat:
-    """Make a session's run again and compare."""
+    """Go on with making a session's run again by a batch of steps; gives the step reached, at the end the result."""
 
     session: str
 
@@ -121,10 +121,14 @@ Order = Open | Advance | Save | Apply | BranchOff | Gather | Summarise | Repeat 
 
 @dataclass
 class Host:
-    """The simulations of all sessions on a rank."""
+    """The simulations of all sessions on a rank.
+
+    replays  under way, by session
+    """
 
     ranks: Communicator
     sessions: dict[str, Hosted] = field(default_factory=dict)
+    replays: dict[str, Replay] = field(default_factory=dict)
 
     def give(self, order: Order) -> Any:
         """Let all ranks do an order, and return what it gives here; for rank 0. Raises AirshedError on all alike."""
@@ -192,16 +196,31 @@ class Host:
     def _summarise(self, order: Summarise) -> Report:
         return self.sessions[order.session].simulation.summary()
 
-    def _repeat(self, order: Repeat) -> types.ReplayResult:
-        return replay(self.sessions[order.session], self.ranks)
+    def _repeat(self, order: Repeat) -> int | types.ReplayResult:
+        name = order.session
+        if name not in self.replays:
+            self.replays[name] = replay(self.sessions[name], self.ranks)
+        try:
+            return next(self.replays[name])
+        except StopIteration as end:
+            del self.replays[name]
+            return cast("types.ReplayResult", end.value)
+        except BaseException:
+            del self.replays[name]
+            raise
 
     def _close(self, order: Close) -> None:
-        self.sessions.pop(order.session).close()
+        self._close_all([order.session])
 
     def _stop(self, order: Stop) -> None:
+        self._close_all(list(self.sessions))
+
+    def _close_all(self, names: Sequence[str]) -> None:
         with ExitStack() as stack:  # what one of them raises keeps no other from being closed
-            for name in list(self.sessions):
+            for name in names:
                 stack.callback(self.sessions.pop(name).close)
+                if name in self.replays:
+                    stack.callback(self.replays.pop(name).close)
 
 
 _DONE: Mapping[type, Callable[[Host, Any], Any]] = {

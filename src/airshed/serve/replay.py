@@ -1,6 +1,6 @@
 """Branches and replays: other simulations of the same case that end, or go on, with the same bits."""
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import closing
 from typing import Any
 
@@ -31,27 +31,30 @@ def branch_of(parent: Hosted, command: types.Branch, author: str, of: str) -> Ho
     return made
 
 
-def replay(session: Hosted, ranks: Communicator) -> types.ReplayResult:
-    """Make the run of a session again from its log, beside it, and compare the states bit by bit."""
-    wanted = session.simulation.snapshot()
+Replay = Generator[int, None, types.ReplayResult]
+"""Yields the step that it has reached after each batch of steps; closed before its end, it is given up."""
+
+
+def replay(session: Hosted, ranks: Communicator) -> Replay:
+    """Make the run of a session again from its log, beside it; return how the states differ bit by bit.
+
+    The session may go on meanwhile: what is made again is its run until now.
+    """
+    wanted, log, step = session.simulation.snapshot(), list(session.log), session.step
     with closing(Hosted(Simulation(session.kept(START).case, ranks=ranks))) as again:
-        for entry in session.log:
-            _advance(again, entry.step)
+        for entry in log:
+            yield from _advance(again, entry.step)
             again.apply(_COMMAND.validate_python(entry.command), entry.author)
-        _advance(again, session.step)
-        differs = sorted(
-            {
-                name
-                for part in ranks.gather_all(tuple(_differences(wanted, again.simulation.snapshot())))
-                for name in part
-            }
-        )
-    return types.ReplayResult(equal=not differs, step=session.step, differs=differs)
+        yield from _advance(again, step)
+        parts = ranks.gather_all(tuple(_differences(wanted, again.simulation.snapshot())))
+    differs = sorted({name for part in parts for name in part})
+    return types.ReplayResult(equal=not differs, step=step, differs=differs)
 
 
-def _advance(session: Hosted, step: int) -> None:
+def _advance(session: Hosted, step: int) -> Iterator[int]:
     while session.step < step:
         session.simulation.step(step - session.step)
+        yield session.step
 
 
 def _differences(one: Snapshot, other: Snapshot) -> Iterator[str]:

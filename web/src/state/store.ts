@@ -95,6 +95,7 @@ export const link = new Link(identity, {
   connection(now, retry) {
     connection.value = now;
     retryAt.value = retry;
+    if (now === "open") void forgetEnded();
   },
   frame(frame) {
     const id = frame.header.subscription ?? "";
@@ -105,6 +106,17 @@ export const link = new Link(identity, {
   problem: (message) => notify("problem", message),
   event,
 });
+
+/** Forget sessions that ended while there was no connection, of which no event came. */
+async function forgetEnded(): Promise<void> {
+  const known = new Set(Object.keys(sessions.value));
+  try {
+    for (const each of await http.get<SessionState[]>("/sessions")) known.delete(each.session);
+    sessions.value = Object.fromEntries(Object.entries(sessions.value).filter(([name]) => !known.has(name)));
+  } catch {
+    // the connection is lost again
+  }
+}
 
 function event(told: ServerEvent): void {
   const name = told.session;

@@ -82,8 +82,8 @@ const MOST = 40;
 
 function Log() {
   const entries = (logs.value[view.value.session] ?? []).filter((each) => each.command["kind"] !== "snapshot" && each.command["kind"] !== "forget");
+  const replayed = session.value?.replayed;
   const replay = async () => {
-    notify("done", "The run is made again, beside this one …");
     const result = (await command(view.value.session, { kind: "replay" }))?.replay;
     if (result) notify(result.equal ? "done" : "problem", result.equal ? "The replay has the same bits." : `The replay differs in ${result.differs.join(", ")}.`);
   };
@@ -101,7 +101,11 @@ function Log() {
           </tbody>
         </table>
       )}
-      <div class="actions"><button type="button" onClick={() => void replay()} title="Make the run again from its log, and compare the bits">Replay and compare</button></div>
+      <div class="actions">
+        <button type="button" disabled={replayed != null} onClick={() => void replay()} title="Make the run again from its log, beside it, and compare the bits">
+          {replayed == null ? "Replay and compare" : `Made again up to step ${replayed} …`}
+        </button>
+      </div>
     </section>
   );
 }
@@ -133,7 +137,11 @@ function Catalogue() {
 }
 
 async function load(cases: Signal<CaseEntry[] | null>): Promise<void> {
-  cases.value ??= await http.get<CaseEntry[]>("/cases");
+  try {
+    cases.value ??= await http.get<CaseEntry[]>("/cases");
+  } catch (error) {
+    notify("problem", error instanceof Error ? error.message : String(error));
+  }
 }
 
 async function begin(name: string, opening: Signal<string | null>): Promise<void> {

@@ -28,7 +28,6 @@ class Variable(Document):
     settable: bool = False
     paintable: bool = False
     value: float | None = None
-    initial: float | None = None
     group: str = ""
 
 

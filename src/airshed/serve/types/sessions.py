@@ -15,6 +15,7 @@ class SessionState(Document):
     target      the time [s] that it runs to; null when paused
     controller  who may command; null if anybody may
     asking      who asks to take over
+    replayed    the step that a replay has reached; null where none is under way
     """
 
     session: str
@@ -30,12 +31,12 @@ class SessionState(Document):
     target: float | None = None
     version: int = 0
     steps_per_second: float | None = None
-    step_seconds: float | None = None
     log_entries: int = 0
     controller: str | None = None
     asking: str | None = None
     parent: str | None = None
     error: str | None = None
+    replayed: int | None = None
 
 
 class ServerInfo(Document):
