@@ -89,6 +89,31 @@ def test_a_branch_goes_on_from_a_snapshot_and_a_replay_gives_the_same_bits(remot
     assert remote.replay().equal
 
 
+def test_a_branch_goes_back_to_the_snapshot_that_it_came_from_and_its_replay_too(remote: Remote) -> None:
+    remote.step(2)
+    earlier = remote.snapshot()
+    remote.step(1)
+    name = remote.snapshot()
+    with remote.branch(name) as branch:
+        for each in (name, earlier):
+            branch.step(2)
+            branch.restore(each)
+            branch.step(1)
+            replayed = branch.replay()
+            assert (replayed.equal, replayed.differs) == (True, [])
+        assert branch.snapshot() not in (name, earlier)
+        branch.end()
+
+
+@pytest.mark.parametrize("speed", [1e-12, 5e-324])
+def test_a_run_as_slow_as_can_be_leaves_the_server_to_others(remote: Remote, speed: float) -> None:
+    remote.start(steps_per_second=speed)
+    time.sleep(0.3)
+    assert remote.values("TRACER").size
+    assert remote.pause().step == 1
+    assert remote.step(1).step == 2
+
+
 def test_what_cannot_be_is_told(remote: Remote) -> None:
     with pytest.raises(ServerError, match=r"no variable 'TRACR'; did you mean TRACER"):
         remote.values("TRACR")

@@ -132,7 +132,7 @@ class Engine:
         if self._fields or self._replays:
             return 0.0
         now = time.monotonic()
-        return max(min((goal.due - now for goal in self._goals.values()), default=_LOOK), 0.0)
+        return max(min((_LOOK, *(goal.due - now for goal in self._goals.values()))), 0.0)  # a queue waits no centuries
 
     def _end_idle(self) -> None:
         """End sessions that neither run nor have had a client for long; with the last of all the server."""
