@@ -120,7 +120,10 @@ class Gate:
 
 
 def _plain(origin: str) -> str:
-    parts = urlsplit(origin)
+    try:
+        parts = urlsplit(origin)
+    except ValueError:  # brackets around no address
+        return ""
     return f"{parts.scheme}://{parts.netloc}"
 
 
