@@ -114,6 +114,7 @@ def test_requests_that_no_client_makes_are_refused(server: Server) -> None:
     where = "/api/sessions/main"
     assert ask(server, "GET", "/api/info", Host="evil.example")[0] == 403
     assert ask(server, "GET", "/api/info", Origin="http://evil.example")[0] == 403
+    assert ask(server, "GET", "/api/info", Origin="http://[")[0] == 403
     assert ask(server, "GET", "/api/info", Origin=f"http://127.0.0.1:{server.port}")[0] == 200
     assert ask(server, "POST", f"{where}/set", b"x" * 2_000_000)[0] == 413
     assert ask(server, "POST", f"{where}/set", b"[" * 100_000)[0] == 422
@@ -140,6 +141,10 @@ def test_requests_that_no_client_makes_are_refused(server: Server) -> None:
         ({"toml": "= 3"}, "no TOML"),
         ({"toml": "a = " + "[" * 5000}, "no TOML"),
         ({"toml": "model = 3"}, "must be the name of a model"),
+        ({"toml": f"{'.'.join(['a'] * 2000)} = 1"}, "nest too deeply"),
+        ({"case": "tracer-rotation", "settings": ["time.step=" + "[" * 900]}, "time.step"),
+        ({"toml": f"title = '{'a/' * 50_000}'"}, "too long"),
+        ({"toml": f"title = '{'a' * 300}/x'"}, "grid is missing"),
         ({}, "name a case"),
     ],
 )

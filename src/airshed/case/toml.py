@@ -35,13 +35,18 @@ def read_toml(path: Path) -> tuple[dict[str, Any], str]:
     except (RecursionError, ValueError) as error:  # brackets in brackets, numbers of thousands of digits
         reason = "it nests too deeply" if isinstance(error, RecursionError) else "a number has too many digits"
         raise CaseError(f"{path} cannot be read: {reason}") from None
+    if is_too_deep(data):
+        raise CaseError(f"{path} cannot be read: tables stand in each other more than {_DEEPEST} levels deep")
+    return data, text
+
+
+def is_too_deep(data: Mapping[str, Any]) -> bool:
+    """Whether tables stand in each other deeper than any case needs, so that whoever walks through them would fail."""
     level: list[Any] = [data]
     for _ in range(_DEEPEST):
         level = [each for node in level for each in (node.values() if isinstance(node, dict) else node)]
         level = [each for each in level if isinstance(each, dict | list)]
-    if level:
-        raise CaseError(f"{path} cannot be read: tables stand in each other more than {_DEEPEST} levels deep")
-    return data, text
+    return bool(level)
 
 
 def key_lines(text: str) -> dict[KeyPath, int]:
@@ -108,7 +113,7 @@ def _value(text: str) -> Any:
     """Return the text as a TOML value; what is none is a bare string, so that time.step=120 s needs no quotes."""
     try:
         parsed = tomllib.loads(f"value = {text}")
-    except tomllib.TOMLDecodeError:
+    except (tomllib.TOMLDecodeError, RecursionError):
         return text
     return parsed["value"] if parsed.keys() == {"value"} else text
 

@@ -1,11 +1,15 @@
 """What a case that a client sends may name: nothing outside the folder of the case and the mechanisms."""
 
 from collections.abc import Collection, Iterator
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from airshed.core.errors import CaseError
 from airshed.core.files import resource
+
+_LONGEST: Final = 4000
+"""Characters of a text; no path can be longer, and to resolve one would take long."""
 
 
 def texts(node: Any) -> Iterator[str]:
@@ -29,7 +33,9 @@ def check_text(text: str, base: Path | None, known: Collection[str] = ()) -> Non
     """
     if text in known:
         return
-    roots = [resource("mechanisms").resolve(), *([] if base is None else [base.resolve()])]
+    if len(text) > _LONGEST:
+        raise CaseError(f"a text of {len(text)} characters is too long; a client may send {_LONGEST}")
+    roots = [_mechanisms(), *([] if base is None else [base.resolve()])]
     start = base or resource("cases")
     try:
         place = (start / text).resolve()
@@ -46,11 +52,23 @@ def check_text(text: str, base: Path | None, known: Collection[str] = ()) -> Non
         raise CaseError(f"{text[:100]!r} may name a file outside the catalogue; a client may name none of those")
 
 
+@cache
+def _mechanisms() -> Path:
+    return resource("mechanisms").resolve()
+
+
 def _is_unit(text: str, place: Path, start: Path) -> bool:
     """Whether a text with a slash is a plain one, such as "1 kg/s": it names nothing that is there."""
     return (
         not text.startswith(("/", "\\", "-"))
         and ".." not in text
         and start.resolve() in place.parents
-        and not place.exists()
+        and not _is_there(place)
     )
+
+
+def _is_there(place: Path) -> bool:
+    try:
+        return place.exists()
+    except OSError:  # no file has a name as long as that
+        return False

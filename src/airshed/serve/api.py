@@ -1,5 +1,6 @@
 """The routes of HTTP: documents as JSON, data as frames; see docs/serve.md."""
 
+import asyncio
 from collections.abc import Callable
 from importlib.resources import files
 from typing import Annotated, Any
@@ -77,7 +78,8 @@ def _server(asking: Asking) -> APIRouter:
     @routes.post("/sessions")
     async def begin(wanted: types.OpenSession) -> types.SessionState:
         """Begin a session of a case; the answer comes when its model is ready."""
-        return await asking.open(case_of(wanted, engine.limits))
+        case = await asyncio.to_thread(case_of, wanted, engine.limits)  # others are answered meanwhile
+        return await asking.open(case)
 
     return routes
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from airshed.case.case import RunCase
 from airshed.case.places import shipped_cases
-from airshed.case.toml import override, read_toml
+from airshed.case.toml import is_too_deep, override, read_toml
 from airshed.core.errors import AirshedError, CaseError
 from airshed.core.files import resource
 from airshed.core.text import suggestion
@@ -48,7 +48,9 @@ def case_of(wanted: OpenSession, limits: Limits) -> RunCase:
     for assignment in wanted.settings:
         override(sent, assignment)
         override(data, assignment)
-    for text in texts(sent):
+    if is_too_deep(sent):
+        raise CaseError("the case cannot be read: its tables nest too deeply")
+    for text in set(texts(sent)):
         check_text(text, base)
     name = data.get("model")
     if name is not None and not isinstance(name, str):
