@@ -156,6 +156,8 @@ class Hosted:
         del self.snapshots[command.snapshot]
 
     def _set(self, command: types.Set) -> None:
+        if "=" in command.name:
+            raise CaseError(f"{command.name!r} is no name of a setting; give its value as the value")
         name = command.name.replace(".", "_")
         field = self.simulation.model.fields.get(name)
         if "." not in command.name or (field is not None and field.settable):
