@@ -43,6 +43,15 @@ def test_a_byte_image_is_off_by_half_a_step_at_most(values: np.ndarray, compress
     assert np.all(off <= 0.51 * (high - low) / 254.0 + 1e-9 * max(abs(low), abs(high)))
 
 
+@pytest.mark.parametrize(("low", "high"), [(0.0, 1e-38), (1e-40, 2e-40), (-3e38, 3e38), (0.0, 3e38), (-1e-44, 1e-44)])
+def test_a_byte_image_is_right_where_single_precision_ends(low: float, high: float) -> None:
+    values = np.linspace(low, high, 7).astype(np.float32).reshape(1, 7)
+    low, high = float(values.min()), float(values.max())
+    wanted = np.rint((values.astype(np.float64) - low) / (high - low) * 254.0)
+    (found,) = frames(sent(values, "byte"))
+    assert found.raw.tolist() == wanted.tolist()
+
+
 def test_values_beyond_the_range_are_its_ends() -> None:
     (found,) = frames(sent(np.array([[-5.0, 0.0, 1.0, 9.0, np.inf]]), "byte", (0.0, 1.0)))
     assert found.raw.tolist() == [[0, 0, 254, 254, MISSING]]

@@ -140,6 +140,12 @@ def test_a_page_of_another_origin_gets_no_socket(rotation: Server) -> None:
         pass
 
 
+def test_a_range_that_falls_is_refused(rotation: Server) -> None:
+    with live(rotation) as socket:
+        tell(socket, subscribe={"id": "map", "variable": "TRACER", "encoding": "byte", "range": [1.0, 0.0]})
+        assert "two rising numbers" in until(socket, "reply", "map")["problem"]["message"]
+
+
 def test_a_message_that_is_too_large_ends_the_socket(rotation: Server) -> None:
     with live(rotation) as socket:
         until(socket, "event", "hello")

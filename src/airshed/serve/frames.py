@@ -19,6 +19,7 @@ MISSING: Final = 255
 """The byte that stands for no value."""
 
 _STEPS = 254.0
+_WIDTHS = (1e-30, 1e30)
 _ALIGN = 8
 _HEADER_MOST = 1 << 20
 Array = npt.NDArray[Any]
@@ -59,7 +60,10 @@ def _range(values: Array) -> tuple[float, float] | None:
 
 def _image(values: Array, span: tuple[float, float]) -> npt.NDArray[np.uint8]:
     low, high = span
-    scale = _STEPS / (high - low) if high != low else 0.0
+    if not _WIDTHS[0] < high - low < _WIDTHS[1]:  # whose inverse, or whose values, single precision does not hold
+        values, low, high = values.astype(np.float64) / 2.0, low / 2.0, high / 2.0
+    width = high - low
+    scale = _STEPS / width if width > 0.0 else 0.0
     with np.errstate(over="ignore", invalid="ignore"):
         steps = np.clip(np.rint((values - low) * scale), 0.0, _STEPS)
     return np.where(np.isfinite(values), np.nan_to_num(steps), MISSING).astype(np.uint8)

@@ -100,6 +100,8 @@ class Session:
     ) -> tuple[dict[str, Any], bytes]:
         """Return the header and the bytes of a part of a copy; raises CaseError for a part that is not there."""
         self.shape.check(copy.variable, chosen.level, chosen.window)
+        if chosen.range is not None and chosen.range[0] > chosen.range[1]:
+            raise CaseError(f"range = {list(chosen.range)} is none; give two rising numbers")
         values, payload = self._payload(copy, chosen)
         state = copy.state
         return {
