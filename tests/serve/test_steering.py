@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 import airshed
-from airshed.core.errors import CaseError
+from airshed.core.errors import CaseError, OutputError
 from airshed.runtime.registry import load_case
 from airshed.serve.client import Remote, ServerError
-from airshed.serve.hosted import Hosted
+from airshed.serve.hosted import START, Hosted
+from airshed.serve.keeping import NoKeeper
 from airshed.serve.steering import settings_info
-from airshed.serve.types import Paint, Release, Set
+from airshed.serve.types import Paint, Release, Set, Snapshot
 
 
 def test_a_setting_of_the_case_changes_while_it_runs(remote: Remote) -> None:
@@ -139,6 +140,22 @@ def test_a_release_that_lasts_is_that_of_a_case() -> None:
         budget = simulation.budget()
     assert float(budget["emitted"].sel(species="TRACER2")) == pytest.approx(1200.0, rel=1e-3)
     assert float(budget["emitted"].sel(species="TRACER")) == pytest.approx(7200.0, rel=1e-3)
+
+
+def test_a_snapshot_that_the_disk_does_not_take_was_never_taken() -> None:
+    class Full(NoKeeper):
+        def wait(self) -> None:
+            raise OutputError("the disk is full")
+
+    session = Hosted(airshed.Simulation("tracer-rotation"), keeper=Full())
+    with pytest.raises(OutputError, match="full"):
+        session.apply(Snapshot(), "me")
+    assert (session.log, list(session.snapshots)) == ([], [START])
+    session.keeper = NoKeeper()
+    told = session.apply(Snapshot(), "me")
+    assert told is not None
+    assert told.snapshot == "s0"
+    session.close()
 
 
 @pytest.mark.parametrize(

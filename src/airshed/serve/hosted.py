@@ -93,10 +93,19 @@ class Hosted:
                 command=command.model_dump(mode="json"),
             )
         )  # fmt: skip
-        if isinstance(command, types.Snapshot):
-            self.save()  # with the log, of which it is part
-            self.keeper.wait()
+        if told is not None:
+            self._keep_on_disk(told)
         return told
+
+    def _keep_on_disk(self, taken: types.SnapshotInfo) -> None:
+        """Keep a snapshot, with the log, of which it is part; one that cannot be kept was never taken."""
+        try:
+            self.save()
+            self.keeper.wait()
+        except BaseException:
+            self.log.pop()
+            del self.snapshots[taken.snapshot]
+            raise
 
     def save(self) -> None:
         """Keep the state on disk."""
