@@ -114,6 +114,19 @@ def test_a_run_as_slow_as_can_be_leaves_the_server_to_others(remote: Remote, spe
     assert remote.step(1).step == 2
 
 
+def test_texts_of_all_scripts_arrive(remote: Remote) -> None:
+    remote.snapshot("für später 東京 😀")
+    assert remote.log()[-1].command["text"] == remote.snapshots()[-1].text == "für später 東京 😀"
+    remote._ask("DELETE", "/control")
+    with airshed.connect(remote.url, author="Jörg") as other:
+        other.snapshot()
+        assert other.log()[-1].author == "Jörg"
+        other._ask("DELETE", "/control")
+    for author in ("東京", "a\nb"):
+        with pytest.raises(airshed.core.errors.CaseError, match="Latin-1"):
+            airshed.connect(remote.url, author=author)
+
+
 def test_what_cannot_be_is_told(remote: Remote) -> None:
     with pytest.raises(ServerError, match=r"no variable 'TRACR'; did you mean TRACER"):
         remote.values("TRACR")

@@ -60,6 +60,8 @@ class Remote:
         tokens = parse_qs(parts.fragment).get("token", [])
         if parts.scheme not in ("http", "https") or not parts.hostname or not tokens:
             raise CaseError("give the address that airshed serve printed, http://127.0.0.1:PORT/#token=...")
+        if not (author.isprintable() and author.encode("latin-1", "replace").decode("latin-1") == author):
+            raise CaseError(f"author = {author!r} must be of letters that a header of HTTP can hold, those of Latin-1")
         self.url, self.session, self._author = url, session, author
         self._headers = {
             "Authorization": f"Bearer {tokens[0]}", "X-Airshed-Client": secrets.token_hex(16),
@@ -243,7 +245,8 @@ class Remote:
         self._used = now
         headers = {**self._headers, **({} if body is None else {"Content-Type": "application/json"})}
         with _reaching(self._connection):
-            self._connection.request(method, f"/api/sessions/{quote(self.session, safe='')}{path}", body, headers)
+            sent = None if body is None else body.encode()  # a text would go out in Latin-1, which no JSON is
+            self._connection.request(method, f"/api/sessions/{quote(self.session, safe='')}{path}", sent, headers)
             answer = self._connection.getresponse()
             content = answer.read()
         if answer.status >= 400:
