@@ -76,7 +76,7 @@ def test_no_request_breaks_the_server(server: Server, client: Remote, method: st
         answer = case.call(base_url=f"http://127.0.0.1:{server.port}", headers=headers, timeout=60)
         assert answer.status_code < 500, answer.text
         if answer.status_code >= 400:
-            assert {"error", "message"} <= set(answer.json()) or answer.status_code in (404, 405), answer.text
+            assert set(answer.json()) == {"error", "message"}, answer.text
 
     any_request()
     server.engine.sessions["main"].lease.holder = None
@@ -108,6 +108,14 @@ def test_a_defect_is_found_and_the_server_goes_on(server: Server, monkeypatch: p
         status, answer = ask(server, "POST", "/api/sessions/main/set", body, **sent)
         assert (status, json.loads(answer)["error"]) == (500, "DefectError")
     assert ask(server, "GET", "/api/sessions/main")[0] == 200
+
+
+def test_what_is_wrong_is_told_as_the_document_says(server: Server) -> None:
+    document = json.loads(ask(server, "GET", "/api/openapi.json")[1])
+    for method, path in (("GET", "/api/nothing"), ("PUT", "/api/sessions/main"), ("GET", "/api/sessions/no")):
+        assert set(json.loads(ask(server, method, path)[1])) == {"error", "message"}
+    for each in document["paths"]["/api/sessions/{session}"].values():
+        assert {"400", "401", "404", "409", "422", "503"} <= set(each["responses"])
 
 
 def test_requests_that_no_client_makes_are_refused(server: Server) -> None:

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Depends, FastAPI, Header, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, Response
 from fastapi.staticfiles import StaticFiles
+from starlette.exceptions import HTTPException
 
 from airshed.core.errors import AirshedError
 from airshed.core.version import __version__
@@ -21,7 +22,7 @@ from airshed.serve.document import schemas
 from airshed.serve.lease import Client, ControlledError
 
 _PROBLEMS: dict[int | str, dict[str, Any]] = {
-    status: {"model": types.Problem} for status in (400, 401, 403, 404, 409, 413, 422, 429)
+    status: {"model": types.Problem} for status in (400, 401, 403, 404, 409, 413, 422, 429, 503)
 }
 _COMMANDS = (
     types.Step, types.Run, types.Pause, types.Restart, types.Set, types.Paint, types.Release, types.Snapshot,
@@ -37,6 +38,7 @@ def application(asking: Asking) -> FastAPI:
     )  # fmt: skip
     app.add_exception_handler(AirshedError, _problem)
     app.add_exception_handler(Exception, _defect)
+    app.add_exception_handler(HTTPException, _no_route)
     app.add_exception_handler(RequestValidationError, _wrong_type)
     app.include_router(_server(asking))
     app.include_router(_session(asking))
@@ -171,6 +173,11 @@ async def _problem(request: Request, error: Exception) -> JSONResponse:
     known: dict[type, int] = {NotThereError: 404, NotYetError: 503, ControlledError: 409, DefectError: 500}
     status = known.get(type(error), 400)
     return JSONResponse({"error": type(error).__name__, "message": str(error)}, status)
+
+
+async def _no_route(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)
+    return JSONResponse({"error": "HTTPException", "message": str(error.detail)}, error.status_code, error.headers)
 
 
 async def _defect(request: Request, error: Exception) -> JSONResponse:
