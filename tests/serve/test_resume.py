@@ -14,7 +14,8 @@ from tests.serve.conftest import Start, reached, serving
 from websockets.sync.client import connect
 
 import airshed
-from airshed.core.errors import AirshedError
+from airshed.core.errors import AirshedError, OutputError
+from airshed.io.strategies.states import GatheredStates
 from airshed.runtime.registry import load_case
 from airshed.serve.client import ServerError
 from airshed.serve.host import Host
@@ -149,3 +150,54 @@ def test_a_server_stays_while_any_session_is_of_use(tmp_path: Path) -> None:
             break
         with pytest.raises(AirshedError, match="the server ends"):
             server.engine.info("main").result(10.0)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")  # the server ends with the error
+def test_a_state_of_an_earlier_time_that_cannot_be_kept_takes_no_later_one_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case, folder = load_case(Path("tracer-rotation")), tmp_path / "live"
+    with serving(case, folder=folder) as server, airshed.connect(server.url) as main:
+        main.step(3)
+        main.snapshot()
+        main.restart()
+
+        def full(*state: object) -> None:
+            raise OutputError("the disk is full")
+
+        monkeypatch.setattr(GatheredStates, "hand_over", full)
+        with pytest.raises(ServerError, match="the disk is full"):
+            main.snapshot()
+    monkeypatch.undo()
+    with serving(case, folder=folder, resume=True) as server, airshed.connect(server.url) as main:
+        assert main.state.step == 3
+
+
+def test_the_newest_state_is_the_one_of_an_earlier_time(tmp_path: Path) -> None:
+    case, folder = load_case(Path("tracer-rotation")), tmp_path / "live"
+    with serving(case, folder=folder) as server, airshed.connect(server.url) as main:
+        main.step(5)
+        main.snapshot()
+        main.restart()
+        main.step(2)
+        main.snapshot()
+        wanted = main["TRACER"].values
+    for step in (2, 4):
+        with serving(case, folder=folder, resume=True) as server, airshed.connect(server.url) as main:
+            assert main.state.step == step
+            assert step > 2 or np.array_equal(main["TRACER"].values, wanted)
+            main.step(2)
+
+
+def test_a_branch_that_cannot_be_kept_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*given: object, **named: object) -> None:
+        raise OutputError("the disk is full")
+
+    with serving(load_case(Path("tracer-rotation")), folder=tmp_path) as server, airshed.connect(server.url) as main:
+        with monkeypatch.context() as patch:
+            patch.setattr(GatheredStates, "hand_over", full)
+            with pytest.raises(ServerError, match="the disk is full"):
+                main.branch()
+        assert [path.name for path in tmp_path.iterdir() if path.name.startswith("b")] == []
+        with main.branch() as branch:
+            assert branch.step(1).step == 1

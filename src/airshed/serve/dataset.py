@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from airshed.core.text import printable
 from airshed.core.version import __version__
 from airshed.serve import types
 from airshed.serve.session import Copy, Session
@@ -41,8 +42,10 @@ def attributes_of(variable: types.Variable) -> dict[str, Any]:
 def history(log: Sequence[types.LogEntry]) -> str:
     """Return a log as the lines of a history."""
     return "\n".join(
-        f"step {each.step} ({each.seconds:g} s) {each.author}: "
-        + " ".join(f"{key}={value}" for key, value in each.command.items() if value is not None)
+        printable(  # a text with a line of its own would look like another entry
+            f"step {each.step} ({each.seconds:g} s) {each.author}: "
+            + " ".join(f"{key}={value}" for key, value in each.command.items() if value is not None)
+        )
         for each in log
     )
 

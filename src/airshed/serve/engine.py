@@ -17,12 +17,13 @@ from airshed.serve import types
 from airshed.serve.asked import Asked, CommandTo, EndsError, FieldOf, InfoOf, as_told
 from airshed.serve.folders import MAIN, Began, SessionFolders
 from airshed.serve.gathering import hand_out
-from airshed.serve.goal import Goal
-from airshed.serve.host import Advance, Apply, BranchOff, Close, Host, Open, Repeat, Save, Stop, Summarise
+from airshed.serve.goals import Goals
+from airshed.serve.host import Apply, BranchOff, Close, Host, Open, Save, Stop, Summarise
 from airshed.serve.hosted import START, Hosted
 from airshed.serve.lease import Lease
 from airshed.serve.limits import Limits
 from airshed.serve.opening import Made, Openings, resume_others
+from airshed.serve.replays import Replays
 from airshed.serve.session import Session
 from airshed.serve.tell import info_of, shape_of, state_of, summary_of
 
@@ -47,8 +48,8 @@ class Engine:
         self.sessions: dict[str, Session] = {}
         self.told: Told = lambda event: None
         self._asked: queue.SimpleQueue[Asked] = queue.SimpleQueue()
-        self._goals: dict[str, Goal] = {}
-        self._replays: dict[str, list[Future[types.Result]]] = {}
+        self._goals = Goals(host, self._view, self._change, self._keep)
+        self._replays = Replays(host, self._view, self._replayed)
         self._fields: list[Asked] = []
         self._kept: dict[str, float] = {}
         self._openings = Openings(host, self._asked.put)
@@ -107,14 +108,20 @@ class Engine:
                     hand_out(self._fields, self.host, self.sessions)
                     self._fields.clear()
                     self._end_idle()
-                    for name in list(self._goals):
-                        self._advance(name)
-                    for name in list(self._replays):
-                        self._repeat(name)
+                    self._take_turns()
         finally:
             self._ends = True
             self._leave()
         self.host.give(Stop())
+
+    def _take_turns(self) -> None:
+        """Let each session that runs make a step, and each replay a batch of them."""
+        for name in self._goals.sessions:
+            if not self._ends:
+                self._goals.advance(name)
+        for name in self._replays.sessions:
+            if not self._ends:
+                self._replays.go_on(name)
 
     def _take_all(self) -> None:
         """Take all that was asked for; where nothing runs, wait for it."""
@@ -129,17 +136,16 @@ class Engine:
 
     def _rest(self) -> float:
         """Return how long [s] the next step can wait: none of a session that runs as fast as it can."""
-        if self._fields or self._replays:
+        if self._fields or self._replays.sessions:
             return 0.0
-        now = time.monotonic()
-        return max(min((_LOOK, *(goal.due - now for goal in self._goals.values()))), 0.0)  # a queue waits no centuries
+        return self._goals.rest(_LOOK)
 
     def _end_idle(self) -> None:
         """End sessions that neither run nor have had a client for long; with the last of all the server."""
         if not self.limits.idle:
             return
         late = time.monotonic() - self.limits.idle
-        busy = {*self._goals, *self._replays}
+        busy = {*self._goals.sessions, *self._replays.sessions}
         idle = [name for name, each in self.sessions.items() if name not in busy and each.used < late]
         if idle and len(idle) == len(self.sessions) and not self._openings.names:
             self._ends = True
@@ -180,10 +186,10 @@ class Engine:
 
     def _leave(self) -> None:
         """Answer all who still wait."""
-        for name in list(self._goals):
-            self._reached(name)
-        for name in list(self._replays):
-            self._refuse_replay(name, EndsError())
+        for name in self._goals.sessions:
+            self._goals.end(name)
+        for name in self._replays.sessions:
+            self._replays.refuse(name, EndsError())
         for asked in self._fields:
             asked.reply.set_exception(EndsError())
         self._left = True
@@ -240,8 +246,8 @@ class Engine:
         return self.sessions[name].view()
 
     def _close(self, name: str) -> None:
-        self._reached(name)
-        self._refuse_replay(name, CaseError(f"session {name} has ended"))
+        self._goals.end(name)
+        self._replays.refuse(name, CaseError(f"session {name} has ended"))
         del self.sessions[name]
         try:
             self.host.give(Close(name))
@@ -253,6 +259,9 @@ class Engine:
             raise CaseError(f"there is no session {name!r}; there are: {', '.join(self.sessions) or 'none'}")
         return self.sessions[name]
 
+    def _view(self, name: str) -> types.SessionState:
+        return self.sessions[name].view()
+
     def _info(self, name: str) -> types.ModelInfo:
         session = self._session(name)
         return info_of(self.host.sessions[name], session.shape, session.view())
@@ -262,23 +271,28 @@ class Engine:
         session.used = time.monotonic()
         match command:
             case types.Step() | types.Run():
-                self._set_goal(asked.session, command, reply)
+                self._goals.set(asked.session, command, reply)
                 return
             case types.Pause():
-                self._reached(asked.session)
+                self._goals.end(asked.session)
                 made: dict[str, Any] = {}  # and the state is the one it was
             case types.Branch():
-                self._check_room()
-                name = self._new_name()
-                order = BranchOff(asked.session, name, command, asked.author, self._folders.of(name))
-                hosted = self.host.give(order)
-                made = {"branch": self._begin(name, hosted)}
+                made = {"branch": self._branch(asked.session, command, asked.author)}
             case types.Replay():
-                self._replays.setdefault(asked.session, []).append(reply)
+                self._replays.ask(asked.session, reply)
                 return
             case _:
                 made = self._apply(asked)
         reply.set_result(types.Result(state=session.view(), **made))
+
+    def _branch(self, parent: str, command: types.Branch, author: str) -> types.SessionState:
+        self._check_room()
+        name = self._new_name()
+        try:
+            return self._begin(name, self.host.give(BranchOff(parent, name, command, author, self._folders.of(name))))
+        except BaseException:
+            self._folders.remove(name)
+            raise
 
     def _apply(self, asked: CommandTo) -> dict[str, Any]:
         hosted = self.host.sessions[asked.session]
@@ -300,64 +314,11 @@ class Engine:
         if len(hosted.snapshots) >= self.limits.snapshots or sum(held.values()) >= self.limits.snapshot_bytes:
             raise CaseError(f"{len(hosted.snapshots)} snapshots are kept, no more are allowed; forget one")
 
-    def _set_goal(self, name: str, command: types.Step | types.Run, reply: "Future[types.Result]") -> None:
-        hosted, error = self.host.sessions[name], self.sessions[name].state.error
-        if error is not None:
-            raise CaseError(f"the session ended by an error: {error}; restart it, or restore a snapshot")
-        goal = Goal.of(command, hosted, self._goals.get(name))
-        waits = not isinstance(command, types.Run) or command.wait
-        if waits:
-            goal.waiting.append(reply)
-        self._goals[name] = goal
-        self._change(name, changed=False)
-        if not waits:
-            reply.set_result(types.Result(state=self.sessions[name].view()))
-
-    def _advance(self, name: str) -> None:
-        goal = self._goals[name]
-        if time.monotonic() < goal.due or self._ends:
-            return
-        try:
-            self.host.give(Advance(name, goal.most(self.host.sessions[name])))
-            goal.made()
-            self._keep(name)
-        except Exception as error:
-            self._fail(name, as_told(error))
-            return
-        if goal.is_reached(self.host.sessions[name]):
-            self._reached(name, changed=True)
-        else:
-            self._change(name)
-
-    def _repeat(self, name: str) -> None:
-        """Go on with a replay by a batch of steps; at its end answer those who wait for it."""
-        if self._ends:
-            return
-        try:
-            found = self.host.give(Repeat(name))
-        except Exception as error:
-            self._refuse_replay(name, as_told(error))
-            return
-        if isinstance(found, types.ReplayResult):
-            waiting = self._replays.pop(name)
-            self._replayed(name, None)
-            for reply in waiting:
-                reply.set_result(types.Result(state=self.sessions[name].view(), replay=found))
-        else:
-            self._replayed(name, found)
-
     def _replayed(self, name: str, step: int | None) -> None:
         """Tell the step that a replay has reached; None where none is under way."""
         session = self.sessions[name]
         session.state = session.state.model_copy(update={"replayed": step})
         self._tell("state", name)
-
-    def _refuse_replay(self, name: str, error: AirshedError) -> None:
-        waiting = self._replays.pop(name, [])
-        if waiting:
-            self._replayed(name, None)
-        for reply in waiting:
-            reply.set_exception(error)
 
     def _keep(self, name: str) -> None:
         """Keep the state of a session that runs on disk, every now and then: the clock of rank 0 decides."""
@@ -366,26 +327,12 @@ class Engine:
             self._kept[name] = now
             self.host.give(Save(name))
 
-    def _fail(self, name: str, error: AirshedError) -> None:
-        goal = self._goals.pop(name)
-        self._change(name, error=str(error))
-        for reply in goal.waiting:
-            reply.set_exception(error)
-
-    def _reached(self, name: str, *, changed: bool = False) -> None:
-        """End the way of a session to where it was sent, and answer those who wait for that."""
-        goal = self._goals.pop(name, None)
-        if goal is not None:
-            self._change(name, changed=changed)
-            for reply in goal.waiting:
-                reply.set_result(types.Result(state=self.sessions[name].view()))
-
     def _change(self, name: str, *, changed: bool = True, error: str | None = None) -> None:
         """Publish the state of a session, of a new version if it changed; one that failed stays so until then."""
         session = self.sessions[name]
         error = error if changed else session.state.error
         version = session.state.version + (1 if changed else 0)
-        goal = self._goals.get(name)
+        goal = self._goals.of(name)
         state = state_of(name, self.host.sessions[name], goal, version=version, error=error)
         session.state = state.model_copy(update={"replayed": session.state.replayed})
         self._tell("state", name)

@@ -1,6 +1,7 @@
 """Where sessions are on disk: a folder of states for each, and beside it what it began as, so that all come back."""
 
 import json
+import shutil
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -56,6 +57,12 @@ class SessionFolders:
         """Let a session not come back: somebody ended it."""
         if self.folder is not None:
             self._file(name).unlink(missing_ok=True)
+
+    def remove(self, name: str) -> None:
+        """Remove what there is of a session that never began."""
+        if self.folder is not None:
+            self.forget(name)
+            shutil.rmtree(self.folder / name, ignore_errors=True)
 
     def others(self, main: RunCase) -> Iterator[Began | str]:
         """Yield the sessions besides the main one that have a state here, or why one cannot come back.

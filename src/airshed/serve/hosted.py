@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -126,13 +126,12 @@ class Hosted:
 
     def close(self) -> None:
         """End the simulation; where states are kept, this one is too, unless an error spoiled it."""
-        try:
+        with ExitStack() as stack:  # what one of them raises keeps none from the others
+            stack.callback(self.simulation.close)
+            stack.callback(self.snapshots.clear)
+            stack.callback(self.keeper.close)
             with suppress(CaseError):
                 self.save()
-            self.keeper.close()
-        finally:
-            self.snapshots.clear()
-            self.simulation.close()
 
     def _restart(self, command: types.Restart) -> None:
         self._go_to(self.kept(START))

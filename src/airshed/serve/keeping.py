@@ -2,20 +2,20 @@
 
 import tomllib
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Protocol
 
 from airshed.case.case import MACHINE, RunCase
-from airshed.io.folder import RESTARTS, RunFolder
+from airshed.io.folder import RunFolder
 from airshed.io.restart import Restart, RestartStore
-from airshed.io.strategies.states import found_states, remove_state
 from airshed.parallel.communicator import Communicator
 from airshed.runtime.model import Snapshot
 from airshed.runtime.simulation import Simulation
 from airshed.serve import types
 
 STRATEGY: Final = "gather:async"
-_LOG, _CASE = "log", "case_text"
+_LOG, _CASE, _SECONDS = "log", "case_text", "seconds_of_state"
 _MAY_DIFFER = ("title", "description", "output", *MACHINE)
 
 
@@ -51,6 +51,8 @@ class NoKeeper:
 class FolderKeeper:
     """Keeps the last two states of a session in a run folder.
 
+    A run that goes back to an earlier time has its newest state there: so states have numbers in the place of times.
+
     case     that the session began as
     resumed  the state to go on from, if that is wanted and there is one
     Raises OutputError for a folder that cannot be used, CaseError where that of another case is to be resumed. All
@@ -63,21 +65,25 @@ class FolderKeeper:
         self._run = RunFolder(folder, case.to_toml(), resume=resume, may_differ=_MAY_DIFFER, ranks=ranks)
         try:
             self._store = RestartStore(self._run, simulation.model.domain.held, STRATEGY)
-            self.resumed: Restart | None = self._store.latest() if resume and self._run.resumed else None
+            found = self._store.latest() if resume and self._run.resumed else None
         except BaseException:
             self._run.close()
             raise
-        self._restarts = folder / RESTARTS
+        self._count, self.resumed = 0, found
+        if found is not None:
+            own = {**found.metadata, "seconds": found.metadata[_SECONDS]}
+            self._count, self.resumed = int(found.seconds), replace(found, metadata=own)
 
     def save(self, simulation: Simulation, log: Sequence[types.LogEntry]) -> None:
-        """Keep the state, with the log of commands and the settings of now; later states, left since, are removed."""
+        """Keep the state, with the log of commands and the settings of now."""
         saved: Snapshot = simulation.snapshot()
         self._run.wait()
-        self._run.channel.on_root(lambda: self._forget_after(simulation.seconds))
+        self._count += 1
         metadata = {
-            **saved.metadata, _LOG: [each.model_dump(mode="json") for each in log], _CASE: simulation.case.to_toml()
+            **saved.metadata, _LOG: [each.model_dump(mode="json") for each in log], _CASE: simulation.case.to_toml(),
+            _SECONDS: simulation.seconds,
         }  # fmt: skip
-        self._store.save(simulation.seconds, saved.tiled, saved.whole, metadata)
+        self._store.save(float(self._count), saved.tiled, saved.whole, metadata)
 
     def wait(self) -> None:
         """Return when what was saved is on disk."""
@@ -85,13 +91,10 @@ class FolderKeeper:
 
     def close(self) -> None:
         """Return when all is on disk, and give the folder back."""
-        self._run.finish(complete=False)
-        self._run.close()
-
-    def _forget_after(self, seconds: float) -> None:
-        for path in found_states(self._restarts):
-            if float(path.name.removesuffix(path.suffix)) > seconds:
-                remove_state(path)
+        try:
+            self._run.finish(complete=False)
+        finally:
+            self._run.close()
 
 
 def log_of(restart: Restart) -> list[types.LogEntry]:

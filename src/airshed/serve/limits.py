@@ -12,6 +12,7 @@ class Limits:
     snapshot_bytes          of all snapshots of all sessions
     sockets, subscriptions  WebSockets of all clients; subscriptions of each
     request_bytes, message_bytes   of a request's body; of a message on a WebSocket
+    connections, head       of all kinds, at most half as many as files may be open; seconds for the head of a request
     requests, burst         requests and messages of a client a second, and how many at once
     wrong_tokens            a minute, after which all who come without the right one wait
     lease                   seconds for which control lasts without a command
@@ -23,6 +24,8 @@ class Limits:
     cells: int = 2_000_000
     snapshots: int = 32
     snapshot_bytes: int = 2_000_000_000
+    connections: int = 512
+    head: float = 10.0
     sockets: int = 128
     subscriptions: int = 32
     request_bytes: int = 1_000_000

@@ -17,6 +17,7 @@ from airshed.core.files import read_text
 from airshed.parallel.communicator import Communicator
 from airshed.serve.api import add_pages, application
 from airshed.serve.asking import Asking
+from airshed.serve.connections import bounded
 from airshed.serve.engine import Engine
 from airshed.serve.host import Host
 from airshed.serve.limits import Limits
@@ -77,8 +78,8 @@ class Server:
         self.engine.told = self._hub.told
         config = uvicorn.Config(
             Guard(app, gate), log_level="error", access_log=False, lifespan="off", server_header=False,
-            ws="websockets-sansio", ws_max_size=self.limits.message_bytes, ws_per_message_deflate=False,
-            timeout_keep_alive=60, timeout_graceful_shutdown=1, proxy_headers=False,
+            http=bounded(self.limits), ws="websockets-sansio", ws_max_size=self.limits.message_bytes,
+            ws_per_message_deflate=False, timeout_keep_alive=60, timeout_graceful_shutdown=1, proxy_headers=False,
             ssl_certfile=self.address.certificate, ssl_keyfile=self.address.key,
         )  # fmt: skip
         self._uvicorn = uvicorn.Server(config)
