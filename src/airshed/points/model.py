@@ -78,7 +78,8 @@ class PointModel(PlainModel):
             spec.name: np.array(np.broadcast_to(values.state.get(spec.name, 0.0), shape), dtype)
             for spec in points.fluxes
         }
-        self._parameters = {name: np.asarray(value, dtype) for name, value in values.parameters.items()}
+        # contiguous once, and not in every step
+        self._parameters = {name: np.asarray(value, dtype, order="C") for name, value in values.parameters.items()}
         self.was_set: dict[str, AnyArray] = {}
         """What was set of fields of the state, more than there was: it counts as if it had been there at the start."""
         self._kept: dict[str, AnyArray] = {}

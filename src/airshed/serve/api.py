@@ -48,7 +48,7 @@ def application(asking: Asking) -> FastAPI:
     return app
 
 
-def client(
+async def client(
     x_airshed_client: Annotated[str, Header(max_length=100)] = "",
     x_airshed_author: Annotated[str, Header(max_length=100)] = "anonymous",
 ) -> Client:

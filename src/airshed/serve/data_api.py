@@ -25,7 +25,7 @@ def _gives(media_type: str) -> Binary:
     return {200: {"content": {media_type: {"schema": {"type": "string", "format": "binary"}}}}}
 
 
-def selection(
+async def selection(
     level: Annotated[int | None, Query(ge=0, le=2**31)] = None,
     window: Annotated[str | None, Query(pattern=r"^[0-9]{1,9}(,[0-9]{1,9}){3}$")] = None,
     stride: Annotated[int, Query(ge=1, le=10_000)] = 1,

@@ -261,7 +261,7 @@ class Hub:
 
     def told(self, event: types.Event) -> None:
         """Hand an event on; callable from any thread."""
-        if self.loop is not None and not self.loop.is_closed():
+        if self.connections and self.loop is not None and not self.loop.is_closed():
             with suppress(RuntimeError):  # the loop has ended meanwhile
                 self.loop.call_soon_threadsafe(self._tell, event)
 
