@@ -13,7 +13,7 @@ from airshed.serve.client import Remote, ServerError
 from airshed.serve.hosted import START, Hosted
 from airshed.serve.keeping import NoKeeper
 from airshed.serve.steering import settings_info
-from airshed.serve.types import Paint, Release, Set, Snapshot
+from airshed.serve.types import Paint, Set, Snapshot
 
 
 def test_a_setting_of_the_case_changes_while_it_runs(remote: Remote) -> None:
@@ -62,7 +62,7 @@ def test_a_switch_turns_a_process_off(remote: Remote) -> None:
 def test_painting_sets_cells_within_a_window_or_a_polygon(remote: Remote) -> None:
     remote.step(3)
     before = remote["TRACER2"].values
-    remote.command(Paint(variable="TRACER2", value=5e-8, window=(10, 12, 20, 25)))
+    remote.paint("TRACER2", 5e-8, window=(10, 12, 20, 25))
     after = remote["TRACER2"].values
     assert np.allclose(after[0, 10:12, 20:25], 5e-8, rtol=1e-6)
     assert int((after != before).sum()) == 10
@@ -80,9 +80,7 @@ def test_a_release_adds_what_it_says(remote: Remote) -> None:
         air = simulation["air_density"].values
     remote.step(3)
     begin = remote.state.seconds
-    remote.command(
-        Release(species="TRACER2", lon=-2.1, lat=-2.1, height=60.0, rate=100.0, unit="mol/s", duration=600.0)
-    )
+    remote.release("TRACER2", (-2.1, -2.1), 100.0, height=60.0, unit="mol/s", duration=600.0)
     remote.run(until=begin + 3600.0)
     values = remote["TRACER2"].values
     assert air.shape == values.shape

@@ -349,6 +349,27 @@ export async function types({ open, given }) {
   return { rows, level, refused: await stranger.locator(".standing").innerText() };
 }
 
+/** Save the field that is shown, and open a case file of one's own. */
+export async function files({ open, given }) {
+  const page = await open({ view: { variable: given.variable } });
+  const saved = [];
+  for (const name of ["Save as PNG", "Save as netCDF"]) {
+    const download = page.waitForEvent("download");
+    await page.getByRole("button", { name }).click();
+    const file = await download;
+    saved.push([file.suggestedFilename(), readFileSync(await file.path()).subarray(0, 4).toString("latin1")]);
+  }
+  await page.getByRole("tab", { name: "Runs" }).click();
+  await page.getByText("Open another case").click();
+  const choose = async (text) =>
+    page.getByLabel("Or a case file of your own").setInputFiles({ name: "mine.toml", mimeType: "text/plain", buffer: Buffer.from(text) });
+  await choose(given.wrong);
+  const told = await page.locator(".notice.problem").first().innerText();
+  await choose(given.toml);
+  await page.waitForFunction((title) => document.querySelector(".top .title")?.innerText === title, given.title);
+  return { saved, told };
+}
+
 /** Open another case; give the words that stand on its map then. */
 export async function opens({ open, given }) {
   const before = () => {

@@ -12,6 +12,7 @@ from PIL import Image
 from tests.web.conftest import PAGES, ROOT, Browse
 
 import airshed
+from airshed.runtime.registry import load_case
 from airshed.serve.document import schemas
 from airshed.serve.server import Server
 
@@ -80,6 +81,13 @@ def test_contours_are_labelled_with_the_values_along_them(air: Server, browse: B
     assert np.abs(_between(values, labels[:, 1:]) - labels[:, 0]).max() <= 0.03 * values.max()
     with pytest.raises(AssertionError):  # labels of other lines would not do
         assert np.abs(_between(values, labels[::-1, 1:]) - labels[:, 0]).max() <= 0.03 * values.max()
+
+
+def test_files_are_saved_and_opened(air: Server, browse: Browse) -> None:
+    own = load_case(Path("cases/tracer-rotation"), ['title="A case of mine"', 'grid.spacing="0.5 deg"']).to_toml()
+    seen = browse("files", air, variable="TRACER", wrong="[grid]\nspacing = 3", toml=own, title="A case of mine")
+    assert seen["saved"] == [["TRACER-main-step0.png", "\x89PNG"], ["TRACER-main-step0.nc", "CDF\x02"]]
+    assert "grid.spacing" in seen["told"]
 
 
 def test_another_case_has_a_map_of_its_own(air: Server, browse: Browse) -> None:

@@ -116,6 +116,14 @@ class Remote:
         """Set a settable field; dots in its name stand for underscores."""
         return self._do(types.Set, name=name, value=value).state
 
+    def release(self, species: str, place: tuple[float, float], rate: float, **given: Any) -> types.SessionState:
+        """Let a species out at a place (lon, lat) from now on, at a rate [kg/s]; `given`: types.Release."""
+        return self._do(types.Release, species=species, lon=place[0], lat=place[1], rate=rate, **given).state
+
+    def paint(self, variable: str, value: float, **given: Any) -> types.SessionState:
+        """Change a field in a window or polygon; `given`: types.Paint."""
+        return self._do(types.Paint, variable=variable, value=value, **given).state
+
     def snapshot(self, text: str = "") -> str:
         """Keep the state; return the name of the snapshot."""
         kept = self._do(types.Snapshot, text=text).snapshot

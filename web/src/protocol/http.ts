@@ -30,6 +30,10 @@ export class Http {
     return decodeFrames(await (await this.ask(path, {})).arrayBuffer());
   }
 
+  async file(path: string): Promise<Blob> {
+    return await (await this.ask(path, {})).blob();
+  }
+
   private async ask(path: string, options: RequestInit): Promise<Response> {
     const headers = {
       Authorization: `Bearer ${this.access.token}`,

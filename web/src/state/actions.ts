@@ -93,9 +93,9 @@ export async function close(name: string): Promise<void> {
   if (view.value.other === name) look({ other: null });
 }
 
-/** Open a session of a case of the catalogue, and look at it. */
-export async function openCase(name: string): Promise<void> {
-  const made = await asked(() => http.send<SessionState>("POST", "/sessions", { case: name }));
+/** Open a session of a case of the catalogue, or of the text of a case file, and look at it. */
+export async function openCase(wanted: { case: string } | { toml: string }): Promise<void> {
+  const made = await asked(() => http.send<SessionState>("POST", "/sessions", wanted));
   if (!made) return;
   sessions.value = { ...sessions.value, [made.session]: made };
   await learn(made.session);
@@ -120,7 +120,8 @@ export async function lease(method: "POST" | "DELETE"): Promise<void> {
   if (method === "POST" && !told.yours) notify("done", `${told.controller ?? "The other one"} is asked to hand over.`);
 }
 
-async function asked<T>(ask: () => Promise<T>): Promise<T | null> {
+/** Return the answer to a request, or null, telling what was refused. */
+export async function asked<T>(ask: () => Promise<T>): Promise<T | null> {
   try {
     return await ask();
   } catch (error) {

@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { change } from "../state/actions";
 import { unit } from "../state/scale";
-import { level, variable } from "../state/store";
+import { level, variable, variables } from "../state/store";
 import { choose, drawn, tool } from "../state/tools";
 import { Number } from "./Release";
 
@@ -14,7 +14,8 @@ export function Paint() {
   const value = useSignal(2);
   const what = variable.value;
   const drawing = tool.value === "paint";
-  if (!what?.paintable) return null;
+  if (!what) return null;
+  if (!what.paintable) return <p class="empty">{what.name} cannot be painted. {paintable()} can: choose it to be shown.</p>;
   const scale = unit.value && !unit.value.byAir ? unit.value : null;
   const inUnit = operation.value === "multiply" ? "" : ` [${scale?.label ?? what.unit}]`;
   const paint = async (event: Event) => {
@@ -50,6 +51,11 @@ export function Paint() {
       </form>
     </details>
   );
+}
+
+/** Return the names of some fields that can be painted. */
+function paintable(): string {
+  return variables.value.filter((each) => each.paintable).slice(0, 4).map((each) => each.name).join(", ");
 }
 
 /** Return a value in the variable's own unit, as the server wants it. */

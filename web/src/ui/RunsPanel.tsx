@@ -117,6 +117,8 @@ function words(command: Record<string, unknown>): string {
   return [kind, ...rest, polygon ? "in an area" : ""].filter(Boolean).join(" ");
 }
 
+const MINE = "a file";
+
 function Catalogue() {
   const cases = useSignal<CaseEntry[] | null>(null);
   const opening = useSignal<string | null>(null);
@@ -126,12 +128,19 @@ function Catalogue() {
       <ul class="list">
         {cases.value?.map((each) => (
           <li key={each.name}>
-            <button type="button" disabled={opening.value !== null} title={each.description} onClick={() => void begin(each.name, opening)}>
+            <button type="button" disabled={opening.value !== null} title={each.description} onClick={() => void begin({ case: each.name }, each.name, opening)}>
               <b>{each.name}</b> <span>{opening.value === each.name ? "being set up …" : each.title || each.model}</span>
             </button>
           </li>
         ))}
       </ul>
+      <label class="field">{opening.value === MINE ? "Your case is being set up …" : "Or a case file of your own"}
+        <input type="file" accept=".toml" disabled={opening.value !== null} onChange={(event) => {
+          const [file] = event.currentTarget.files ?? [];
+          if (file) void file.text().then((toml) => begin({ toml }, MINE, opening));
+          event.currentTarget.value = "";
+        }} />
+      </label>
     </details>
   );
 }
@@ -144,8 +153,8 @@ async function load(cases: Signal<CaseEntry[] | null>): Promise<void> {
   }
 }
 
-async function begin(name: string, opening: Signal<string | null>): Promise<void> {
+async function begin(wanted: Parameters<typeof openCase>[0], name: string, opening: Signal<string | null>): Promise<void> {
   opening.value = name;
-  await openCase(name);
+  await openCase(wanted);
   opening.value = null;
 }

@@ -6,6 +6,7 @@ import { unitsOf } from "../maths/units";
 import type { Variable } from "../protocol/types";
 import { unit } from "../state/scale";
 import { hasAir, info, level, variable, variables } from "../state/store";
+import { save } from "../state/files";
 import { look, view, type Wind } from "../state/view";
 import { winds } from "../state/wind";
 
@@ -38,6 +39,12 @@ export function ViewPanel() {
           </select>
         </label>
       </fieldset>
+      {what && (
+        <div class="actions" role="group" aria-label="Save">
+          <button type="button" onClick={() => void save("png", what)} title="A map of the field as it is now">Save as PNG</button>
+          <button type="button" onClick={() => void save("netcdf", what)} title="The field as it is now, all levels">Save as netCDF</button>
+        </div>
+      )}
     </>
   );
 }
