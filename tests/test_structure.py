@@ -28,7 +28,6 @@ SHORT = {
     "pasture/inputs/opening.py": "chooses between two neighbours that know nothing of each other",
     "pasture/case_document.py": "an entry point that writes a page, as air has one",
     "serve/document.py": "an entry point that writes a page",
-    "serve/limits.py": "what a server bears, said in one place",
     "serve/picture.py": "pictures are imported when somebody asks for one",
     "serve/types/base.py": "all documents are made of it, in each of the modules beside it",
     "verify/figure.py": "every check returns it",
