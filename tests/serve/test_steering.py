@@ -170,7 +170,21 @@ def test_settings_that_are_listed_can_be_set(name: str, sections: tuple[str, ...
             if isinstance(each.value, bool | int | float | str):
                 session.apply(Set(name=each.key, value=each.value), "me")
                 assert session.simulation.case == simulation.case, each.key
+        session.close()
+
+
+@pytest.mark.parametrize("name", ["tracer-rotation", "queensland", "west-europe"])
+def test_settings_that_are_listed_keep_to_their_ranges(name: str) -> None:
+    """Of all sections: a number or quantity far outside is refused by the setting's name, and changes nothing."""
+    few = ["grid.spacing=1 deg", "time.spinup=0 h"] if name == "west-europe" else []
+    with airshed.Simulation(load_case(Path(name), ["run.threads=1", *few])) as simulation:
+        session, sections = Hosted(simulation), set()
+        for each in settings_info(simulation):
             if each.kind in ("number", "quantity", "whole number") and each.range:
+                value = f"-1e300 {each.unit}" if each.kind == "quantity" else -1e300
                 with pytest.raises(CaseError, match=re.escape(each.key.rpartition(".")[2])):
-                    session.apply(Set(name=each.key, value=-1e300), "me")
+                    session.apply(Set(name=each.key, value=value), "me")
+                sections.add(each.key.partition(".")[0])
+        assert (session.log, session.simulation) == ([], simulation)
+        assert len(sections) > 2
         session.close()
