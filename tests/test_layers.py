@@ -59,6 +59,11 @@ def test_import_airshed_is_light(statement: str, light: bool) -> None:
     assert heavy.isdisjoint(modules_after(statement)) == light
 
 
+def test_packages_for_users_are_there_when_they_are_asked_for() -> None:
+    asked = "airshed.adjoint.sensitivity, airshed.assimilate, airshed.mechanism.load_mechanism"
+    assert "airshed.adjoint.sensitivity" in modules_after(f"import airshed; {asked}")
+
+
 def test_a_run_without_files_imports_nothing_for_datasets_and_pictures(tmp_path: Path) -> None:
     heavy = {"xarray", "pandas", "matplotlib"}
     line = ["run", "tracer-rotation", "--quiet", "--output", str(tmp_path / "run"), "--set", "time.length=10 min"]

@@ -10,6 +10,9 @@ from airshed.core.version import __version__ as __version__
 from airshed.runtime.registry import register
 
 if TYPE_CHECKING:
+    from airshed import adjoint as adjoint
+    from airshed import assimilate as assimilate
+    from airshed import mechanism as mechanism
     from airshed.air.box.run import box as box
     from airshed.air.case import Case as Case
     from airshed.air.two_groups.ranks import only_transports as only_transports
@@ -27,10 +30,14 @@ _LAZY = {
     "connect": "airshed.serve.client", "open_run": "airshed.io.results", "load_case": "airshed.runtime.registry",
     "only_transports": "airshed.air.two_groups.ranks", "transport_for_others": "airshed.air.two_groups.ranks",
 }  # fmt: skip
+_PACKAGES = ("adjoint", "assimilate", "mechanism")
 
 
 def __getattr__(name: str) -> Any:
-    """Import the user's classes when they are first asked for, so that ``import airshed`` stays light."""
+    """Import what users ask for when they first do, so that ``import airshed`` stays light."""
+    if name in _PACKAGES:
+        with _without_collection():
+            return import_module(f"airshed.{name}")
     if name in _LAZY:
         with _without_collection():
             return getattr(import_module(_LAZY[name]), name)
@@ -50,4 +57,4 @@ def _without_collection() -> Iterator[None]:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_LAZY])
+    return sorted([*globals(), *_LAZY, *_PACKAGES])

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from airshed.adjoint import dot_product_test
+from airshed.adjoint import dot_product_test, taylor_test
 from airshed.adjoint.dot_products import DotProducts
 
 from .small import small
@@ -30,3 +30,13 @@ def test_one_product_that_is_off_or_no_number_is_seen(wrong):
 def test_a_sum_that_cancels_is_held_to_the_round_off_of_what_it_adds_up():
     found = DotProducts(1, {"initial": 1e-9}, {"initial": 1e-9 + 1e-15}, {"initial": 1.0}, 1e-12)
     assert found.errors["initial"] == pytest.approx(1e-15, rel=1e-6, abs=0.0)
+
+
+def test_a_run_in_which_nothing_matters_tests_nothing(tmp_path):
+    empty = small(tmp_path).to_dict()
+    empty |= {"boundary": {"values": {}}, "emissions": {}}
+    case = type(small(tmp_path)).from_dict(empty)
+    found, remainder = dot_product_test(case, steps=2), taylor_test(case, steps=2)
+    assert not any(found.by_adjoint.values())
+    assert (found.ok, remainder.ok, remainder.undecided) == (False, False, False)
+    assert all("nothing was tested" in str(each) for each in (found, remainder))

@@ -17,6 +17,7 @@ import numpy as np
 from airshed.adjoint.chance import random_cost, random_direction
 from airshed.adjoint.changes import Changes
 from airshed.adjoint.direction import INITIAL, Direction
+from airshed.adjoint.dot_products import NOTHING
 from airshed.adjoint.kinks import Crossings
 from airshed.adjoint.recording import STEPS, Asked, recorded
 from airshed.adjoint.replay import Replay
@@ -77,9 +78,14 @@ class Taylor:
         return float(np.polyfit(sizes, remainders, 1)[0])
 
     @property
+    def empty(self) -> bool:
+        """Whether the changes matter to nothing: then nothing was tested."""
+        return self.derivative == 0.0 and all(each.remainder == 0.0 for each in self.remainders)
+
+    @property
     def ok(self) -> bool:
         """Whether the remainder is of second order: the derivative is right. See `undecided` where it is not."""
-        return self.order >= ORDER
+        return self.order >= ORDER and not self.empty
 
     @property
     def undecided(self) -> bool:
@@ -91,9 +97,12 @@ class Taylor:
 
     def table(self) -> Table:
         """Return the remainders."""
-        rows = [(each.size, each.remainder / abs(self.value), each.kinks, each.clips) for each in self.remainders]
+        whole = abs(self.value) or 1.0
+        rows = [(each.size, each.remainder / whole, each.kinks, each.clips) for each in self.remainders]
         note = f"J = {self.value:.6g}, its derivative {self.derivative:.6g}; order of the remainder {self.order:.2f}"
-        if not self.ok:
+        if self.empty:
+            note += f"; {NOTHING}"
+        elif not self.ok:
             note += _UNDECIDED if self.undecided else ", and no kinks explain that"
         columns = ("size of changes", "remainder over J", "limiters that switched", "values clipped in one alone")
         return Table(f"Taylor test, {self.kind}", columns, rows, note)
