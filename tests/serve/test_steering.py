@@ -47,6 +47,9 @@ def test_info_lists_what_can_change(remote: Remote) -> None:
     rate = settings["emissions.point.0.rate"]
     assert (rate.value, rate.kind) == ("1 mol/s", "quantity")
     assert rate.range
+    assert rate.when == "at the end of a step"
+    when = {each.name: each.when for each in remote.info().variables}
+    assert (when["TRACER"], when["air_pressure"]) == ("at the end of a step", None)
     assert "emissions.point.1.rate" not in settings
     assert not {"grid.spacing", "time.start", "output.N.every", "model"} & set(settings)
 

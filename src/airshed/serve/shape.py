@@ -105,6 +105,7 @@ def _variable(spec: FieldSpec, axes: Axes, packing: Packing | None, group: str) 
     return types.Variable(
         name=spec.name, unit=spec.unit, text=spec.text, dims=dims, shape=shape, valid=valid,
         standard_name=spec.standard_name, molar_mass=spec.molar_mass, settable=spec.settable,
+        when="at the end of a step" if spec.settable else None,
         paintable=spec.settable and len(dims) > 1, group=group,
     )  # fmt: skip
 

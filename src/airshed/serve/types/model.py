@@ -11,6 +11,7 @@ class Variable(Document):
 
     dims      as data have them: ("level", "lat", "lon"), ("lat", "lon"), ("cell",), or () for a number
     valid     the least and the greatest value that mean anything
+    when      it can be set, of a settable one: what is set while a step is made waits for its end
     value     of a settable number: what it is now
     group     of a settable number: the process that it belongs to; else what kind of field it is
     """
@@ -26,6 +27,7 @@ class Variable(Document):
     standard_name: str | None = None
     molar_mass: float | None = None
     settable: bool = False
+    when: Literal["at the end of a step"] | None = None
     paintable: bool = False
     value: float | None = None
     group: str = ""
@@ -70,6 +72,7 @@ class SettingInfo(Document):
     """A setting of the case that may change while the model runs: `set` takes its key, or KEY.NAME for a table.
 
     kind   as docs/case-file.md says it: number, quantity, true or false, words
+    when   it can be set, see :class:`Variable`; what is not listed is to be set before a session begins
     keys   the names that a table can have, as far as they are known: pollutants, sectors, countries, species
     """
 
@@ -78,6 +81,7 @@ class SettingInfo(Document):
     unit: str
     range: str
     text: str
+    when: Literal["at the end of a step"] = "at the end of a step"
     value: Any
     keys: list[str] = []
 
