@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
+from tests.started import python
 from typer.testing import CliRunner, Result
 
 from airshed.case.toml import write_toml
@@ -123,7 +124,7 @@ def test_a_folder_of_something_else_is_left_alone(case: Path, tmp_path: Path) ->
 
 
 def test_ctrl_c_leaves_nothing(case: Path, tmp_path: Path) -> None:
-    out, command = tmp_path / "out", [sys.executable, "-m", "airshed", "adjoint", str(case), *ASKED, "--output"]
+    out, command = tmp_path / "out", [python(), "-m", "airshed", "adjoint", str(case), *ASKED, "--output"]
     longer = ["--set", "time.step=1 s", "--set", "time.length=24 h"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     with subprocess.Popen([*command, str(out), *longer], stderr=subprocess.PIPE, text=True, env=environment) as process:
@@ -143,7 +144,7 @@ def test_killed_and_resumed_it_leaves_the_same_files(case: Path, tmp_path: Path)
     asked = (*ASKED, "--fields", "NO2,O3", "--every", "10 min", "--set", 'adjoint.commit="0 s"')
     whole, out = tmp_path / "whole", tmp_path / "out"
     assert adjoint(case, *asked, "--output", whole).exit_code == 0
-    command = [Path(sys.executable).with_name("airshed"), "adjoint", case, *asked, "--output", out, "--resume"]
+    command = [python(), "-m", "airshed", "adjoint", case, *asked, "--output", out, "--resume"]
     for moment in ("after manifest 20", "before contributions.csv 1"):
         path = os.pathsep.join([str(DYING), *filter(None, [os.environ.get("PYTHONPATH")])])
         environment = {**os.environ, "AIRSHED_DIE": moment, "PYTHONPATH": path}
@@ -166,7 +167,7 @@ def test_of_two_ranks_the_first_writes_draws_and_tells_and_what_fails_can_go_on(
     assert adjoint(case, *asked, "--output", alone).exit_code == 0
 
     def on_ranks(*more: str) -> subprocess.CompletedProcess[str]:
-        command = [MPIEXEC, "-n", "2", Path(sys.executable).with_name("airshed"), "adjoint", case, *asked, *more]
+        command = [MPIEXEC, "-n", "2", python(), "-m", "airshed", "adjoint", case, *asked, *more]
         return subprocess.run([*command, "--output", out], capture_output=True, text=True, check=False, timeout=300)
 
     (out / "commits").mkdir(parents=True)

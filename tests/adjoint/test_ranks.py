@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.started import python
 
 from airshed.adjoint import Options, sensitivity
 from airshed.adjoint.stores.files import commits, rank_folder
@@ -26,7 +27,7 @@ ALONE = '1 auto 1 adjoint.plan="auto"'
 @pytest.fixture(scope="module")
 def printed(tmp_path_factory):
     """What the program printed."""
-    command = [MPIEXEC, "-n", "4", sys.executable, "-m", "mpi4py", PROGRAM, tmp_path_factory.mktemp("case"), CASES]
+    command = [MPIEXEC, "-n", "4", python(), "-m", "mpi4py", PROGRAM, tmp_path_factory.mktemp("case"), CASES]
     environment = {**os.environ, "PYTHONWARNINGS": "default"}
     answer = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False, env=environment)
     assert answer.returncode == 0, answer.stderr[-4000:]
@@ -86,7 +87,7 @@ def test_all_ranks_get_the_sensitivities_of_one(printed):
 
 
 def resumed(folder, *more, count=2):
-    command = [MPIEXEC, "-n", str(count), sys.executable, "-m", "mpi4py", PROGRAM.with_name("resumed_on_ranks.py")]
+    command = [MPIEXEC, "-n", str(count), python(), "-m", "mpi4py", PROGRAM.with_name("resumed_on_ranks.py")]
     return subprocess.run([*command, folder, *more], capture_output=True, text=True, timeout=300, check=False)
 
 

@@ -4,7 +4,6 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import xarray as xr
+from tests.started import python
 
 import airshed
 from airshed.adjoint import CostOfFunction, Options, gradient, sensitivity
@@ -26,7 +26,7 @@ SEA = Path(__file__).parents[1] / "air" / "processes" / "users" / "sea_surface.p
 
 
 def test_a_gradient_killed_anywhere_goes_on_to_the_same_bits(tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, PROGRAM, tmp_path], capture_output=True, text=True, check=False)
+    done = subprocess.run([python(), PROGRAM, tmp_path], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
     for each in json.loads(done.stdout):
         assert each["wrong"] == [], each

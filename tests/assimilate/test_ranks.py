@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import xarray as xr
+from tests.started import python
 
 from .air_cases import CONTROLS, case
 
@@ -23,7 +24,7 @@ SECTION: dict[str, Any] = {
 
 
 def airshed(*arguments: object) -> str:
-    command = [sys.executable, "-m", "airshed", "assimilate", *map(str, arguments)]
+    command = [python(), "-m", "airshed", "assimilate", *map(str, arguments)]
     answer = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert answer.returncode == 0, answer.stderr
     return answer.stdout

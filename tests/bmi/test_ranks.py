@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.started import python
 
 from .conftest import MODELS
 
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.skipif(not MPIEXEC.exists(), reason="mpiexec of the whe
 
 
 def on(ranks: int, file: Path) -> Any:
-    command = [MPIEXEC, "-n", str(ranks), sys.executable, "-m", "mpi4py", PROGRAM, file]
+    command = [MPIEXEC, "-n", str(ranks), python(), "-m", "mpi4py", PROGRAM, file]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(MODELS), os.environ.get("PYTHONPATH", "")])}
     answer = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert answer.returncode == 0, answer.stderr

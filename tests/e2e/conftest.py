@@ -11,6 +11,7 @@ from typing import Any
 import netCDF4
 import numpy as np
 import pytest
+from tests.started import python
 from typer.testing import CliRunner
 
 from airshed.cli.program import app
@@ -33,9 +34,13 @@ def environment(**extra: str) -> dict[str, str]:
 
 
 def command(*arguments: str | Path, overrides: Sequence[str] = ()) -> list[str]:
-    """Return the command line of the installed program."""
-    settings = [part for override in overrides for part in ("--set", override)]
-    return [str(PROGRAM), *map(str, arguments), *settings]
+    """Return the command line of the program."""
+    return [python(), "-m", "airshed", *asked(*arguments, overrides=overrides)]
+
+
+def asked(*arguments: str | Path, overrides: Sequence[str] = ()) -> list[str]:
+    """Return the arguments of the program."""
+    return [*map(str, arguments), *(part for override in overrides for part in ("--set", override))]
 
 
 def airshed(
@@ -59,8 +64,8 @@ def dying(moment: str) -> dict[str, str]:
 
 def airshed_here(*arguments: str | Path, overrides: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
     """Run the program in this process, which saves the time of starting Python."""
-    line = command(*arguments, overrides=overrides)
-    result = CliRunner().invoke(app, line[1:])
+    line = asked(*arguments, overrides=overrides)
+    result = CliRunner().invoke(app, line)
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     return subprocess.CompletedProcess(line, result.exit_code, result.stdout, result.stderr)

@@ -3,10 +3,10 @@
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests.started import python
 
 from airshed import Simulation
 from airshed.core.errors import DataError
@@ -49,7 +49,7 @@ def test_a_file_that_goes_bad_is_told_and_the_run_goes_on_when_it_is_back(
 @pytest.mark.skipif(not PROGRAM.with_name("mpiexec").exists(), reason="mpiexec of the wheel mpich is not installed")
 def test_all_ranks_stop_alike_and_go_on(weather: Path, sound: dict[str, bytes]) -> None:
     folder, program = weather.parent, Path(__file__).with_name("failing_input.py")
-    line = [str(PROGRAM.with_name("mpiexec")), "-n", "2", sys.executable, str(program), str(folder)]
+    line = [str(PROGRAM.with_name("mpiexec")), "-n", "2", python(), str(program), str(folder)]
     done = subprocess.run(line, capture_output=True, text=True, timeout=300, check=False, env=dict(os.environ))
     assert done.returncode == 0, done.stderr[-4000:]
     answers = json.loads(done.stdout)

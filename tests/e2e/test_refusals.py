@@ -4,6 +4,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -289,7 +290,8 @@ def test_no_permission(pristine: Path, sealed: Path) -> None:
 def test_a_full_disk(pristine: Path, tmp_path: Path) -> None:
     """Stands in for one: a limit on the size of files, which every file system and user has."""
     folder = tmp_path / "run"
-    line = ["bash", "-c", 'ulimit -f 8; exec "$@"', "-", *command("run", pristine, "-q", "--output", folder)]
+    program = [sys.executable, "-m", "airshed", "run", pristine, "-q", "--output", folder]
+    line = ["bash", "-c", 'ulimit -f 8; exec "$@"', "-", *program]
     answer = subprocess.run(line, capture_output=True, text=True, env=environment(), check=False)
     assert "cannot write" in checked(answer)
     assert not (folder / "output.nc").exists()

@@ -6,6 +6,8 @@ import sys
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+from tests.started import python
+
 MPIEXEC = Path(sys.executable).with_name("mpiexec")
 SCRIPT = Path(__file__).with_name("ranks_run.py")
 SIZE = 4
@@ -18,7 +20,7 @@ class Team:
 
     def __init__(self, folder):
         self._told = folder / "told"
-        line = [MPIEXEC, "-n", str(SIZE), sys.executable, "-m", "mpi4py", SCRIPT, "--serve", folder]
+        line = [MPIEXEC, "-n", str(SIZE), python(), "-m", "mpi4py", SCRIPT, "--serve", folder]
         with socket.socket(socket.AF_UNIX) as door, self._told.open("a") as told:
             door.bind(str(folder / "socket"))
             door.listen(SIZE)

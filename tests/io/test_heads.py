@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
+from tests.started import python
 
 from airshed.core.errors import DataError, OutputError
 from airshed.io import heads
@@ -128,7 +129,7 @@ def test_all_ranks_are_told(endless: Path, sound: Path) -> None:
         "except netcdf.DataError as error: refused = ranks.gather_all('comes to no end' in str(error))\n"
         f"print(refused, netcdf.load_netcdf(Path({str(sound)!r})).sizes['lat'])"
     )
-    command = [str(MPIEXEC), "-n", "2", sys.executable, "-m", "mpi4py", "-c", code]
+    command = [str(MPIEXEC), "-n", "2", python(), "-m", "mpi4py", "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.stdout.splitlines() == ["[True, True] 3"] * 2, done.stderr[-2000:]
 

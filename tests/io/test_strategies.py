@@ -12,6 +12,7 @@ import netCDF4
 import numpy as np
 import pytest
 import xarray as xr
+from tests.started import python
 
 from airshed.core.errors import OutputError
 from airshed.io.folder import RunFolder
@@ -35,7 +36,7 @@ OPENMPI = {
 
 def run(ranks, folder, *options, **more):
     """Run the toy model on so many ranks that are started for it."""
-    line = [MPIEXEC, "-n", str(ranks), sys.executable, SCRIPT, str(folder), *options]
+    line = [MPIEXEC, "-n", str(ranks), python(), SCRIPT, str(folder), *options]
     return subprocess.run(line, capture_output=True, text=True, timeout=120, env={**os.environ, **more})
 
 

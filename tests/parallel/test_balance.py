@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.started import python
 
 from airshed.kernels.layout import Layout
 from airshed.parallel.balance import BalanceRecord, Columns
@@ -107,7 +108,7 @@ def test_the_record_tells_what_was_evened_out():
 def answers():
     if not MPIEXEC.exists():
         pytest.skip("mpiexec of the wheel mpich is not installed")
-    command = [MPIEXEC, "-n", "3", sys.executable, "-m", "mpi4py", PROGRAM, CASES]
+    command = [MPIEXEC, "-n", "3", python(), "-m", "mpi4py", PROGRAM, CASES]
     environment = {**os.environ, "PYTHONWARNINGS": "default"}
     answer = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, env=environment)
     assert answer.returncode == 0, answer.stderr[-4000:]

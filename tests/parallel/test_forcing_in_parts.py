@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.started import python
 
 from airshed.parallel.allgather import Allgather, allgather_cuts
 from airshed.parallel.communicator import Alone
@@ -33,7 +34,7 @@ with_mpi = pytest.mark.skipif(not MPIEXEC.exists(), reason="mpiexec of the wheel
 
 @pytest.fixture(scope="module")
 def answers():
-    command = [MPIEXEC, "-n", "4", sys.executable, "-m", "mpi4py", PROGRAM, CASES]
+    command = [MPIEXEC, "-n", "4", python(), "-m", "mpi4py", PROGRAM, CASES]
     environment = {**os.environ, "PYTHONWARNINGS": "default"}
     answer = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, env=environment)
     assert answer.returncode == 0, answer.stderr[-4000:]

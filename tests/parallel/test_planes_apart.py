@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.started import python
 
 MPIEXEC = Path(sys.executable).with_name("mpiexec")
 CASES = Path(__file__).parents[2] / "cases"
@@ -19,7 +20,7 @@ with_mpi = pytest.mark.skipif(not MPIEXEC.exists(), reason="mpiexec of the wheel
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory):
-    command = [MPIEXEC, "-n", "6", sys.executable, "-m", "mpi4py", PROGRAM, CASES, tmp_path_factory.mktemp("runs")]
+    command = [MPIEXEC, "-n", "6", python(), "-m", "mpi4py", PROGRAM, CASES, tmp_path_factory.mktemp("runs")]
     environment = {**os.environ, "PYTHONWARNINGS": "default"}
     answer = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, env=environment)
     assert answer.returncode == 0, answer.stderr[-4000:]

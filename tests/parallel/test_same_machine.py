@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.started import python
 
 from airshed.parallel.same_machine.memory import made_memory, opened_memory
 
@@ -21,7 +22,7 @@ nameless = pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="this syst
 
 @pytest.fixture(scope="module")
 def seen():
-    command = [MPIEXEC, "-n", "3", sys.executable, "-m", "mpi4py", PROGRAM]
+    command = [MPIEXEC, "-n", "3", python(), "-m", "mpi4py", PROGRAM]
     answer = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert answer.returncode == 0, answer.stderr[-4000:]
     return json.loads(answer.stdout)

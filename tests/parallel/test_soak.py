@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.started import python
 
 MPIEXEC = Path(sys.executable).with_name("mpiexec")
 SOAK = Path(__file__).with_name("soak.py")
@@ -17,7 +18,7 @@ pytestmark = pytest.mark.skipif(not MPIEXEC.exists(), reason="mpiexec of the whe
 
 def test_random_runs_have_the_same_bits(tmp_path: Path) -> None:
     """More of them: mpiexec -n 6 python -m mpi4py tests/parallel/soak.py FOLDER SEED COUNT."""
-    command = [MPIEXEC, "-n", "6", sys.executable, "-m", "mpi4py", SOAK, tmp_path, str(SEED), str(COUNT)]
+    command = [MPIEXEC, "-n", "6", python(), "-m", "mpi4py", SOAK, tmp_path, str(SEED), str(COUNT)]
     environment = {**os.environ, "PYTHONWARNINGS": "default", "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1"}
     answer = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, env=environment)
     assert answer.returncode == 0, answer.stderr[-4000:]

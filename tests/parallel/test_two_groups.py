@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
+from tests.started import python
 
 import airshed
 from airshed.air.model import AirModel
@@ -72,7 +73,7 @@ def answers(tmp_path_factory):
 
 def launched(ranks, *command):
     environment = {**os.environ, "PYTHONWARNINGS": "default"}
-    whole = [MPIEXEC, "-n", str(ranks), sys.executable, "-m", "mpi4py", *command]
+    whole = [MPIEXEC, "-n", str(ranks), python(), "-m", "mpi4py", *command]
     answer = subprocess.run(whole, capture_output=True, text=True, timeout=600, check=False, env=environment)
     assert answer.returncode == 0, answer.stderr[-4000:]
     return answer.stdout

@@ -1,13 +1,13 @@
 """A case of 40 cells for 150 days, with random weather, that a simulation or the program runs."""
 
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from tests.pasture.inputs_small import contents
+from tests.started import python
 
 from airshed.pasture.inputs.store import new_store
 
@@ -21,7 +21,6 @@ length = "{days} day"
 date = "02-01"
 fraction = 0.9
 """
-PROGRAM = Path(sys.executable).with_name("airshed")
 
 
 def save_weather(path: Path, seed: int = 3) -> None:
@@ -68,6 +67,8 @@ def airshed(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     """Return what runs `airshed ARGUMENTS` in the folder of the case."""
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([PROGRAM, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False)
+        return subprocess.run(
+            [python(), "-m", "airshed", *arguments], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
 
     return run

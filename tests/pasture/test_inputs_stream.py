@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.started import python
 
 from airshed.core.errors import CaseError, DataError
 from airshed.grid.box import Box
@@ -125,7 +126,7 @@ def test_what_cannot_be_read_ahead_is_told_when_it_is_asked_for(tmp_path):
 def test_any_number_of_ranks_and_both_strategies_give_the_same_bits(small, tmp_path):
     save_small(tmp_path / "spoilt")
     spoil(tmp_path / "spoilt")
-    command = [MPIEXEC, "-n", "3", sys.executable, "-m", "mpi4py", PROGRAM, small, tmp_path / "spoilt"]
+    command = [MPIEXEC, "-n", "3", python(), "-m", "mpi4py", PROGRAM, small, tmp_path / "spoilt"]
     environment = {**os.environ, "PYTHONWARNINGS": "default"}
     answer = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, env=environment)
     assert answer.returncode == 0, answer.stderr[-4000:]

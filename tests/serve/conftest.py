@@ -3,7 +3,6 @@
 import os
 import re
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -11,6 +10,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
+from tests.started import python
 
 import airshed
 from airshed.case.case import RunCase
@@ -79,7 +79,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
     begun: list[tuple[subprocess.Popen[str], Remote]] = []
 
     def serve(*options: str, case: str = "tracer-rotation") -> tuple[subprocess.Popen[str], Remote]:
-        program = [Path(sys.executable).with_name("airshed"), "serve", case, "--no-browser", *options]
+        program = [python(), "-m", "airshed", "serve", case, "--no-browser", *options]
         process = subprocess.Popen(
             program, cwd=tmp_path, env=os.environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.started import python
 
 from airshed.case.toml import write_toml
 
@@ -38,7 +39,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     data = whole.to_dict()
     data["process"] = [*data["process"], {"file": "washout.py", "coefficients": {"RN": "1e-4 1/s"}}]
     (folder / "case.toml").write_text(write_toml(data), encoding="utf-8")
-    command = [MPIEXEC, "-n", "3", sys.executable, "-m", "mpi4py", PROGRAM, folder]
+    command = [MPIEXEC, "-n", "3", python(), "-m", "mpi4py", PROGRAM, folder]
     answer = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert answer.returncode == 0, answer.stderr[-4000:]
     printed: dict[str, Any] = json.loads(answer.stdout)

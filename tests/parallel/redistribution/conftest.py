@@ -10,6 +10,7 @@ from threading import Thread
 
 import numpy as np
 import pytest
+from tests.started import python
 
 from airshed.parallel.redistribution import Plan, Redistribution
 from airshed.parallel.redistribution.messages import MessageHop
@@ -71,7 +72,7 @@ def mpirun(ranks: int, program: str, *arguments: str) -> str:
     if not mpiexec.exists():
         pytest.skip("needs mpiexec beside python: pip install mpich")
     code = f"import sys; sys.path[:0] = {sys.path!r}\n{program}"
-    command = [str(mpiexec), "-n", str(ranks), sys.executable, "-c", code, *arguments]
+    command = [str(mpiexec), "-n", str(ranks), python(), "-c", code, *arguments]
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PMI_", "MPI_"))}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr[-2000:]

@@ -12,6 +12,7 @@ from threading import Event
 
 import numpy as np
 import pytest
+from tests.started import python
 
 from airshed.core.errors import LinkError
 from airshed.parallel.redistribution import Distribution, Redistribution, make_plan
@@ -24,6 +25,7 @@ PROGRAM = """
 import os, sys, time
 sys.path[:0] = [path for path in os.environ["TEST_PATH"].split(os.pathsep)]
 import numpy as np
+from tests.started import python
 from airshed.core.errors import AirshedError
 from airshed.parallel.communicator import world
 from airshed.parallel.redistribution import Distribution, Redistribution, possible_plans
@@ -64,7 +66,7 @@ def free_port() -> int:
 
 def start(job, port, token, task="moves", sizes=(1, 1), timeout=20.0):
     ranks = sizes[job]
-    command = [sys.executable, "-c", PROGRAM, str(job), str(port), token, task]
+    command = [python(), "-c", PROGRAM, str(job), str(port), token, task]
     if ranks > 1:
         command = [os.path.join(os.path.dirname(sys.executable), "mpiexec"), "-n", str(ranks), *command]
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PMI_", "MPI_"))}

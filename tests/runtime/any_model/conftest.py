@@ -2,11 +2,11 @@
 
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.started import python
 
 from airshed.runtime import registry
 from airshed.runtime.registry import ModelKind
@@ -58,7 +58,7 @@ def run_in(folder: Path) -> Run:
         given = filter(None, [os.environ.get("PYTHONPATH")])
         path = os.pathsep.join(map(str, (MODELS, DYING, *given)))
         environment = {**os.environ, "PYTHONPATH": path, "AIRSHED_DIE": die}
-        program = [Path(sys.executable).with_name("airshed"), *arguments]
+        program = [python(), "-m", "airshed", *arguments]
         return subprocess.run(program, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
     return airshed

@@ -1,0 +1,47 @@
+"""The Python of programs that tests start: one that is loaded already, see tests/warm/server.py.
+
+Take ``sys.executable`` where the start itself is tested, how a program and its parent end, or what it inherits beside
+its environment and open files, and where ranks are to have hash seeds of their own, so that a result that hangs on the
+order of a set differs between them.
+"""
+
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from functools import lru_cache
+from pathlib import Path
+
+WARM = Path(__file__).with_name("warm")
+
+
+@lru_cache(1)
+def _server() -> tuple[Path, "subprocess.Popen[bytes]"]:
+    """Start the server of this process; it ends with it."""
+    folder = Path(tempfile.mkdtemp(prefix="airshed-warm-"))
+    client = folder / "python"
+    text = (WARM / "client.py").read_text(encoding="utf-8")
+    client.write_text(f"#!{sys.executable} -IS\nPYTHON = {sys.executable!r}\n{text}", encoding="utf-8")
+    client.chmod(0o755)
+    (folder / "total").write_bytes(bytes(8))
+    command = [sys.executable, WARM / "server.py", folder / "socket", folder / "total"]
+    one_thread = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}  # a process with threads could not fork
+    server = subprocess.Popen(command, stdin=subprocess.PIPE, env=one_thread)
+    while not (folder / "socket").exists() and server.poll() is None:
+        time.sleep(0.01)
+    os.environ["AIRSHED_WARM"] = str(folder / "socket")
+    return folder, server
+
+
+def python() -> str:
+    """Return the path of a Python that starts in 20 ms with all of Airshed loaded."""
+    return str(_server()[0] / "python")
+
+
+def computed() -> float:
+    """Return what programs of that Python have computed so far [s]."""
+    if not _server.cache_info().currsize:
+        return 0.0
+    return float(struct.unpack("<d", (_server()[0] / "total").read_bytes())[0])

@@ -1,0 +1,68 @@
+"""Programs of the Python that is loaded already are like others to those who start them."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.started import computed, python
+
+LOOKS = """
+import os, sys
+print(sys.argv, os.getcwd(), os.environ.get("MINE"), sys.stdin.read(), __name__)
+print("wrong", file=sys.stderr)
+sys.exit(3)
+"""
+WAITS = """
+import os, time
+try:
+    print(os.getpid(), flush=True)
+    time.sleep(60)
+except KeyboardInterrupt:
+    print(7)
+"""
+
+
+def ended(program: str, *arguments: str, **options: Any) -> tuple[int, str, str]:
+    done = subprocess.run([program, *arguments], capture_output=True, text=True, check=False, **options)
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("kind", ["text", "script", "module"])
+def test_a_program_gets_and_gives_what_it_would_alone(tmp_path: Path, kind: str) -> None:
+    (tmp_path / "looks.py").write_text(LOOKS)
+    line = [*{"text": ["-c", LOOKS], "script": ["looks.py"], "module": ["-m", "looks"]}[kind], "a b"]
+    options: dict[str, Any] = {"input": "said", "cwd": tmp_path, "env": {**os.environ, "MINE": "7"}}
+    assert ended(python(), *line, **options) == ended(sys.executable, *line, **options)
+    assert ended(python(), *line, **options)[0] == 3
+
+
+def test_an_error_a_signal_and_what_is_said_at_the_end() -> None:
+    assert ended(python(), "-c", "import atexit; atexit.register(print, 'late'); 1 / 0")[:2] == (1, "late\n")
+    assert ended(python(), "-c", "import os; os.kill(os.getpid(), 9)")[0] == -9
+    assert ended(python(), "-c", "raise SystemExit('no')") == (1, "", "no\n")
+
+
+def test_signals_reach_a_program_and_it_does_not_outlive_who_started_it() -> None:
+    for end, code, said in ((signal.SIGINT, 0, "7\n"), (signal.SIGKILL, -9, "")):
+        with subprocess.Popen([python(), "-c", WAITS], stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            program = Path("/proc") / process.stdout.readline().strip()
+            assert program.exists()
+            process.send_signal(end)
+            assert (process.communicate()[0], process.returncode) == (said, code)
+        for _ in range(1000):
+            if not program.exists():
+                break
+            time.sleep(0.01)
+        assert not program.exists()
+
+
+def test_what_programs_compute_is_counted() -> None:
+    before = computed()
+    ended(python(), "-c", "import time\nwhile time.process_time() < 0.3: pass")
+    assert computed() - before > 0.2
