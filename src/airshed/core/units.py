@@ -7,7 +7,7 @@ own: a unit that is not listed is refused with the nearest one, and an angle is 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from math import isfinite
 from typing import TYPE_CHECKING, Final
 
@@ -120,6 +120,11 @@ def quantity(value: object, units: Sequence[str], *, where: str) -> Quantity:
         value = value.text
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise CaseError(f"{where} must be {_expected(units)}, not {shown(value)}")
+    return _read(value, tuple(units), where)
+
+
+@lru_cache(4096, typed=True)  # models are built again and again of the same settings
+def _read(value: str | int | float, units: tuple[str, ...], where: str) -> Quantity:
     number, unit_text = _split(str(value), units, where)
     if not unit_text and units[0] != "1":
         raise CaseError(f'{where} needs a unit, such as "{_meaning(units[0])[1]}"; {shown(value)} has none')

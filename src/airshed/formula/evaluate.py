@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import reduce
+from functools import lru_cache, reduce
 from itertools import chain
 from typing import Any, Final
 
@@ -48,8 +48,8 @@ def evaluate_all(
     expressions: Sequence[Expression], values: Mapping[str, npt.ArrayLike], *, dtype: npt.DTypeLike = np.float64
 ) -> list[Array]:
     """Return the values of several formulas, each common part computed once."""
-    nodes = ordered(expressions)
-    uses = Counter(chain(expressions, *(node.children for node in nodes)))
+    nodes, counts = _plan(tuple(expressions))
+    uses = counts.copy()
     known: dict[Expression, Any] = {}
     with np.errstate(all="ignore"):
         for node in nodes:
@@ -63,6 +63,13 @@ def evaluate_all(
                 if not uses[operand]:
                     known.pop(operand, None)
     return [np.asarray(known[expression], dtype=dtype) for expression in expressions]
+
+
+@lru_cache(1024)
+def _plan(expressions: tuple[Expression, ...]) -> tuple[list[Expression], Counter[Expression]]:
+    """Return the nodes in the order in which they are computed, and how often each value is used."""
+    nodes = ordered(expressions)
+    return nodes, Counter(chain(expressions, *(node.children for node in nodes)))
 
 
 def fold(expression: Expression) -> Expression:
