@@ -111,6 +111,7 @@ def test_a_release_adds_what_it_says(remote: Remote) -> None:
         ("TRACER", "x", "TRACER"),
         ("no_such", 1.0, "no field"),
         ("transport.diffusion=false #", True, "no name of a setting"),
+        (".", True, "no name of a setting"),
     ],
 )
 def test_what_cannot_be_set_is_told_and_changes_nothing(remote: Remote, name: str, value: object, told: str) -> None:
