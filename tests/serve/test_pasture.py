@@ -115,7 +115,6 @@ def test_a_fire_is_lit_on_a_day(pasture: Remote) -> None:
     [
         ("green_leaf", -1.0, r"green_leaf cannot be -1.0; give numbers between 0 and 1e\+06"),
         ("rain", -30.0, "rain cannot be -30.0; give numbers between 0 and 1200"),
-        ("month", 13, "month cannot be 13; give numbers between 1 and 12"),
         ("grazing.stocking_rate", -1.0, "grazing_stocking_rate"),
         ("grazing.stocking_rate", "3 kg", "grazing_stocking_rate"),
         ("growth", 1.0, "cannot be set"),

@@ -45,6 +45,7 @@ def test_info_lists_what_can_change(remote: Remote) -> None:
     processes = remote.info().processes
     assert sorted(set(processes)) == sorted(processes)
     assert settings["transport.advection"].value is True
+    assert settings["meteorology.eastward"].value == "0 m/s"  # where the weather is uniform
     assert settings["deposition.velocities"].keys == ["TRACER", "TRACER2"]
     rate = settings["emissions.point.0.rate"]
     assert (rate.value, rate.kind) == ("1 mol/s", "quantity")
