@@ -1,13 +1,14 @@
 """The settings registry: sections describe themselves, and refuse what they do not know."""
 
 from collections.abc import Mapping
+from math import inf
 from typing import Annotated, Literal
 
 import pytest
 from pydantic import ValidationError
 
 from airshed.core.report import Report, Table
-from airshed.core.settings import Number, OrWords, Section, Switch, Whole, measured, setting, settings_of
+from airshed.core.settings import Number, OrWords, Section, Switch, Whole, ends_of, measured, setting, settings_of
 from airshed.core.text import nearest, suggestion
 from airshed.core.units import Quantity
 
@@ -46,6 +47,23 @@ def test_settings_are_listed_in_order_with_unit_kind_and_default() -> None:
     assert (listed["heights"].kind, listed["heights"].default) == ("list of quantities", ["1 m"])
     assert listed["note"].default is None
     assert not listed["note"].required
+
+
+@pytest.mark.parametrize(
+    ("annotation", "bounds", "unit", "ends"),
+    [
+        (Number, {}, "1", (-inf, inf)),
+        (Number, {"ge": 0.5, "lt": 1.0}, "1", (0.5, 1.0)),
+        (Annotated[Quantity, measured("s", least="1 min", most="1 h")], {}, "s", (60.0, 3600.0)),
+        (Annotated[Quantity, measured("m", above=0.0)], {}, "m", (0.0, inf)),
+        (Annotated[Quantity, measured("s", least="1 s", most="1 h", or_zero=True)], {}, "s", (0.0, 3600.0)),
+        (Mapping[str, Annotated[Quantity, measured("s", least=1.0, most=9.0, or_negative=True)]], {}, "s", (-9.0, 9.0)),
+    ],
+)
+def test_the_ends_of_a_range_are_numbers_in_a_unit(
+    annotation: object, bounds: dict[str, float], unit: str, ends: tuple[float, float]
+) -> None:
+    assert ends_of(annotation, setting(1.0, "Any.", **bounds), unit) == ends
 
 
 def test_a_section_is_parsed_and_given_back_as_plain_values() -> None:

@@ -44,6 +44,18 @@ def test_info_says_what_there_is(pasture: Remote) -> None:
     assert {each.unit for each in info.variables if each.name == "green_leaf"} == {"kg ha-1"}
 
 
+def test_fields_keep_to_the_ranges_that_they_are_told_to_have(pasture: Remote) -> None:
+    variables = pasture.info().variables
+    assert [each.name for each in variables if each.valid is None] == []
+    assert {each.name: each.valid for each in variables}["rain"] == (0.0, 1200.0)
+    assert {each.name for each in variables if each.settable and None in each.valid} == {"grazing_stocking_rate"}
+    for each in (each for each in variables if each.dims):
+        low, high = each.valid
+        values = pasture.values(each.name)
+        assert low is None or np.nanmin(values) >= low, each.name
+        assert high is None or np.nanmax(values) <= high * (1.0 + 1e-6), each.name
+
+
 def test_what_stands_is_burnt_by_painting_and_balances_close(pasture: Remote) -> None:
     before = pasture["green_leaf"].values
     for name in ("green_leaf", "green_stem", "dead_leaf", "dead_stem"):
@@ -101,7 +113,8 @@ def test_a_fire_is_lit_on_a_day(pasture: Remote) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "told"),
     [
-        ("green_leaf", -1.0, "green_leaf cannot be -1.0; give numbers between 0 and inf"),
+        ("green_leaf", -1.0, r"green_leaf cannot be -1.0; give numbers between 0 and 1e\+06"),
+        ("rain", -30.0, "rain cannot be -30.0; give numbers between 0 and 1200"),
         ("grazing.stocking_rate", -1.0, "grazing_stocking_rate"),
         ("grazing.stocking_rate", "3 kg", "grazing_stocking_rate"),
         ("growth", 1.0, "cannot be set"),

@@ -17,6 +17,7 @@ import airshed
 from airshed.core.errors import AirshedError, OutputError
 from airshed.io.strategies.states import GatheredStates
 from airshed.runtime.registry import load_case
+from airshed.serve import engine
 from airshed.serve.client import ServerError
 from airshed.serve.host import Host
 from airshed.serve.limits import Limits
@@ -171,6 +172,22 @@ def test_a_state_of_an_earlier_time_that_cannot_be_kept_takes_no_later_one_away(
     monkeypatch.undo()
     with serving(case, folder=folder, resume=True) as server, airshed.connect(server.url) as main:
         assert main.state.step == 3
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")  # the state at its end is not kept
+def test_a_full_disk_does_not_end_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*state: object) -> None:
+        raise OutputError("the disk is full")
+
+    monkeypatch.setattr(engine, "_KEEP", -1.0)  # the state is kept after each step
+    monkeypatch.setattr(GatheredStates, "hand_over", full)
+    with serving(load_case(Path("tracer-rotation")), folder=tmp_path) as server, airshed.connect(server.url) as main:
+        told: list[str] = []
+        server.engine.told = lambda event: told.append(event.problem.message) if event.problem else None
+        assert main.run(until="1 h").status == "paused"
+        assert main.state.error is None
+        assert np.isfinite(main["TRACER"].values).all()
+    assert set(told) == {"session main was not kept: the disk is full"}
 
 
 def test_the_newest_state_is_the_one_of_an_earlier_time(tmp_path: Path) -> None:

@@ -42,7 +42,10 @@ def test_a_setting_of_the_case_changes_while_it_runs(remote: Remote) -> None:
 
 def test_info_lists_what_can_change(remote: Remote) -> None:
     settings = {each.key: each for each in remote.info().settings}
+    processes = remote.info().processes
+    assert sorted(set(processes)) == sorted(processes)
     assert settings["transport.advection"].value is True
+    assert settings["meteorology.eastward"].value == "0 m/s"  # where the weather is uniform
     assert settings["deposition.velocities"].keys == ["TRACER", "TRACER2"]
     rate = settings["emissions.point.0.rate"]
     assert (rate.value, rate.kind) == ("1 mol/s", "quantity")
@@ -50,6 +53,9 @@ def test_info_lists_what_can_change(remote: Remote) -> None:
     assert rate.when == "at the end of a step"
     when = {each.name: each.when for each in remote.info().variables}
     assert (when["TRACER"], when["air_pressure"]) == ("at the end of a step", None)
+    valid = {each.name: each.valid for each in remote.info().variables}
+    assert (valid["TRACER"], valid["eastward_wind"]) == ((0.0, 1.0), (-1000.0, 1000.0))
+    assert None not in valid.values()
     assert "emissions.point.1.rate" not in settings
     assert not {"grid.spacing", "time.start", "output.N.every", "model"} & set(settings)
 
@@ -106,6 +112,7 @@ def test_a_release_adds_what_it_says(remote: Remote) -> None:
         ("TRACER", "x", "TRACER"),
         ("no_such", 1.0, "no field"),
         ("transport.diffusion=false #", True, "no name of a setting"),
+        (".", True, "no name of a setting"),
     ],
 )
 def test_what_cannot_be_set_is_told_and_changes_nothing(remote: Remote, name: str, value: object, told: str) -> None:

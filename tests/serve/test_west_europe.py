@@ -10,8 +10,10 @@ from airshed.serve.client import ServerError
 def test_west_europe_is_steered_branched_and_made_again(serve) -> None:
     server = serve("west-europe", "run.threads=1", 'time.spinup="0 h"')
     with airshed.connect(server.url) as remote:
-        keys = {each.key: each for each in remote.info().settings}["emissions.scale"].keys
-        assert {"NOx", "DE", "F_RoadTransport"} <= set(keys)
+        settings = {each.key: each for each in remote.info().settings}
+        assert {"NOx", "DE", "F_RoadTransport"} <= set(settings["emissions.scale"].keys)
+        assert "chemistry.sweeps" in settings
+        assert not {"meteorology.eastward", "chemistry.solver"} & set(settings)  # of other weather, another integrator
         remote.step(4)
         name = remote.snapshot()
         remote.step(3)

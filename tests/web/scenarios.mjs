@@ -335,7 +335,7 @@ export async function types({ open, given }) {
   const page = await open();
   await page.keyboard.press("?");
   await page.waitForSelector("dialog[open]");
-  const rows = await page.locator("dialog dt").count();
+  const keys = await page.locator("dialog dt kbd").allInnerTexts();
   await page.keyboard.press("Escape");
   await page.waitForSelector("dialog", { state: "detached" });
   await settle(page);
@@ -346,7 +346,7 @@ export async function types({ open, given }) {
   const level = JSON.parse(decodeURIComponent((await page.evaluate(() => location.hash)).slice("#view=".length))).level;
   const stranger = await open({ url: given.url.replace(/token=.*/, "token=wrong"), wait: false });
   await stranger.waitForSelector('[data-connection="refused"]');
-  return { rows, level, refused: await stranger.locator(".standing").innerText() };
+  return { keys, level, refused: await stranger.locator(".standing").innerText() };
 }
 
 /** Save the field that is shown, and open a case file of one's own. */

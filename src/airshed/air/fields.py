@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from airshed.air.meteorology.onto import RANGES
 from airshed.core.errors import CaseError
 from airshed.core.units import to
 from airshed.fields.spec import FieldRegistry, FieldSpec, Written
@@ -41,14 +42,16 @@ _WEATHER: Final = (
 _WRITTEN: Final[Mapping[str, Written]] = {"air_temperature": "always", "air_pressure": "always"}
 """By these two mixing ratios become mass concentrations."""
 _VALID: Final = {
-    "water_vapour": _FRACTION, "cloud_cover": _FRACTION,
-    "eastward_wind": None, "northward_wind": None, "obukhov_length": None,
+    "air_density": _POSITIVE, "water_vapour": _FRACTION, "cloud_cover": _FRACTION, "obukhov_length": (-1e6, 1e6),
 }  # fmt: skip
-"""What may be negative, or not above one; the others are positive."""
+"""Of fields that the model makes, or rounds; the others have the ranges of what is read."""
 
-WEATHER: Final = tuple(
-    replace(spec, valid=_VALID.get(spec.name, _POSITIVE), written=_WRITTEN.get(spec.name, "named")) for spec in _WEATHER
-)
+
+def _valid(spec: FieldSpec) -> tuple[float, float]:
+    return _VALID.get(spec.name) or RANGES[spec.standard_name or spec.name][:2]
+
+
+WEATHER: Final = tuple(replace(spec, valid=_valid(spec), written=_WRITTEN.get(spec.name, "named")) for spec in _WEATHER)
 """The weather fields that output may hold, named as in the state of the meteorology."""
 
 CF_SPECIES: Final = {

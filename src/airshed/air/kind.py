@@ -87,7 +87,8 @@ def tell(model: AirModel) -> Told:
         **{name: model.settable.place(name)[0].process.section for name in model.settable},
     }
     keys = {"emissions.scale": tuple(dict.fromkeys(scaled)), **dict.fromkeys(_BY_SPECIES, species)}
-    return Told([each.process.section for each in model.parts.processes], groups, keys)
+    sections = dict.fromkeys(each.process.section for each in model.parts.processes)  # transport has two
+    return Told(tuple(sections), groups, keys)
 
 
 def _help(case: Case, ranks: Communicator) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from pydantic import GetCoreSchemaHandler
@@ -65,6 +66,13 @@ class Measured:
             + " or ".join(f"{_as_text(least)} to {_as_text(most)}" for least, most in ends)
             + self._others()
         )
+
+    def ends(self, unit: str) -> tuple[float, float]:
+        """Return the least and the greatest value in one of the units."""
+        least, most = self._end(self.least, unit), self._end(self.most, unit)
+        lowest = -inf if self.above is None else self.above
+        lowest, highest = (lowest if least is None else least[0]), (inf if most is None else most[0])
+        return -highest if self.or_negative else min(lowest, 0.0) if self.or_zero else lowest, highest
 
     def _fault(self, value: float, unit: str) -> str:
         """Return what a value, in one of the units, must be and is not."""

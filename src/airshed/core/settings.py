@@ -7,6 +7,7 @@ lists them all by their key.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from inspect import get_annotations
+from math import inf
 from types import UnionType
 from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin
 
@@ -18,7 +19,7 @@ from airshed.core.measured import KEY, Measured, measured, refuse
 from airshed.core.units import Quantity
 
 __all__ = [
-    "KEY", "Measured", "Number", "OrWords", "Section", "Setting", "Switch", "Whole", "measured", "refuse",
+    "KEY", "Measured", "Number", "OrWords", "Section", "Setting", "Switch", "Whole", "ends_of", "measured", "refuse",
     "section_inside", "setting", "settings_of",
 ]  # fmt: skip
 
@@ -156,12 +157,24 @@ def _range(field: FieldInfo) -> str:
     return "; ".join(dict.fromkeys(filter(None, ranges)))
 
 
+def ends_of(annotation: Any, field: FieldInfo, unit: str) -> tuple[float, float]:
+    """Return the least and the greatest number, in a unit, that a setting of a type may be."""
+    found = list(_inside([annotation, *field.metadata]))
+    least, most = ([end for each in found for end in _ends(each, words).values()] for words in (_LEAST, _MOST))
+    for low, high in (each.ends(unit) for each in found if isinstance(each, Measured)):
+        least, most = [*least, low], [*most, high]
+    return max(least, default=-inf), min(most, default=inf)
+
+
 def _end(bound: object, words: Mapping[str, str]) -> str:
     """Return the end of a range that pydantic looks at, in words."""
-    ends = [
-        f"{word}{end:g}" for name, word in words.items() if isinstance(end := getattr(bound, name, None), int | float)
-    ]
-    return ends[0] if ends else ""
+    return next((f"{words[name]}{end:g}" for name, end in _ends(bound, words).items()), "")
+
+
+def _ends(bound: object, names: Iterable[str]) -> dict[str, float]:
+    """Return those ends of a range that pydantic looks at."""
+    found = {name: getattr(bound, name, None) for name in names}
+    return {name: float(end) for name, end in found.items() if isinstance(end, int | float)}
 
 
 def _unit(field: FieldInfo) -> str:

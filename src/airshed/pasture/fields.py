@@ -22,9 +22,12 @@ LAYERS: Final = (1, 2, 3, 4)
 DAY: Final = 86400.0
 """Length of a step [s]."""
 
+_MOST: Final = {"mm": 1e4, "kg ha-1": 1e6}
+"""What no layer of soil and no sward holds: ten metres of water, a hundred kilograms on a square metre."""
 
-def _field(name: str, unit: str, text: str) -> FieldSpec:
-    return FieldSpec(name, CELLS, unit, text)
+
+def _field(name: str, unit: str, text: str, least: float = 0.0, most: float = inf) -> FieldSpec:
+    return FieldSpec(name, CELLS, unit, text, valid=(least, most))
 
 
 def _layered(name: str, unit: str, text: str) -> Iterator[FieldSpec]:
@@ -33,7 +36,7 @@ def _layered(name: str, unit: str, text: str) -> Iterator[FieldSpec]:
 
 def _amount(spec: FieldSpec) -> FieldSpec:
     """A store that may be set while the model runs: burnt, mown, watered."""
-    return replace(spec, valid=(0.0, inf), settable=True)
+    return replace(spec, valid=(0.0, _MOST[spec.unit]), settable=True)
 
 
 POOLS: Final = ("green_leaf", "green_stem", "dead_leaf", "dead_stem")
@@ -146,19 +149,22 @@ PARAMETERS: Final = (
 """What stays as it is in a cell; :mod:`airshed.pasture.parameters` makes it of classes of soil and pasture."""
 
 WEATHER: Final = (
-    _field("rain", "mm", "Rain of the day"),
-    _field("pan_evaporation", "mm", "Evaporation of a class A pan"),
-    _field("radiation", "MJ m-2", "Radiation of sun and sky"),
-    _field("max_temperature", "degC", "Highest temperature of the day"),
-    _field("min_temperature", "degC", "Lowest temperature of the day"),
-    _field("vapour_pressure", "hPa", "Vapour pressure"),
-    _field("vapour_pressure_deficit", "hPa", "Deficit of vapour pressure"),
-    _field("day_of_year", "d", "Day of the year, from 1 on"),
-    _field("month", "1", "Month, from 1 on"),
-    _field("burnt_fraction", "1", "What burns of the dry matter that stands or lies"),
-    _field("prescribed_litter", "kg ha-1", "Litter at the end of the day, where it is given"),
+    _field("rain", "mm", "Rain of the day", most=1200.0),
+    _field("pan_evaporation", "mm", "Evaporation of a class A pan", most=35.0),
+    _field("radiation", "MJ m-2", "Radiation of sun and sky", most=45.0),
+    _field("max_temperature", "degC", "Highest temperature of the day", least=-10.0, most=55.0),
+    _field("min_temperature", "degC", "Lowest temperature of the day", least=-20.0, most=42.0),
+    _field("vapour_pressure", "hPa", "Vapour pressure", most=50.0),
+    _field("vapour_pressure_deficit", "hPa", "Deficit of vapour pressure", most=120.0),
+    _field("day_of_year", "d", "Day of the year, from 1 on", least=1.0, most=366.0),
+    _field("month", "1", "Month, from 1 on", least=1.0, most=12.0),
+    _field("burnt_fraction", "1", "What burns of the dry matter that stands or lies", most=1.0),
+    _field("prescribed_litter", "kg ha-1", "Litter at the end of the day, where it is given", most=_MOST["kg ha-1"]),
 )
-"""What is given anew for each day; a model has of OPTIONAL_WEATHER what its case gives."""
+"""What is given anew for each day; a model has of OPTIONAL_WEATHER what its case gives.
+
+Of the ends: Australia's records are 1140 mm of rain, 50.7 and -23 degC.
+"""
 
 OPTIONAL_WEATHER: Final = ("vapour_pressure", "vapour_pressure_deficit", "burnt_fraction", "prescribed_litter")
 """Weather that a model may do without."""

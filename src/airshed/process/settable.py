@@ -9,7 +9,7 @@ import numpy.typing as npt
 from pydantic import ValidationError, create_model
 
 from airshed.core.errors import CaseError
-from airshed.core.settings import KEY, Section
+from airshed.core.settings import KEY, Section, ends_of
 from airshed.core.units import Quantity
 from airshed.fields.spec import FieldSpec
 from airshed.process.bound import Bound
@@ -42,7 +42,9 @@ class Settable(Mapping[str, FieldSpec]):
         bound, setting, species = self._places[name]
         declared = bound.own.settings[setting]
         text = f"{declared.field.description or setting} ({species})" if species else declared.field.description
-        return FieldSpec(name, (), declared.unit or "1", text or setting, settable=True, written="named")
+        unit = declared.unit or "1"
+        valid = ends_of(declared.annotation, declared.field, unit)
+        return FieldSpec(name, (), unit, text or setting, valid=valid, settable=True, written="named")
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._places)

@@ -20,6 +20,7 @@ names, in that order. :class:`airshed.process.points.Points` makes one step of a
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any, Final, TypeVar
 
 from airshed.core.errors import CaseError, FormulaError
@@ -40,11 +41,15 @@ class Flux:
 
     unit: str
     text: str
+    valid: tuple[float, float]
 
 
-def flux(unit: str, text: str) -> Any:
-    """Declare a flux: a field that an update of the process makes, for output and for later processes."""
-    return Flux(unit, text)
+def flux(unit: str, text: str, *, least: float = -inf, most: float = inf) -> Any:
+    """Declare a flux: a field that an update of the process makes, for output and for later processes.
+
+    least, most  values that mean anything, for those who look at them
+    """
+    return Flux(unit, text, (least, most))
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,9 @@
 """What other threads ask of the model's thread, and what becomes of a defect there."""
 
 import traceback
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +28,17 @@ def as_told(error: Exception) -> AirshedError:
         return error
     traceback.print_exception(error)
     return DefectError("a defect of Airshed, told where the server was started; restore a snapshot, or go on")
+
+
+@contextmanager
+def telling_unkept(told: Callable[[types.Event], None], session: str) -> Iterator[None]:
+    """Tell all who look at a session that its state was not kept, and why, where a block raises that."""
+    try:
+        yield
+    except Exception as error:
+        why = as_told(error)
+        problem = types.Problem(error=type(why).__name__, message=f"session {session} was not kept: {why}")
+        told(types.Event(event="problem", session=session, problem=problem))
 
 
 def _awaited() -> "Future[Any]":

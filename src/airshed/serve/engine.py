@@ -14,7 +14,7 @@ from airshed.core.errors import AirshedError, CaseError
 from airshed.parallel.failure import catching_together
 from airshed.runtime.using import quick_turns
 from airshed.serve import types
-from airshed.serve.asked import Asked, CommandTo, EndsError, FieldOf, InfoOf, as_told
+from airshed.serve.asked import Asked, CommandTo, EndsError, FieldOf, InfoOf, as_told, telling_unkept
 from airshed.serve.folders import MAIN, Began, SessionFolders
 from airshed.serve.gathering import hand_out
 from airshed.serve.goals import Goals
@@ -153,12 +153,8 @@ class Engine:
         for name in idle:
             if name == MAIN:
                 continue  # stays while others are of use
-            try:
+            with telling_unkept(self.told, name):
                 self._close(name)  # its folder stays: it comes back with --resume
-            except Exception as error:
-                told = as_told(error)
-                problem = types.Problem(error=type(told).__name__, message=f"session {name} was not kept: {told}")
-                self.told(types.Event(event="problem", session=name, problem=problem))
 
     def _do(self, asked: Asked) -> None:
         try:
@@ -325,7 +321,8 @@ class Engine:
         now = time.monotonic()
         if self._folders.folder is not None and now - self._kept.setdefault(name, now) > _KEEP:
             self._kept[name] = now
-            self.host.give(Save(name))
+            with telling_unkept(self.told, name):  # a full disk is no reason to lose the run
+                self.host.give(Save(name))
 
     def _change(self, name: str, *, changed: bool = True, error: str | None = None) -> None:
         """Publish the state of a session, of a new version if it changed; one that failed stays so until then."""

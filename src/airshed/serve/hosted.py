@@ -164,7 +164,7 @@ class Hosted:
         del self.snapshots[command.snapshot]
 
     def _set(self, command: types.Set) -> None:
-        if "=" in command.name:
+        if "=" in command.name or "" in command.name.split("."):
             raise CaseError(f"{command.name!r} is no name of a setting; give its value as the value")
         name = command.name.replace(".", "_")
         field = self.simulation.model.fields.get(name)

@@ -80,15 +80,26 @@ def _toml(value: Any) -> str:
 
 
 def settings_info(simulation: Simulation) -> Iterator[types.SettingInfo]:
-    """Yield the settings that may change while the model runs, with their values, in the order of a case file."""
+    """Yield the settings that may change while the model runs, with their values, in the order of a case file.
+
+    Those that change nothing as the case is are left out.
+    """
     case = simulation.case
     data = case.to_dict()
     values = {".".join(map(str, path)): value for path, value in flatten(data).items()}
     tables = model_kind(case.model).tell(simulation.model).keys
-    for setting in settings_of(type(case)):
-        if can_change(setting.key):
+    settings = list(settings_of(type(case)))
+    for setting in settings:
+        if can_change(setting.key) and _acts(setting, settings, values):
             for key in _items(setting.key, data):
                 yield _info(replace(setting, key=key), values, tables.get(setting.key, ()))
+
+
+def _acts(setting: Setting, settings: Sequence[Setting], values: Mapping[str, Any]) -> bool:
+    """Whether a setting changes anything: one whose text begins with "For `uniform`:" where that word is chosen."""
+    match = re.match(r"For `([\w-]+)`:", setting.text)
+    choices = [each.key for each in settings if match and f'"{match[1]}"' in each.kind]
+    return not choices or match is None or match[1] in [values.get(key) for key in choices]
 
 
 def _items(key: str, data: Mapping[str, Any]) -> Iterator[str]:

@@ -6,9 +6,10 @@ import { number } from "../maths/format";
 import { comparing, difference, fields, unit, type Shown } from "../state/scale";
 import { cursor, grid, infos } from "../state/store";
 import { clickAt, tool } from "../state/tools";
-import { look, view } from "../state/view";
-import { boxOf, fit, panned, toPlace, zoomed, type Camera } from "./camera";
+import { view } from "../state/view";
+import { boxOf, fit, panned, type Camera } from "./camera";
 import { useGestures } from "./gestures";
+import { onKey, setCamera } from "./keys";
 import { paint, paintAbove, paintWorld } from "./painting";
 import { WindLayer } from "./WindLayer";
 
@@ -27,11 +28,6 @@ function cameraFor(width: number, height: number): Camera {
   return beside.scale > above.scale
     ? { ...panned({ ...beside, width, height }, LEGEND.width / 2, 0), lat: beside.lat }
     : { ...panned({ ...above, width, height }, 0, (TOP - LEGEND.height) / 2) };
-}
-
-export function setCamera(camera: Camera | null): void {
-  const short = (value: number) => Number(value.toPrecision(7));
-  look({ camera: camera && [short(camera.lon), short(camera.lat), short(camera.scale)] });
 }
 
 export function MapView({ session }: { session: string }) {
@@ -89,30 +85,6 @@ function waitingFor(session: string): string {
   }
   return infos.value[session] ? "Waiting for the field …" : "Waiting for the model …";
 }
-
-const MOVES: Record<string, [number, number]> = {
-  ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1],
-};
-
-/** Move the cursor by cells, mark places, zoom; returns whether the key meant something. */
-function onKey(key: string, camera: Camera): boolean {
-  const map = grid.value;
-  const move = MOVES[key];
-  if (move && map) {
-    const start = (cursor.value && cellAt(map, cursor.value)) ?? cellAt(map, toPlace(camera, camera.width / 2, camera.height / 2));
-    const { row, column } = start ?? { row: Math.floor(map.rows / 2), column: Math.floor(map.columns / 2) };
-    cursor.value = centreOf(map, { row: bounded(row + move[1], map.rows), column: bounded(column + move[0], map.columns) });
-    return true;
-  }
-  if (key === "Enter" && cursor.value) clickAt(cursor.value);
-  else if (key === "+" || key === "=") setCamera(zoomed(camera, 1.4, camera.width / 2, camera.height / 2));
-  else if (key === "-") setCamera(zoomed(camera, 1 / 1.4, camera.width / 2, camera.height / 2));
-  else if (key === "0") setCamera(null);
-  else return false;
-  return true;
-}
-
-const bounded = (index: number, count: number): number => Math.min(Math.max(index, 0), count - 1);
 
 /** What is under the cursor: the value with its unit, and where that is. */
 export function Readout() {

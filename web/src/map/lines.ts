@@ -57,9 +57,11 @@ export function drawGeography(
 }
 
 const CITIES = 14;
+/** The radius of a marked place [pixels]. */
+const PLACE = 7;
 
-/** Name the largest cities for which there is room. */
-export function drawCities(pen: CanvasRenderingContext2D, cities: City[], camera: Camera, ink: Ink): void {
+/** Name the largest cities for which there is room, beside the places that are marked. */
+export function drawCities(pen: CanvasRenderingContext2D, cities: City[], places: Place[], camera: Camera, ink: Ink): void {
   const box = boxOf(camera);
   const taken: [number, number, number, number][] = [];
   pen.font = "500 11px system-ui, sans-serif";
@@ -69,15 +71,18 @@ export function drawCities(pen: CanvasRenderingContext2D, cities: City[], camera
     if (named >= CITIES) return;
     if (city.lon < box.west || city.lon > box.east || city.lat < box.south || city.lat > box.north) continue;
     const [x, y] = toPixel(camera, [city.lon, city.lat]);
-    const width = pen.measureText(city.name).width;
-    const place: [number, number, number, number] = [x - 6, y - 9, x + width + 12, y + 9];
+    const marked = places.some((each) => isNear(toPixel(camera, each), [x, y]));
+    const begin = x + (marked ? 2 * PLACE : PLACE - 1);
+    const place: [number, number, number, number] = [x - 6, y - 9, begin + pen.measureText(city.name).width + 6, y + 9];
     if (place[2] > camera.width || taken.some((other) => overlap(place, other))) continue;
     taken.push(place);
     named += 1;
     dot(pen, x, y, 2.2, ink);
-    label(pen, city.name, x + 6, y, ink);
+    label(pen, city.name, begin, y, ink);
   }
 }
+
+const isNear = (a: [number, number], b: [number, number]): boolean => Math.hypot(a[0] - b[0], a[1] - b[1]) < 2 * PLACE;
 
 export function overlap(a: readonly number[], b: readonly number[]): boolean {
   return a[0]! < b[2]! && b[0]! < a[2]! && a[1]! < b[3]! && b[1]! < a[3]!;
@@ -102,21 +107,26 @@ export function label(pen: CanvasRenderingContext2D, text: string, x: number, y:
   pen.fillText(text, x, y);
 }
 
-/** Draw places with their numbers, each in the colour of its series. */
-export function drawPlaces(pen: CanvasRenderingContext2D, places: Place[], hues: string[], camera: Camera, ink: Ink): void {
-  pen.font = "600 11px system-ui, sans-serif";
+/** Draw places, each in the colour of its series and with its number inside, which covers no name beside it. */
+export function drawPlaces(pen: CanvasRenderingContext2D, places: Place[], hues: string[], camera: Camera): void {
+  places.forEach((place, k) => drawPlace(pen, place, hues[k % hues.length] ?? "", String(k + 1), camera));
+}
+
+export function drawPlace(pen: CanvasRenderingContext2D, place: Place, hue: string, text: string, camera: Camera): void {
+  const [x, y] = toPixel(camera, place);
+  pen.beginPath();
+  pen.arc(x, y, PLACE, 0, 2 * Math.PI);
+  pen.fillStyle = hue;
+  pen.strokeStyle = "#fff";
+  pen.lineWidth = 2;
+  pen.fill();
+  pen.stroke();
+  pen.font = "700 10px system-ui, sans-serif";
+  pen.textAlign = "center";
   pen.textBaseline = "middle";
-  places.forEach((place, k) => {
-    const [x, y] = toPixel(camera, place);
-    pen.beginPath();
-    pen.arc(x, y, 6, 0, 2 * Math.PI);
-    pen.fillStyle = hues[k % hues.length] ?? ink.accent;
-    pen.strokeStyle = "#fff";
-    pen.lineWidth = 2;
-    pen.fill();
-    pen.stroke();
-    label(pen, String(k + 1), x + 10, y, ink);
-  });
+  pen.fillStyle = "#fff";
+  pen.fillText(text, x, y + 0.5);
+  pen.textAlign = "start";
 }
 
 export function drawPath(pen: CanvasRenderingContext2D, path: Place[], camera: Camera, ink: Ink, closed = false): void {

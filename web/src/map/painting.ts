@@ -49,7 +49,7 @@ export function paint(
 /** Draw coasts, borders and cities, which stay while the field changes. */
 export function paintWorld(canvas: HTMLCanvasElement, camera: Signalled<Camera>, room: Signalled<Room>): () => void {
   return drawing(() => {
-    const { lines: withLines, cities } = view.value;
+    const { lines: withLines, cities, places } = view.value;
     const [size, seen, world] = [room.value, camera.value, geography.value];
     void isDark.value; // colours are those of the style sheet
     return () => {
@@ -57,7 +57,7 @@ export function paintWorld(canvas: HTMLCanvasElement, camera: Signalled<Camera>,
       if (!pen) return;
       const ink = lines.inkOf(canvas);
       if (world && withLines) lines.drawGeography(pen, world.coast, world.borders, seen, ink);
-      if (world && cities) lines.drawCities(pen, world.cities, seen, ink);
+      if (world && cities) lines.drawCities(pen, world.cities, places, seen, ink);
     };
   });
 }
@@ -82,8 +82,8 @@ export function paintAbove(
       if (line) lines.drawPath(pen, line, seen, ink);
       if (path.length) lines.drawPath(pen, path, seen, ink, paths === "paint");
       if (map && cell) lines.drawCell(pen, map, cell.row, cell.column, seen, ink);
-      lines.drawPlaces(pen, places, HUES, seen, ink);
-      if (release) lines.drawPlaces(pen, [release], [RELEASE], seen, ink);
+      lines.drawPlaces(pen, places, HUES, seen);
+      if (release) lines.drawPlace(pen, release, RELEASE, "", seen);
     };
   });
 }

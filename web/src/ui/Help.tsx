@@ -1,10 +1,8 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
+import { MAP_KEYS } from "../map/keys";
 import { BINDINGS, helpOpen } from "../state/bindings";
 
 const NAMES: Record<string, string> = { " ": "Space" };
-const ON_MAP: [string, string][] = [
-  ["Arrows", "Move the cursor from cell to cell"], ["Enter", "Mark the place under it"], ["+ −", "Nearer, farther"], ["0", "Whole map"],
-];
 
 /** What keys do, out of the bindings themselves. */
 export function Help() {
@@ -28,7 +26,7 @@ export function Help() {
         ))}
         <section>
           <h3>When the map has the focus</h3>
-          <dl>{ON_MAP.map(([key, text]) => <Row key={key} keys={[key]} text={text} />)}</dl>
+          <dl>{MAP_KEYS.map((each) => <Row key={each.text} keys={each.shown ?? each.keys} text={each.text} />)}</dl>
         </section>
       </div>
       <form method="dialog"><button type="submit" class="main">Close</button></form>

@@ -48,13 +48,14 @@ function setSpeed(text: string, running: boolean): void {
 
 function Clock({ state }: { state: SessionState }) {
   const frame = shown(state.session);
-  const time = back.value !== null && frame ? frame.header.time : state.time;
+  const { time, seconds } = back.value !== null && frame ? frame.header : state;
   const rate = state.status === "running" && state.steps_per_second;
   return (
     <div class="clock" data-step={state.step} data-status={state.status} data-seconds={state.seconds}>
       <time dateTime={time}><b>{clock(time)}</b> {day(time)} <small>UTC</small></time>
       <small>
         {back.value !== null ? <mark>looking back</mark> : `step ${state.step}`}
+        {seconds < 0 && <span title="Before the start of the case, so that the air is mixed by then"> · spin-up</span>}
         {rate ? ` · ${rate >= 10 ? Math.round(rate) : rate.toPrecision(2)} steps/s` : ""} · {state.status}
       </small>
     </div>

@@ -8,7 +8,7 @@ from airshed.process import Process, flux, update
 class Drainage(Process, section="drainage", order=40):
     """Of each layer, from the top: out = max(W - SAT, 0) + k max(min(W, SAT) - DUL, 0), W with what came from above."""
 
-    drainage = flux("mm", "Water that leaves the last layer")
+    drainage = flux("mm", "Water that leaves the last layer", least=0.0)
 
     @update(*layers("water"), "drainage")
     def drains(

@@ -12,7 +12,7 @@ class Erosion(Process, section="erosion", order=180):
     """
 
     on = switch(False, "Whether the loss of soil is computed.")
-    soil_loss = flux("t ha-1", "Loss of soil")
+    soil_loss = flux("t ha-1", "Loss of soil", least=0.0)
 
     def is_on(self) -> bool:
         """Whether the loss of soil is computed."""

@@ -8,7 +8,7 @@ class Fire(Process, section="fire", order=5):
 
     fraction = weather("burnt_fraction", "1", optional=True)
     litter_burns = switch(True, "Whether litter burns as what stands does.")
-    burnt = flux("kg ha-1", "Standing dry matter that burns")
+    burnt = flux("kg ha-1", "Standing dry matter that burns", least=0.0)
 
     @update("green_leaf", "green_stem", "dead_leaf", "dead_stem", "litter", "burnt")
     def burns(green_leaf, green_stem, dead_leaf, dead_stem, litter, fraction, litter_burns):

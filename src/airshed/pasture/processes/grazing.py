@@ -49,9 +49,9 @@ class Grazing(Process, section="grazing", order=160):
     day = weather("day_of_year", "d")
     given_litter = weather("prescribed_litter", "kg ha-1", optional=True)
     month = weather("month", "1")
-    intake = flux("kg", "Dry matter that an animal eats")
-    eaten = flux("kg ha-1", "Dry matter that is eaten")
-    trampled = flux("kg ha-1", "Dead matter that is trampled")
+    intake = flux("kg", "Dry matter that an animal eats", least=0.0)
+    eaten = flux("kg ha-1", "Dry matter that is eaten", least=0.0)
+    trampled = flux("kg ha-1", "Dead matter that is trampled", least=0.0)
     live_weight_gain = flux("kg", "What an animal gains")
 
     def is_on(self) -> bool:

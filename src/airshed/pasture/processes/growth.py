@@ -27,12 +27,12 @@ class Growth(Process, section="growth", order=90):
     radiation = weather("radiation", "MJ m-2")
     warmest = weather("max_temperature", "degC")
     coldest = weather("min_temperature", "degC")
-    temperature_index = flux("1", "What temperature leaves of growth")
-    radiation_index = flux("1", "What light leaves of growth")
-    growth_index = flux("1", "What temperature, light and soil water leave of growth")
-    light_growth = flux("kg ha-1", "Growth that light allows")
-    growth = flux("kg ha-1", "Growth")
-    leaf_growth = flux("kg ha-1", "Growth of leaf")
+    temperature_index = flux("1", "What temperature leaves of growth", least=0.0, most=1.0)
+    radiation_index = flux("1", "What light leaves of growth", least=0.0, most=1.0)
+    growth_index = flux("1", "What temperature, light and soil water leave of growth", least=0.0, most=1.0)
+    light_growth = flux("kg ha-1", "Growth that light allows", least=0.0)
+    growth = flux("kg ha-1", "Growth", least=0.0)
+    leaf_growth = flux("kg ha-1", "Growth of leaf", least=0.0)
 
     @update("temperature_index", "radiation_index", "growth_index")
     def could_grow(

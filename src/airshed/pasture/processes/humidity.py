@@ -26,7 +26,7 @@ class Humidity(Process, section="humidity", order=10):
     deficit = weather("vapour_pressure_deficit", "hPa", optional=True)
     warmest = weather("max_temperature", "degC")
     coldest = weather("min_temperature", "degC")
-    saturation_deficit = flux("hPa", "Deficit of vapour pressure")
+    saturation_deficit = flux("hPa", "Deficit of vapour pressure", least=0.0)
 
     @update("saturation_deficit")
     def dries(given, pressure, deficit, warmest, coldest):

@@ -18,7 +18,7 @@ class Litter(Process, section="litter", order=140):
     warmest = weather("max_temperature", "degC")
     coldest = weather("min_temperature", "degC")
     given = weather("prescribed_litter", "kg ha-1", optional=True)
-    litter_decay = flux("kg ha-1", "Litter that decays")
+    litter_decay = flux("kg ha-1", "Litter that decays", least=0.0)
 
     @update("evaporation_since_rain", "litter_decay", "litter")
     def decays(

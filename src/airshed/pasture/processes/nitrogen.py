@@ -9,8 +9,8 @@ class Nitrogen(Process, section="nitrogen", order=60):
     """Nitrogen in dry matter n = 100 N / AG in %, of the uptake N = Nres + N100 AT / 100; its index limits growth."""
 
     limited = switch(True, "Whether uptake ends at its limit (p099).")
-    nitrogen_uptake = flux("kg ha-1", "Nitrogen that was taken up since it was reset")
-    nitrogen_index = flux("1", "What nitrogen leaves of growth")
+    nitrogen_uptake = flux("kg ha-1", "Nitrogen that was taken up since it was reset", least=0.0)
+    nitrogen_index = flux("1", "What nitrogen leaves of growth", least=0.0, most=1.0)
 
     @update("nitrogen_uptake", "nitrogen_index")
     def limits(

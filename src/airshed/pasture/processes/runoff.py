@@ -15,9 +15,9 @@ class Runoff(Process, section="runoff", order=30):
     cover = choice("surface", ("surface", "yield"), "Cover that reduces runoff: of the surface, or by standing matter.")
     trace = number(1e-6, "Standing matter below which it covers nothing [kg/ha].", gt=0.0)
     rain = weather("rain", "mm")
-    runoff_cover = flux("1", "Cover that reduces runoff")
-    runoff = flux("mm", "Rain that runs off")
-    infiltration = flux("mm", "Rain that goes into the soil")
+    runoff_cover = flux("1", "Cover that reduces runoff", least=0.0, most=1.0)
+    runoff = flux("mm", "Rain that runs off", least=0.0)
+    infiltration = flux("mm", "Rain that goes into the soil", least=0.0)
 
     @update("runoff_cover")
     def covers(

@@ -14,8 +14,8 @@ class SoilEvaporation(Process, section="soil_evaporation", order=50):
     radiation = weather("radiation", "MJ m-2")
     warmest = weather("max_temperature", "degC")
     coldest = weather("min_temperature", "degC")
-    potential_soil_evaporation = flux("mm", "Potential evaporation from the soil")
-    soil_evaporation = flux("mm", "Evaporation from the soil")
+    potential_soil_evaporation = flux("mm", "Potential evaporation from the soil", least=0.0)
+    soil_evaporation = flux("mm", "Evaporation from the soil", least=0.0)
 
     @update("potential_soil_evaporation")
     def could_evaporate(potential, pan, radiation, warmest, coldest, albedo, green_cover, evaporation_share):

@@ -8,10 +8,10 @@ from airshed.process import Process, flux, update
 class Standing(Process, section="standing", order=800):
     """Sums of what stands, and how much of what grew was eaten; nothing else reads them."""
 
-    standing_dry_matter = flux("kg ha-1", "Standing dry matter")
-    green = flux("kg ha-1", "Green dry matter")
-    dead = flux("kg ha-1", "Dead dry matter that stands")
-    utilisation = flux("1", "Of what grew since the reset, the share that was eaten")
+    standing_dry_matter = flux("kg ha-1", "Standing dry matter", least=0.0)
+    green = flux("kg ha-1", "Green dry matter", least=0.0)
+    dead = flux("kg ha-1", "Dead dry matter that stands", least=0.0)
+    utilisation = flux("1", "Of what grew since the reset, the share that was eaten", least=0.0, most=1.0)
 
     @update("green", "dead", "standing_dry_matter")
     def stands(green_leaf, green_stem, dead_leaf, dead_stem):

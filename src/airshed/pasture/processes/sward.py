@@ -18,7 +18,7 @@ class Detachment(Process, section="detachment", order=110):
     """What falls off: a share of dead matter, one in the dry season and one in the wet season."""
 
     day = weather("day_of_year", "d")
-    detachment = flux("kg ha-1", "Dead matter that falls off")
+    detachment = flux("kg ha-1", "Dead matter that falls off", least=0.0)
 
     @update("detachment", "dead_leaf", "dead_stem")
     def falls(day, dead_leaf, dead_stem, dry_start, wet_start, dry_detachment, wet_detachment):
@@ -42,7 +42,7 @@ class Death(Process, section="death", order=120):
     dry_rate = number(0.013, "Share that dies in a day without water in the soil (p051).", ge=0.0, le=1.0)
     least_rate = number(0.002, "Share that dies in any day (p010).", ge=0.0, le=1.0)
     coldest = weather("min_temperature", "degC")
-    death = flux("kg ha-1", "Green matter that dies")
+    death = flux("kg ha-1", "Green matter that dies", least=0.0)
 
     @update("death", "green_leaf", "green_stem", "dead_leaf", "dead_stem")
     def dies(

@@ -22,9 +22,9 @@ class Transpiration(Process, section="transpiration", order=80):
     ground_factor = number(1.5, "How much drier the air is at bare ground than at the screen (p094).", ge=1.0)
     most_of_pan = number(1.3, "Most transpiration of trees and pasture, by pan evaporation.", ge=0.0)
     pan = weather("pan_evaporation", "mm")
-    soil_water_index = flux("1", "Soil water index; the supply of water to the pasture")
-    ground_dryness = flux("1", "How much drier the air is than at the screen")
-    transpiration = flux("mm", "Transpiration of the pasture")
+    soil_water_index = flux("1", "Soil water index; the supply of water to the pasture", least=0.0, most=1.0)
+    ground_dryness = flux("1", "How much drier the air is than at the screen", least=0.0)
+    transpiration = flux("mm", "Transpiration of the pasture", least=0.0)
 
     @update("soil_water_index", "ground_dryness", "transpiration", *layers("water"))
     def transpires(

@@ -14,12 +14,12 @@ class Trees(Process, section="trees", order=70):
     on = switch(True, "Whether trees take water.")
     use_of_basal_area = number(0.5, "Part of pan evaporation that 1 m2/ha of basal area may use.", ge=0.0)
     pan = weather("pan_evaporation", "mm")
-    tree_water_index = flux("1", "Supply of water to trees")
-    tree_water_use = flux("mm", "Transpiration of trees")
-    tree_use_1 = flux("mm", "What trees take from layer 1")
-    tree_use_2 = flux("mm", "What trees take from layer 2")
-    tree_use_3 = flux("mm", "What trees take from layer 3")
-    tree_use_4 = flux("mm", "What trees take from layer 4")
+    tree_water_index = flux("1", "Supply of water to trees", least=0.0, most=1.0)
+    tree_water_use = flux("mm", "Transpiration of trees", least=0.0)
+    tree_use_1 = flux("mm", "What trees take from layer 1", least=0.0)
+    tree_use_2 = flux("mm", "What trees take from layer 2", least=0.0)
+    tree_use_3 = flux("mm", "What trees take from layer 3", least=0.0)
+    tree_use_4 = flux("mm", "What trees take from layer 4", least=0.0)
 
     def is_on(self) -> bool:
         """Whether there are trees."""

@@ -12,22 +12,15 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.core.text import counted
+from airshed.pasture.fields import WEATHER
 from airshed.pasture.weather.calendar import day_of_year
 from airshed.pasture.weather.humidity import humidity_evidence, saturation
 from airshed.pasture.weather.station import HUMIDITY, UNITS, Array, Station
 
 Mask = npt.NDArray[np.bool_]
 
-RANGES: Final = {
-    "rain": (0.0, 1200.0),
-    "pan_evaporation": (0.0, 35.0),
-    "radiation": (0.0, 45.0),
-    "max_temperature": (-10.0, 55.0),
-    "min_temperature": (-20.0, 42.0),
-    "vapour_pressure": (0.0, 50.0),
-    "vapour_pressure_deficit": (0.0, 120.0),
-}
-"""The least and the greatest value of a day; Australia's records are 1140 mm, 50.7 and -23 degC."""
+RANGES: Final = {spec.name: spec.valid for spec in WEATHER if spec.name in UNITS and spec.valid is not None}
+"""The least and the greatest value of a day."""
 
 CODES: Final = (-9999.0, -999.9, -999.0, -99.9, -99.0, 99.9, 999.0, 999.9, 9999.0, 9999.9)
 """Numbers that stand for a value that is not known, where they are out of range."""
