@@ -64,8 +64,9 @@ def weighed(trial: Trial, seed: int) -> Weighed:
 
 
 def adjoints(
-    kernel: MechanismKernel, trial: Trial, weights: Weighed, threads: int = 1, *, frozen: bool = False
-) -> dict[str, Array]:
+    kernel: MechanismKernel, trial: Trial, weights: Weighed, threads: int = 1, *, frozen: bool = False,
+    reactions: bool = True,
+) -> dict[str, Array]:  # fmt: skip
     """Return what the compiled adjoint makes of weights, by the input."""
     fields, box = trial.fields, trial.box
     layout = kernel.layout(*fields.air.shape[1:])
@@ -79,9 +80,8 @@ def adjoints(
         for q, air in ((fields.q_previous, fields.air_previous), (fields.q, fields.air), (after.q, after.air))
     ]
     sources = layout.zeros(len(fields.q), kernel.shape.levels)
-    with closing(
-        compile_reverse(kernel, frozen=frozen).reverser(layout, constants, threads=threads, read=True)
-    ) as reverser:
+    reverse = compile_reverse(kernel, frozen=frozen)
+    with closing(reverse.reverser(layout, constants, threads=threads, read=True, reactions=reactions)) as reverser:
         reverser.start(layout.pack(after.tendency))
         reverser.x[...] = layout.pack(weights.q, padding="constant")
         reverser.older_tendency[...] = layout.pack(weights.tendency, padding="constant")
@@ -221,6 +221,16 @@ def test_any_threads_give_the_same_bits(compiled: Compiled) -> None:
     weights = weighed(trial, 1)
     one, three = (adjoints(kernel, trial, weights, threads) for threads in (1, 3))
     assert [name for name in one if not np.array_equal(one[name], three[name])] == []
+
+
+def test_all_else_has_the_same_bits_where_factors_on_rates_are_not_asked_for(compiled: Compiled) -> None:
+    kernel = compiled("toy", 3)
+    trial = random_trial(kernel, (4, 10), WEIGHTS["equal steps"], seed=1, sweeps=2)
+    weights = weighed(trial, 1)
+    asked, not_asked = (adjoints(kernel, trial, weights, reactions=each) for each in (True, False))
+    assert [name for name in asked if not np.array_equal(asked[name], not_asked[name])] == ["reactions"]
+    assert asked["reactions"].any()
+    assert not not_asked["reactions"].any()
 
 
 TAKING = """\

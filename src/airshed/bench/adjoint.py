@@ -82,14 +82,14 @@ def run(
 
 def reverse_over_forward(run: Recording, rounds: int) -> float:
     """Return the time of steps in reverse over that of the same steps forward, on one thread."""
-    replay = Replay(run, random_cost(run, 0), read=False)
+    replay = Replay(run, random_cost(run, 0), all_inputs=False)
     pairs = [(_timed(replay.repeat), _timed(replay.take_back)) for _ in range(rounds + 1)]
     return median(back / forth for forth, back in pairs[1:])  # the first round compiles, and fills caches
 
 
 def two_over_one(run: Recording, rounds: int) -> float:
     """Return how many times as fast steps in reverse are on two threads as on one."""
-    one, two = (Replay(run, random_cost(run, 0), threads=threads, read=False) for threads in (1, 2))
+    one, two = (Replay(run, random_cost(run, 0), threads=threads, all_inputs=False) for threads in (1, 2))
     pairs = [(_timed(one.take_back), _timed(two.take_back)) for _ in range(rounds + 1)]
     return median(first / second for first, second in pairs[1:])
 

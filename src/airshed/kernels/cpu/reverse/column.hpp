@@ -16,7 +16,8 @@ struct Reverser {          // what one thread carries from block to block
     pack side[NS * NZ];    // solutions before clipping, of species that are clipped somewhere
     pack solved[NS * NZ];  // what a sweep that is run again for them makes
     bool clipped[NS];
-    pack reactions[REACTIONS + 1];      // what factors on their rates are worth, in this block
+    pack reactions[REACTIONS + 1];      // what factors on their rates are worth, in this block,
+    bool reactions_asked;               // where that is asked for: a tenth of the sweeps
     pack carry_x[NS * NZ];              // see faces.hpp
     pack* carry_y;                      // [block][species][level][3]
     pack* y;                            // [sweep][species][level]: values after each sweep but the last

@@ -29,13 +29,15 @@ void reverse_sweeps(const Reverse& a, int64_t row, int64_t block, Reverser& r) {
     }
     std::memset((void*)r.r, 0, sizeof r.r);
     const pack* y1 = (const pack*)(a.newest + (row * a.now->blocks + block) * BLOCK);
-    std::memset((void*)r.reactions, 0, sizeof r.reactions);
+    r.reactions_asked = a.reactions_asked;
+    if (r.reactions_asked) std::memset((void*)r.reactions, 0, sizeof r.reactions);
     for (int64_t s = sweeps; s >= 1; s--) {
         const pack* y0 = y + (s - 1) * NS * NZ;
         find_clipped(r, y0, y1);
         reverse_sweep(r, y0, y1);
         y1 = y0;
     }
+    if (!r.reactions_asked) return;
     double* reactions = a.reactions + (row * a.now->blocks + block) * REACTIONS;
     for (int number = 0; number < REACTIONS; number++) reactions[number] += sum(r.reactions[number]);
 }
