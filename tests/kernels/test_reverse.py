@@ -242,18 +242,23 @@ A = IGNORE; B = IGNORE; C = IGNORE;
 
 
 @pytest.mark.parametrize(
-    ("forgotten", "weights"), [("PRODUCTION_TAKES[i]", "Euler"), ("given[lane] < 0", "shorter step")]
+    ("forgotten", "instead", "weights"),
+    [
+        ("PRODUCTION_TAKES[i]", "false", "Euler"),
+        ("minimum(given, r.t.rhs[i * NZ + z])", "given", "shorter step"),
+        ("any_below_zero(least)", "false", "shorter step"),
+    ],
 )
 def test_a_clipped_value_that_is_passed_over_is_noticed(
-    forgotten: str, weights: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    forgotten: str, instead: str, weights: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The negative control: clipping is looked for where only one of its two causes is at work."""
+    """The negative control: clipping is looked for where only one of its causes is at work, and where sweeps start."""
     file = tmp_path / "taking.kpp"
     file.write_text(TAKING, encoding="utf-8")
     kernel = compile_mechanism(load_mechanism(file), 3)
     trial = random_trial(kernel, (4, 10), WEIGHTS[weights], seed=3, sweeps=2)
     assert worst(kernel, trial, 3) < EXACT
-    without: Callable[[str], Any] = lambda name: Written(header(name).replace(forgotten, "false"))  # noqa: E731
+    without: Callable[[str], Any] = lambda name: Written(header(name).replace(forgotten, instead))  # noqa: E731
     monkeypatch.setattr(emit, "header", without)
     assert worst(kernel, trial, 3) > 1e3 * EXACT
 
