@@ -7,7 +7,7 @@ from airshed.adjoint.chance import random_cost
 from airshed.adjoint.recording import recorded
 from airshed.adjoint.replay import Replay
 from airshed.bench import adjoint as bench_adjoint
-from airshed.bench.adjoint import Whole
+from airshed.bench.adjoint import Ratios, Whole
 from airshed.bench.random_air import random_air
 
 CASE = airshed.Case.load("tracer-rotation", ['grid.spacing="2 deg"', 'time.length="1 h"'])
@@ -15,10 +15,11 @@ CASE = airshed.Case.load("tracer-rotation", ['grid.spacing="2 deg"', 'time.lengt
 
 def test_the_report_has_the_names_that_programs_read():
     report = bench_adjoint.report(
-        Whole([2.0, 4.0, 1.0], [8.0, 12.0, 9.0], 1.5), {"emep": 2.5, "ts1": None}, {}, 1.7, 24
+        Whole([2.0, 4.0, 1.0], [8.0, 12.0, 9.0], 1.5), {"emep": Ratios(2.5, 3.0), "ts1": None}, {}, 1.7, 24
     )
     found = json.loads(json.dumps(report.to_dict()))
     assert found["reverse_over_forward"] == {"emep": 2.5, "ts1": None}
+    assert found["reverse_of_all_over_forward"] == {"emep": 3.0, "ts1": None}
     assert found["gradient_over_run"] == 4.0
     assert found["gradient_memory_gb"] == 1.5
     assert found["reverse_two_threads_over_one"] == 1.7
@@ -26,9 +27,9 @@ def test_the_report_has_the_names_that_programs_read():
 
 
 def test_steps_take_turns_and_the_first_round_does_not_count(monkeypatch):
-    times = iter([1.0, 100.0, 2.0, 6.0, 1.0, 2.0, 1.0, 4.0])
+    times = iter([1.0, 100.0, 100.0, 2.0, 6.0, 8.0, 1.0, 2.0, 3.0, 1.0, 4.0, 5.0])
     monkeypatch.setattr(bench_adjoint, "_timed", lambda work: next(times))
-    assert bench_adjoint.reverse_over_forward(recorded(CASE, steps=1)[0], 3) == 3.0
+    assert bench_adjoint.reverse_over_forward(recorded(CASE, steps=1)[0], 3) == Ratios(3.0, 4.0)
 
 
 def test_what_is_measured_is_a_run_and_its_gradient():

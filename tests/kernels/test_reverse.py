@@ -64,8 +64,9 @@ def weighed(trial: Trial, seed: int) -> Weighed:
 
 
 def adjoints(
-    kernel: MechanismKernel, trial: Trial, weights: Weighed, threads: int = 1, *, frozen: bool = False
-) -> dict[str, Array]:
+    kernel: MechanismKernel, trial: Trial, weights: Weighed, threads: int = 1, *, frozen: bool = False,
+    reactions: bool = True,
+) -> dict[str, Array]:  # fmt: skip
     """Return what the compiled adjoint makes of weights, by the input."""
     fields, box = trial.fields, trial.box
     layout = kernel.layout(*fields.air.shape[1:])
@@ -79,9 +80,8 @@ def adjoints(
         for q, air in ((fields.q_previous, fields.air_previous), (fields.q, fields.air), (after.q, after.air))
     ]
     sources = layout.zeros(len(fields.q), kernel.shape.levels)
-    with closing(
-        compile_reverse(kernel, frozen=frozen).reverser(layout, constants, threads=threads, read=True)
-    ) as reverser:
+    reverse = compile_reverse(kernel, frozen=frozen)
+    with closing(reverse.reverser(layout, constants, threads=threads, read=True, reactions=reactions)) as reverser:
         reverser.start(layout.pack(after.tendency))
         reverser.x[...] = layout.pack(weights.q, padding="constant")
         reverser.older_tendency[...] = layout.pack(weights.tendency, padding="constant")
@@ -223,6 +223,16 @@ def test_any_threads_give_the_same_bits(compiled: Compiled) -> None:
     assert [name for name in one if not np.array_equal(one[name], three[name])] == []
 
 
+def test_all_else_has_the_same_bits_where_factors_on_rates_are_not_asked_for(compiled: Compiled) -> None:
+    kernel = compiled("toy", 3)
+    trial = random_trial(kernel, (4, 10), WEIGHTS["equal steps"], seed=1, sweeps=2)
+    weights = weighed(trial, 1)
+    asked, not_asked = (adjoints(kernel, trial, weights, reactions=each) for each in (True, False))
+    assert [name for name in asked if not np.array_equal(asked[name], not_asked[name])] == ["reactions"]
+    assert asked["reactions"].any()
+    assert not not_asked["reactions"].any()
+
+
 TAKING = """\
 #DEFVAR
 A = IGNORE; B = IGNORE; C = IGNORE;
@@ -232,18 +242,23 @@ A = IGNORE; B = IGNORE; C = IGNORE;
 
 
 @pytest.mark.parametrize(
-    ("forgotten", "weights"), [("PRODUCTION_TAKES[i]", "Euler"), ("given[lane] < 0", "shorter step")]
+    ("forgotten", "instead", "weights"),
+    [
+        ("PRODUCTION_TAKES[i]", "false", "Euler"),
+        ("minimum(given, r.t.rhs[i * NZ + z])", "given", "shorter step"),
+        ("any_below_zero(least)", "false", "shorter step"),
+    ],
 )
 def test_a_clipped_value_that_is_passed_over_is_noticed(
-    forgotten: str, weights: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    forgotten: str, instead: str, weights: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The negative control: clipping is looked for where only one of its two causes is at work."""
+    """The negative control: clipping is looked for where only one of its causes is at work, and where sweeps start."""
     file = tmp_path / "taking.kpp"
     file.write_text(TAKING, encoding="utf-8")
     kernel = compile_mechanism(load_mechanism(file), 3)
     trial = random_trial(kernel, (4, 10), WEIGHTS[weights], seed=3, sweeps=2)
     assert worst(kernel, trial, 3) < EXACT
-    without: Callable[[str], Any] = lambda name: Written(header(name).replace(forgotten, "false"))  # noqa: E731
+    without: Callable[[str], Any] = lambda name: Written(header(name).replace(forgotten, instead))  # noqa: E731
     monkeypatch.setattr(emit, "header", without)
     assert worst(kernel, trial, 3) > 1e3 * EXACT
 

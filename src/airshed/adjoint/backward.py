@@ -39,14 +39,14 @@ class Adjoints:
     sources    of sources [s/mol] in periods, by the beginning [s] of each: (species, lowest levels, lat, lon)
     outside    of mixing ratios outside the area (species, level);  top  above it (species,)
     reactions  of a factor on the rate of each reaction (reaction,)
-    read       of what processes read in steps; None where that was not asked for
+    read       of what processes read in steps; both are None where they were not asked for
     """
 
     initial: Array
     sources: Mapping[float, Array]
     outside: Array
     top: Array
-    reactions: Array
+    reactions: Array | None
     read: Read | None
 
 
@@ -62,8 +62,10 @@ class Backward:
         options: Options = DEFAULT,
     ) -> None:  # fmt: skip
         self._model, self._costs, self._source_levels = model, costs, options.source_levels
-        asked = Asked(model.stepper.threads, read=options.read, frozen=options.frozen)
-        self._reverser = derivatives.reverser(asked)
+        self._asked = Asked(
+            model.stepper.threads, read=options.read, reactions=options.reactions, frozen=options.frozen
+        )
+        self._reverser = derivatives.reverser(self._asked)
         self._area, self._instants = derivatives.area, Instants(model, derivatives.area)
         self._sources: dict[float, AnyArray] = {}
         self._changed: dict[float, int] = {}  # steps that were left when a source was added to last
@@ -145,7 +147,8 @@ class Backward:
 
     def _found(self) -> Adjoints:
         totals = self._reverser.totals
-        outside, top, reactions = map(self._area.total, (totals.outside, totals.top, totals.reactions))
+        outside, top = self._area.total(totals.outside), self._area.total(totals.top)
+        reactions = self._area.total(totals.reactions) if self._asked.reactions else None
         sources = {begin: self._area.whole(each) for begin, each in sorted(self._sources.items())}
         read = None if totals.read is None else self._instants.read(totals.read)
         return Adjoints(self._area.whole(self._reverser.x), sources, outside, top, reactions, read)

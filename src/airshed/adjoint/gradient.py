@@ -114,7 +114,8 @@ def _commits(simulation: Simulation, cost: Cost, options: Options) -> AnyCommits
     case, subdomain = simulation.case, simulation.model.subdomain
     asked = (
         f"{getattr(cost, 'words', type(cost).__name__)}, {len(cost.times)} times from {cost.times[0]:g} s to "
-        f"{cost.times[-1]:g} s, frozen={options.frozen}, read={options.read}, levels={options.source_levels}"
+        f"{cost.times[-1]:g} s, frozen={options.frozen}, read={options.read}, reactions={options.reactions}, "
+        f"levels={options.source_levels}"
     )
     place = f"rank {subdomain.ranks.rank} of {subdomain.ranks.size} with {subdomain.window}"
     problem = Problem(case.to_toml(), asked, place, fingerprints(simulation.model))

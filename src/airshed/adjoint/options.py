@@ -47,6 +47,7 @@ class Options:
     """How a gradient is computed.
 
     source_levels  lowest levels into which sources are asked for; 0 for all that something is emitted into
+    reactions      whether factors on the rates of reactions are asked for, a tenth of the time
     frozen         whether limiters of the transport stay as they were, rather than change with the mixing ratios
     read           whether fields and numbers that processes read in steps are asked for
     watcher        is told what is come by
@@ -58,6 +59,7 @@ class Options:
     source_levels: int = 1
     frozen: bool = False
     read: bool = True
+    reactions: bool = True
     watcher: Watcher = field(default_factory=Watcher)
     resume: Path | str | None = None
     keep: bool = False

@@ -76,14 +76,15 @@ class KeptRun:
         self.actions: list[Action] = []
         self.there = True
 
-    def back(self, force: Force, source_levels: int, progress: Progress) -> Adjoints:
+    def back(self, force: Force, source_levels: int, progress: Progress, *, reactions: bool = False) -> Adjoints:
         """Take the run back, and give it up.
 
         force          is asked for the gradient at each time, the last one first
         source_levels  lowest levels into which sources are asked for
+        reactions      whether factors on the rates of reactions are
         """
         costs = costs_of(_Forced(self._times, self._species, force), self._model)
-        options = Options(source_levels=source_levels, read=False)
+        options = Options(source_levels=source_levels, read=False, reactions=reactions)
         try:
             with closing(Backward(self._model, self.trajectory.derivatives, costs, options)) as backward:
                 return backward.run(self.trajectory, self.actions, lambda done: progress("backward", done))

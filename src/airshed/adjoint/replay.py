@@ -29,11 +29,11 @@ class Replay:
     """A recorded run and a cost, whose derivatives are asked for.
 
     cost  what makes it anew for each run, or one of which each run takes a copy: so it sees each time once
-    read  whether those by what operators read are asked for, which :meth:`backward` tells
+    all_inputs  whether those by what operators read and by rates of reactions are asked for, as :meth:`backward` does
     """
 
-    def __init__(self, recording: Recording, cost: Unseen, *, threads: int = 1, read: bool = True) -> None:
-        self.recording, self._threads, self._read = recording, threads, read
+    def __init__(self, recording: Recording, cost: Unseen, *, threads: int = 1, all_inputs: bool = True) -> None:
+        self.recording, self._threads, self._all_inputs = recording, threads, all_inputs
         self._area, self._names = recording.area, recording.network.names
         self.look_through(cost)
 
@@ -102,7 +102,8 @@ class Replay:
 
     @cached_property
     def _reverser(self) -> StepReverser:
-        return self.recording.derivatives.reverser(Asked(self._threads, read=self._read))
+        asked = Asked(self._threads, read=self._all_inputs, reactions=self._all_inputs)
+        return self.recording.derivatives.reverser(asked)
 
     def _go_back(self) -> dict[float, AnyArray]:
         recorded, reverser = self.recording, self._reverser

@@ -109,7 +109,8 @@ class RunFunction:
         with self._use:
             levels = max(each.source_levels for each in self._kinds.values())
             kept = self._run_of(values)
-            found = kept.back(force, levels, lambda part, done: None)
+            reactions = any(each.reactions for each in self._kinds.values())
+            found = kept.back(force, levels, lambda part, done: None, reactions=reactions)
             return {
                 (kind, name): np.asarray(adjoint)
                 for kind, each in self._kinds.items()

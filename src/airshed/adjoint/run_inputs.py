@@ -26,10 +26,12 @@ class Inputs(ABC):
 
     own            their values as the case has them, by name
     source_levels  lowest levels into which sources are to be asked for
+    reactions      whether factors on the rates of reactions are
     """
 
     own: Mapping[str, Array]
     source_levels: int = 1
+    reactions: bool = False
 
     @abstractmethod
     def apply(self, values: Mapping[str, Array]) -> None:
@@ -153,6 +155,8 @@ class AirAbove(_OfSpecies):
 class ReactionRates(Inputs):
     """Factors on the rate constants of reactions, by their labels, ()."""
 
+    reactions = True
+
     def __init__(self, model: AirModel, factors: RateFactors) -> None:
         self._model, self._factors = model, factors
         labels = [each.label for each in model.network.reactions]
@@ -169,4 +173,5 @@ class ReactionRates(Inputs):
 
     def adjoints(self, values: Mapping[str, Array], found: Adjoints) -> dict[str, Array]:
         """See :class:`Inputs`; the run knows that of a relative change of the rate, k df/f."""
+        assert found.reactions is not None
         return {label: found.reactions[number] / values[label] for label, number in self._numbers.items()}

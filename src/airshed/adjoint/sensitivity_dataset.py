@@ -75,6 +75,7 @@ def _sensitivities(found: Gradient, receptor: Receptor, emission: Array) -> dict
     unit, adjoints = MEASURES[receptor.measure], found.adjoints
     per_ratio = "h" if unit.endswith("h") else "1"
     place, by = ("species", "lat", "lon"), f"sensitivity of {receptor.title} by"
+    by_rates = (("reaction",), adjoints.reactions, unit, f"{by} relative change of a rate constant")
     return {
         "value": ((), found.value, unit, receptor.title),
         "initial": (("species", "level", *place[1:]), adjoints.initial, per_ratio, f"{by} initial mixing ratio"),
@@ -83,7 +84,7 @@ def _sensitivities(found: Gradient, receptor: Receptor, emission: Array) -> dict
         ),
         "boundary": (("species", "level"), adjoints.outside, per_ratio, f"{by} mixing ratio at the sides of the area"),
         "top": (("species",), adjoints.top, per_ratio, f"{by} mixing ratio above the area"),
-        "rate": (("reaction",), adjoints.reactions, unit, f"{by} relative change of a rate constant"),
+        **({} if adjoints.reactions is None else {"rate": by_rates}),
     }  # fmt: skip
 
 

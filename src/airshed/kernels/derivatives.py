@@ -136,12 +136,13 @@ class ReverseKernel(Protocol):
 
     def reverser(
         self, layout: Layout, constants: StepConstants, *, threads: int = 1, read: bool = False,
-        swap: Swap | None = None,
+        reactions: bool = True, swap: Swap | None = None,
     ) -> Reverser:  # fmt: skip
         """Return what takes adjoints back over steps of this layout.
 
-        read  whether what operators read is asked for
-        swap  what lies beyond the sides where the area goes on; None where it ends on all of them
+        read       whether what operators read is asked for
+        reactions  whether factors on the rates of reactions are, whose adjoints stay zero else
+        swap       what lies beyond the sides where the area goes on; None where it ends on all of them
         """
         ...
 

@@ -39,12 +39,14 @@ class Passed:
 class Asked:
     """How steps are taken back.
 
-    read    whether adjoints of what operators read are asked for
-    frozen  whether limiters of the transport stay as they were
+    read       whether adjoints of what operators read are asked for
+    reactions  whether those of factors on the rates of reactions are; by Rosenbrock methods they are there anyway
+    frozen     whether limiters of the transport stay as they were
     """
 
     threads: int = 1
     read: bool = True
+    reactions: bool = True
     frozen: bool = False
 
 

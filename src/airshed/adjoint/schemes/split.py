@@ -82,7 +82,8 @@ class Split:
 
     def _reversed(self, kernel: StepKernel, asked: Asked, swap: Swap | None) -> Reverser:
         return kernel.reversed(frozen=asked.frozen).reverser(
-            self.area.layout, self.constants, threads=asked.threads, read=asked.read, swap=swap
+            self.area.layout, self.constants, threads=asked.threads, read=asked.read,
+            reactions=asked.reactions, swap=swap,
         )  # fmt: skip
 
     def repeater(self, changes: Changes, size: float, threads: int = 1) -> SplitRepeater:

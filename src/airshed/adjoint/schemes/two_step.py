@@ -49,7 +49,8 @@ class TwoStep:
         """Return what takes steps back."""
         kernel = self.kernel.reversed(frozen=asked.frozen)
         reverser = kernel.reverser(
-            self.area.layout, self.constants, threads=asked.threads, read=asked.read, swap=self.area.swap
+            self.area.layout, self.constants, threads=asked.threads, read=asked.read,
+            reactions=asked.reactions, swap=self.area.swap,
         )  # fmt: skip
         return TwoStepReverser(reverser)
 

@@ -52,13 +52,18 @@ INLINE pack reciprocal(pack x) {
     y = fused(y, fused(-x, y, splat(1)), y);
     return REAL_IS_DOUBLE ? fused(y, fused(-x, y, splat(1)), y) : y;
 }
-// Writes past the caches, what no one reads soon: memory need not be read before. Others see it after `end_streams`.
-INLINE void stream(real* place, pack x) { asm volatile(INSTRUCTION("vmovnt") " %1, %0" : "=m"(*(pack*)place) : "v"(x)); }
-INLINE void end_streams() { asm volatile("sfence" ::: "memory"); }
 #else
 INLINE pack minimum(pack a, pack b) { return a < b ? a : b; }
 INLINE pack maximum(pack a, pack b) { return a > b ? a : b; }
 INLINE pack reciprocal(pack x) { return real(1) / x; }
+#endif
+
+// Writes past the caches, what no one reads soon: memory need not be read before. Others see it after `end_streams`.
+#define PACK_BYTES (W * (REAL_IS_DOUBLE ? 8 : 4))
+#if (defined(__AVX512F__) && PACK_BYTES == 64) || (defined(__AVX__) && (PACK_BYTES == 32 || PACK_BYTES == 16))
+INLINE void stream(real* place, pack x) { asm volatile("vmovntps %1, %0" : "=m"(*(pack*)place) : "v"(x)); }
+INLINE void end_streams() { asm volatile("sfence" ::: "memory"); }
+#else
 INLINE void stream(real* place, pack x) { *(pack*)place = x; }
 INLINE void end_streams() {}
 #endif

@@ -16,7 +16,9 @@ struct Reverser {          // what one thread carries from block to block
     pack side[NS * NZ];    // solutions before clipping, of species that are clipped somewhere
     pack solved[NS * NZ];  // what a sweep that is run again for them makes
     bool clipped[NS];
-    pack reactions[REACTIONS + 1];      // what factors on their rates are worth, in this block
+    bool cut[NS];                       // see `begin`
+    pack reactions[REACTIONS + 1];      // what factors on their rates are worth, in this block,
+    bool reactions_asked;               // where that is asked for: a tenth of the sweeps
     pack carry_x[NS * NZ];              // see faces.hpp
     pack* carry_y;                      // [block][species][level][3]
     pack* y;                            // [sweep][species][level]: values after each sweep but the last
@@ -56,17 +58,21 @@ template <int S> INLINE void eliminate_again(const Worker& t, int z, pack P, pac
     e.slope[z] = slope, e.constant[z] = constant;
 }
 
-template <int S> INLINE void substitute_again(const Solve& e, pack* y, pack* side, bool* clipped) {
+INLINE bool any_below_zero(pack x) {
+    bool below = false;
+    for (int lane = 0; lane < W; lane++) below |= x[lane] < 0;
+    return below;
+}
+
+template <int S> INLINE void substitute_again(Solve& e, pack* y, pack* side, bool* clipped) {
     pack value = pack{}, least = pack{};
     for (int z = NZ - 1; z >= 0; z--) {
-        value = fused(e.slope[z], value, e.constant[z]);
+        e.constant[z] = value = fused(e.slope[z], value, e.constant[z]);
         least = minimum(least, value);
-        side[S * NZ + z] = value;
         y[S * NZ + z] = maximum(value, pack{});
     }
-    bool below = false;
-    for (int lane = 0; lane < W; lane++) below |= least[lane] < 0;
-    clipped[S] = below;
+    clipped[S] = any_below_zero(least);
+    if (__builtin_expect(clipped[S], 0)) std::memcpy((void*)(side + S * NZ), e.constant, sizeof e.constant);
 }
 
 // ---- the transposed solve ------------------------------------------------------------------------------------------------------

@@ -36,7 +36,8 @@ _PLACES: Final = {
 class ReverseSpecies:
     """One species in reverse: its production and loss by what they saw, and statements that give back.
 
-    sums  of a column, by their variables: the reaction whose factor each is worth something to
+    sums     of a column, by their variables: the reaction whose factor each is worth something to
+    summing  statements that add to them
     """
 
     number: int
@@ -45,6 +46,7 @@ class ReverseSpecies:
     loss: str
     lines: tuple[str, ...]
     sums: Mapping[str, int]
+    summing: tuple[str, ...]
 
 
 def emit_reverse(
@@ -114,10 +116,9 @@ class _Writer:
             self._sum(self._products(number, terms)) for terms in (network.production_terms, network.loss_terms)
         )
         speeds = self._speeds(number)
-        sums, lines = self._to_reactions(number, speeds)
-        return ReverseSpecies(
-            number, network.names[number], production, loss, (*self._giving(number, speeds), *lines), sums
-        )
+        sums, summing = self._to_reactions(number, speeds)
+        lines = tuple(self._giving(number, speeds))
+        return ReverseSpecies(number, network.names[number], production, loss, lines, sums, tuple(summing))
 
     def production_takes(self, number: int) -> bool:
         """Whether a product of a species' production is negative, so that its solution may be."""

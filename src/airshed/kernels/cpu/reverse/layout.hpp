@@ -32,6 +32,6 @@ struct Reverse {
     double shares[2];
     int64_t source_levels;
     double *outside, *top, *reactions;
-    int64_t own_rates;
+    int64_t own_rates, reactions_asked;
     OPERATOR_ADJOINT_MEMBERS
 };

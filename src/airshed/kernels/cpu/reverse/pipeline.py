@@ -39,12 +39,12 @@ class ReverseKernel(CompiledKernel[MechanismShape, Source]):
 
     def reverser(
         self, layout: Layout, constants: StepConstants, *, threads: int = 1, read: bool = False,
-        swap: Swap | None = None,
+        reactions: bool = True, swap: Swap | None = None,
     ) -> "Reverser":  # fmt: skip
         """Return what takes adjoints back over steps of this layout."""
         from airshed.kernels.cpu.reverse.reverser import Reverser
 
-        return Reverser(self, layout, constants, threads=threads, read=read, swap=swap)
+        return Reverser(self, layout, constants, threads=threads, read=read, reactions=reactions, swap=swap)
 
 
 def compile_reverse(forward: MechanismKernel, *, frozen: bool = False) -> ReverseKernel:

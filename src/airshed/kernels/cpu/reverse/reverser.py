@@ -43,7 +43,7 @@ class _Reverse(ctypes.Structure):
         ("x", ctypes.c_void_p), ("z", ctypes.c_void_p), ("u", ctypes.c_void_p), ("b", ctypes.c_void_p),
         ("sources", ctypes.c_void_p * 2), ("shares", ctypes.c_double * 2), ("source_levels", ctypes.c_int64),
         ("outside", ctypes.c_void_p), ("top", ctypes.c_void_p), ("reactions", ctypes.c_void_p),
-        ("own_rates", ctypes.c_int64),
+        ("own_rates", ctypes.c_int64), ("reactions_asked", ctypes.c_int64),
     )  # fmt: skip
 
 
@@ -52,7 +52,7 @@ class Reverser:
 
     def __init__(
         self, kernel: ReverseKernel, layout: Layout, constants: StepConstants, *, threads: int = 1, read: bool = False,
-        swap: Swap | None = None,
+        reactions: bool = True, swap: Swap | None = None,
     ) -> None:  # fmt: skip
         self.kernel, self.layout, self._sweeps = kernel, layout, constants.sweeps
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
@@ -71,12 +71,12 @@ class Reverser:
         self._nowhere = aligned_zeros((levels, layout.width), layout.dtype)
         self._after: StepForcing | None = None
         self.read = ReadAdjoints(layout, members(shape.operators)) if read else None
-        self._call = self._structure()
+        self._call = self._structure(reactions)
         self._rows = _cuts(layout.rows, 1 if threads == 1 else _PIECES * threads)
         size = kernel.functions.airshed_reverser_bytes(layout.blocks, constants.sweeps)
         self._memory = [aligned_zeros((size,), np.uint8) for _ in self._rows]
 
-    def _structure(self) -> Any:
+    def _structure(self, reactions: bool) -> Any:
         call = with_members(_Reverse, members(self.kernel.shape.operators))()
         assert ctypes.sizeof(call) == self.kernel.functions.airshed_reverse_bytes()
         size = self._table.size
@@ -85,7 +85,7 @@ class Reverser:
             call.beyond[number] = self._table.address + _STRIPS[side] * size if side in self._beyond.sides else None
         self._table.set_sides(_ADJOINT, Ghost(address(self._nothing), 0, 0, 0, 1))
         self._table.set_edges(_ADJOINT, self._beyond.adjoint)
-        call.own_rates = self.read is not None
+        call.own_rates, call.reactions_asked = self.read is not None, reactions
         call.outside, call.top, call.reactions = map(address, (self.outside, self.top, self.reactions))
         return call
 

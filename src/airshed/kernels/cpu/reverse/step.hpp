@@ -6,7 +6,6 @@
 //     4. the two-step formula: adjoints of what step n was made of
 //            B(n) = U + t0/a' r      U = t1/a' r      X = Z + c0 A/a' r + s0 v      Z = c1 A(n-1)/a' r + s1 v
 //
-//
 // X adjoint of q(n+1), Z of q(n) as the older level, U of T(n) by step n+1; B(n) of T(n), which neighbours see in the next pass.
 
 // What the two-step formula has of the air, given that of level n+1.
@@ -24,27 +23,41 @@ static void weigh(const Step& s, const real* newest, int64_t row, int64_t block,
     }
 }
 
-// Right-hand side, and where the sweeps start.
-static void begin(const Reverse& a, int64_t offset, Worker& t, pack* start) {
+// Right-hand side, and where the sweeps start; `cut`: whether a species would start below zero somewhere.
+static void begin(const Reverse& a, int64_t offset, Worker& t, pack* start, bool* cut) {
     const Step& s = *a.now;
     const BlockFlux& f = t.flux;
     const pack s0 = splat(real(s.s0)), s1 = splat(real(s.s1));
-    for (int i = 0; i < NS; i++)
+    const pack* tendency_before = a.has_before ? t.rhs : (const pack*)(s.tendency + offset);
+    for (int i = 0; i < NS; i++) {
+        pack least = pack{};
         for (int z = 0; z < NZ; z++) {
             const int64_t k = offset + i * COLUMN + z * W;
-            const pack q = at(s.q, k), older = at(s.q_other, k);
-            __builtin_prefetch(s.q + k + COLUMN, 0), __builtin_prefetch(s.tendency + k + COLUMN, 0);
-            t.rhs[i * NZ + z] = fused(f.t1[z], at(s.tendency, k), fused(f.t0[z], at(a.tendency, k), fused(f.c1[z], older, f.c0[z] * q)));
-            start[i * NZ + z] = maximum(fused(s1, older, s0 * q), pack{});
+            const pack q = at(s.q, k), older = at(s.q_other, k), from = fused(s1, older, s0 * q);
+            __builtin_prefetch(s.q + k + COLUMN, 0);
+            t.rhs[i * NZ + z] = fused(f.t1[z], tendency_before[i * NZ + z], fused(f.t0[z], at(a.tendency, k), fused(f.c1[z], older, f.c0[z] * q)));
+            start[i * NZ + z] = maximum(from, pack{});
+            least = minimum(least, from);
         }
+        cut[i] = any_below_zero(least);
+    }
+}
+
+// What sweeps start from owes nothing to older levels where it was cut at zero.
+static void reverse_cut(const Step& s, int64_t offset, int i, pack* bar) {
+    for (int z = 0; z < NZ; z++) {
+        const int64_t k = offset + i * COLUMN + z * W;
+        const pack from = fused(splat(real(s.s1)), at(s.q_other, k), splat(real(s.s0)) * at(s.q, k));
+        bar[i * NZ + z] = from < 0 ? pack{} : bar[i * NZ + z];
+    }
 }
 
 static void add_to_sources(const Reverse& a, int64_t number, const Reverser& r, real* sources, real share) {
     pack* here = (pack*)(sources + number * NS * a.source_levels * W);
-    for (int64_t z = 0; z < a.source_levels; z++) {
-        const pack per_mole = share * r.t.g / r.t.flux.air[z];
-        for (int i = 0; i < NS; i++) here[i * a.source_levels + z] += per_mole * r.r[i * NZ + z];
-    }
+    pack per_mole[NZ];
+    for (int64_t z = 0; z < a.source_levels; z++) per_mole[z] = share * r.t.g / r.t.flux.air[z];
+    for (int i = 0; i < NS; i++)
+        for (int64_t z = 0; z < a.source_levels; z++) *here++ += per_mole[z] * r.r[i * NZ + z];
 }
 
 // Where nothing is implicit: r.bar is of the newest values, which are the right-hand side but where that is below zero.
@@ -70,24 +83,26 @@ static void reverse_columns(const Reverse& a, int64_t row, int64_t block, Revers
     const int64_t offset = (row * s.blocks + block) * BLOCK;
     const pack mask = lane_mask(block == s.blocks - 1 ? s.last_lanes : W);
     weigh(s, a.air, row, block, t.flux);
-    begin(a, offset, t, r.y);
+    begin(a, offset, t, r.y, r.cut);
     if constexpr (VERTICAL) reverse_implicit(a, row, block, r);
     else reverse_limit(r);
     const pack s0 = splat(real(s.s0)), s1 = splat(real(s.s1));
-    for (int i = 0; i < NS; i++)
+    for (int i = 0; i < NS; i++) {
+        if (__builtin_expect(r.cut[i], 0)) reverse_cut(s, offset, i, r.bar);
         for (int z = 0; z < NZ; z++) {
             const int64_t k = offset + i * COLUMN + z * W;
             __builtin_prefetch(a.z + k + 2 * COLUMN, 1), __builtin_prefetch(a.u + k + 2 * COLUMN, 1);
-            const pack rhs = r.r[i * NZ + z], start = fused(s1, at(s.q_other, k), s0 * at(s.q, k));
-            const pack v = start < 0 ? pack{} : r.bar[i * NZ + z];
+            const pack rhs = r.r[i * NZ + z], v = r.bar[i * NZ + z];
             pack &older = *(pack*)(a.z + k), &u = *(pack*)(a.u + k);
             stream(a.b + k, fused(f.t0[z], rhs, u) * mask);
             u = f.t1[z] * rhs;
             *(pack*)(a.x + k) = fused(s0, v, fused(f.c0[z], rhs, older));
             older = fused(s1, v, f.c1[z] * rhs);
         }
+    }
 }
 
+// T(n-1): for the step before past the caches, for this one where its right-hand side will be.
 template <bool EDGE> static void tendency_of(const Reverse& a, int64_t row, int64_t block, Worker& t) {
     const Step& s = *a.before;
     const Around around_it = around(s, row, block);
@@ -95,11 +110,11 @@ template <bool EDGE> static void tendency_of(const Reverse& a, int64_t row, int6
     const int64_t offset = (row * s.blocks + block) * BLOCK;
     for (int i = 0; i < NS; i++) {
         Passed edge;
-        transport_species<EDGE>(s, row, block, t, around_it, mask, i, edge, [&](int, int64_t k, pack change) __attribute__((always_inline)) {
+        transport_species<EDGE>(s, row, block, t, around_it, mask, i, edge, [&](int z, int64_t k, pack change) __attribute__((always_inline)) {
             if constexpr (HORIZONTAL) __builtin_prefetch(around_it.north2 + k + COLUMN, 0);
-            __builtin_prefetch(a.tendency_before + offset + k + COLUMN, 1);
             __builtin_prefetch(a.tendency + offset + k, 0), __builtin_prefetch(a.now->q + offset + k, 0);
-            *(pack*)(a.tendency_before + offset + k) = change;
+            t.rhs[i * NZ + z] = change;
+            stream(a.tendency_before + offset + k, change);
         });
     }
 }

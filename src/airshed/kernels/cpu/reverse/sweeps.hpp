@@ -1,13 +1,19 @@
 // reverse/sweeps.hpp: the sweeps of a block again, each beside the one before, and back through them.
 
+INLINE bool any_zero(pack x) {
+    bool zero = false;
+    for (int lane = 0; lane < W; lane++) zero |= x[lane] == 0;
+    return zero;
+}
+
 // Whether a solution may be below zero somewhere. M has no positive number beside its diagonal, and rates are never negative: so
 // only where the newest value is zero, and where something is taken: by the right-hand side, or by the production itself.
 static bool may_be_clipped(const Reverser& r, const pack* y1, int i) {
-    pack least = y1[i * NZ], given = r.t.rhs[i * NZ];
-    for (int z = 1; z < NZ; z++) least = minimum(least, y1[i * NZ + z]), given = minimum(given, r.t.rhs[i * NZ + z]);
-    bool may = false;
-    for (int lane = 0; lane < W; lane++) may |= least[lane] == 0 && (PRODUCTION_TAKES[i] || given[lane] < 0);
-    return may;
+    pack least = y1[i * NZ], given = PRODUCTION_TAKES[i] ? splat(-1) : pack{};
+    for (int z = 1; z < NZ; z++) least = minimum(least, y1[i * NZ + z]);
+    if (__builtin_expect(!any_zero(least), 1)) return false;
+    for (int z = 0; z < NZ; z++) given = minimum(given, r.t.rhs[i * NZ + z]);
+    return any_below_zero(least == 0 ? given : pack{});
 }
 
 // Which species' solutions are below zero somewhere, and those solutions.
@@ -29,13 +35,15 @@ void reverse_sweeps(const Reverse& a, int64_t row, int64_t block, Reverser& r) {
     }
     std::memset((void*)r.r, 0, sizeof r.r);
     const pack* y1 = (const pack*)(a.newest + (row * a.now->blocks + block) * BLOCK);
-    std::memset((void*)r.reactions, 0, sizeof r.reactions);
+    r.reactions_asked = a.reactions_asked;
+    if (r.reactions_asked) std::memset((void*)r.reactions, 0, sizeof r.reactions);
     for (int64_t s = sweeps; s >= 1; s--) {
         const pack* y0 = y + (s - 1) * NS * NZ;
         find_clipped(r, y0, y1);
         reverse_sweep(r, y0, y1);
         y1 = y0;
     }
+    if (!r.reactions_asked) return;
     double* reactions = a.reactions + (row * a.now->blocks + block) * REACTIONS;
     for (int number = 0; number < REACTIONS; number++) reactions[number] += sum(r.reactions[number]);
 }
