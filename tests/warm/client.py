@@ -1,6 +1,7 @@
 """Hands what Python is to do to the server of `server.py`, and ends as that program ends; it starts in 20 ms.
 
-Programs that are to load a module of their own at the start (PYTHONPATH), or as little as can be (-I), start as ever.
+Programs that are to load a module of their own at the start (PYTHONPATH), or as little as can be (-I), start as ever,
+and so do ranks of OpenMPI, whose mpiexec must know the process.
 """
 
 import os
@@ -11,7 +12,7 @@ import struct
 import sys
 
 place = os.environ.get("AIRSHED_WARM", "")
-if not place or "PYTHONPATH" in os.environ or sys.argv[1] == "-I":
+if not place or {"PYTHONPATH", "OMPI_COMM_WORLD_SIZE"} & os.environ.keys() or sys.argv[1] == "-I":
     os.execv(PYTHON, [PYTHON, *sys.argv[1:]])  # type: ignore[name-defined]  # noqa: F821
 files = [0, 1, 2]
 if "PMI_FD" in os.environ:  # how MPICH's mpiexec speaks to its ranks
