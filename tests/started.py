@@ -36,7 +36,7 @@ def _server() -> tuple[Path, "subprocess.Popen[bytes]"]:
 
 
 def python() -> str:
-    """Return the path of a Python that starts in 20 ms with all of Airshed loaded."""
+    """Return the path of a Python that starts with all of Airshed loaded."""
     return str(_server()[0] / "python")
 
 

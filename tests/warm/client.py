@@ -1,4 +1,4 @@
-"""Hands what Python is to do to the server of `server.py`, and ends as that program ends; it starts in 20 ms.
+"""Hands what Python is to do to the server of `server.py`, and ends as that program ends.
 
 Programs that are to load a module of their own at the start (PYTHONPATH), or as little as can be (-I), start as ever,
 and so do ranks of OpenMPI, whose mpiexec must know the process.

@@ -1,4 +1,4 @@
-"""A Python that has loaded Airshed, and forks into each program that a test asks for: a start costs half a second less.
+"""A Python that has loaded Airshed, and forks into each program that a test asks for: nothing is loaded again.
 
     server.py SOCKET TOTAL
 
@@ -123,7 +123,6 @@ def become(asked: dict[str, Any]) -> None:
     rest = list(asked["arguments"])
     while rest[0] in ("-P", "-u"):
         rest.pop(0)
-    sys.orig_argv = [sys.executable, *asked["arguments"]]
     if rest[0] == "-m":
         sys.argv = rest[1:]
         sys.path.insert(0, os.getcwd())
@@ -131,17 +130,19 @@ def become(asked: dict[str, Any]) -> None:
     elif rest[0] == "-c":
         sys.argv = ["-c", *rest[2:]]
         sys.path.insert(0, "")
-        main = type(sys)("__main__")
-        sys.modules["__main__"] = main
-        vars(main)["__builtins__"] = builtins
-        exec(compile(rest[1], "<string>", "exec"), vars(main))
+        execute(rest[1], "<string>")
     else:
         sys.argv = rest
         sys.path.insert(0, str(Path(rest[0]).resolve().parent))
-        main = type(sys)("__main__")
-        sys.modules["__main__"] = main
-        vars(main).update(__builtins__=builtins, __file__=rest[0])
-        exec(compile(Path(rest[0]).read_bytes(), rest[0], "exec"), vars(main))
+        execute(Path(rest[0]).read_bytes(), rest[0], __file__=rest[0])
+
+
+def execute(text: str | bytes, name: str, **names: str) -> None:
+    """Run a program's text as the main module."""
+    main = type(sys)("__main__")
+    sys.modules["__main__"] = main
+    vars(main).update(__builtins__=builtins, **names)
+    exec(compile(text, name, "exec"), vars(main))
 
 
 def ended(asked: dict[str, Any]) -> int:

@@ -25,7 +25,6 @@ PROGRAM = """
 import os, sys, time
 sys.path[:0] = [path for path in os.environ["TEST_PATH"].split(os.pathsep)]
 import numpy as np
-from tests.started import python
 from airshed.core.errors import AirshedError
 from airshed.parallel.communicator import world
 from airshed.parallel.redistribution import Distribution, Redistribution, possible_plans
