@@ -52,13 +52,15 @@ class Section(BaseModel):
         return {name: _plain(value) for name in type(self).model_fields if (value := getattr(self, name)) is not None}
 
 
-def setting(default: Any, text: str, *, unit: str = "", **constraints: Any) -> Any:
+def setting(default: Any, text: str, *, unit: str = "", only_for: str = "", **constraints: Any) -> Any:
     """Declare a field of a Section: its default (``...`` when it must be given), its text and unit, and its bounds.
 
-    A default that is a function is called where it is needed.
+    A default that is a function is called where it is needed. ``only_for`` is the word of another setting with which
+    alone this one changes anything; the text says so.
     """
+    text = f"For `{only_for}`: {text}" if only_for else text
     chosen = {"default_factory": default} if callable(default) else {"default": default}
-    return Field(**chosen, description=text, json_schema_extra={"unit": unit}, **constraints)
+    return Field(**chosen, description=text, json_schema_extra={"unit": unit, "only_for": only_for}, **constraints)
 
 
 @dataclass(frozen=True)
@@ -84,8 +86,9 @@ _LEAST, _MOST = {"ge": "", "gt": "above "}, {"le": "", "lt": "below "}
 class Setting:
     """What there is to know about one setting.
 
-    range    of numbers, such as "1 s to 100 year"; "" where there is none
-    default  a plain value, None where there is none
+    range     of numbers, such as "1 s to 100 year"; "" where there is none
+    default   a plain value, None where there is none
+    only_for  the word of another setting with which alone it changes anything; "" where it always does
     """
 
     key: str
@@ -95,6 +98,7 @@ class Setting:
     required: bool
     default: Any
     text: str
+    only_for: str = ""
 
 
 def settings_of(section: type[Section], prefix: str = "") -> Iterator[Setting]:
@@ -106,9 +110,11 @@ def settings_of(section: type[Section], prefix: str = "") -> Iterator[Setting]:
             yield from settings_of(inner, f"{key}.N." if many else f"{key}.")
         else:
             default = None if field.is_required() else _plain(field.get_default(call_default_factory=True))
+            extra = field.json_schema_extra
             yield Setting(
-                key, _kind(field), _unit(field), _range(field), field.is_required(), default, field.description or ""
-            )
+                key, _kind(field), _unit(field), _range(field), field.is_required(), default, field.description or "",
+                str(extra.get("only_for", "")) if isinstance(extra, dict) else "",
+            )  # fmt: skip
 
 
 def section_inside(annotation: Any) -> tuple[type[Section] | None, bool]:

@@ -40,7 +40,7 @@ _DAYS: Final = ("dry_start", "wet_start", "nitrogen_reset", "summer_start", "sum
 def _settings(specs: tuple[FieldSpec, ...]) -> dict[str, Any]:
     """Return a setting for each field, in its unit."""
 
-    def bounds(name: str) -> dict[str, float]:
+    def bounds(name: str) -> dict[str, Any]:
         if name in _SHARES:
             return {"ge": 0.0, "le": 1.0}
         if name in _CURVE_NUMBERS:

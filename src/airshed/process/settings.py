@@ -56,7 +56,7 @@ def quantity(
     return Declared(value | None if default is None else value, setting(default, text), unit, settable=settable)
 
 
-def number(default: float, text: str, *, settable: bool = False, **bounds: float) -> Any:
+def number(default: float, text: str, *, settable: bool = False, **bounds: Any) -> Any:
     """Declare a plain number, with the bounds of pydantic: ge, gt, le, lt."""
     return Declared(Number, setting(default, text, unit="1", **bounds), "1", settable=settable)
 

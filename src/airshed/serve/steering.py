@@ -96,10 +96,9 @@ def settings_info(simulation: Simulation) -> Iterator[types.SettingInfo]:
 
 
 def _acts(setting: Setting, settings: Sequence[Setting], values: Mapping[str, Any]) -> bool:
-    """Whether a setting changes anything: one whose text begins with "For `uniform`:" where that word is chosen."""
-    match = re.match(r"For `([\w-]+)`:", setting.text)
-    choices = [each.key for each in settings if match and f'"{match[1]}"' in each.kind]
-    return not choices or match is None or match[1] in [values.get(key) for key in choices]
+    """Whether a setting changes anything: one that is for a word alone where that word is chosen."""
+    word = setting.only_for
+    return not word or any(values.get(each.key) == word for each in settings if f'"{word}"' in each.kind)
 
 
 def _items(key: str, data: Mapping[str, Any]) -> Iterator[str]:

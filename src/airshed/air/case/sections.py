@@ -65,20 +65,26 @@ class ChemistrySection(Section):
     )
     sweeps: Whole = setting(
         2,
-        "For `imex`: Gauss-Seidel sweeps over the species in a step; one leaves up to 22 ppb in ozone at the ground.",
-        unit="1", ge=1, le=1000,
+        "Gauss-Seidel sweeps over the species in a step; one leaves up to 22 ppb in ozone at the ground.",
+        unit="1", ge=1, le=1000, only_for="imex",
     )  # fmt: skip
-    solver: Literal["ros2", "ros3", "rodas3", "rodas4"] = setting("ros3", "For `strang`: the Rosenbrock method.")
+    solver: Literal["ros2", "ros3", "rodas3", "rodas4"] = setting("ros3", "the Rosenbrock method.", only_for="strang")
     relative_tolerance: Number = setting(
-        1e-2, "For `strang`: error of a step of chemistry, as part of each concentration.", unit="1", ge=1e-14, lt=1.0
+        1e-2,
+        "error of a step of chemistry, as part of each concentration.",
+        unit="1",
+        ge=1e-14,
+        lt=1.0,
+        only_for="strang",
     )
     absolute_tolerance: Tolerance = setting(
-        "1e4 molecules/cm3", "For `strang`: error of a step of chemistry that never matters."
+        "1e4 molecules/cm3", "error of a step of chemistry that never matters.", only_for="strang"
     )
     concurrent: Switch = setting(
         False,
-        "For `strang`: whether transport starts from the state before the first half of chemistry, so that two groups "
+        "whether transport starts from the state before the first half of chemistry, so that two groups "
         "of ranks can work at once; first order. docs/parallel.md tells what it costs.",
+        only_for="strang",
     )
     precision: Literal["double", "single"] = setting("double", "Floating-point precision of the kernels.")
 
@@ -99,9 +105,10 @@ class TransportSection(Section):
     diffusion: Switch = setting(True, "Whether turbulence mixes them vertically.")
     vertical: Literal["with horizontal", "with chemistry"] = setting(
         "with horizontal",
-        "For `strang`: whether vertical transport, mixing, emission and deposition are one step with horizontal "
+        "whether vertical transport, mixing, emission and deposition are one step with horizontal "
         "transport, or split from it, in halves next to those of chemistry; horizontal transport is then apart, level "
         "by level. docs/parallel.md tells what it costs.",
+        only_for="strang",
     )
 
 
@@ -119,30 +126,37 @@ class MeteorologySection(Section):
         "case that is shorter than a day.",
     )
     files: tuple[PathText, ...] = setting(
-        (), "For `era5`: netCDF files, relative to the case; `*` stands for any name."
+        (), "netCDF files, relative to the case; `*` stands for any name.", only_for="era5"
     )
-    eastward: Speed = setting("0 m/s", "For `uniform`: wind towards the east.")
-    northward: Speed = setting("0 m/s", "For `uniform`: wind towards the north.")
+    eastward: Speed = setting("0 m/s", "wind towards the east.", only_for="uniform")
+    northward: Speed = setting("0 m/s", "wind towards the north.", only_for="uniform")
     rotation: Turn | None = setting(
-        None, "For `uniform`: time of one turn around the middle of the area, added to the wind; negative is clockwise."
+        None,
+        "time of one turn around the middle of the area, added to the wind; negative is clockwise.",
+        only_for="uniform",
     )
-    temperature: Temperature = setting("288.15 K", "For `uniform`: air temperature, at every height.")
-    pressure: Pressure = setting("1013.25 hPa", "For `uniform`: pressure at the ground.")
-    water_vapour: Vapour = setting("0 mol/mol", "For `uniform`: water vapour in the air.")
-    diffusivity: Diffusivity = setting("0 m2/s", "For `uniform`: vertical turbulent diffusivity.")
+    temperature: Temperature = setting("288.15 K", "air temperature, at every height.", only_for="uniform")
+    pressure: Pressure = setting("1013.25 hPa", "pressure at the ground.", only_for="uniform")
+    water_vapour: Vapour = setting("0 mol/mol", "water vapour in the air.", only_for="uniform")
+    diffusivity: Diffusivity = setting("0 m2/s", "vertical turbulent diffusivity.", only_for="uniform")
     daily_mixing: Diffusivity = setting(
         "0 m2/s",
-        "For `uniform`: largest diffusivity that the sun adds in a layer over the ground, when it stands overhead; "
+        "largest diffusivity that the sun adds in a layer over the ground, when it stands overhead; "
         "both go with the cosine of its zenith angle.",
+        only_for="uniform",
     )
     mixed_layer: Height = setting(
-        "1500 m", "For `uniform`: depth of that layer when the sun stands overhead.", validate_default=True
+        "1500 m", "depth of that layer when the sun stands overhead.", validate_default=True, only_for="uniform"
     )
-    cloud_cover: Number = setting(0.0, "For `uniform`: fraction of the sky under cloud.", unit="1", ge=0.0, le=1.0)
-    precipitation: Rain = setting("0 mm/h", "For `uniform`: precipitation that reaches the ground, as depth of water.")
-    cloud_water: CloudWater = setting("0 kg/kg", "For `uniform`: liquid water of the cloud, for wet deposition.")
-    cloud_base: Release = setting("1000 m", "For `uniform`: height of the base of that cloud.", validate_default=True)
-    cloud_top: Release = setting("3000 m", "For `uniform`: height of its top.", validate_default=True)
+    cloud_cover: Number = setting(0.0, "fraction of the sky under cloud.", unit="1", ge=0.0, le=1.0, only_for="uniform")
+    precipitation: Rain = setting(
+        "0 mm/h", "precipitation that reaches the ground, as depth of water.", only_for="uniform"
+    )
+    cloud_water: CloudWater = setting("0 kg/kg", "liquid water of the cloud, for wet deposition.", only_for="uniform")
+    cloud_base: Release = setting(
+        "1000 m", "height of the base of that cloud.", validate_default=True, only_for="uniform"
+    )
+    cloud_top: Release = setting("3000 m", "height of its top.", validate_default=True, only_for="uniform")
 
     @model_validator(mode="after")
     def _sources(self) -> Self:
