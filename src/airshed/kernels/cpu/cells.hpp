@@ -64,16 +64,22 @@ struct Steps {
     }
 };
 
-// next  the block that no thread has taken yet
+// Cells that a thread takes at once. Of few steps most is reading: blocks that follow each other let the processor fetch
+// ahead what this thread needs, and a step of a hundred arrays takes half the time.
+static int64_t at_once(int64_t steps) { return (steps < 8 ? 8 / steps : 1) * PACKS * W; }
+
+// next  what no thread has taken yet, in units of `at_once`
 extern "C" void airshed_cells(
     const Input* inputs, real* const* results, const Record* records, int64_t recorded, int64_t steps, int64_t cells, int64_t* next
 ) {
     const FlushDenormals flush;
     const Steps all{inputs, results, records, recorded, steps, cells};
     std::vector<pack> x(PACKS * SLOTS);
-    for (;;) {
-        const int64_t first = __atomic_fetch_add(next, 1, __ATOMIC_RELAXED) * (PACKS * W);
-        if (first >= cells) return;
-        all.block(x.data(), first, cells - first < PACKS * W ? cells - first : PACKS * W);
+    for (const int64_t taken = at_once(steps);;) {
+        const int64_t start = __atomic_fetch_add(next, 1, __ATOMIC_RELAXED) * taken;
+        if (start >= cells) return;
+        const int64_t end = cells - start < taken ? cells : start + taken;
+        for (int64_t first = start; first < end; first += PACKS * W)
+            all.block(x.data(), first, end - first < PACKS * W ? end - first : PACKS * W);
     }
 }
