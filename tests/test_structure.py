@@ -29,7 +29,6 @@ SHORT = {
     "pasture/case_document.py": "an entry point that writes a page, as air has one",
     "serve/document.py": "an entry point that writes a page",
     "serve/picture.py": "pictures are imported when somebody asks for one",
-    "serve/types/base.py": "all documents are made of it, in each of the modules beside it",
     "verify/figure.py": "every check returns it",
 }
 """Modules below 40 lines; beside them ``__init__`` of packages, and processes, each of which is one file."""

@@ -142,6 +142,10 @@ def test_what_cannot_be_is_told(remote: Remote) -> None:
         remote.run(until="3 day")
     with pytest.raises(CaseError, match="steps = -1: Input should be greater than or equal to 1"):
         remote.step(-1)
+    with pytest.raises(
+        CaseError, match="value = \\[1\\]: Input should be a valid boolean, or a valid integer, or a valid number"
+    ):
+        remote.set("emissions.scale.NOx", [1])
     with pytest.raises(CaseError, match="value = inf: "):
         remote.set("emissions.scale.NOx", float("inf"))
     with pytest.raises(ServerError, match="no session 'other'"):

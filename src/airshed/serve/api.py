@@ -187,9 +187,8 @@ async def _defect(request: Request, error: Exception) -> JSONResponse:
 
 async def _wrong_type(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
-    first = error.errors()[0]
-    where = ".".join(str(each) for each in first["loc"])
-    return JSONResponse({"error": "TypeError", "message": f"{where}: {first['msg']}"}, 422)
+    place, message = types.first_wrong(error.errors())
+    return JSONResponse({"error": "TypeError", "message": f"{'.'.join(map(str, place))}: {message}"}, 422)
 
 
 def _with_messages(app: FastAPI) -> None:

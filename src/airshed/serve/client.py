@@ -164,8 +164,9 @@ class Remote:
         try:
             command = kind(**given)
         except ValidationError as error:
-            first = error.errors()[0]
-            raise CaseError(f"{first['loc'][0]} = {first['input']!r}: {first['msg']}") from None
+            place, message = types.first_wrong(error.errors())
+            where = f"{place[0]} = {given.get(str(place[0]))!r}" if place else kind.__name__
+            raise CaseError(f"{where}: {message}") from None
         return self.command(command)
 
     def frame(self, name: str, **chosen: Any) -> Frame:

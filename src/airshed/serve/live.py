@@ -330,6 +330,6 @@ def _words(error: ValidationError, text: str) -> str:
     """Return what is wrong with a message, of the type that it was meant to be: the others lack all it has."""
     errors, given = error.errors(), _given(text)
     meant = {each.__name__ for each in _MESSAGES if next(iter(each.model_fields)) in given}
-    first = next((each for each in errors if each["loc"] and each["loc"][0] in meant), errors[0])
-    where = [str(each) for each in first["loc"] if each not in meant]
-    return f"{'.'.join(where) or 'message'}: {first['msg']}"
+    place, message = types.first_wrong([each for each in errors if each["loc"] and each["loc"][0] in meant] or errors)
+    where = [str(each) for each in place if each not in meant]
+    return f"{'.'.join(where) or 'message'}: {message}"

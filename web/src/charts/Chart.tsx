@@ -65,8 +65,11 @@ export function Chart({ label, x, y, curves, mark = null, height = 168 }: Props)
   );
 }
 
+const HOUR = 3_600_000;
+
 function scaleOf({ domain, kind }: Axis, range: [number, number]): Scale {
-  const [low, high] = domain[0] === domain[1] ? [domain[0] - 1, domain[1] + 1] : domain;
+  const room = kind === "time" ? HOUR : 1;
+  const [low, high] = domain[0] === domain[1] ? [domain[0] - room, domain[1] + room] : domain;
   if (kind === "time") return scaleUtc().domain([low, high]).range(range);
   return (kind === "log" ? scaleLog() : scaleLinear()).domain([low, high]).range(range);
 }

@@ -10,7 +10,18 @@ in ISO 8601.
     live      frames, and the messages of the WebSocket
 """
 
-from airshed.serve.types.base import PROTOCOL, Document, Encoding, Index, Name, Number, Problem, Value, Window
+from airshed.serve.types.base import (
+    PROTOCOL,
+    Document,
+    Encoding,
+    Index,
+    Name,
+    Number,
+    Problem,
+    Value,
+    Window,
+    first_wrong,
+)
 from airshed.serve.types.commands import (
     Branch,
     Command,
@@ -65,5 +76,5 @@ __all__ = [
     "ReplayResult", "Reply", "Restart", "Restore", "Result", "Run", "ServerInfo", "ServerMessage", "SessionState",
     "Set", "SettingInfo", "Snapshot", "SnapshotInfo", "Status", "Step", "Subscribe", "SubscribeBudgets",
     "Subscription", "Summary", "SummaryTable", "Timing", "Unsubscribe", "UnsubscribeBudgets", "Value", "Variable",
-    "Window",
+    "Window", "first_wrong",
 ]  # fmt: skip
