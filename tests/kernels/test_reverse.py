@@ -215,11 +215,16 @@ def test_dot_products_with_frozen_limiters(
     assert worst(kernel, trial, 5) > 1e3 * EXACT
 
 
-def test_any_threads_give_the_same_bits(compiled: Compiled) -> None:
+@pytest.mark.parametrize("rows", [[(0, 4), (4, 8), (8, 13)], [(0, 0), (13, 13), (0, 13)]], ids=["alike", "stolen"])
+def test_any_threads_give_the_same_bits_whichever_rows_they_begin_with(
+    rows: list[tuple[int, int]], compiled: Compiled, monkeypatch: pytest.MonkeyPatch
+) -> None:
     kernel = compiled("toy", 3)
     trial = random_trial(kernel, (13, 18), WEIGHTS["equal steps"], seed=1, sweeps=2)
     weights = weighed(trial, 1)
-    one, three = (adjoints(kernel, trial, weights, threads) for threads in (1, 3))
+    one = adjoints(kernel, trial, weights)
+    monkeypatch.setattr("airshed.kernels.cpu.reverse.reverser._cuts", lambda *given: rows)
+    three = adjoints(kernel, trial, weights, 3)
     assert [name for name in one if not np.array_equal(one[name], three[name])] == []
 
 

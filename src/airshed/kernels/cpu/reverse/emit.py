@@ -77,6 +77,7 @@ def emit_reverse(
         faces=header("reverse/faces.hpp"),
         column=header("reverse/column.hpp"),
         sweeps=header("reverse/sweeps.hpp"),
+        rows=header("reverse/rows.hpp"),
         step=header("reverse/step.hpp"),
     )
     return Source(f"{forward.text}\n{text}", forward.table, writer.operations)

@@ -28,7 +28,7 @@ of a block are computed once, and need not be :data:`airshed.kernels.cpu.pipelin
 
 SIGNATURES: Final[Signatures] = {
     "airshed_reverser_bytes": (ctypes.c_int64, [ctypes.c_int64] * 2),
-    "airshed_reverse": (None, [ctypes.c_void_p, *[ctypes.c_int64] * 2, ctypes.c_void_p]),
+    "airshed_reverse": (None, [*[ctypes.c_void_p] * 2, *[ctypes.c_int64] * 2, ctypes.c_void_p]),
     "airshed_reverse_bytes": (ctypes.c_int64, []),
 }
 

@@ -1,4 +1,4 @@
-"""Takes adjoints back over steps: fills the structure ``Reverse`` of ``reverse/layout.hpp``; threads work on rows."""
+"""Takes adjoints back over steps: fills the structure ``Reverse`` of ``reverse/layout.hpp``; threads share its rows."""
 
 import ctypes
 from collections.abc import Mapping, Sequence
@@ -29,9 +29,6 @@ _NUMBER: Final = "number."
 _STRIPS: Final = dict(zip(SIDES, range(4, 8), strict=True))
 """Steps that hold the air fluxes beyond each side alone."""
 
-_PIECES: Final = 2
-"""Pieces of rows for each thread: each costs three rows of faces."""
-
 
 class _Reverse(ctypes.Structure):
     _fields_ = (
@@ -55,7 +52,7 @@ class Reverser:
         reactions: bool = True, swap: Swap | None = None,
     ) -> None:  # fmt: skip
         self.kernel, self.layout, self._sweeps = kernel, layout, constants.sweeps
-        self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
+        self._pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
         shape, network = kernel.shape, kernel.network
         species, levels = len(network.species), shape.levels
         self.x, self.older, self.older_tendency, self._b, self._b_after = (
@@ -72,9 +69,13 @@ class Reverser:
         self._after: StepForcing | None = None
         self.read = ReadAdjoints(layout, members(shape.operators)) if read else None
         self._call = self._structure(reactions)
-        self._rows = _cuts(layout.rows, 1 if threads == 1 else _PIECES * threads)
+        rows = _cuts(layout.rows, threads)
+        self._rows, self._not_begun = (
+            np.array([first | last << 32 for first, last in rows]),
+            np.zeros(len(rows), np.int64),
+        )
         size = kernel.functions.airshed_reverser_bytes(layout.blocks, constants.sweeps)
-        self._memory = [aligned_zeros((size,), np.uint8) for _ in self._rows]
+        self._memory = [aligned_zeros((size,), np.uint8) for _ in rows]
 
     def _structure(self, reactions: bool) -> Any:
         call = with_members(_Reverse, members(self.kernel.shape.operators))()
@@ -197,14 +198,16 @@ class Reverser:
         table.place(_ADJOINT, State(*[self._b_after] * 3, *[self._nowhere] * 3))
         call.tendency, call.tendency_before = address(self._tendency), address(self._tendency_before)
         call.x, call.z, call.u, call.b = map(address, (self.x, self.older, self.older_tendency, self._b))
-        jobs = [(first, last, address(memory)) for (first, last), memory in zip(self._rows, self._memory, strict=True)]
-        reference, function = ctypes.addressof(call), self.kernel.functions.airshed_reverse
-        if self._pool is None:
-            for job in jobs:
-                function(reference, *job)
-        else:
-            for done in [self._pool.submit(function, reference, *job) for job in jobs]:
-                done.result()
+        self._not_begun[...] = self._rows
+        function, threads = self.kernel.functions.airshed_reverse, len(self._memory)
+        shared = ctypes.addressof(call), address(self._not_begun), threads
+        jobs = [(*shared, me, address(memory)) for me, memory in enumerate(self._memory)]
+        others = [self._pool.submit(function, *job) for job in jobs[1:]] if self._pool else []
+        try:
+            function(*jobs[0])
+        finally:
+            for other in others:
+                other.result()
 
 
 def _moved(level: Level) -> State:
@@ -212,7 +215,7 @@ def _moved(level: Level) -> State:
     return State(*[level.q] * 3, *[level.air] * 3)
 
 
-def _cuts(rows: int, pieces: int) -> list[tuple[int, int]]:
-    """Return so many ranges of rows, as equal as may be."""
-    count = min(pieces, rows)
+def _cuts(rows: int, threads: int) -> list[tuple[int, int]]:
+    """Return the rows that each thread begins with, as equal as may be."""
+    count = min(threads, rows)
     return list(pairwise(rows * piece // count for piece in range(count + 1)))

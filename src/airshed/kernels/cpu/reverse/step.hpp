@@ -154,30 +154,41 @@ static void reverse_block(const Reverse& a, int64_t row, int64_t block, Reverser
     else std::memcpy(x, (void*)r.bar, sizeof r.bar);
 }
 
+// What the faces south of a row give to it and to those that come.
+static void start_rows(const Reverse& a, int64_t row, Reverser& r) {
+    const int64_t blocks = a.now->blocks;
+    const Transposed given{*a.next, *a.adjoint, a.beyond};
+    for (int64_t b = 0; b < blocks; b++) {
+        if (a.has_next) start_row_transposed(given, row, b, r.carry_y + b * 3 * NS * NZ, a.outside + (row * blocks + b) * NS * NZ);
+        if (a.has_before) start_row(*a.before, row, b, r.t.carry_y + b * NS * NZ);
+    }
+}
+
+static void reverse_row(const Reverse& a, int64_t row, Reverser& r) {
+    const int64_t blocks = a.now->blocks;
+    const Transposed given{*a.next, *a.adjoint, a.beyond};
+    if (HORIZONTAL && a.has_next) start_block_transposed(given, row, 0, r.carry_x, a.outside + row * blocks * NS * NZ);
+    if (HORIZONTAL && a.has_before && !a.before->west.edge) start_block(*a.before, row, 0, r.t.carry_x);
+    for (int64_t b = 0; b < blocks; b++) reverse_block(a, row, b, r);
+}
+
 extern "C" {
 int64_t airshed_reverser_bytes(int64_t blocks, int64_t sweeps) {
     return sizeof(Reverser) + 64 + (4 * blocks + sweeps) * NS * NZ * (int64_t)sizeof(pack);
 }
 
-// Rows first <= row < last of a step in reverse; any cut, in any order, on any threads. `memory`: airshed_reverser_bytes() bytes
-// aligned to 64, one for each thread.
-void airshed_reverse(const Reverse* reverse, int64_t first, int64_t last, void* memory) {
+// A step in reverse by threads that share its rows, see rows.hpp: the same bits whoever takes which.
+// words   of each thread the rows that it begins with;  memory  of this one: airshed_reverser_bytes() bytes aligned to 64
+void airshed_reverse(const Reverse* reverse, int64_t* words, int64_t threads, int64_t me, void* memory) {
     const FlushDenormals flush;
     const Reverse& a = *reverse;
     Reverser& r = *(Reverser*)memory;
-    const int64_t blocks = a.now->blocks;
     r.y = (pack*)(((uintptr_t)(&r + 1) + 63) & ~(uintptr_t)63);
     r.carry_y = r.y + a.now->sweeps * NS * NZ;
-    r.t.carry_y = r.carry_y + 3 * blocks * NS * NZ;
-    const Transposed given{*a.next, *a.adjoint, a.beyond};
-    for (int64_t b = 0; b < blocks && HORIZONTAL; b++) {
-        if (a.has_next) start_row_transposed(given, first, b, r.carry_y + b * 3 * NS * NZ, a.outside + (first * blocks + b) * NS * NZ);
-        if (a.has_before) start_row(*a.before, first, b, r.t.carry_y + b * NS * NZ);
-    }
-    for (int64_t row = first; row < last; row++) {
-        if (HORIZONTAL && a.has_next) start_block_transposed(given, row, 0, r.carry_x, a.outside + row * blocks * NS * NZ);
-        if (HORIZONTAL && a.has_before && !a.before->west.edge) start_block(*a.before, row, 0, r.t.carry_x);
-        for (int64_t b = 0; b < blocks; b++) reverse_block(a, row, b, r);
+    r.t.carry_y = r.carry_y + 3 * a.now->blocks * NS * NZ;
+    for (int64_t last = -2, row; (row = next_row(words, threads, me)) >= 0; last = row) {
+        if (HORIZONTAL && row != last + 1) start_rows(a, row, r);
+        reverse_row(a, row, r);
     }
     end_streams();
 }
