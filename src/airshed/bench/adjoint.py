@@ -31,7 +31,7 @@ HOURS, ROUNDS = 24.0, 5
 
 CASE: Final = "west-europe"
 TS1: Final = "musica:ts1"
-_STEPS: Final = 8
+_STEPS: Final = 16
 _SETTINGS: Final = ('time.spinup="0 h"', "run.threads=1")
 
 Progress = Callable[[str], object]

@@ -19,25 +19,33 @@ INLINE pack signed_by(pack a, pack sign) {
     return (pack)((bits)a ^ ((bits)sign & (bits)splat(real(-0.0))));
 }
 
-struct Shares { pack before2, before, after, after2; };   // of the cells around a face
+struct Shares {                         // of the cells around a face
+    decltype(pack{} > pack{}) forward;
+    pack a, before, after;
+
+    pack before2() const { return forward ? a : pack{}; }
+    pack after2() const { return forward ? pack{} : a; }
+    pack added_to_before2(pack other) const { return forward ? other + a : other; }
+    pack added_to_after2(pack other) const { return forward ? other : other + a; }
+};
 
 INLINE Shares shares_of(pack flux, pack before2, pack before, pack after, pack after2, pack g, pack alpha, pack beta, bool equal) {
     const auto forward = flux > 0;
     const pack b = forward ? before : after;
     const pack up = b - (forward ? before2 : after2), down = (forward ? after : before) - b;
     const pack u = signed_by(up, down), d = signed_by(down, down);
-    const pack smooth = equal ? real(1.0 / 6.0) * ((d + d) + u) : fused(alpha, d, beta * u);
+    const pack smooth = equal ? real(1.0 / 6.0) * fused(splat(real(2)), d, u) : fused(alpha, d, beta * u);   // twice d is exact
     const pack least = minimum(d, smooth);
     const auto is_up = u <= least, is_down = d <= smooth, extremum = minimum(u, d) <= 0;
 #if FROZEN
     const pack kappa = extremum ? pack{} : g * (minimum(u, least) / smooth);
     const pack gu = beta * kappa, gd = alpha * kappa;
 #else
-    const pack of_up = is_up ? g : is_down ? pack{} : beta * g, of_down = is_up ? pack{} : is_down ? g : alpha * g;
-    const pack gu = extremum ? pack{} : of_up, gd = extremum ? pack{} : of_down;
+    const pack given = extremum ? pack{} : g;
+    const pack gu = is_up ? given : is_down ? pack{} : beta * given, gd = is_up ? pack{} : is_down ? given : alpha * given;
 #endif
     const pack own = g + (gu - gd);
-    return {forward ? -gu : pack{}, forward ? own : gd, forward ? gd : own, forward ? pack{} : -gu};
+    return {forward, -gu, forward ? own : gd, forward ? gd : own};
 }
 
 INLINE Shares shares_of(pack flux, pack before2, pack before, pack after, pack after2, pack difference) {
@@ -165,8 +173,8 @@ INLINE Shares shares_y(const Transposed& a, const Lines& l, const Edges& edges, 
 
 // Adds what a face gives to the rows to come to what is kept for them; returns all that the row itself gets from y faces.
 INLINE pack keep(pack* kept, const Shares& n) {
-    const pack total = kept[0] + n.before2;
-    kept[0] = kept[1] + n.before, kept[1] = kept[2] + n.after, kept[2] = n.after2;
+    const pack total = n.added_to_before2(kept[0]);
+    kept[0] = kept[1] + n.before, kept[1] = kept[2] + n.after, kept[2] = n.after2();
     return total;
 }
 
@@ -221,9 +229,9 @@ static void start_block_transposed(const Transposed& a, int64_t row, int64_t blo
     for (int i = 0; i < NS; i++)
         for (int z = 0; z < NZ; z++) {
             const Shares p = shares_x<true>(a, l, edges, row, block - 1, i * COLUMN + z * W, z, f.flux_x[z], f.across_x[FACE_EXCHANGE ? z : 0]);
-            pack next = (from_west_3(p.after2, pack{}) + from_west_2(p.after, pack{})) + from_west_1(p.before, pack{});
+            pack next = (from_west_3(p.after2(), pack{}) + from_west_2(p.after, pack{})) + from_west_1(p.before, pack{});
             if (block == 0 && a.s.west.edge) {
-                const pack beyond = (from_west_3(pack{}, p.after2) + from_west_2(pack{}, p.after)) + (from_west_1(pack{}, p.before) + p.before2);
+                const pack beyond = (from_west_3(pack{}, p.after2()) + from_west_2(pack{}, p.after)) + p.added_to_before2(from_west_1(pack{}, p.before));
                 if (edges.west[z] > 0) outside[i * NZ + z] += sum(beyond);
                 else next[0] += real(sum(beyond));
             }
@@ -258,8 +266,8 @@ static void transpose(const Transposed& a, int64_t row, int64_t block, Worker& t
             __builtin_prefetch(l.rows[3] + k + COLUMN, 0), __builtin_prefetch(l.tendency_rows[1] + k + COLUMN, 0), __builtin_prefetch(x + k + COLUMN, 1);
             const Shares p = shares_x<EAST>(a, l, edges, row, block, k, z, f.flux_x[z], f.across_x[FACE_EXCHANGE ? z : 0]);
             pack& carried = carry_x[i * NZ + z];
-            total[z] = carried + ((from_west_3(pack{}, p.after2) + from_west_2(pack{}, p.after)) + (from_west_1(pack{}, p.before) + p.before2));
-            carried = (from_west_3(p.after2, pack{}) + from_west_2(p.after, pack{})) + from_west_1(p.before, pack{});
+            total[z] = carried + ((from_west_3(pack{}, p.after2()) + from_west_2(pack{}, p.after)) + p.added_to_before2(from_west_1(pack{}, p.before)));
+            carried = (from_west_3(p.after2(), pack{}) + from_west_2(p.after, pack{})) + from_west_1(p.before, pack{});
             if (east) {
                 const double beyond = sum((edges.inside > 0 ? pack{} : total[z]) + carried);
                 total[z] = total[z] * edges.inside;
@@ -282,7 +290,8 @@ static void transpose(const Transposed& a, int64_t row, int64_t block, Worker& t
                 if constexpr (!FACE_FLUX) continue;
                 const int below2 = z > 0 ? z - 1 : 0, above2 = z + 2 < NZ ? z + 2 : NZ - 1;
                 const Shares p = shares_of(v.up[z], q[below2], q[z], q[z + 1], q[above2], v.up[z] * (tb[z + 1] - tb[z]), v.alpha[z], v.beta[z], false);
-                total[below2] += p.before2, total[z] += p.before, total[z + 1] += p.after, total[above2] += p.after2;
+                total[below2] = p.added_to_before2(total[below2]), total[z] += p.before, total[z + 1] += p.after;
+                total[above2] = p.added_to_after2(total[above2]);
             }
             const auto rising = v.up[NZ - 1] > 0;
             const pack top = -(v.up[NZ - 1] * tb[NZ - 1]);
