@@ -1,6 +1,6 @@
 """Texts of messages: numbers of things, texts of others made printable, and the known name that was probably meant."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 
@@ -64,5 +64,9 @@ def suggestion(name: str, known: Iterable[str], *, limit: int = 12) -> str:
         return f"did you mean {match}?"
     if not candidates:
         return "there are none to choose from"
-    listed = ", ".join(candidates[:limit])
-    return f"known are {listed}" + (f" and {len(candidates) - limit} more" if len(candidates) > limit else "")
+    return f"known are {listed(candidates, limit)}"
+
+
+def listed(names: Sequence[str], most: int = 12) -> str:
+    """Return names behind each other, the first ones of many: ``A, B and 3 more``."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

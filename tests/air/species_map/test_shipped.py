@@ -57,6 +57,16 @@ def test_the_tracers_take_nothing_but_what_the_case_says() -> None:
         assemble(Case.load("west-europe", plain))
 
 
+@pytest.mark.parametrize(
+    ("species", "told"),
+    [(["x"] * 300, "'x' is not a species"), ([f"x{n}" for n in range(300)], "'x11' and 288 more are not species")],
+)
+def test_of_many_unknown_species_the_first_are_named_once(species: list[str], told: str) -> None:
+    with pytest.raises(CaseError, match=f"assimilation.observations.species: .*{told}") as found:
+        assemble(Case.load("west-europe", [*COARSE, f"assimilation.observations.species={species}"]))
+    assert len(str(found.value)) < 400
+
+
 @pytest.mark.parametrize("mechanism", OF_NUMBERS)
 def test_a_test_problem_of_numbers_says_why_it_cannot(mechanism: str) -> None:
     with pytest.raises(CaseError, match=f"^mechanism {mechanism} cannot run in a case: .* Run it with airshed box"):

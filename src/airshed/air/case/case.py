@@ -20,7 +20,7 @@ from airshed.case.sections import Due
 from airshed.case.toml import KeyPath
 from airshed.core.errors import CaseError, UnknownMechanismError
 from airshed.core.settings import Section, refuse, setting
-from airshed.core.text import nearest, suggestion
+from airshed.core.text import listed, nearest, shown, suggestion
 from airshed.grid import Grid
 from airshed.mechanism import inspect_mechanism, load_mechanism
 from airshed.mechanism.network import ReactionNetwork
@@ -181,7 +181,7 @@ def check_receptor(case: Case, species: Iterable[str], asked: str) -> None:
 def _refuse_unknown(case: Case, named: Iterable[tuple[str, Iterable[str]]], known: Collection[str]) -> None:
     faults = []
     for key, names in named:
-        unknown = [name for name in names if name not in known]
+        unknown = [name for name in dict.fromkeys(names) if name not in known]
         if unknown:
             place = case.provenance.get(key) or case.provenance.get(f"{key}.{unknown[0]}", "")
             faults.append((place, f"{key}: {_unknown_species(unknown, case.chemistry.mechanism, known)}"))
@@ -192,9 +192,8 @@ def _refuse_unknown(case: Case, named: Iterable[tuple[str, Iterable[str]]], know
 def _unknown_species(names: Sequence[str], mechanism: str, known: Iterable[str]) -> str:
     if len(names) == 1:
         return f"{names[0]!r} is not a species of {mechanism}; {suggestion(names[0], known)}"
-    listed = ", ".join(map(repr, names))
     advice = "name those that it has, or say under [names] of its species map what they are there, or `none`"
-    return f"{listed} are not species of {mechanism}; {advice}"
+    return f"{listed([shown(name) for name in names])} are not species of {mechanism}; {advice}"
 
 
 def place_mechanism(chemistry: dict[str, Any], base: Path) -> None:
