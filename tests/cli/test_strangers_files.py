@@ -106,3 +106,12 @@ def test_messages_steer_no_terminal(tmp_path: Path) -> None:
     assert answer.exit_code == 2
     assert all(each.isprintable() for each in answer.stderr.replace("\n", ""))
     assert "\\x1b[2J" in answer.stderr
+
+
+def test_an_endless_path_is_told_in_short(folder: Path) -> None:
+    (folder / "box.toml").write_text(CONDITIONS.replace('"290 K"', f'{{ csv = "{"a" * 100_000}" }}'))
+    answer = airshed("box", "small_strato", "--conditions", folder / "box.toml", "--output", folder / "box.nc")
+    assert answer.exit_code == 2
+    assert "environment.temperature: " in answer.stderr
+    assert "cannot be read (File name too long); check its path" in answer.stderr
+    assert len(answer.stderr) <= 600

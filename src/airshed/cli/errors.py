@@ -22,6 +22,9 @@ from airshed.parallel.environment import launched, launched_rank
 REFUSED = 2
 """Exit code for errors that are the user's to mend."""
 
+_LINE = 500
+"""Characters of a line of a message; of longer ones, such as an endless path, the middle is left out."""
+
 _PLAINER = (
     (r"Value error, ", ""),
     (r"Input should be greater than or equal to (\S+)", r"give \1 or more"),
@@ -100,7 +103,8 @@ def _last_words(error: BaseException) -> tuple[str, int] | None:
         return None
     match error:
         case AirshedError():
-            return f"airshed: error: {shortened(str(error))}", REFUSED
+            lines = "\n".join(shortened(line, _LINE) for line in str(error).splitlines())
+            return f"airshed: error: {shortened(lines)}", REFUSED
         case KeyboardInterrupt():
             return "airshed: stopped", INTERRUPTED
         case MemoryError():

@@ -210,7 +210,7 @@ def _concentrations(series: xr.Dataset, chosen: Sequence[str], *, many: bool) ->
     rows = []
     air = series["M"].values if "M" in series else None
     for name in chosen:
-        values = series[name].values
+        values = series.variables[name].values
         shares = None if air is None else 1e9 * values / air
         first, last = (float(np.mean(values[at])) for at in (0, -1))
         rows.append((name, first, last, None if shares is None else float(np.mean(shares[-1]))))
@@ -223,7 +223,9 @@ def _atoms(run: BoxRun, series: xr.Dataset) -> Table:
     """Return the change of each element's atoms, where nothing but chemistry touches it."""
     network, rows = run.network, []
     air = series["M"].values[[0, -1]] if "M" in series else np.ones((2, 1))
-    ends = np.stack([series[name].values[[0, -1]] for name in network.names], axis=1).reshape(2, len(network.names), -1)
+    ends = np.stack([series.variables[name].values[[0, -1]] for name in network.names], axis=1).reshape(
+        2, len(network.names), -1
+    )
     parts: npt.NDArray[np.float64] = ends / air.reshape(2, 1, -1)
     for element in network.atoms:
         weights = np.array(atom_counts(network, element), float)
