@@ -109,7 +109,7 @@ def test_messages_steer_no_terminal(tmp_path: Path) -> None:
 
 
 def test_an_endless_path_is_told_in_short(folder: Path) -> None:
-    (folder / "box.toml").write_text(CONDITIONS.replace('"290 K"', f'{{ csv = "{"a" * 100_000}" }}'))
+    (folder / "box.toml").write_text(CONDITIONS.replace('"290 K"', f'{{ csv = "{"a" * 100_000}", column = "T" }}'))
     answer = airshed("box", "small_strato", "--conditions", folder / "box.toml", "--output", folder / "box.nc")
     assert answer.exit_code == 2
     assert "environment.temperature: " in answer.stderr

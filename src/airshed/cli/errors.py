@@ -22,8 +22,8 @@ from airshed.parallel.environment import launched, launched_rank
 REFUSED = 2
 """Exit code for errors that are the user's to mend."""
 
-_LINE = 500
-"""Characters of a line of a message; of longer ones, such as an endless path, the middle is left out."""
+_WORD = 250
+"""Characters of a word in a message; of longer ones, such as an endless path, the middle is left out."""
 
 _PLAINER = (
     (r"Value error, ", ""),
@@ -103,8 +103,8 @@ def _last_words(error: BaseException) -> tuple[str, int] | None:
         return None
     match error:
         case AirshedError():
-            lines = "\n".join(shortened(line, _LINE) for line in str(error).splitlines())
-            return f"airshed: error: {shortened(lines)}", REFUSED
+            words = re.sub(rf"\S{{{_WORD + 1},}}", lambda word: shortened(word[0], _WORD), str(error))
+            return f"airshed: error: {shortened(words)}", REFUSED
         case KeyboardInterrupt():
             return "airshed: stopped", INTERRUPTED
         case MemoryError():
