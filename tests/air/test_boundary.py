@@ -225,6 +225,13 @@ def test_initial_datasets_that_do_not_fit(given_dataset: xr.Dataset, message: st
         initial_from_dataset(given_dataset, SPECIES, GRID, np.zeros(()))
 
 
+def test_an_endless_name_in_an_initial_state_is_told_in_short() -> None:
+    endless = xr.Dataset({"a" * 100_000: (("lat",), np.ones(3))})
+    with pytest.raises(CaseError, match="the initial dataset has aaa") as found:
+        initial_from_dataset(endless, SPECIES, GRID, np.zeros(()))
+    assert len(str(found.value)) < 500
+
+
 def test_a_factor_of_a_map_that_makes_more_than_all_air_is_told_with_the_map() -> None:
     made = BoundaryMap("mine.species.toml", profile={"NO2": {"O3": 1e30}})
     with pytest.raises(CaseError, match=r"the boundary's NO2 is .* more than .*, by mine\.species\.toml"):

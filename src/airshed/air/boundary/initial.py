@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from airshed.core.data import numbers
 from airshed.core.errors import CaseError
-from airshed.core.text import suggestion
+from airshed.core.text import listed, printable, shortened, suggestion
 from airshed.core.units import to
 from airshed.grid import Grid
 
@@ -35,9 +35,10 @@ def initial_from_dataset(dataset: "xr.Dataset", species: Sequence[str], grid: Gr
     """
     unknown = [str(name) for name in dataset.data_vars if name not in species]
     if unknown:
+        told = [shortened(printable(name), 100) for name in unknown]
         raise CaseError(
-            f"the initial dataset has {', '.join(unknown)}, no species of the mechanism; "
-            f"{unknown[0]}: {suggestion(unknown[0], species)}"
+            f"the initial dataset has {listed(told)}, no species of the mechanism; "
+            f"{told[0]}: {suggestion(unknown[0], species)}"
         )
     state = np.array(np.broadcast_to(default, (len(species), *grid.shape)), dtype=np.float64)
     for row, name in enumerate(species):
