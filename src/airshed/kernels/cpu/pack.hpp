@@ -19,14 +19,30 @@ INLINE dpack dsplat(double number) { return number - dpack{}; }
 
 // a * b + c in one rounding, where the processor has it. What compilers contract by themselves depends on the code around it;
 // this does not, so that what several kernels compute alike is written with it: see ALIKE in kernels/cpu/pipeline.py.
-INLINE pack fused(pack a, pack b, pack c) {
 #if defined(__FP_FAST_FMA) || defined(__FMA__)
-    for (int i = 0; i < W; i++) c[i] = REAL_IS_DOUBLE ? __builtin_fma(a[i], b[i], c[i]) : __builtin_fmaf(a[i], b[i], c[i]);
+INLINE double once_rounded(double a, double b, double c) { return __builtin_fma(a, b, c); }
+INLINE float once_rounded(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+template <class Vector> INLINE Vector once_rounded(Vector a, Vector b, Vector c) {
+    for (unsigned i = 0; i < sizeof c / sizeof c[0]; i++) c[i] = once_rounded(a[i], b[i], c[i]);
     return c;
-#else
-    return a * b + c;
-#endif
 }
+#if defined(__FMA__) && !defined(__clang__)   // GCC sees through that loop, too, and takes five times as long for rates of TS1
+typedef double doubles_4 __attribute__((vector_size(32)));
+typedef float floats_8 __attribute__((vector_size(32)));
+INLINE doubles_4 once_rounded(doubles_4 a, doubles_4 b, doubles_4 c) { return __builtin_ia32_vfmaddpd256(a, b, c); }
+INLINE floats_8 once_rounded(floats_8 a, floats_8 b, floats_8 c) { return __builtin_ia32_vfmaddps256(a, b, c); }
+#if defined(__AVX512F__)
+typedef double doubles_8 __attribute__((vector_size(64)));
+typedef float floats_16 __attribute__((vector_size(64)));
+INLINE doubles_8 once_rounded(doubles_8 a, doubles_8 b, doubles_8 c) { return __builtin_ia32_vfmaddpd512_mask(a, b, c, -1, 4); }
+INLINE floats_16 once_rounded(floats_16 a, floats_16 b, floats_16 c) { return __builtin_ia32_vfmaddps512_mask(a, b, c, -1, 4); }
+#endif
+#endif
+#else
+template <class Vector> INLINE Vector once_rounded(Vector a, Vector b, Vector c) { return a * b + c; }
+#endif
+INLINE pack fused(pack a, pack b, pack c) { return once_rounded(a, b, c); }
+INLINE dpack dfused(dpack a, dpack b, dpack c) { return once_rounded(a, b, c); }
 
 #if defined(__AVX512F__) && defined(__AVX512VL__) && ((REAL_IS_DOUBLE && W == 8) || (!REAL_IS_DOUBLE && (W == 8 || W == 16)))
 // By their names: the header of the intrinsics takes compilers longer to read than most mechanisms.
@@ -58,6 +74,26 @@ INLINE pack maximum(pack a, pack b) { return a > b ? a : b; }
 INLINE pack reciprocal(pack x) { return real(1) / x; }
 #endif
 
+typedef decltype(pack{} > pack{}) mask;
+
+// A mask as a bit for each lane.
+INLINE unsigned lanes_of(mask lanes) {
+#if defined(__AVX512DQ__) && W == 8 && REAL_IS_DOUBLE
+    typedef long long lanes_of_doubles __attribute__((vector_size(64)));
+    return __builtin_ia32_cvtq2mask512((lanes_of_doubles)lanes);
+#elif defined(__AVX512VL__) && defined(__AVX512DQ__) && W == 8
+    return __builtin_ia32_cvtd2mask256(lanes);
+#elif defined(__AVX__) && W == 4 && REAL_IS_DOUBLE
+    return unsigned(__builtin_ia32_movmskpd256((pack)lanes));
+#elif defined(__AVX__) && W == 8 && !REAL_IS_DOUBLE
+    return unsigned(__builtin_ia32_movmskps256((pack)lanes));
+#else
+    unsigned bits = 0;
+    for (int lane = 0; lane < W; lane++) bits |= unsigned(lanes[lane] & 1) << lane;
+    return bits;
+#endif
+}
+
 // Writes past the caches, what no one reads soon: memory need not be read before. Others see it after `end_streams`.
 #define PACK_BYTES (W * (REAL_IS_DOUBLE ? 8 : 4))
 #if (defined(__AVX512F__) && PACK_BYTES == 64) || (defined(__AVX__) && (PACK_BYTES == 32 || PACK_BYTES == 16))
@@ -77,15 +113,6 @@ typedef std::make_integer_sequence<int, W> lanes;
 INLINE pack from_west_1(pack west, pack here) { return lanes_from<W - 1>(west, here, lanes{}); }
 INLINE pack from_east_1(pack here, pack east) { return lanes_from<1>(here, east, lanes{}); }
 INLINE pack from_east_2(pack here, pack east) { return lanes_from<2>(here, east, lanes{}); }
-
-INLINE dpack dfused(dpack a, dpack b, dpack c) {
-#if defined(__FP_FAST_FMA) || defined(__FMA__)
-    for (int i = 0; i < D; i++) c[i] = __builtin_fma(a[i], b[i], c[i]);
-    return c;
-#else
-    return a * b + c;
-#endif
-}
 
 // c[0] + c[1] x + ... + c[N-1] x^(N-1) as a tree: a third of the latency of one coefficient after the other. x2 = x^2, x4 = x^4
 template <int N>
