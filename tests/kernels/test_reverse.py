@@ -22,6 +22,7 @@ from airshed.kernels.cpu.reverse import emit, pipeline
 from airshed.kernels.cpu.reverse.emit import _Writer
 from airshed.kernels.cpu.reverse.pipeline import compile_reverse
 from airshed.kernels.cpu.template import Written, header
+from airshed.kernels.memory import address
 from airshed.kernels.reference import transport
 from airshed.kernels.reference.trial import Trial, compiled_step, forcing, random_trial, twin_step
 from airshed.kernels.step.data import Level, Share, StepConstants, StepForcing
@@ -226,6 +227,19 @@ def test_any_threads_give_the_same_bits_whichever_rows_they_begin_with(
     monkeypatch.setattr("airshed.kernels.cpu.reverse.reverser._cuts", lambda *given: rows)
     three = adjoints(kernel, trial, weights, 3)
     assert [name for name in one if not np.array_equal(one[name], three[name])] == []
+
+
+def test_branches_of_limiters_give_the_same_bits_kept_or_found_anew(
+    compiled: Compiled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel = compiled("toy", 3)
+    trial = random_trial(kernel, (13, 18), WEIGHTS["equal steps"], seed=1, sweeps=2)
+    weights = weighed(trial, 1)
+    kept = adjoints(kernel, trial, weights)
+    forgotten = property(lambda self: (None, address(self._before)))
+    monkeypatch.setattr("airshed.kernels.cpu.reverse.reverser._Branches.addresses", forgotten)
+    anew = adjoints(kernel, trial, weights)
+    assert [name for name in kept if not np.array_equal(kept[name], anew[name])] == []
 
 
 def test_all_else_has_the_same_bits_where_factors_on_rates_are_not_asked_for(compiled: Compiled) -> None:

@@ -11,10 +11,10 @@
 constexpr int64_t COLUMN = NZ * W;                  // reals of one species in a block
 constexpr int64_t BLOCK = NS * COLUMN;              // reals of a block
 
-INLINE value limit(value b, value up, value down, value smooth) {
+INLINE value limited(value up, value down, value smooth) {
     const value high = maximum(maximum(up, down), smooth);
     const value low = minimum(minimum(up, down), smooth);
-    return b + (maximum(low, pack{}) + minimum(high, pack{}));
+    return maximum(low, pack{}) + minimum(high, pack{});
 }
 
 // On equal cells psi = ((c-b) + (c-b) + (b-a)) / 6, written without a product that a compiler could fuse into a sum in one
@@ -24,7 +24,7 @@ INLINE value face(pack flux, value before2, value before, value after, value aft
     const auto forward = flux > 0;
     const value b = select(forward, before, after);
     const value up = b - select(forward, before2, after2), down = select(forward, after, before) - b;
-    return flux * limit(b, up, down, real(1.0 / 6.0) * ((down + down) + up));
+    return flux * (b + limited(up, down, real(1.0 / 6.0) * ((down + down) + up)));
 }
 
 INLINE value upper_face(pack flux, value below2, value below, value above, value above2, pack alpha, pack beta) {
@@ -32,7 +32,7 @@ INLINE value upper_face(pack flux, value below2, value below, value above, value
     const auto forward = flux > 0;
     const value b = select(forward, below, above);
     const value up = b - select(forward, below2, above2), down = select(forward, above, below) - b;
-    return flux * limit(b, up, down, fused(alpha, down, beta * up));
+    return flux * (b + limited(up, down, fused(alpha, down, beta * up)));
 }
 
 struct BlockFlux {                     // fluxes of one block, the same for all species
@@ -235,15 +235,21 @@ INLINE value brought(const value* rate, const value* q, int z) {
     return sum;
 }
 
+struct Unseen {                        // nobody asks what the faces of a cell saw; who does has functions of these names
+    static void east(pack, value, value, value, value) {}
+    static void north(pack, value, value, value, value) {}
+    static void upper(pack, value, value, value, value, pack, pack) {}
+};
+
 // What transport does to one species of a block: `each(level, offset, change)` is given its tendency [mol/s] level by level,
-// from the ground up; `edge`: what passes the edges of the area.
+// from the ground up, after `seen` was given what the cell's faces saw; `edge`: what passes the edges of the area.
 // EDGE: the block touches the area's edge or holds padding; interior blocks are compiled without those questions.
 struct Passed {                        // what comes in through the edges of the area, and what goes out [mol/s]
     pack come{}, gone{};
 };
 
-template <bool EDGE, class Each>
-INLINE void transport_species(const Step& s, int64_t row, int64_t block, Worker& t, const Around& a, pack mask, int i, Passed& edge, const Each& each) {
+template <bool EDGE, class Seen, class Each>
+INLINE void transport_species(const Step& s, int64_t row, int64_t block, Worker& t, const Around& a, pack mask, int i, Passed& edge, Seen& seen, const Each& each) {
     const BlockFlux& f = t.flux;
     const int64_t o = i * COLUMN, last = s.last_lanes - 1;
     const value* q = (const value*)(a.here + o);
@@ -274,6 +280,8 @@ INLINE void transport_species(const Step& s, int64_t row, int64_t block, Worker&
             }
             x = face(f.east[z], from_west_1(west, c), c, from_east_1(c, east), from_east_2(c, east));
             y = face(f.north[z], s_1, c, n1, n2);
+            seen.east(f.east[z], from_west_1(west, c), c, from_east_1(c, east), from_east_2(c, east));
+            seen.north(f.north[z], s_1, c, n1, n2);
             if constexpr (FACE_EXCHANGE) {
                 x = fused(f.across_east[z], c - from_east_1(c, east), x);
                 y = fused(f.across_north[z], c - n1, y);
@@ -282,9 +290,13 @@ INLINE void transport_species(const Step& s, int64_t row, int64_t block, Worker&
             from_south = carry_y[i * NZ + z];
             t.carry_x[i * NZ + z] = x, carry_y[i * NZ + z] = y;
         }
-        if constexpr (VERTICAL) v = z < NZ - 1
-            ? upper_face(f.up[z], q[z > 0 ? z - 1 : 0], q[z], q[z + 1], q[z + 2 < NZ ? z + 2 : NZ - 1], f.alpha[z], f.beta[z])
-            : f.up[z] * select(f.up[z] > 0, q[z], splat(s.top[i]));
+        if constexpr (VERTICAL) {
+            if (z < NZ - 1) {
+                const value &below2 = q[z > 0 ? z - 1 : 0], &above2 = q[z + 2 < NZ ? z + 2 : NZ - 1];
+                v = upper_face(f.up[z], below2, q[z], q[z + 1], above2, f.alpha[z], f.beta[z]);
+                seen.upper(f.up[z], below2, q[z], q[z + 1], above2, f.alpha[z], f.beta[z]);
+            } else v = f.up[z] * select(f.up[z] > 0, q[z], splat(s.top[i]));
+        }
         value change = (from_west - x) + (from_south - y) + (below - v);
         if constexpr (COLUMN_MATRIX)
             if (t.mixes) change += brought(t.matrix + z * NZ, q, z);
@@ -313,7 +325,8 @@ static void transport(const Step& s, int64_t row, int64_t block, Worker& t) {
     const int64_t offset = (row * s.blocks + block) * BLOCK;
     for (int i = 0; i < NS; i++) {
         Passed edge;
-        transport_species<EDGE>(s, row, block, t, a, mask, i, edge, [&](int z, int64_t k, value change) __attribute__((always_inline)) {
+        Unseen seen;
+        transport_species<EDGE>(s, row, block, t, a, mask, i, edge, seen, [&](int z, int64_t k, value change) __attribute__((always_inline)) {
             // the next species of what comes from memory: the two-step formula streams through it once
             __builtin_prefetch(s.q_other + offset + k + COLUMN, 1);
             __builtin_prefetch(s.tendency + offset + k + COLUMN, 1);

@@ -18,7 +18,9 @@ struct Reverser {          // what one thread carries from block to block
     bool clipped[NS];
     bool cut[NS];                       // see `begin`
     pack reactions[REACTIONS + 1];      // what factors on their rates are worth, in this block,
-    bool reactions_asked;               // where that is asked for: a tenth of the sweeps
+    bool reactions_asked;               // where that is asked for: a tenth of the sweeps; and for it, of the sweep that was
+    pack of_production[NS * NZ];        // gone through last, the adjoints of production
+    pack of_loss[NS * NZ];              // and loss
     pack carry_x[NS * NZ];              // see faces.hpp
     pack* carry_y;                      // [block][species][level][3]
     pack* y;                            // [sweep][species][level]: values after each sweep but the last
@@ -105,6 +107,7 @@ template <int S> INLINE pack down(Reverser& r, int z, const Transpose& e, const 
     const pack p = t.g * mu;
     l = -(p * x);
     r.r[at] += mu;
+    if (__builtin_expect(r.reactions_asked, 0)) r.of_production[at] = p, r.of_loss[at] = l;
     if (__builtin_expect(r.own_rates, 0)) {
         add_to_taken<S>(r, z, l);
         if constexpr (SINKS<S>)

@@ -34,17 +34,20 @@ _PLACES: Final = {
 
 @dataclass(frozen=True)
 class ReverseSpecies:
-    """One species in reverse: its production and loss by what they saw, and statements that give back.
+    """One species in reverse: its production and loss by what they saw, and statements.
 
+    speeds   that name what several products share
+    giving   that add to adjoints of what production and loss were made of
     sums     of a column, by their variables: the reaction whose factor each is worth something to
-    summing  statements that add to them
+    summing  that add to them
     """
 
     number: int
     name: str
     production: str
     loss: str
-    lines: tuple[str, ...]
+    speeds: tuple[str, ...]
+    giving: tuple[str, ...]
     sums: Mapping[str, int]
     summing: tuple[str, ...]
 
@@ -74,6 +77,7 @@ def emit_reverse(
             render("reverse/operators.cpp.jinja", operators=operators, adjoints=operator_adjoints(operators))
         ),
         layout=header("reverse/layout.hpp"),
+        branches=header("reverse/branches.hpp"),
         faces=header("reverse/faces.hpp"),
         column=header("reverse/column.hpp"),
         sweeps=header("reverse/sweeps.hpp"),
@@ -118,8 +122,8 @@ class _Writer:
         )
         speeds = self._speeds(number)
         sums, summing = self._to_reactions(number, speeds)
-        lines = tuple(self._giving(number, speeds))
-        return ReverseSpecies(number, network.names[number], production, loss, lines, sums, tuple(summing))
+        named, giving = tuple(self._named(speeds)), tuple(self._giving(number, speeds))
+        return ReverseSpecies(number, network.names[number], production, loss, named, giving, sums, tuple(summing))
 
     def production_takes(self, number: int) -> bool:
         """Whether a product of a species' production is negative, so that its solution may be."""
@@ -161,12 +165,16 @@ class _Writer:
             rates[tuple(sorted(symbols))] = rates.get(tuple(sorted(symbols)), 0.0) + value
         return list(found.values())
 
+    def _named(self, speeds: Sequence[_Speed]) -> Iterator[str]:
+        """Statements that name each speed without its mixing ratios."""
+        for place, speed in enumerate(speeds):
+            yield f"const pack r{place} = {speed.bar} * ({self._sum(speed.rate, of_adjoint=True)});"
+            self.operations += 1
+
     def _giving(self, number: int, speeds: Sequence[_Speed]) -> Iterator[str]:
         """Statements that add to the adjoints of all that a species' production and loss were made of."""
         given: defaultdict[int, dict[Key, float]] = defaultdict(dict)
         for place, speed in enumerate(speeds):
-            yield f"const pack r{place} = {speed.bar} * ({self._sum(speed.rate, of_adjoint=True)});"
-            self.operations += 1
             for at, (_, other) in enumerate(speed.factors):
                 key = (("r", place), *speed.factors[:at], *speed.factors[at + 1 :])
                 given[other][key] = given[other].get(key, 0.0) + 1.0

@@ -1,57 +1,11 @@
 // reverse/faces.hpp: the transpose of limited transport. Every cell gathers what the faces around it give back to it, in one
 // order: the same bits for any cut of the area.
 //
-// A face with the air flux F from b to c, a upstream of b, carries F (b + psi). What that amount is worth, as the tendencies of
-// both cells have the adjoints B, is G = F (B_after - B_before). psi is piecewise linear in u = b - a and d = c - b:
-//
-//     psi = u:  (gu, gd) = (G, 0)      psi = d:  (0, G)      psi = beta u + alpha d:  (beta G, alpha G)      extremum:  (0, 0)
-//
-// and so a receives -gu, b G + gu - gd, c gd. With FROZEN limiters psi = kappa (beta u + alpha d), kappa as it was.
 // Beyond the edges of the area: where air flows in, a cell's share belongs to the air outside, else to the cell inside.
 
 INLINE pack from_west_2(pack west, pack here) { return lanes_from<W - 2>(west, here, lanes{}); }
 INLINE pack from_west_3(pack west, pack here) { return lanes_from<W - 3>(west, here, lanes{}); }
 INLINE pack from_east_3(pack here, pack east) { return lanes_from<3>(here, east, lanes{}); }
-
-// Both differences with the sign of `down` taken off: psi has that sign, and branches are told by sizes.
-INLINE pack signed_by(pack a, pack sign) {
-    typedef decltype(a > a) bits;
-    return (pack)((bits)a ^ ((bits)sign & (bits)splat(real(-0.0))));
-}
-
-struct Shares {                         // of the cells around a face
-    decltype(pack{} > pack{}) forward;
-    pack a, before, after;
-
-    pack before2() const { return forward ? a : pack{}; }
-    pack after2() const { return forward ? pack{} : a; }
-    pack added_to_before2(pack other) const { return forward ? other + a : other; }
-    pack added_to_after2(pack other) const { return forward ? other : other + a; }
-};
-
-INLINE Shares shares_of(pack flux, pack before2, pack before, pack after, pack after2, pack g, pack alpha, pack beta, bool equal) {
-    const auto forward = flux > 0;
-    const pack b = forward ? before : after;
-    const pack up = b - (forward ? before2 : after2), down = (forward ? after : before) - b;
-    const pack u = signed_by(up, down), d = signed_by(down, down);
-    const pack smooth = equal ? real(1.0 / 6.0) * fused(splat(real(2)), d, u) : fused(alpha, d, beta * u);   // twice d is exact
-    const pack least = minimum(d, smooth);
-    const auto is_up = u <= least, is_down = d <= smooth, extremum = minimum(u, d) <= 0;
-#if FROZEN
-    const pack kappa = extremum ? pack{} : g * (minimum(u, least) / smooth);
-    const pack gu = beta * kappa, gd = alpha * kappa;
-#else
-    const pack given = extremum ? pack{} : g;
-    const pack gu = is_up ? given : is_down ? pack{} : beta * given, gd = is_up ? pack{} : is_down ? given : alpha * given;
-#endif
-    const pack own = g + (gu - gd);
-    return {forward, -gu, forward ? own : gd, forward ? gd : own};
-}
-
-INLINE Shares shares_of(pack flux, pack before2, pack before, pack after, pack after2, pack difference) {
-    if constexpr (!FACE_FLUX) return Shares{};
-    return shares_of(flux, before2, before, after, after2, flux * difference, splat(real(1.0 / 3.0)), splat(real(1.0 / 6.0)), true);
-}
 
 // ---- what a block sees: mixing ratios with those beyond the area, adjoints of tendencies, air fluxes -------------------------
 // Faces are counted ahead: x by the cell two to the west of the one that it lies west of, y by the row two to the south, so
@@ -137,38 +91,63 @@ INLINE pack block_value(const Step& s, const Edges& e, int64_t row, int64_t bloc
 }
 
 // ---- shares of the faces ahead ---------------------------------------------------------------------------------------------
-// Where the mixing ratios and adjoints of tendencies around a block lie.
+// Where the adjoints of tendencies around a block lie, and what is kept of its branches and those beside it.
 struct Lines {
-    const real *here, *east, *rows[4], *tendency, *tendency_east, *tendency_rows[2];
+    const real *tendency, *tendency_east, *tendency_rows[2];
+    const uint16_t *branches, *branches_east, *branches_north;
 };
 
 static Lines lines_of(const Transposed& a, int64_t row, int64_t block) {
-    Lines l = {block_at(a.s, row, block), block_at(a.s, row, block + 1), {}, block_at(a.b, row, block), block_at(a.b, row, block + 1), {}};
-    for (int n = 0; n < 4; n++) l.rows[n] = row_at(a.s, row + n, block);
+    Lines l = {block_at(a.b, row, block), block_at(a.b, row, block + 1), {}, nullptr, nullptr, nullptr};
     for (int n = 0; n < 2; n++) l.tendency_rows[n] = row_at(a.b, row + 1 + n, block);
     return l;
 }
 
-// Lane j: the face between the cells j + 1 and j + 2 of a block, which may be the one beside the first.
-template <bool EDGE>
-INLINE Shares shares_x(const Transposed& a, const Lines& l, const Edges& edges, int64_t row, int64_t block, int64_t k, int z, pack flux, pack across) {
-    const pack c = EDGE ? block_value(a.s, edges, row, block, k, z) : at(l.here, k);
-    const pack e = EDGE ? block_value(a.s, edges, row, block + 1, k, z) : at(l.east, k);
-    const pack t = at(l.tendency, k), te = at(l.tendency_east, k);
-    const pack difference = from_east_2(t, te) - from_east_1(t, te);
-    Shares p = shares_of(flux, c, from_east_1(c, e), from_east_2(c, e), from_east_3(c, e), difference);
+// Beyond the edges of the area no air passes: there any branch will do.
+static void point_to_branches(const Transposed& a, int64_t row, int64_t block, Lines& l) {
+    l.branches = a.branches + (row * a.s.blocks + block) * BRANCHES;
+    l.branches_east = block < a.s.blocks - 1 ? l.branches + BRANCHES : l.branches;
+    l.branches_north = row < a.s.rows - 1 ? l.branches + a.s.blocks * BRANCHES : l.branches;
+}
+
+// Whether those of all faces ahead of a block are kept.
+static bool keeps_branches(const Transposed& a, int64_t row, int64_t block) {
+    return a.branches && (row < a.s.rows - 1 || a.s.north.edge) && (block < a.s.blocks - 1 || a.s.east.edge);
+}
+
+// Shares of a face between equal cells, with what is exchanged through it. KEPT: by its branch, `see` gives its differences else.
+template <bool KEPT, class See>
+INLINE Shares shares_through(pack flux, pack across, pack difference, unsigned branches, const See& see) {
+    Shares p{};
+    if constexpr (FACE_FLUX) {
+        const pack g = flux * difference, alpha = splat(real(1.0 / 3.0)), beta = splat(real(1.0 / 6.0));
+        if constexpr (KEPT) p = shares_by(branches, flux, g, alpha, beta);
+        else p = shares_of(see(), flux, g, alpha, beta);
+    }
     if constexpr (FACE_EXCHANGE) p.before = fused(across, difference, p.before), p.after = fused(-across, difference, p.after);
     return p;
 }
 
+// Lane j: the face between the cells j + 1 and j + 2 of a block, which may be the one beside the first.
+template <bool KEPT>
+INLINE Shares shares_x(const Transposed& a, const Lines& l, const Edges& edges, int64_t row, int64_t block, int64_t k, int z, pack flux, pack across) {
+    const pack t = at(l.tendency, k), te = at(l.tendency_east, k);
+    const unsigned branches = KEPT ? from_east_1(branches_at(l.branches, k, EAST_FACE), branches_at(l.branches_east, k, EAST_FACE)) : 0;
+    return shares_through<KEPT>(flux, across, from_east_2(t, te) - from_east_1(t, te), branches, [&]() __attribute__((always_inline)) {
+        const pack c = block_value(a.s, edges, row, block, k, z), e = block_value(a.s, edges, row, block + 1, k, z);
+        return differences(flux, c, from_east_1(c, e), from_east_2(c, e), from_east_3(c, e));
+    });
+}
+
 // The face between the rows + 1 and + 2.
-template <bool EDGE>
+template <bool KEPT>
 INLINE Shares shares_y(const Transposed& a, const Lines& l, const Edges& edges, int64_t row, int64_t block, int64_t k, int z, pack flux, pack across) {
     const pack difference = at(l.tendency_rows[1], k) - at(l.tendency_rows[0], k);
-    const auto q = [&](int n) __attribute__((always_inline)) { return EDGE ? row_value(a.s, edges, row + n, block, k, z) : at(l.rows[n], k); };
-    Shares p = shares_of(flux, q(0), q(1), q(2), q(3), difference);
-    if constexpr (FACE_EXCHANGE) p.before = fused(across, difference, p.before), p.after = fused(-across, difference, p.after);
-    return p;
+    const unsigned branches = KEPT ? branches_at(l.branches_north, k, NORTH_FACE) : 0;
+    return shares_through<KEPT>(flux, across, difference, branches, [&]() __attribute__((always_inline)) {
+        const auto q = [&](int n) __attribute__((always_inline)) { return row_value(a.s, edges, row + n, block, k, z); };
+        return differences(flux, q(0), q(1), q(2), q(3));
+    });
 }
 
 // Adds what a face gives to the rows to come to what is kept for them; returns all that the row itself gets from y faces.
@@ -208,7 +187,7 @@ static void start_row_transposed(const Transposed& a, int64_t first, int64_t blo
         const Lines l = lines_of(a, row, block);
         for (int i = 0; i < NS; i++)
             for (int z = 0; z < NZ; z++) {
-                const Shares n = shares_y<true>(a, l, edges, row, block, i * COLUMN + z * W, z, f.flux_y[z], f.across_y[FACE_EXCHANGE ? z : 0]);
+                const Shares n = shares_y<false>(a, l, edges, row, block, i * COLUMN + z * W, z, f.flux_y[z], f.across_y[FACE_EXCHANGE ? z : 0]);
                 pack* kept = carry + 3 * (i * NZ + z);
                 const pack beyond = keep(kept, n) * mask;
                 if (!(first == 0 && a.s.south.edge)) continue;
@@ -228,7 +207,7 @@ static void start_block_transposed(const Transposed& a, int64_t row, int64_t blo
     const Lines l = lines_of(a, row, block - 1);
     for (int i = 0; i < NS; i++)
         for (int z = 0; z < NZ; z++) {
-            const Shares p = shares_x<true>(a, l, edges, row, block - 1, i * COLUMN + z * W, z, f.flux_x[z], f.across_x[FACE_EXCHANGE ? z : 0]);
+            const Shares p = shares_x<false>(a, l, edges, row, block - 1, i * COLUMN + z * W, z, f.flux_x[z], f.across_x[FACE_EXCHANGE ? z : 0]);
             pack next = (from_west_3(p.after2(), pack{}) + from_west_2(p.after, pack{})) + from_west_1(p.before, pack{});
             if (block == 0 && a.s.west.edge) {
                 const pack beyond = (from_west_3(pack{}, p.after2()) + from_west_2(pack{}, p.after)) + p.added_to_before2(from_west_1(pack{}, p.before));
@@ -242,29 +221,30 @@ static void start_block_transposed(const Transposed& a, int64_t row, int64_t blo
 // ---- one block ---------------------------------------------------------------------------------------------------------------
 // Returns in `bar` [species][level] the adjoint `x` of a block's mixing ratios, and what the tendencies of the block and those
 // around it give to them.
-// EAST: the block is next to the edge of the area in the east, or to a block with padding; EDGE: to any edge.
-template <bool EAST, bool EDGE>
+// KEPT: branches are kept; EDGE: the block may be at an edge of the area.
+template <bool KEPT, bool EDGE>
 static void transpose(const Transposed& a, int64_t row, int64_t block, Worker& t, pack* carry_x, pack* carry_y, const real* x, pack* bar, double* outside, double* above) {
     const Step& s = a.s;
     const pack mask = lane_mask(block == s.blocks - 1 ? s.last_lanes : W);
-    const bool east = EAST && block == s.blocks - 1 && s.east.edge, north = EDGE && row == s.rows - 1 && s.north.edge;
+    const bool east = EDGE && block == s.blocks - 1 && s.east.edge, north = EDGE && row == s.rows - 1 && s.north.edge;
     const int last = int(s.last_lanes) - 1;
     Seen f;
     Edges edges;
-    if constexpr (HORIZONTAL && EAST) load_edges_x(s, row, edges);
-    if constexpr (HORIZONTAL && EDGE) load_edges_y(s, block, edges);
+    if constexpr (HORIZONTAL && EDGE) load_edges_x(s, row, edges), load_edges_y(s, block, edges);
     if constexpr (HORIZONTAL) load_ahead_x(a, row, block, f), load_ahead_y(a, row, block, f);
-    const Lines l = lines_of(a, row, block);
+    Lines l = lines_of(a, row, block);
+    if constexpr (KEPT) point_to_branches(a, row, block, l);
+    const real* here = block_at(s, row, block);
     for (int i = 0; i < NS; i++) {
         const int64_t o = i * COLUMN;
-        const pack *q = (const pack*)(l.here + o), *tb = (const pack*)(l.tendency + o);
+        const pack *q = (const pack*)(here + o), *tb = (const pack*)(l.tendency + o);
         pack total[NZ];
         for (int z = 0; z < NZ; z++) {
             total[z] = pack{};
             if constexpr (!HORIZONTAL) continue;
             const int64_t k = o + z * W;
-            __builtin_prefetch(l.rows[3] + k + COLUMN, 0), __builtin_prefetch(l.tendency_rows[1] + k + COLUMN, 0), __builtin_prefetch(x + k + COLUMN, 1);
-            const Shares p = shares_x<EAST>(a, l, edges, row, block, k, z, f.flux_x[z], f.across_x[FACE_EXCHANGE ? z : 0]);
+            __builtin_prefetch(l.tendency_rows[1] + k + COLUMN, 0), __builtin_prefetch(x + k + COLUMN, 1);
+            const Shares p = shares_x<KEPT>(a, l, edges, row, block, k, z, f.flux_x[z], f.across_x[FACE_EXCHANGE ? z : 0]);
             pack& carried = carry_x[i * NZ + z];
             total[z] = carried + ((from_west_3(pack{}, p.after2()) + from_west_2(pack{}, p.after)) + p.added_to_before2(from_west_1(pack{}, p.before)));
             carried = (from_west_3(p.after2(), pack{}) + from_west_2(p.after, pack{})) + from_west_1(p.before, pack{});
@@ -275,8 +255,8 @@ static void transpose(const Transposed& a, int64_t row, int64_t block, Worker& t
                 else outside[i * NZ + z] += beyond;
             }
             pack* kept = carry_y + 3 * (i * NZ + z);
-            const pack from_rows = keep(kept, shares_y<EDGE>(a, l, edges, row, block, k, z, f.flux_y[z], f.across_y[FACE_EXCHANGE ? z : 0]));
-            total[z] += EAST ? from_rows * mask : from_rows;
+            const pack from_rows = keep(kept, shares_y<KEPT>(a, l, edges, row, block, k, z, f.flux_y[z], f.across_y[FACE_EXCHANGE ? z : 0]));
+            total[z] += EDGE ? from_rows * mask : from_rows;
             if (north) {
                 const pack beyond = (kept[0] + kept[1] + kept[2]) * mask;
                 const auto outflow = edges.north[z] > 0;
@@ -289,7 +269,9 @@ static void transpose(const Transposed& a, int64_t row, int64_t block, Worker& t
             for (int z = 0; z < NZ - 1; z++) {
                 if constexpr (!FACE_FLUX) continue;
                 const int below2 = z > 0 ? z - 1 : 0, above2 = z + 2 < NZ ? z + 2 : NZ - 1;
-                const Shares p = shares_of(v.up[z], q[below2], q[z], q[z + 1], q[above2], v.up[z] * (tb[z + 1] - tb[z]), v.alpha[z], v.beta[z], false);
+                const pack up = v.up[z], alpha = v.alpha[z], beta = v.beta[z], g = up * (tb[z + 1] - tb[z]);
+                const Shares p = KEPT ? shares_by(branches_at(l.branches, o + z * W, UPPER_FACE), up, g, alpha, beta)
+                                      : shares_of(differences(up, q[below2], q[z], q[z + 1], q[above2], alpha, beta), up, g, alpha, beta);
                 total[below2] = p.added_to_before2(total[below2]), total[z] += p.before, total[z + 1] += p.after;
                 total[above2] = p.added_to_after2(total[above2]);
             }

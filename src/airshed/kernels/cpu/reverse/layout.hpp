@@ -10,6 +10,7 @@ struct Transposed {        // a step whose transport is transposed: its mixing r
     const Step& s;
     const Step& b;
     const Beyond& beyond;
+    const uint16_t* branches;  // of its limiters, [lat][block][species][level][face], see faces.hpp; null where they are not kept
 };
 
 struct Reverse {
@@ -23,6 +24,8 @@ struct Reverse {
     const real* air;              // A(n+1)
     const real* tendency;         // T(n)
     real* tendency_before;        // T(n-1), written
+    const uint16_t* branches;     // of limiters of T(n+1), null where they are not kept
+    uint16_t* branches_before;    // of T(n-1), written
     real *x, *z, *u, *b;          // adjoints; b is written
     // Adjoints of what steps are given, to which this adds: of sources [s/mol] of each species in the lowest levels,
     // [lat][block][species][source_levels][W], those of a period times its share of the step's emission; of mixing ratios

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from airshed.kernels.cpu.reverse.reverser import Reverser
 
 UNITS: Final[dict[str, tuple[int, tuple[str, ...]]]] = {
-    "transport": (3, ()), "sweeps": (4, ("-O2", "-ffp-contract=fast")),
+    "sweeps": (4, ("-O2", "-ffp-contract=fast")), "transport": (3, ()), "reactions": (5, ("-O1", "-ffp-contract=fast")),
 }  # fmt: skip
 """Translation units, as those of a step, whose numbers these are not: of the step they have the head alone.
 

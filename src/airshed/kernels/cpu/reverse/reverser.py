@@ -36,7 +36,7 @@ class _Reverse(ctypes.Structure):
         ("beyond", ctypes.c_void_p * 4),
         ("has_next", ctypes.c_int64), ("has_columns", ctypes.c_int64), ("has_before", ctypes.c_int64),
         ("newest", ctypes.c_void_p), ("air", ctypes.c_void_p), ("tendency", ctypes.c_void_p),
-        ("tendency_before", ctypes.c_void_p),
+        ("tendency_before", ctypes.c_void_p), ("branches", ctypes.c_void_p), ("branches_before", ctypes.c_void_p),
         ("x", ctypes.c_void_p), ("z", ctypes.c_void_p), ("u", ctypes.c_void_p), ("b", ctypes.c_void_p),
         ("sources", ctypes.c_void_p * 2), ("shares", ctypes.c_double * 2), ("source_levels", ctypes.c_int64),
         ("outside", ctypes.c_void_p), ("top", ctypes.c_void_p), ("reactions", ctypes.c_void_p),
@@ -59,6 +59,7 @@ class Reverser:
             layout.zeros(species, levels) for _ in range(5)
         )
         self._tendency, self._tendency_before = (layout.zeros(species, levels) for _ in range(2))
+        self._branches = _Branches((layout.rows, layout.blocks, species, levels, 3))
         columns = layout.rows, layout.blocks
         self.outside, self.top = np.zeros((*columns, species, levels)), np.zeros((*columns, species))
         self.reactions = np.zeros((*columns, len(network.reactions)))
@@ -104,6 +105,7 @@ class Reverser:
             each[...] = 0.0
         self._tendency[...] = tendency
         self._after = None
+        self._branches.forget()
 
     def reverse(
         self, step: StepForcing, levels: Sequence[Level], before: StepForcing | AnyArray, sources: Sequence[Share] = ()
@@ -125,6 +127,7 @@ class Reverser:
         self._work(newest)
         self._b, self._b_after = self._b_after, self._b
         self._tendency, self._tendency_before = self._tendency_before, self._tendency
+        self._branches.go_back(written=bool(call.has_before))
         self._after = step
 
     def finish(self, first: Level) -> None:
@@ -160,6 +163,7 @@ class Reverser:
         for name, array in self.keep().items():
             array[...] = kept[name]
         self._after = after
+        self._branches.forget()
 
     def close(self) -> None:
         """End the threads."""
@@ -197,6 +201,7 @@ class Reverser:
             table.fill(_NEXT, _moved(newest), self._after, self._beyond.newest, self.outside, self._sweeps)
         table.place(_ADJOINT, State(*[self._b_after] * 3, *[self._nowhere] * 3))
         call.tendency, call.tendency_before = address(self._tendency), address(self._tendency_before)
+        call.branches, call.branches_before = self._branches.addresses
         call.x, call.z, call.u, call.b = map(address, (self.x, self.older, self.older_tendency, self._b))
         self._not_begun[...] = self._rows
         function, threads = self.kernel.functions.airshed_reverse, len(self._memory)
@@ -208,6 +213,28 @@ class Reverser:
         finally:
             for other in others:
                 other.result()
+
+
+class _Branches:
+    """The branches that limiters took in tendencies of three steps: the one that is taken back, and those around it."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self._after, self._now, self._before = (aligned_zeros(shape, np.uint16) for _ in range(3))
+        self.forget()
+
+    def forget(self) -> None:
+        """Know those of none."""
+        self._knows_after = self._knows_now = False
+
+    @property
+    def addresses(self) -> tuple[int | None, int]:
+        """Those of the step after, None where they are not known, and where a pass writes those of the step before."""
+        return address(self._after) if self._knows_after else None, address(self._before)
+
+    def go_back(self, *, written: bool) -> None:
+        """Go on to the step before; written: whether the pass wrote its branches."""
+        self._after, self._now, self._before = self._now, self._before, self._after
+        self._knows_after, self._knows_now = self._knows_now, written
 
 
 def _moved(level: Level) -> State:

@@ -102,7 +102,7 @@ static void reverse_columns(const Reverse& a, int64_t row, int64_t block, Revers
     }
 }
 
-// T(n-1): for the step before past the caches, for this one where its right-hand side will be.
+// T(n-1): for the step before past the caches, for this one where its right-hand side will be; and the branches of its limiters.
 template <bool EDGE> static void tendency_of(const Reverse& a, int64_t row, int64_t block, Worker& t) {
     const Step& s = *a.before;
     const Around around_it = around(s, row, block);
@@ -110,11 +110,13 @@ template <bool EDGE> static void tendency_of(const Reverse& a, int64_t row, int6
     const int64_t offset = (row * s.blocks + block) * BLOCK;
     for (int i = 0; i < NS; i++) {
         Passed edge;
-        transport_species<EDGE>(s, row, block, t, around_it, mask, i, edge, [&](int z, int64_t k, pack change) __attribute__((always_inline)) {
+        SeenFaces seen;
+        transport_species<EDGE>(s, row, block, t, around_it, mask, i, edge, seen, [&](int z, int64_t k, pack change) __attribute__((always_inline)) {
             if constexpr (HORIZONTAL) __builtin_prefetch(around_it.north2 + k + COLUMN, 0);
             __builtin_prefetch(a.tendency + offset + k, 0), __builtin_prefetch(a.now->q + offset + k, 0);
             t.rhs[i * NZ + z] = change;
             stream(a.tendency_before + offset + k, change);
+            seen.store(a.branches_before + (offset + k) / W * FACES);
         });
     }
 }
@@ -124,24 +126,19 @@ static bool at_edge(const Step& s, int64_t row, int64_t block) {
         || (block == s.blocks - 1 && s.east.edge) || before_one_column(s, block);
 }
 
-// Whether a face that is counted ahead of a block has the edge of the area, or padding, among its four cells.
-static bool sees_east(const Step& s, int64_t block) {
-    return s.east.edge && (block == s.blocks - 1 || (block == s.blocks - 2 && s.last_lanes < 3));
-}
-static bool sees_rows_beyond(const Step& s, int64_t row) { return (s.south.edge && row == 0) || (s.north.edge && row >= s.rows - 3); }
-
 static void reverse_block(const Reverse& a, int64_t row, int64_t block, Reverser& r) {
     const int64_t number = row * a.now->blocks + block;
     real* const x = a.x + number * BLOCK;
     if (a.has_next) {
-        const Transposed given{*a.next, *a.adjoint, a.beyond};
+        const Transposed given{*a.next, *a.adjoint, a.beyond, a.branches};
+        const bool edge = row == a.next->rows - 1 || block == a.next->blocks - 1;
         load_fluxes(*a.next, row, block, r.t.flux);
         if constexpr (COLUMN_MATRIX) r.t.mixes = column_matrices(*a.next, row, block, r.t.matrix);
         double *outside = a.outside + number * NS * NZ, *above = a.top + number * NS;
         pack* carry_y = r.carry_y + block * 3 * NS * NZ;
-        if (sees_rows_beyond(*a.next, row)) transpose<true, true>(given, row, block, r.t, r.carry_x, carry_y, x, r.bar, outside, above);
-        else if (sees_east(*a.next, block)) transpose<true, false>(given, row, block, r.t, r.carry_x, carry_y, x, r.bar, outside, above);
-        else transpose<false, false>(given, row, block, r.t, r.carry_x, carry_y, x, r.bar, outside, above);
+        if (!KEEPS_BRANCHES || !keeps_branches(given, row, block)) transpose<false, true>(given, row, block, r.t, r.carry_x, carry_y, x, r.bar, outside, above);
+        else if (edge) transpose<KEEPS_BRANCHES, true>(given, row, block, r.t, r.carry_x, carry_y, x, r.bar, outside, above);
+        else transpose<KEEPS_BRANCHES, !KEEPS_BRANCHES>(given, row, block, r.t, r.carry_x, carry_y, x, r.bar, outside, above);
         if (a.own_rates) adjoints_of_transport(a, row, block, r);
     } else std::memcpy((void*)r.bar, x, sizeof r.bar);
     if (a.has_before) {
@@ -157,7 +154,7 @@ static void reverse_block(const Reverse& a, int64_t row, int64_t block, Reverser
 // What the faces south of a row give to it and to those that come.
 static void start_rows(const Reverse& a, int64_t row, Reverser& r) {
     const int64_t blocks = a.now->blocks;
-    const Transposed given{*a.next, *a.adjoint, a.beyond};
+    const Transposed given{*a.next, *a.adjoint, a.beyond, a.branches};
     for (int64_t b = 0; b < blocks; b++) {
         if (a.has_next) start_row_transposed(given, row, b, r.carry_y + b * 3 * NS * NZ, a.outside + (row * blocks + b) * NS * NZ);
         if (a.has_before) start_row(*a.before, row, b, r.t.carry_y + b * NS * NZ);
@@ -166,7 +163,7 @@ static void start_rows(const Reverse& a, int64_t row, Reverser& r) {
 
 static void reverse_row(const Reverse& a, int64_t row, Reverser& r) {
     const int64_t blocks = a.now->blocks;
-    const Transposed given{*a.next, *a.adjoint, a.beyond};
+    const Transposed given{*a.next, *a.adjoint, a.beyond, a.branches};
     if (HORIZONTAL && a.has_next) start_block_transposed(given, row, 0, r.carry_x, a.outside + row * blocks * NS * NZ);
     if (HORIZONTAL && a.has_before && !a.before->west.edge) start_block(*a.before, row, 0, r.t.carry_x);
     for (int64_t b = 0; b < blocks; b++) reverse_block(a, row, b, r);

@@ -41,6 +41,7 @@ void reverse_sweeps(const Reverse& a, int64_t row, int64_t block, Reverser& r) {
         const pack* y0 = y + (s - 1) * NS * NZ;
         find_clipped(r, y0, y1);
         reverse_sweep(r, y0, y1);
+        if (r.reactions_asked) add_to_reactions(r, y0, y1);
         y1 = y0;
     }
     if (!r.reactions_asked) return;
