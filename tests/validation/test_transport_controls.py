@@ -11,9 +11,9 @@ from airshed.kernels.cpu.stepper import Stepper
 from airshed.process.twostep import two_step_weights
 from airshed.verify import courant, driven, flow, sphere, turned
 
-LIMITED = "    return b + (maximum(low, pack{}) + minimum(high, pack{}));"
-UNLIMITED = "    return (void)high, (void)low, b + smooth;"
-UPWIND = "    return (void)high, (void)low, b;"
+LIMITED = "    return maximum(low, pack{}) + minimum(high, pack{});"
+UNLIMITED = "    return (void)high, (void)low, smooth;"
+UPWIND = "    return (void)high, (void)low, smooth - smooth;"
 SHIFTED = "x = face(f.east[z], ", "x = face(f.west[z], "
 ERRORS = {"l1 of hills", "l1 of bells", "l1 of cylinders"}
 

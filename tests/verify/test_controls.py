@@ -19,8 +19,8 @@ from airshed.verify import carried, chemistry, column, flow, real, sameness
 from airshed.verify.checks import DEPOSITION
 
 UNLIMITED = (
-    "    return b + (maximum(low, pack{}) + minimum(high, pack{}));",
-    "    return (void)high, (void)low, b + smooth;",
+    "    return maximum(low, pack{}) + minimum(high, pack{});",
+    "    return (void)high, (void)low, smooth;",
 )
 UNFOLLOWED_CLIPPING = (
     "reacted = fused(t.flux.weight[z], rate * kept, reacted)",
