@@ -8,7 +8,7 @@
 // and so a receives -gu, b G + gu - gd, c gd. With FROZEN limiters psi = kappa (beta u + alpha d), kappa as it was.
 
 struct Shares {                         // of the cells around a face
-    decltype(pack{} > pack{}) forward;
+    mask forward;
     pack a, before, after;
 
     pack before2() const { return forward ? a : pack{}; }

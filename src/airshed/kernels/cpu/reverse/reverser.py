@@ -23,6 +23,9 @@ Array = npt.NDArray[np.float64]
 
 _NEXT, _ADJOINT, _NOW, _BEFORE = range(4)
 
+_FACES: Final = 3
+"""Of a cell whose branches are kept: east, north and upper."""
+
 _NUMBER: Final = "number."
 """Before the name of a number whose adjoint is kept."""
 
@@ -59,7 +62,7 @@ class Reverser:
             layout.zeros(species, levels) for _ in range(5)
         )
         self._tendency, self._tendency_before = (layout.zeros(species, levels) for _ in range(2))
-        self._branches = _Branches((layout.rows, layout.blocks, species, levels, 3))
+        self._branches = _Branches((layout.rows, layout.blocks, species, levels, _FACES))
         columns = layout.rows, layout.blocks
         self.outside, self.top = np.zeros((*columns, species, levels)), np.zeros((*columns, species))
         self.reactions = np.zeros((*columns, len(network.reactions)))
