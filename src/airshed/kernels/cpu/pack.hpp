@@ -44,14 +44,15 @@ template <class Vector> INLINE Vector once_rounded(Vector a, Vector b, Vector c)
 INLINE pack fused(pack a, pack b, pack c) { return once_rounded(a, b, c); }
 INLINE dpack dfused(dpack a, dpack b, dpack c) { return once_rounded(a, b, c); }
 
-#if defined(__AVX512F__) && defined(__AVX512VL__) && ((REAL_IS_DOUBLE && W == 8) || (!REAL_IS_DOUBLE && (W == 8 || W == 16)))
+#define PACK_BYTES (W * (REAL_IS_DOUBLE ? 8 : 4))
 // By their names: the header of the intrinsics takes compilers longer to read than most mechanisms.
 #if REAL_IS_DOUBLE
 #define INSTRUCTION(name) name "pd"
 #else
 #define INSTRUCTION(name) name "ps"
 #endif
-INLINE pack minimum(pack a, pack b) {
+#if (defined(__AVX512F__) && PACK_BYTES == 64) || (defined(__AVX__) && PACK_BYTES == 32)
+INLINE pack minimum(pack a, pack b) {   // GCC knows both as what they are, but not where b is zero
     pack least;
     asm(INSTRUCTION("vmin") " %2, %1, %0" : "=v"(least) : "v"(a), "vm"(b));
     return least;
@@ -61,6 +62,12 @@ INLINE pack maximum(pack a, pack b) {
     asm(INSTRUCTION("vmax") " %2, %1, %0" : "=v"(greatest) : "v"(a), "vm"(b));
     return greatest;
 }
+#else
+INLINE pack minimum(pack a, pack b) { return a < b ? a : b; }
+INLINE pack maximum(pack a, pack b) { return a > b ? a : b; }
+#endif
+
+#if defined(__AVX512F__) && (PACK_BYTES == 64 || (defined(__AVX512VL__) && PACK_BYTES == 32 && !REAL_IS_DOUBLE))
 // 1/x for x >= 1: a 14-bit estimate and Newton steps, exact to about one unit in the last place.
 INLINE pack reciprocal(pack x) {
     pack y;
@@ -69,8 +76,6 @@ INLINE pack reciprocal(pack x) {
     return REAL_IS_DOUBLE ? fused(y, fused(-x, y, splat(1)), y) : y;
 }
 #else
-INLINE pack minimum(pack a, pack b) { return a < b ? a : b; }
-INLINE pack maximum(pack a, pack b) { return a > b ? a : b; }
 INLINE pack reciprocal(pack x) { return real(1) / x; }
 #endif
 
@@ -95,7 +100,6 @@ INLINE unsigned lanes_of(mask lanes) {
 }
 
 // Writes past the caches, what no one reads soon: memory need not be read before. Others see it after `end_streams`.
-#define PACK_BYTES (W * (REAL_IS_DOUBLE ? 8 : 4))
 #if (defined(__AVX512F__) && PACK_BYTES == 64) || (defined(__AVX__) && (PACK_BYTES == 32 || PACK_BYTES == 16))
 INLINE void stream(real* place, pack x) { asm volatile("vmovntps %1, %0" : "=m"(*(pack*)place) : "v"(x)); }
 INLINE void end_streams() { asm volatile("sfence" ::: "memory"); }

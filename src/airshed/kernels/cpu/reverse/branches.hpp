@@ -80,6 +80,15 @@ INLINE Shares shares_by(unsigned branches, pack flux, pack g, pack alpha, pack b
 }
 
 constexpr int64_t BRANCHES = NS * NZ * FACES;       // of a block
+
+struct Extrema {                        // a block of which all faces are at extrema
+    uint16_t faces[BRANCHES] = {};
+    constexpr Extrema() {
+        for (uint16_t& face : faces) face = 0xffff;
+    }
+};
+constexpr Extrema EXTREMA;
+
 INLINE unsigned branches_at(const uint16_t* base, int64_t offset, Face face) { return base[offset / W * FACES + face]; }
 
 struct Unkept : Unseen {
@@ -89,7 +98,9 @@ struct Unkept : Unseen {
 struct Branches {                       // as `Unseen` of the forward code
     uint16_t faces[FACES] = {};
 
-    void store(uint16_t* cell) const { std::memcpy(cell, faces, sizeof faces); }
+    void store(uint16_t* cell) const {
+        for (int face = 0; face < FACES; face++) cell[face] = faces[face];
+    }
 
     void east(pack flux, pack before2, pack before, pack after, pack after2) {
         faces[EAST_FACE] = branches_of(differences(flux, before2, before, after, after2));

@@ -25,6 +25,7 @@ struct Reverser {          // what one thread carries from block to block
     pack* carry_y;                      // [block][species][level][3]
     pack* y;                            // [sweep][species][level]: values after each sweep but the last
     bool own_rates;                     // whether adjoints of operators' rates are asked for
+    bool asked;                         // whether these are, or those of reactions
     pack of_exchange[NZ];               // adjoints of the rates of operators that sweeps use
     OPERATOR_ADJOINTS
 };
@@ -60,11 +61,7 @@ template <int S> INLINE void eliminate_again(const Worker& t, int z, pack P, pac
     e.slope[z] = slope, e.constant[z] = constant;
 }
 
-INLINE bool any_below_zero(pack x) {
-    bool below = false;
-    for (int lane = 0; lane < W; lane++) below |= x[lane] < 0;
-    return below;
-}
+INLINE bool any_below_zero(pack x) { return lanes_of(x < 0) != 0; }
 
 template <int S> INLINE void substitute_again(Solve& e, pack* y, pack* side, bool* clipped) {
     pack value = pack{}, least = pack{};
@@ -88,32 +85,42 @@ INLINE pack take(pack& place) {
     return value;
 }
 
-template <int S> INLINE void up(const Reverser& r, int z, pack bar, pack L, Transpose& e) {
+template <int S> INLINE void up(const Worker& t, int z, pack bar, pack L, Transpose& e) {
     pack above;
-    const pack inverse = reciprocal(diagonal_of<S>(r.t, z, L, e.slope, above));
-    if (__builtin_expect(r.clipped[S], 0)) bar = r.side[S * NZ + z] < 0 ? pack{} : bar;
+    const pack inverse = reciprocal(diagonal_of<S>(t, z, L, e.slope, above));
     e.inverse[z] = inverse;
     e.bar[z] = e.sum = fused(e.slope, e.sum, bar);
     e.slope = above * inverse;
 }
 
-// Returns the adjoint of P; `l`: of L.
-template <int S> INLINE pack down(Reverser& r, int z, const Transpose& e, const pack* y1, pack& mu, pack& x_above, pack& l) {
+// Returns the adjoint of P; `l`: of L. `x`: the solution; e.bar becomes mu, of which nothing is above the column.
+template <int S> INLINE pack down(Reverser& r, int z, Transpose& e, const pack* x, pack& mu, pack& l) {
     const Worker& t = r.t;
-    const int at = S * NZ + z;
-    const pack mu_above = mu;
-    mu = e.inverse[z] * (z < NZ - 1 ? fused(t.below[z + 1], mu_above, e.bar[z]) : e.bar[z]);
-    const pack x = __builtin_expect(r.clipped[S], 0) ? r.side[at] : y1[at];
+    e.bar[z] = mu = e.inverse[z] * fused(t.below[z + 1], mu, e.bar[z]);
     const pack p = t.g * mu;
-    l = -(p * x);
-    r.r[at] += mu;
-    if (__builtin_expect(r.reactions_asked, 0)) r.of_production[at] = p, r.of_loss[at] = l;
-    if (__builtin_expect(r.own_rates, 0)) {
-        add_to_taken<S>(r, z, l);
-        if constexpr (SINKS<S>)
-            if (z < NZ - 1) add_to_sinking<S>(r, z + 1, p * t.upper_share[z] * x_above);
-        if (z < NZ - 1) r.of_exchange[z] += t.g * ((x - x_above) * (mu_above / t.flux.air[z + 1] - mu / t.flux.air[z]));
-    }
-    x_above = x;
+    l = -(p * x[z]);
+    r.r[S * NZ + z] += mu;
     return p;
+}
+
+// ---- what is rare, and kept out of these loops ---------------------------------------------------------------------------------
+// A newest value that was cut at zero owes nothing to the solution.
+NOINLINE void cut_at_zero(pack* bar, const pack* solution) {
+    for (int z = 0; z < NZ; z++) bar[z] = solution[z] < 0 ? pack{} : bar[z];
+}
+
+template <int S> INLINE const pack* solution_of(const Reverser& r, const pack* y1) { return (r.clipped[S] ? r.side : y1) + S * NZ; }
+
+// What factors on rates are worth, and rates of operators.
+template <int S> NOINLINE void add_to_asked(Reverser& r, const pack* mu, const pack* x) {
+    const Worker& t = r.t;
+    for (int z = 0; z < NZ; z++) {
+        const pack p = t.g * mu[z], l = -(p * x[z]);
+        r.of_production[S * NZ + z] = p, r.of_loss[S * NZ + z] = l;
+        if (!r.own_rates) continue;
+        add_to_taken<S>(r, z, l);
+        if (z == NZ - 1) continue;
+        if constexpr (SINKS<S>) add_to_sinking<S>(r, z + 1, p * t.upper_share[z] * x[z + 1]);
+        r.of_exchange[z] += t.g * ((x[z] - x[z + 1]) * (mu[z + 1] / t.flux.air[z + 1] - mu[z] / t.flux.air[z]));
+    }
 }

@@ -103,16 +103,22 @@ static Lines lines_of(const Transposed& a, int64_t row, int64_t block) {
     return l;
 }
 
-// Beyond the edges of the area no air passes: there any branch will do.
+// At an edge of the area psi is zero, as the cells beyond it are alike; no air passes further faces.
+static const uint16_t* branches_of_block(const Transposed& a, int64_t row, int64_t block) {
+    const bool inside = row >= 0 && row < a.s.rows && block >= 0 && block < a.s.blocks;
+    return inside ? a.branches + (row * a.s.blocks + block) * BRANCHES : EXTREMA.faces;
+}
+
 static void point_to_branches(const Transposed& a, int64_t row, int64_t block, Lines& l) {
-    l.branches = a.branches + (row * a.s.blocks + block) * BRANCHES;
-    l.branches_east = block < a.s.blocks - 1 ? l.branches + BRANCHES : l.branches;
-    l.branches_north = row < a.s.rows - 1 ? l.branches + a.s.blocks * BRANCHES : l.branches;
+    l.branches = branches_of_block(a, row, block);
+    l.branches_east = branches_of_block(a, row, block + 1);
+    l.branches_north = branches_of_block(a, row + 1, block);
 }
 
 // Whether those of all faces ahead of a block are kept.
 static bool keeps_branches(const Transposed& a, int64_t row, int64_t block) {
-    return a.branches && (row < a.s.rows - 1 || a.s.north.edge) && (block < a.s.blocks - 1 || a.s.east.edge);
+    return a.branches && (row >= -1 || a.s.south.edge) && (row < a.s.rows - 1 || a.s.north.edge)
+        && (block >= 0 || a.s.west.edge) && (block < a.s.blocks - 1 || a.s.east.edge);
 }
 
 // Shares of a face between equal cells, with what is exchanged through it. KEPT: by its branch, `see` gives its differences else.
@@ -176,21 +182,24 @@ INLINE void load_ahead_y(const Transposed& a, int64_t row, int64_t block, Seen& 
 }
 
 // What the three faces south of a row's block that it needs give to it and to the two rows north of it.
+template <bool KEPT>
 static void start_row_transposed(const Transposed& a, int64_t first, int64_t block, pack* carry, double* outside) {
     const pack mask = lane_mask(block == a.s.blocks - 1 ? a.s.last_lanes : W);
     Edges edges;
     load_edges_y(a.s, block, edges);
     std::memset((void*)carry, 0, sizeof(pack) * 3 * NS * NZ);
-    for (int64_t row = first - 3; row < first; row++) {
+    const bool at_edge = first == 0 && a.s.south.edge;
+    for (int64_t row = at_edge ? -2 : first - 3; row < first; row++) {
         Seen f;
         load_ahead_y(a, row, block, f);
-        const Lines l = lines_of(a, row, block);
+        Lines l = lines_of(a, row, block);
+        if constexpr (KEPT) point_to_branches(a, row, block, l);
         for (int i = 0; i < NS; i++)
             for (int z = 0; z < NZ; z++) {
-                const Shares n = shares_y<false>(a, l, edges, row, block, i * COLUMN + z * W, z, f.flux_y[z], f.across_y[FACE_EXCHANGE ? z : 0]);
+                const Shares n = shares_y<KEPT>(a, l, edges, row, block, i * COLUMN + z * W, z, f.flux_y[z], f.across_y[FACE_EXCHANGE ? z : 0]);
                 pack* kept = carry + 3 * (i * NZ + z);
                 const pack beyond = keep(kept, n) * mask;
-                if (!(first == 0 && a.s.south.edge)) continue;
+                if (!at_edge) continue;
                 const auto inflow = edges.south[z] > 0;
                 outside[i * NZ + z] += sum(inflow ? beyond : pack{});
                 // the row itself, which is the next to be completed: two rows further on at the first of the three
@@ -200,14 +209,16 @@ static void start_row_transposed(const Transposed& a, int64_t first, int64_t blo
 }
 
 // What the faces west of a row's first block that it needs give to it.
+template <bool KEPT>
 static void start_block_transposed(const Transposed& a, int64_t row, int64_t block, pack* carry, double* outside) {
     Seen f;
     Edges edges;
     load_ahead_x(a, row, block - 1, f), load_edges_x(a.s, row, edges);
-    const Lines l = lines_of(a, row, block - 1);
+    Lines l = lines_of(a, row, block - 1);
+    if constexpr (KEPT) point_to_branches(a, row, block - 1, l);
     for (int i = 0; i < NS; i++)
         for (int z = 0; z < NZ; z++) {
-            const Shares p = shares_x<false>(a, l, edges, row, block - 1, i * COLUMN + z * W, z, f.flux_x[z], f.across_x[FACE_EXCHANGE ? z : 0]);
+            const Shares p = shares_x<KEPT>(a, l, edges, row, block - 1, i * COLUMN + z * W, z, f.flux_x[z], f.across_x[FACE_EXCHANGE ? z : 0]);
             pack next = (from_west_3(p.after2(), pack{}) + from_west_2(p.after, pack{})) + from_west_1(p.before, pack{});
             if (block == 0 && a.s.west.edge) {
                 const pack beyond = (from_west_3(pack{}, p.after2()) + from_west_2(pack{}, p.after)) + p.added_to_before2(from_west_1(pack{}, p.before));

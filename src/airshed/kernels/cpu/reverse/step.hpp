@@ -34,7 +34,7 @@ static void begin(const Reverse& a, int64_t offset, Worker& t, pack* start, bool
         for (int z = 0; z < NZ; z++) {
             const int64_t k = offset + i * COLUMN + z * W;
             const pack q = at(s.q, k), older = at(s.q_other, k), from = fused(s1, older, s0 * q);
-            __builtin_prefetch(s.q + k + COLUMN, 0);
+            __builtin_prefetch(s.q + k + COLUMN, 0), __builtin_prefetch(a.newest + k, 0);
             t.rhs[i * NZ + z] = fused(f.t1[z], tendency_before[i * NZ + z], fused(f.t0[z], at(a.tendency, k), fused(f.c1[z], older, f.c0[z] * q)));
             start[i * NZ + z] = maximum(from, pack{});
             least = minimum(least, from);
@@ -107,7 +107,7 @@ template <bool EDGE> static void tendency_of(const Reverse& a, int64_t row, int6
     const Step& s = *a.before;
     const Around around_it = around(s, row, block);
     const pack mask = lane_mask(around_it.east_edge ? s.last_lanes : W);
-    const int64_t offset = (row * s.blocks + block) * BLOCK;
+    const int64_t number = row * s.blocks + block, offset = number * BLOCK;
     for (int i = 0; i < NS; i++) {
         Passed edge;
         SeenFaces seen;
@@ -116,7 +116,7 @@ template <bool EDGE> static void tendency_of(const Reverse& a, int64_t row, int6
             __builtin_prefetch(a.tendency + offset + k, 0), __builtin_prefetch(a.now->q + offset + k, 0);
             t.rhs[i * NZ + z] = change;
             stream(a.tendency_before + offset + k, change);
-            seen.store(a.branches_before + (offset + k) / W * FACES);
+            seen.store(a.branches_before + number * BRANCHES + (i * NZ + z) * FACES);
         });
     }
 }
@@ -156,8 +156,9 @@ static void reverse_block(const Reverse& a, int64_t row, int64_t block, Reverser
 static void start_rows(const Reverse& a, int64_t row, Reverser& r) {
     const int64_t blocks = a.now->blocks;
     const Transposed given{*a.next, *a.adjoint, a.beyond, a.branches};
+    const auto start = keeps_branches(given, row - 3, 0) ? start_row_transposed<KEEPS_BRANCHES> : start_row_transposed<false>;
     for (int64_t b = 0; b < blocks; b++) {
-        if (a.has_next) start_row_transposed(given, row, b, r.carry_y + b * 3 * NS * NZ, a.outside + (row * blocks + b) * NS * NZ);
+        if (a.has_next) start(given, row, b, r.carry_y + b * 3 * NS * NZ, a.outside + (row * blocks + b) * NS * NZ);
         if (a.has_before) start_row(*a.before, row, b, r.t.carry_y + b * NS * NZ);
     }
 }
@@ -165,7 +166,8 @@ static void start_rows(const Reverse& a, int64_t row, Reverser& r) {
 static void reverse_row(const Reverse& a, int64_t row, Reverser& r) {
     const int64_t blocks = a.now->blocks;
     const Transposed given{*a.next, *a.adjoint, a.beyond, a.branches};
-    if (HORIZONTAL && a.has_next) start_block_transposed(given, row, 0, r.carry_x, a.outside + row * blocks * NS * NZ);
+    const auto start = keeps_branches(given, row, -1) ? start_block_transposed<KEEPS_BRANCHES> : start_block_transposed<false>;
+    if (HORIZONTAL && a.has_next) start(given, row, 0, r.carry_x, a.outside + row * blocks * NS * NZ);
     if (HORIZONTAL && a.has_before && !a.before->west.edge) start_block(*a.before, row, 0, r.t.carry_x);
     for (int64_t b = 0; b < blocks; b++) reverse_block(a, row, b, r);
 }

@@ -1,17 +1,11 @@
 // reverse/sweeps.hpp: the sweeps of a block again, each beside the one before, and back through them.
 
-INLINE bool any_zero(pack x) {
-    bool zero = false;
-    for (int lane = 0; lane < W; lane++) zero |= x[lane] == 0;
-    return zero;
-}
-
 // Whether a solution may be below zero somewhere. M has no positive number beside its diagonal, and rates are never negative: so
 // only where the newest value is zero, and where something is taken: by the right-hand side, or by the production itself.
 static bool may_be_clipped(const Reverser& r, const pack* y1, int i) {
     pack least = y1[i * NZ], given = PRODUCTION_TAKES[i] ? splat(-1) : pack{};
     for (int z = 1; z < NZ; z++) least = minimum(least, y1[i * NZ + z]);
-    if (__builtin_expect(!any_zero(least), 1)) return false;
+    if (__builtin_expect(lanes_of(least == 0) == 0, 1)) return false;
     for (int z = 0; z < NZ; z++) given = minimum(given, r.t.rhs[i * NZ + z]);
     return any_below_zero(least == 0 ? given : pack{});
 }
@@ -35,7 +29,7 @@ void reverse_sweeps(const Reverse& a, int64_t row, int64_t block, Reverser& r) {
     }
     std::memset((void*)r.r, 0, sizeof r.r);
     const pack* y1 = (const pack*)(a.newest + (row * a.now->blocks + block) * BLOCK);
-    r.reactions_asked = a.reactions_asked;
+    r.reactions_asked = a.reactions_asked, r.asked = r.reactions_asked || r.own_rates;
     if (r.reactions_asked) std::memset((void*)r.reactions, 0, sizeof r.reactions);
     for (int64_t s = sweeps; s >= 1; s--) {
         const pack* y0 = y + (s - 1) * NS * NZ;
