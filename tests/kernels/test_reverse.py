@@ -66,9 +66,12 @@ def weighed(trial: Trial, seed: int) -> Weighed:
 
 def adjoints(
     kernel: MechanismKernel, trial: Trial, weights: Weighed, threads: int = 1, *, frozen: bool = False,
-    reactions: bool = True,
+    rates: bool = True,
 ) -> dict[str, Array]:  # fmt: skip
-    """Return what the compiled adjoint makes of weights, by the input."""
+    """Return what the compiled adjoint makes of weights, by the input.
+
+    rates  whether what rates of reactions and of operators are worth is asked for
+    """
     fields, box = trial.fields, trial.box
     layout = kernel.layout(*fields.air.shape[1:])
     constants = StepConstants(
@@ -82,7 +85,7 @@ def adjoints(
     ]
     sources = layout.zeros(len(fields.q), kernel.shape.levels)
     reverse = compile_reverse(kernel, frozen=frozen)
-    with closing(reverse.reverser(layout, constants, threads=threads, read=True, reactions=reactions)) as reverser:
+    with closing(reverse.reverser(layout, constants, threads=threads, read=rates, reactions=rates)) as reverser:
         reverser.start(layout.pack(after.tendency))
         reverser.x[...] = layout.pack(weights.q, padding="constant")
         reverser.older_tendency[...] = layout.pack(weights.tendency, padding="constant")
@@ -90,11 +93,12 @@ def adjoints(
         step = StepForcing(trial.weights, transport, column)
         reverser.reverse(step, levels, layout.pack(fields.tendency), [Share(1.0, sources)])
         reverser.finish(levels[1])
-        assert reverser.read is not None
-        read = {f"number {name}": each.sum(axis=(0, 1)) for name, each in reverser.read.numbers.items()}
-        found = {id(each.field): layout.unpack(each.adjoint) for each in reverser.read.fields}
-        for name, ends in (transport.fields | column.fields).items():
-            read |= {f"{end} {name}": found[id(field)] for end, field in zip(ENDS, ends, strict=True)}
+        read = dict[str, Array]()
+        if reverser.read is not None:
+            read = {f"number {name}": each.sum(axis=(0, 1)) for name, each in reverser.read.numbers.items()}
+            found = {id(each.field): layout.unpack(each.adjoint) for each in reverser.read.fields}
+            for name, ends in (transport.fields | column.fields).items():
+                read |= {f"{end} {name}": found[id(field)] for end, field in zip(ENDS, ends, strict=True)}
         emitted = layout.unpack(sources)[list(box.emitted)][:, : trial.columns[0].emission.shape[1]]
         return {
             "q": layout.unpack(reverser.x), "q_previous": layout.unpack(reverser.older),
@@ -242,14 +246,16 @@ def test_branches_of_limiters_give_the_same_bits_kept_or_found_anew(
     assert [name for name in kept if not np.array_equal(kept[name], anew[name])] == []
 
 
-def test_all_else_has_the_same_bits_where_factors_on_rates_are_not_asked_for(compiled: Compiled) -> None:
+def test_all_else_is_the_same_where_what_rates_are_worth_is_not_asked_for(compiled: Compiled) -> None:
+    """To rounding: these are sweeps of their own, in which compilers may contract other products into sums."""
     kernel = compiled("toy", 3)
     trial = random_trial(kernel, (4, 10), WEIGHTS["equal steps"], seed=1, sweeps=2)
     weights = weighed(trial, 1)
-    asked, not_asked = (adjoints(kernel, trial, weights, reactions=each) for each in (True, False))
-    assert [name for name in asked if not np.array_equal(asked[name], not_asked[name])] == ["reactions"]
+    asked, not_asked = (adjoints(kernel, trial, weights, rates=each) for each in (True, False))
     assert asked["reactions"].any()
-    assert not not_asked["reactions"].any()
+    assert not not_asked.pop("reactions").any()
+    far = [name for name, each in not_asked.items() if abs(each - asked[name]).max() > 1e-14 * abs(asked[name]).max()]
+    assert far == []
 
 
 TAKING = """\
@@ -300,7 +306,7 @@ def test_a_product_that_gives_back_too_little_is_noticed(compiled: Compiled, mon
 
     def declaring(*given: Any, **named: Any) -> Source:
         source = emit.emit_reverse(*given, **named)
-        switch = '#if UNIT == 4\nextern "C" { volatile int airshed_left_out = -1; }\n#endif'
+        switch = 'extern "C" volatile int airshed_left_out;\n#if UNIT == 4\nvolatile int airshed_left_out = -1;\n#endif'
         return replace(source, text=f"{switch}\n{source.text}")
 
     monkeypatch.setattr(_Writer, "_giving", switched)

@@ -26,7 +26,7 @@ from airshed.kernels.host import processor, usable_cores
 from airshed.mechanism.openatmos import NO_MUSICA, has_musica
 from airshed.runtime.simulation import Simulation
 
-HOURS, ROUNDS = 24.0, 5
+HOURS, ROUNDS = 24.0, 9
 """Of the gradient, and how often steps take turns."""
 
 CASE: Final = "west-europe"
@@ -109,7 +109,7 @@ def compile_seconds(run: Recording) -> float:
         return sum(run.derivatives.kernel.reversed().seconds.values())
 
 
-def measure_whole(case: Case, rounds: int = 2) -> Whole:
+def measure_whole(case: Case, rounds: int = 3) -> Whole:
     """Return the times of a gradient of a mean at the end of a case, and of a run of the same case without output.
 
     A first gradient is not counted: it compiles the kernels, and touches memory, which a virtual machine may have to

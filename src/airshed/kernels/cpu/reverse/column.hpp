@@ -17,15 +17,12 @@ struct Reverser {          // what one thread carries from block to block
     pack solved[NS * NZ];  // what a sweep that is run again for them makes
     bool clipped[NS];
     bool cut[NS];                       // see `begin`
-    pack reactions[REACTIONS + 1];      // what factors on their rates are worth, in this block,
-    bool reactions_asked;               // where that is asked for: a tenth of the sweeps; and for it, of the sweep that was
-    pack of_production[NS * NZ];        // gone through last, the adjoints of production
-    pack of_loss[NS * NZ];              // and loss
+    pack reactions[REACTIONS + 1];      // what factors on their rates are worth, in this block
     pack carry_x[NS * NZ];              // see faces.hpp
     pack* carry_y;                      // [block][species][level][3]
     pack* y;                            // [sweep][species][level]: values after each sweep but the last
-    bool own_rates;                     // whether adjoints of operators' rates are asked for
-    bool asked;                         // whether these are, or those of reactions
+    bool own_rates;                     // whether adjoints of operators' rates are asked for; then
+    pack per_air[NZ];                   // g / air content
     pack of_exchange[NZ];               // adjoints of the rates of operators that sweeps use
     OPERATOR_ADJOINTS
 };
@@ -93,17 +90,17 @@ template <int S> INLINE void up(const Worker& t, int z, pack bar, pack L, Transp
     e.slope = above * inverse;
 }
 
-// Returns the adjoint of P; `l`: of L. `x`: the solution; e.bar becomes mu, of which nothing is above the column.
-template <int S> INLINE pack down(Reverser& r, int z, Transpose& e, const pack* x, pack& mu, pack& l) {
+// Returns the adjoint of P; `l`: of L. `x`: the solution; of mu nothing is above the column.
+template <int S> INLINE pack down(Reverser& r, int z, const Transpose& e, const pack* x, pack& mu, pack& l) {
     const Worker& t = r.t;
-    e.bar[z] = mu = e.inverse[z] * fused(t.below[z + 1], mu, e.bar[z]);
+    mu = e.inverse[z] * fused(t.below[z + 1], mu, e.bar[z]);
     const pack p = t.g * mu;
     l = -(p * x[z]);
     r.r[S * NZ + z] += mu;
     return p;
 }
 
-// ---- what is rare, and kept out of these loops ---------------------------------------------------------------------------------
+// ---- what is not asked of each sweep --------------------------------------------------------------------------------------------
 // A newest value that was cut at zero owes nothing to the solution.
 NOINLINE void cut_at_zero(pack* bar, const pack* solution) {
     for (int z = 0; z < NZ; z++) bar[z] = solution[z] < 0 ? pack{} : bar[z];
@@ -111,16 +108,14 @@ NOINLINE void cut_at_zero(pack* bar, const pack* solution) {
 
 template <int S> INLINE const pack* solution_of(const Reverser& r, const pack* y1) { return (r.clipped[S] ? r.side : y1) + S * NZ; }
 
-// What factors on rates are worth, and rates of operators.
-template <int S> NOINLINE void add_to_asked(Reverser& r, const pack* mu, const pack* x) {
+// What the rates of operators are worth.
+template <int S> NOINLINE void add_to_own_rates(Reverser& r, const pack* mu, const pack* x) {
     const Worker& t = r.t;
     for (int z = 0; z < NZ; z++) {
-        const pack p = t.g * mu[z], l = -(p * x[z]);
-        r.of_production[S * NZ + z] = p, r.of_loss[S * NZ + z] = l;
-        if (!r.own_rates) continue;
-        add_to_taken<S>(r, z, l);
+        const pack p = t.g * mu[z];
+        add_to_taken<S>(r, z, -(p * x[z]));
         if (z == NZ - 1) continue;
         if constexpr (SINKS<S>) add_to_sinking<S>(r, z + 1, p * t.upper_share[z] * x[z + 1]);
-        r.of_exchange[z] += t.g * ((x[z] - x[z + 1]) * (mu[z + 1] / t.flux.air[z + 1] - mu[z] / t.flux.air[z]));
+        r.of_exchange[z] += (x[z] - x[z + 1]) * (r.per_air[z + 1] * mu[z + 1] - r.per_air[z] * mu[z]);
     }
 }

@@ -10,7 +10,7 @@ each set of them (``r0 = p (c k + ...)``).
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -38,8 +38,7 @@ class ReverseSpecies:
 
     speeds   that name what several products share
     giving   that add to adjoints of what production and loss were made of
-    sums     of a column, by their variables: the reaction whose factor each is worth something to
-    summing  that add to them
+    summing  that add to those of factors on the rates of reactions
     """
 
     number: int
@@ -48,7 +47,6 @@ class ReverseSpecies:
     loss: str
     speeds: tuple[str, ...]
     giving: tuple[str, ...]
-    sums: Mapping[str, int]
     summing: tuple[str, ...]
 
 
@@ -121,9 +119,10 @@ class _Writer:
             self._sum(self._products(number, terms)) for terms in (network.production_terms, network.loss_terms)
         )
         speeds = self._speeds(number)
-        sums, summing = self._to_reactions(number, speeds)
-        named, giving = tuple(self._named(speeds)), tuple(self._giving(number, speeds))
-        return ReverseSpecies(number, network.names[number], production, loss, named, giving, sums, tuple(summing))
+        named, giving, summing = self._named(speeds), self._giving(number, speeds), self._to_reactions(speeds)
+        return ReverseSpecies(
+            number, network.names[number], production, loss, tuple(named), tuple(giving), tuple(summing)
+        )
 
     def production_takes(self, number: int) -> bool:
         """Whether a product of a species' production is negative, so that its solution may be."""
@@ -182,8 +181,8 @@ class _Writer:
             yield f"bar[{other} * NZ + z] += {self._sum(products, of_adjoint=True)};"
             self.operations += 1
 
-    def _to_reactions(self, number: int, speeds: Sequence[_Speed]) -> tuple[dict[str, int], list[str]]:
-        """The sums of a column that are worth something to factors on rates, and statements that add to them."""
+    def _to_reactions(self, speeds: Sequence[_Speed]) -> Iterator[str]:
+        """Statements that add to what factors on the rates of reactions are worth."""
         found: defaultdict[int, dict[Key, float]] = defaultdict(dict)
         for place, speed in enumerate(speeds):
             for reaction, rates in speed.rates.items():
@@ -192,9 +191,8 @@ class _Writer:
                 else:
                     bar = ("bar", speed.bar)
                     found[reaction] |= {tuple(sorted([*key, bar, *speed.factors])): rates[key] for key in rates}
-        names = {reaction: f"w{number}_{reaction}" for reaction in found}
-        lines = [f"{names[reaction]} += {self._sum(found[reaction])};" for reaction in found]
-        return {name: reaction for reaction, name in names.items()}, lines
+        for reaction, products in found.items():
+            yield f"reactions[{reaction}] += {self._sum(products)};"
 
     def _sum(self, products: dict[Key, float], *, of_adjoint: bool = False) -> str:
         formula: Expression = factored(products, _operand)

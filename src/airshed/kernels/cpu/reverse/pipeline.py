@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from airshed.kernels.cpu.reverse.reverser import Reverser
 
 UNITS: Final[dict[str, tuple[int, tuple[str, ...]]]] = {
-    "sweeps": (4, ("-O2", "-ffp-contract=fast")), "transport": (3, ()), "reactions": (5, ("-O1", "-ffp-contract=fast")),
+    "sweeps": (4, ("-O2", "-ffp-contract=fast")), "transport": (3, ()), "rates": (5, ("-O1", "-ffp-contract=fast")),
 }  # fmt: skip
 """Translation units, as those of a step, whose numbers these are not: of the step they have the head alone.
+
+``rates`` are the sweeps again, with what rates are worth; -O2 takes twice as long to compile them and gains nothing.
 
 A face of transport may be computed twice, by different code, with the same bits, so nothing there is contracted; sweeps
 of a block are computed once, and need not be :data:`airshed.kernels.cpu.pipeline.ALIKE`.

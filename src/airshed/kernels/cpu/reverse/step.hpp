@@ -69,7 +69,10 @@ static void reverse_implicit(const Reverse& a, int64_t row, int64_t block, Rever
     const int64_t number = row * a.now->blocks + block;
     prepare_column(*a.now, row, block, r.t);
     r.own_rates = a.own_rates;
-    if (r.own_rates) empty_adjoints(r);
+    if (r.own_rates) {
+        empty_adjoints(r);
+        for (int z = 0; z < NZ; z++) r.per_air[z] = r.t.g / r.t.flux.air[z];
+    }
     reverse_sweeps(a, row, block, r);
     for (int period = 0; period < 2; period++)
         if (a.shares[period] != 0) add_to_sources(a, number, r, a.sources[period], real(a.shares[period]));

@@ -29,16 +29,16 @@ void reverse_sweeps(const Reverse& a, int64_t row, int64_t block, Reverser& r) {
     }
     std::memset((void*)r.r, 0, sizeof r.r);
     const pack* y1 = (const pack*)(a.newest + (row * a.now->blocks + block) * BLOCK);
-    r.reactions_asked = a.reactions_asked, r.asked = r.reactions_asked || r.own_rates;
-    if (r.reactions_asked) std::memset((void*)r.reactions, 0, sizeof r.reactions);
+    const bool with_rates = a.reactions_asked || r.own_rates;
+    if (with_rates) std::memset((void*)r.reactions, 0, sizeof r.reactions);
     for (int64_t s = sweeps; s >= 1; s--) {
         const pack* y0 = y + (s - 1) * NS * NZ;
         find_clipped(r, y0, y1);
-        reverse_sweep(r, y0, y1);
-        if (r.reactions_asked) add_to_reactions(r, y0, y1);
+        if (with_rates) reverse_sweep_with_rates(r, y0, y1);
+        else reverse_sweep<false>(r, y0, y1);
         y1 = y0;
     }
-    if (!r.reactions_asked) return;
+    if (!a.reactions_asked) return;
     double* reactions = a.reactions + (row * a.now->blocks + block) * REACTIONS;
     for (int number = 0; number < REACTIONS; number++) reactions[number] += sum(r.reactions[number]);
 }
