@@ -46,6 +46,9 @@ WEIGHTS = {
     "equal steps": two_step_weights(100.0, 100.0),
     "shorter step": two_step_weights(40.0, 100.0),
 }
+WITHOUT_RATES = {"read": False, "reactions": False}
+"""Sweeps back that make nothing of what rates are worth."""
+
 SHAPES = [(1, 1), (2, 9), (3, 8), (4, 10), (7, 25), (2, 5), (5, 6)]
 """Rows x columns: both edges at once, one column in the last pack, two, full packs."""
 
@@ -66,12 +69,9 @@ def weighed(trial: Trial, seed: int) -> Weighed:
 
 def adjoints(
     kernel: MechanismKernel, trial: Trial, weights: Weighed, threads: int = 1, *, frozen: bool = False,
-    rates: bool = True,
+    read: bool = True, reactions: bool = True,
 ) -> dict[str, Array]:  # fmt: skip
-    """Return what the compiled adjoint makes of weights, by the input.
-
-    rates  whether what rates of reactions and of operators are worth is asked for
-    """
+    """Return what the compiled adjoint makes of weights, by the input, of those that are asked for."""
     fields, box = trial.fields, trial.box
     layout = kernel.layout(*fields.air.shape[1:])
     constants = StepConstants(
@@ -85,7 +85,7 @@ def adjoints(
     ]
     sources = layout.zeros(len(fields.q), kernel.shape.levels)
     reverse = compile_reverse(kernel, frozen=frozen)
-    with closing(reverse.reverser(layout, constants, threads=threads, read=rates, reactions=rates)) as reverser:
+    with closing(reverse.reverser(layout, constants, threads=threads, read=read, reactions=reactions)) as reverser:
         reverser.start(layout.pack(after.tendency))
         reverser.x[...] = layout.pack(weights.q, padding="constant")
         reverser.older_tendency[...] = layout.pack(weights.tendency, padding="constant")
@@ -93,18 +93,18 @@ def adjoints(
         step = StepForcing(trial.weights, transport, column)
         reverser.reverse(step, levels, layout.pack(fields.tendency), [Share(1.0, sources)])
         reverser.finish(levels[1])
-        read = dict[str, Array]()
+        asked = {"reactions": reverser.reactions.sum(axis=(0, 1))} if reactions else {}
         if reverser.read is not None:
-            read = {f"number {name}": each.sum(axis=(0, 1)) for name, each in reverser.read.numbers.items()}
+            asked |= {f"number {name}": each.sum(axis=(0, 1)) for name, each in reverser.read.numbers.items()}
             found = {id(each.field): layout.unpack(each.adjoint) for each in reverser.read.fields}
             for name, ends in (transport.fields | column.fields).items():
-                read |= {f"{end} {name}": found[id(field)] for end, field in zip(ENDS, ends, strict=True)}
+                asked |= {f"{end} {name}": found[id(field)] for end, field in zip(ENDS, ends, strict=True)}
         emitted = layout.unpack(sources)[list(box.emitted)][:, : trial.columns[0].emission.shape[1]]
         return {
             "q": layout.unpack(reverser.x), "q_previous": layout.unpack(reverser.older),
             "tendency": layout.unpack(reverser.older_tendency), "emission": emitted,
             "outside": reverser.outside.sum(axis=(0, 1)), "top": reverser.top.sum(axis=(0, 1)),
-            "reactions": reverser.reactions.sum(axis=(0, 1)), **read,
+            **asked,
         }  # fmt: skip
 
 
@@ -158,10 +158,10 @@ def allowed(name: str, change: Array) -> Array:
     return change
 
 
-def worst(kernel: MechanismKernel, trial: Trial, seed: int = 0, *, frozen: bool = False) -> float:
-    """Return the greatest relative error of dot products, over the inputs of a step."""
+def worst(kernel: MechanismKernel, trial: Trial, seed: int = 0, **options: bool) -> float:
+    """Return the greatest relative error of dot products, over the inputs of a step; options: see `adjoints`."""
     weights = weighed(trial, seed)
-    adjoint = adjoints(kernel, trial, weights, frozen=frozen)
+    adjoint = adjoints(kernel, trial, weights, **options)
     errors = []
     for name, change in directions(trial, seed + 1, adjoint).items():
         if not change.size:
@@ -185,7 +185,9 @@ def test_dot_products(compiled: Compiled, name: str, levels: int, shape: tuple[i
 @pytest.mark.parametrize("name", ["emep", "small_strato"])
 def test_dot_products_of_mechanisms(compiled: Compiled, name: str, weights: Any) -> None:
     kernel = compiled(name, 3)
-    assert worst(kernel, random_trial(kernel, (3, 9), weights, seed=4, sweeps=2), 4) < EXACT
+    trial = random_trial(kernel, (3, 9), weights, seed=4, sweeps=2)
+    assert worst(kernel, trial, 4) < EXACT
+    assert worst(kernel, trial, 4, **WITHOUT_RATES) < EXACT
 
 
 @pytest.mark.parametrize("shape", [(4, 10), (3, 9), (5, 17)], ids=str)
@@ -246,16 +248,17 @@ def test_branches_of_limiters_give_the_same_bits_kept_or_found_anew(
     assert [name for name in kept if not np.array_equal(kept[name], anew[name])] == []
 
 
-def test_all_else_is_the_same_where_what_rates_are_worth_is_not_asked_for(compiled: Compiled) -> None:
-    """To rounding: these are sweeps of their own, in which compilers may contract other products into sums."""
+@pytest.mark.parametrize(("read", "reactions"), [(False, False), (True, False), (False, True)])
+def test_all_else_is_the_same_where_less_is_asked_for(read: bool, reactions: bool, compiled: Compiled) -> None:
+    """To rounding: without rates the sweeps are others, in which compilers may contract other products into sums."""
     kernel = compiled("toy", 3)
     trial = random_trial(kernel, (4, 10), WEIGHTS["equal steps"], seed=1, sweeps=2)
     weights = weighed(trial, 1)
-    asked, not_asked = (adjoints(kernel, trial, weights, rates=each) for each in (True, False))
-    assert asked["reactions"].any()
-    assert not not_asked.pop("reactions").any()
-    far = [name for name, each in not_asked.items() if abs(each - asked[name]).max() > 1e-14 * abs(asked[name]).max()]
-    assert far == []
+    whole, less = adjoints(kernel, trial, weights), adjoints(kernel, trial, weights, read=read, reactions=reactions)
+    alike = {name: bool(abs(each - whole[name]).max() <= 1e-14 * abs(whole[name]).max()) for name, each in less.items()}
+    assert [name for name, same in alike.items() if not same] == []
+    assert ("reactions" in less) == reactions
+    assert len(less) < len(whole)
 
 
 TAKING = """\
@@ -282,10 +285,10 @@ def test_a_clipped_value_that_is_passed_over_is_noticed(
     file.write_text(TAKING, encoding="utf-8")
     kernel = compile_mechanism(load_mechanism(file), 3)
     trial = random_trial(kernel, (4, 10), WEIGHTS[weights], seed=3, sweeps=2)
-    assert worst(kernel, trial, 3) < EXACT
+    assert max(worst(kernel, trial, 3), worst(kernel, trial, 3, **WITHOUT_RATES)) < EXACT
     without: Callable[[str], Any] = lambda name: Written(header(name).replace(forgotten, instead))  # noqa: E731
     monkeypatch.setattr(emit, "header", without)
-    assert worst(kernel, trial, 3) > 1e3 * EXACT
+    assert min(worst(kernel, trial, 3), worst(kernel, trial, 3, **WITHOUT_RATES)) > 1e3 * EXACT
 
 
 def test_a_product_that_gives_back_too_little_is_noticed(compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:

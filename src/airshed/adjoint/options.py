@@ -47,7 +47,8 @@ class Options:
     """How a gradient is computed.
 
     source_levels  lowest levels into which sources are asked for; 0 for all that something is emitted into
-    reactions      whether factors on the rates of reactions are asked for, a tenth of the time
+    reactions      whether factors on the rates of reactions are asked for; with `read` a sixth of the time of a step in
+                   reverse, which is saved only where neither is asked for
     frozen         whether limiters of the transport stay as they were, rather than change with the mixing ratios
     read           whether fields and numbers that processes read in steps are asked for
     watcher        is told what is come by

@@ -78,7 +78,7 @@ static void prepare_column(const Step& s, int64_t row, int64_t block, Worker& t)
             if (z < NZ - 1) t.upper_share[z] = f.air[z + 1] / f.air[z];
         lower = upper;
     }
-    t.below[NZ] = value{};                     // nor does it give anything down
+    t.below[NZ] = value{};                     // what is above the topmost level gives nothing down
     photolysis_functions(secant, light, t.light);
     for (int64_t e = 0; e < s.emitted_count; e++)
         for (int64_t z = 0; z < s.emission_levels; z++) {

@@ -51,8 +51,8 @@ INLINE dpack dfused(dpack a, dpack b, dpack c) { return once_rounded(a, b, c); }
 #else
 #define INSTRUCTION(name) name "ps"
 #endif
-#if (defined(__AVX512F__) && PACK_BYTES == 64) || (defined(__AVX__) && PACK_BYTES == 32)
-INLINE pack minimum(pack a, pack b) {   // GCC knows both as what they are, but not where b is zero
+#if !defined(__clang__) && ((defined(__AVX512F__) && PACK_BYTES == 64) || (defined(__AVX__) && PACK_BYTES == 32))
+INLINE pack minimum(pack a, pack b) {   // GCC makes one instruction of the choice by itself, but not where b is zero
     pack least;
     asm(INSTRUCTION("vmin") " %2, %1, %0" : "=v"(least) : "v"(a), "vm"(b));
     return least;

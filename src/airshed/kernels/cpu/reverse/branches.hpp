@@ -82,12 +82,10 @@ INLINE Shares shares_by(unsigned branches, pack flux, pack g, pack alpha, pack b
 constexpr int64_t BRANCHES = NS * NZ * FACES;       // of a block
 
 struct Extrema {                        // a block of which all faces are at extrema
-    uint16_t faces[BRANCHES] = {};
-    constexpr Extrema() {
-        for (uint16_t& face : faces) face = 0xffff;
-    }
+    uint16_t faces[BRANCHES];
+    Extrema() { std::memset(faces, 0xff, sizeof faces); }
 };
-constexpr Extrema EXTREMA;
+static const Extrema EXTREMA;
 
 INLINE unsigned branches_at(const uint16_t* base, int64_t offset, Face face) { return base[offset / W * FACES + face]; }
 

@@ -100,7 +100,7 @@ template <int S> INLINE pack down(Reverser& r, int z, const Transpose& e, const 
     return p;
 }
 
-// ---- what is not asked of each sweep --------------------------------------------------------------------------------------------
+// ---- what is asked once a sweep, not at each level ------------------------------------------------------------------------------
 // A newest value that was cut at zero owes nothing to the solution.
 NOINLINE void cut_at_zero(pack* bar, const pack* solution) {
     for (int z = 0; z < NZ; z++) bar[z] = solution[z] < 0 ? pack{} : bar[z];

@@ -115,7 +115,7 @@ static void point_to_branches(const Transposed& a, int64_t row, int64_t block, L
     l.branches_north = branches_of_block(a, row + 1, block);
 }
 
-// Whether those of all faces ahead of a block are kept.
+// Whether all faces ahead of a block are of branches that are kept, or lie at an edge of the area or beyond it.
 static bool keeps_branches(const Transposed& a, int64_t row, int64_t block) {
     return a.branches && (row >= -1 || a.s.south.edge) && (row < a.s.rows - 1 || a.s.north.edge)
         && (block >= 0 || a.s.west.edge) && (block < a.s.blocks - 1 || a.s.east.edge);
@@ -181,7 +181,7 @@ INLINE void load_ahead_y(const Transposed& a, int64_t row, int64_t block, Seen& 
     if constexpr (FACE_EXCHANGE) south_rates(a, row + 2, block, f.across_y);
 }
 
-// What the three faces south of a row's block that it needs give to it and to the two rows north of it.
+// What the three faces south of a row's block that it needs give to it and to the two rows north of it; at the edge two.
 template <bool KEPT>
 static void start_row_transposed(const Transposed& a, int64_t first, int64_t block, pack* carry, double* outside) {
     const pack mask = lane_mask(block == a.s.blocks - 1 ? a.s.last_lanes : W);
@@ -202,8 +202,8 @@ static void start_row_transposed(const Transposed& a, int64_t first, int64_t blo
                 if (!at_edge) continue;
                 const auto inflow = edges.south[z] > 0;
                 outside[i * NZ + z] += sum(inflow ? beyond : pack{});
-                // the row itself, which is the next to be completed: two rows further on at the first of the three
-                kept[row == first - 1 ? 0 : row == first - 2 ? 1 : 2] += inflow ? pack{} : beyond;
+                // the row itself, which is the next to be completed: one row further on at the first of the two
+                kept[row == first - 1 ? 0 : 1] += inflow ? pack{} : beyond;
             }
     }
 }

@@ -22,7 +22,8 @@ UNITS: Final[dict[str, tuple[int, tuple[str, ...]]]] = {
 }  # fmt: skip
 """Translation units, as those of a step, whose numbers these are not: of the step they have the head alone.
 
-``rates`` are the sweeps again, with what rates are worth; -O2 takes twice as long to compile them and gains nothing.
+``rates`` are the sweeps back once more, which also make what rates are worth; -O2 would take twice as long to compile
+them and gains nothing.
 
 A face of transport may be computed twice, by different code, with the same bits, so nothing there is contracted; sweeps
 of a block are computed once, and need not be :data:`airshed.kernels.cpu.pipeline.ALIKE`.
