@@ -66,7 +66,7 @@ def test_nothing_is_told_that_was_not_asked_for(tmp_path: Path) -> None:
     assert not {"number", "rate"} & set(found)
     whole = sensitivity(washout(tmp_path), RECEPTOR, allow_code=True)
     assert {"number", "rate"} <= set(whole)
-    np.testing.assert_allclose(found.initial, whole.initial, rtol=1e-12)
+    np.testing.assert_array_equal(found.initial, whole.initial)  # no reactions: no products to contract
 
 
 def test_a_slope_that_is_left_out_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -139,7 +139,7 @@ static void reverse_block(const Reverse& a, int64_t row, int64_t block, Reverser
         if constexpr (COLUMN_MATRIX) r.t.mixes = column_matrices(*a.next, row, block, r.t.matrix);
         double *outside = a.outside + number * NS * NZ, *above = a.top + number * NS;
         pack* carry_y = r.carry_y + block * 3 * NS * NZ;
-        // Where no kernel keeps branches, all three are one function.
+        // In a kernel that keeps no branches all three are one function.
         if (!KEEPS_BRANCHES || !keeps_branches(given, row, block)) transpose<false, true>(given, row, block, r.t, r.carry_x, carry_y, x, r.bar, outside, above);
         else if (edge) transpose<KEEPS_BRANCHES, true>(given, row, block, r.t, r.carry_x, carry_y, x, r.bar, outside, above);
         else transpose<KEEPS_BRANCHES, !KEEPS_BRANCHES>(given, row, block, r.t, r.carry_x, carry_y, x, r.bar, outside, above);
